@@ -1,0 +1,138 @@
+"""One runtime in a process of its own: answers JSON lines on stdin with JSON lines on stdout.
+
+    {"command": "load", "model": PATH, "inputs": NPZ}   {"ok": true, "load_ms": 12.5}
+    {"command": "time", "runs": N}                      {"samples_us": [...]}
+    {"command": "outputs", "path": NPZ}                 {"ok": true}
+    {"command": "quit"}                                 (the process ends)
+
+A command that fails is answered {"error": "..."} and the process goes on. Started by peers.py; a
+process that waits for a command uses no processor time.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+import numpy as np
+
+
+class OnnxRuntime:
+    """ONNX Runtime on the CPU with all graph optimizations, bound inputs and outputs."""
+
+    def __init__(self, threads):
+        import onnxruntime
+        self.api = onnxruntime
+        self.version = onnxruntime.__version__
+        self.threads = threads
+
+    def load(self, path, feeds):
+        options = self.api.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.graph_optimization_level = self.api.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.log_severity_level = 3
+        self.session = self.api.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.binding = self.session.io_binding()
+        for name, array in feeds.items():
+            self.binding.bind_cpu_input(name, array)
+        self.names = [value.name for value in self.session.get_outputs()]
+        for name in self.names:
+            self.binding.bind_output(name, "cpu")
+
+    def run(self):
+        self.session.run_with_iobinding(self.binding)
+
+    def outputs(self):
+        return dict(zip(self.names, self.binding.copy_outputs_to_cpu()))
+
+
+class OpenVino:
+    """OpenVINO on the CPU, forced to fp32: its default on some processors is bf16."""
+
+    def __init__(self, threads):
+        import openvino
+        self.api = openvino
+        self.version = openvino.__version__.split("-")[0]
+        self.threads = threads
+
+    def load(self, path, feeds):
+        core = self.api.Core()
+        options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": self.threads,
+                   "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
+        self.compiled = core.compile_model(core.read_model(path), "CPU", options)
+        self.request = self.compiled.create_infer_request()
+        self.feeds = feeds  # The tensors below share this memory, so it must stay alive.
+        for name, array in feeds.items():
+            self.request.set_tensor(name, self.api.Tensor(array, shared_memory=True))
+
+    def run(self):
+        self.request.start_async()
+        self.request.wait()
+
+    def outputs(self):
+        return {port.any_name: np.array(self.request.get_tensor(port).data)
+                for port in self.compiled.outputs}
+
+
+RUNTIMES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino}
+
+
+def answer(runtime, request):
+    """Executes one command and returns its answer."""
+    command = request["command"]
+    if command == "load":
+        began = time.perf_counter()
+        with np.load(request["inputs"]) as file:
+            feeds = {name: np.ascontiguousarray(file[name]) for name in file.files}
+        runtime.load(request["model"], feeds)
+        runtime.run()
+        return {"ok": True, "version": runtime.version,
+                "load_ms": (time.perf_counter() - began) * 1000}
+    if command == "time":
+        return {"samples_us": time_runs(runtime, request["runs"])}
+    if command == "outputs":
+        runtime.run()
+        np.savez(request["path"], **runtime.outputs())
+        return {"ok": True}
+    raise ValueError(f"unknown command {command!r}")
+
+
+def time_runs(runtime, runs):
+    """Times each run by itself, after two that wake the threads up and are not counted."""
+    for _ in range(2):
+        runtime.run()
+    samples = []
+    for _ in range(runs):
+        began = time.perf_counter_ns()
+        runtime.run()
+        samples.append((time.perf_counter_ns() - began) / 1000)
+    return samples
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runtime", required=True, choices=RUNTIMES)
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    # Libraries print to stdout as they like; only answers may reach the real one.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    runtime = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["command"] == "quit":
+            break
+        try:
+            runtime = runtime or RUNTIMES[arguments.runtime](arguments.threads)
+            reply = answer(runtime, request)
+        # A runtime that rejects a model raises whatever it likes; the table shows the message.
+        except Exception as error:  # pylint: disable=broad-except
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(reply) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+# plait_library(NAME SOURCES file... DEPS target...): one static library per folder.
+# plait_binary(NAME SOURCES file... DEPS target...): a program, left in the top of the build folder.
+# plait_test(NAME SOURCES file... DEPS target... [LABELS label...]): a GoogleTest program, run by ctest.
+
+add_library(plait_options INTERFACE)
+target_include_directories(plait_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(plait_options INTERFACE
+  -Wall -Wextra -Werror -Wno-missing-field-initializers -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(plait_options INTERFACE -Wthread-safety)
+else()
+  # GCC 12 reports every move of a small absl::InlinedVector, whose unused inline bytes are unset.
+  target_compile_options(plait_options INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized)
+endif()
+target_link_libraries(plait_options INTERFACE absl::status absl::statusor absl::strings absl::span
+  absl::inlined_vector absl::flat_hash_map absl::flat_hash_set absl::synchronization absl::time)
+if(PLAIT_SANITIZE)
+  target_compile_options(plait_options INTERFACE
+    -fsanitize=${PLAIT_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(plait_options INTERFACE -fsanitize=${PLAIT_SANITIZE})
+endif()
+
+# DEVELOPMENT-ONLY: drops sources that are not written yet, so that one folder never blocks another.
+function(plait_existing_sources variable)
+  set(existing)
+  foreach(source ${${variable}})
+    if(IS_ABSOLUTE ${source} OR EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      list(APPEND existing ${source})
+    endif()
+  endforeach()
+  if(NOT existing)
+    file(WRITE ${CMAKE_BINARY_DIR}/empty.cc "")
+    set(existing ${CMAKE_BINARY_DIR}/empty.cc)
+  endif()
+  set(${variable} ${existing} PARENT_SCOPE)
+endfunction()
+
+function(plait_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  plait_existing_sources(arg_SOURCES)
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC plait_options ${arg_DEPS})
+endfunction()
+
+function(plait_binary name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  string(REPLACE "-" "_" target ${name}_binary)
+  plait_existing_sources(arg_SOURCES)
+  add_executable(${target} ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(${target} PRIVATE plait_options ${arg_DEPS})
+endfunction()
+
+function(plait_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LABELS")
+  plait_existing_sources(arg_SOURCES)
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE plait_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE PLAIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    PLAIT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  if(arg_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+  endif()
+endfunction()
