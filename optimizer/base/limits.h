@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+
+// Every limit of the system, each with its reason. Hitting one is an error with the limit in its
+// text.
+namespace plait {
+
+// 8 GiB: the largest fp32 model that a 24 GiB machine can hold twice (original and optimized).
+constexpr int64_t kModelBytesMax = int64_t{8} << 30;
+// 2 GiB - 1: protobuf cannot parse a larger message, so a larger file must use external data.
+constexpr int64_t kModelProtoBytesMax = (int64_t{2} << 30) - 1;
+// 1 MiB: large enough to hide a round trip, small enough for gRPC's default message limit of 4 MiB.
+constexpr int64_t kBlobChunkBytesMax = int64_t{1} << 20;
+// Ten times the largest published model graph that we know of (about 100,000 nodes).
+constexpr int64_t kModelNodesMax = 1'000'000;
+// 16 M: a field costs up to 200 bytes in memory once parsed, so that 2-byte fields cannot take more
+// than 3 GiB before a parser's own limits apply.
+constexpr int64_t kModelFieldsMax = 16'000'000;
+// ONNX places no limit; real models stay below 8, and shape loops are bounded by it.
+constexpr int kTensorRankMax = 16;
+// 2^40 elements: products of dimensions below this never overflow 64 bits when multiplied by 16
+// bytes.
+constexpr int64_t kTensorElementsMax = int64_t{1} << 40;
+// 1 KiB: constants up to this size are kept inline, because rules read them (axes, epsilons,
+// shapes).
+constexpr int64_t kInlineConstantBytesMax = 1024;
+// 1,000 operators nested in one constant expression: weights go through tens; recursion over an
+// expression must not overflow a thread's stack.
+constexpr int kConstantDepthMax = 1000;
+// 1 M: importing never computes more for one node; real shape arithmetic takes a dozen operations.
+constexpr int64_t kFoldedAtImportFlopsMax = 1'000'000;
+// 1 GiB: constant folding never creates a tensor larger than this.
+constexpr int64_t kFoldedBytesMax = int64_t{1} << 30;
+// 2^30 elements (8 GiB as doubles): reference evaluation refuses larger results instead of dying of
+// them.
+constexpr int64_t kEvaluatedElementsMax = int64_t{1} << 30;
+// Nesting of If/Loop/Scan bodies; deeper models are refused before recursion can overflow the
+// stack.
+constexpr int kSubgraphDepthMax = 16;
+// 64: functions of exported models call each other 4 deep; the inliner recurses once per level.
+constexpr int kFunctionDepthMax = 64;
+// Attempts at a task or a job before it counts as poisonous (Buildbarn's bounded retry).
+constexpr int kAttemptsMax = 3;
+// 256 bytes: names of tenants, requests and devices; longer ones are mistakes or attacks.
+constexpr int64_t kNameBytesMax = 256;
+// 64 MiB: a graph with its plan as text; NasNet-large takes 0.5 MiB.
+constexpr int64_t kGraphTextBytesMax = int64_t{64} << 20;
+// 10,000 queued jobs: beyond it a submit is refused with RESOURCE_EXHAUSTED, not silently delayed.
+constexpr int64_t kQueuedJobsMax = 10'000;
+// 1,000: the largest page of a listing, as AIP-158 recommends.
+constexpr int kPageSizeMax = 1000;
+
+// 4,096 threads or streams in a plan: several times the largest machine; bounds what hostile plans
+// ask.
+constexpr int kPlanThreadsMax = 4096;
+constexpr int kPlanStreamsMax = 4096;
+// 2^42 bytes (4 TiB): an arena larger than any device's memory, yet offset plus size never
+// overflows.
+constexpr int64_t kArenaBytesMax = int64_t{1} << 42;
+// 100: a page of a listing when the client does not choose; about one screen of a dashboard.
+constexpr int kPageSizeDefault = 100;
+// 1,000: digests in one question; with 70 bytes each they stay far below gRPC's 4 MiB a message.
+constexpr int kDigestsPerCallMax = 1000;
+// 256: more graph inputs than any published model has.
+constexpr int kShapesMax = 256;
+// 1,024: more hardware threads than any machine that we know of gives one model.
+constexpr int kThreadsMax = 1024;
+// One day: a job that needs longer is stuck or should be several jobs.
+constexpr double kBudgetSecondsMax = 86'400;
+// The opsets that import understands; 28 is the newest.
+constexpr int kOpsetMin = 7;
+constexpr int kOpsetMax = 28;
+// 64 KiB: a profile's key holds the text of one kernel's graph, a few nodes.
+constexpr int64_t kProfileKeyBytesMax = int64_t{64} << 10;
+// 10,000: profiles of one import, so that it stays one short transaction.
+constexpr int kProfilesPerImportMax = 10'000;
+// 1 KiB: trailing metadata of an RPC is limited to 8 KiB, and percent-encoding may triple the text.
+constexpr int64_t kStatusMessageBytesMax = 1024;
+// 10,000 events of one job are kept; a child that sends more is chattering, and is not heard.
+constexpr int64_t kEventsPerJobMax = 10'000;
+// 64 KiB: the end of a dead child's standard error, kept as evidence.
+constexpr int64_t kEvidenceBytesMax = int64_t{64} << 10;
+// 1,000: progress writes that may wait for the disk before their senders are made to wait.
+constexpr int kDelayedWritesMax = 1000;
+
+}  // namespace plait

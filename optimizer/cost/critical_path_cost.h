@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace plait {
+
+// One operator or kernel of a graph, as costs see it.
+struct CostedStep {
+  double latency_us = 0;
+  std::vector<int> predecessors;  // indices of steps, all smaller than this step's own
+};
+
+// A graph's two lengths.
+struct PathCost {
+  double total_us = 0;     // T_1: everything one after the other
+  double critical_us = 0;  // T_inf: the longest path
+
+  // The mixed critical-path cost C_E = T_1 + alpha * T_inf (AutoGraph, AAAI 2023), divided by
+  // 1 + alpha. With alpha = width - 1 that is Graham's bound on the makespan of any list schedule
+  // on `width` equal machines, T_1/P + (1 - 1/P) * T_inf; width 1 gives the plain sum. REQUIRES:
+  // width >= 1.
+  double ParallelBoundUs(double width) const {
+    return (total_us + (width - 1) * critical_us) / width;
+  }
+};
+
+PathCost MeasurePaths(absl::Span<const CostedStep> steps);
+
+}  // namespace plait

@@ -1,0 +1,179 @@
+#include <cmath>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/cost/measurement_log.h"
+
+namespace plait {
+namespace {
+
+constexpr absl::string_view kHeader = "plait-measurement-log 1";
+
+// 17 significant digits: every double parses back to the same bits.
+std::string Number(double value) { return absl::StrFormat("%.17g", value); }
+
+std::string ProfileLine(const std::string& key_text, const Profile& profile) {
+  return absl::StrCat("profile\t", absl::CEscape(key_text), "\t", Number(profile.latency_us_median),
+                      "\t", Number(profile.latency_us_p10), "\t", Number(profile.latency_us_mad),
+                      "\t", profile.samples, "\t", profile.bytes, "\t", profile.flops, "\t",
+                      Number(profile.compute_share), "\n");
+}
+
+std::string CandidateLine(const CandidateMeasurement& measurement) {
+  const Equivalence& equivalence = measurement.equivalence;
+  const std::string samples =
+      absl::StrJoin(measurement.latency_us, ",",
+                    [](std::string* out, double sample) { absl::StrAppend(out, Number(sample)); });
+  return absl::StrCat("candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
+                      VerdictName(equivalence.verdict), "\t", Number(equivalence.max_abs_error),
+                      "\t", Number(equivalence.max_rel_error), "\t", equivalence.inputs_tried, "\t",
+                      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error), "\n");
+}
+
+// Reads the tab-separated fields of one line in order; remembers whether all of them were right.
+class FieldReader {
+ public:
+  explicit FieldReader(absl::string_view line) : fields_(absl::StrSplit(line, '\t')) {}
+
+  absl::string_view Next() {
+    if (next_ == fields_.size()) {
+      ok_ = false;
+      return "";
+    }
+    return fields_[next_++];
+  }
+  std::string NextEscaped() {
+    std::string text;
+    if (!absl::CUnescape(Next(), &text)) ok_ = false;
+    return text;
+  }
+  double NextDouble() { return ParseDouble(Next()); }
+  template <typename Integer>
+  Integer NextInteger() {
+    Integer value = 0;
+    if (!absl::SimpleAtoi(Next(), &value)) ok_ = false;
+    return value;
+  }
+  std::vector<double> NextDoubles() {
+    std::vector<double> values;
+    const absl::string_view list = Next();
+    if (list.empty()) return values;
+    for (const absl::string_view item : absl::StrSplit(list, ',')) {
+      values.push_back(ParseDouble(item));
+    }
+    return values;
+  }
+  Verdict NextVerdict() {
+    const absl::string_view name = Next();
+    for (const Verdict verdict :
+         {Verdict::kInconclusive, Verdict::kEquivalent, Verdict::kDifferent}) {
+      if (name == VerdictName(verdict)) return verdict;
+    }
+    ok_ = false;
+    return Verdict::kInconclusive;
+  }
+  // True when every field was read and none is left.
+  bool Finished() const { return ok_ && next_ == fields_.size(); }
+
+ private:
+  double ParseDouble(absl::string_view text) {
+    double value = 0;
+    if (!absl::SimpleAtod(text, &value)) ok_ = false;
+    return value;
+  }
+
+  std::vector<absl::string_view> fields_;
+  size_t next_ = 0;
+  bool ok_ = true;
+};
+
+void ReadProfile(FieldReader& reader, MeasurementLog& log) {
+  const std::string key_text = reader.NextEscaped();
+  Profile profile;
+  profile.latency_us_median = reader.NextDouble();
+  profile.latency_us_p10 = reader.NextDouble();
+  profile.latency_us_mad = reader.NextDouble();
+  profile.samples = reader.NextInteger<int>();
+  profile.bytes = reader.NextInteger<int64_t>();
+  profile.flops = reader.NextInteger<int64_t>();
+  profile.compute_share = reader.NextDouble();
+  log.AddProfile(key_text, profile);
+}
+
+CandidateMeasurement ReadCandidate(FieldReader& reader) {
+  CandidateMeasurement measurement;
+  measurement.candidate = reader.NextEscaped();
+  measurement.latency_us = reader.NextDoubles();
+  measurement.equivalence.verdict = reader.NextVerdict();
+  measurement.equivalence.max_abs_error = reader.NextDouble();
+  measurement.equivalence.max_rel_error = reader.NextDouble();
+  measurement.equivalence.inputs_tried = reader.NextInteger<int>();
+  measurement.fallback_nodes = reader.NextInteger<int>();
+  measurement.error = reader.NextEscaped();
+  return measurement;
+}
+
+}  // namespace
+
+std::string MeasurementLog::ToText() const {
+  std::string text = absl::StrCat(kHeader, "\n");
+  for (const auto& [key_text, profile] : profiles_) {
+    absl::StrAppend(&text, ProfileLine(key_text, profile));
+  }
+  for (const std::vector<CandidateMeasurement>& batch : verifications_) {
+    absl::StrAppend(&text, "verification\t", batch.size(), "\n");
+    for (const CandidateMeasurement& measurement : batch) {
+      absl::StrAppend(&text, CandidateLine(measurement));
+    }
+  }
+  absl::StrAppend(&text, "exhausted_at_step\t", exhausted_at_step_, "\n");
+  return text;
+}
+
+absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
+  MeasurementLog log;
+  int64_t candidates_left = 0;
+  int line_number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    ++line_number;
+    const auto wrong = [&](absl::string_view what) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("measurement log line ", line_number, ": ", what));
+    };
+    if (line_number == 1) {
+      if (line != kHeader) return wrong(absl::StrCat("expected \"", kHeader, "\""));
+      continue;
+    }
+    FieldReader reader(line);
+    const absl::string_view record = reader.Next();
+    if ((candidates_left > 0) != (record == "candidate")) {
+      return wrong("a verification is followed by exactly its candidates");
+    }
+    if (record == "profile") {
+      ReadProfile(reader, log);
+    } else if (record == "verification") {
+      candidates_left = reader.NextInteger<int64_t>();
+      log.verifications_.emplace_back();
+    } else if (record == "candidate") {
+      log.verifications_.back().push_back(ReadCandidate(reader));
+      --candidates_left;
+    } else if (record == "exhausted_at_step") {
+      log.exhausted_at_step_ = reader.NextInteger<int64_t>();
+    } else {
+      return wrong("unknown record");
+    }
+    if (!reader.Finished()) return wrong("wrong fields");
+  }
+  if (line_number == 0 || candidates_left != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("measurement log line ", line_number, ": the log is cut off"));
+  }
+  return log;
+}
+
+}  // namespace plait

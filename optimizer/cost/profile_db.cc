@@ -1,0 +1,64 @@
+#include "optimizer/cost/profile_db.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+
+void ProfileDb::Load(const std::string& key_text, const Profile& profile) {
+  by_key_.insert_or_assign(key_text, profile);
+}
+
+const Profile* ProfileDb::Find(const Fingerprint& kernel) const {
+  const auto found = by_kernel_.find(kernel);
+  return found == by_kernel_.end() ? nullptr : &found->second;
+}
+
+absl::Status ProfileDb::Resolve(const std::vector<ProfileQuery>& queries) {
+  // Sorted by text, each text once, whatever order the queries came in.
+  std::map<std::string, std::vector<const ProfileQuery*>> missing;
+  for (const ProfileQuery& query : queries) {
+    if (by_kernel_.contains(query.kernel)) continue;
+    const std::string key_text = query.key.ToString();
+    const auto known = by_key_.find(key_text);
+    if (known == by_key_.end()) {
+      missing[key_text].push_back(&query);
+      continue;
+    }
+    if (log_.FindProfile(key_text) == nullptr) ++profiles_cached_;
+    Answer(query.kernel, key_text, Profile(known->second));
+  }
+  if (missing.empty()) return absl::OkStatus();
+
+  std::vector<ProfileRequest> requests;
+  for (const auto& [key_text, askers] : missing) requests.push_back({askers.front()->key});
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Profile> profiles, profiler_.Measure(requests));
+  if (profiles.size() != requests.size()) {
+    return absl::InternalError(absl::StrCat("the profiler answered ", requests.size(),
+                                            " requests with ", profiles.size(), " profiles"));
+  }
+  size_t index = 0;
+  for (const auto& [key_text, askers] : missing) {
+    const Profile& profile = profiles[index];
+    by_key_.insert_or_assign(key_text, profile);
+    measured_.emplace_back(requests[index].key, profile);
+    for (const ProfileQuery* query : askers) Answer(query->kernel, key_text, profile);
+    ++index;
+  }
+  return absl::OkStatus();
+}
+
+void ProfileDb::Answer(const Fingerprint& kernel, const std::string& key_text,
+                       const Profile& profile) {
+  by_kernel_.emplace(kernel, profile);
+  log_.AddProfile(key_text, profile);
+  if (profile.samples > 0 && profile.latency_us_median > 0) {
+    peak_flops_per_us_ = std::max(peak_flops_per_us_,
+                                  static_cast<double>(profile.flops) / profile.latency_us_median);
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "optimizer/ops/op_spec.h"
+
+namespace plait {
+
+// What a device can do at best, for estimates before anything is measured.
+struct Roofline {
+  double flops_per_us = 0;  // 0: unknown
+  double bytes_per_us = 0;  // 0: unknown
+
+  // The roofline model's time (Williams, Waterman, Patterson, CACM 2009): the slower of computing
+  // `work` and moving its bytes, each alone at full rate. 0 where nothing is known, so that the
+  // result never exceeds what the device could reach.
+  double LatencyUs(const Work& work) const;
+
+  // The same when every byte stays on the chip: what a node costs at least, however it is fused.
+  double ComputeUs(const Work& work) const;
+};
+
+}  // namespace plait

@@ -1,0 +1,151 @@
+#include "optimizer/cost/simulator.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace plait {
+namespace {
+
+// A prerequisite of a step, seen from the step that has to finish.
+struct Release {
+  int step;
+  bool cross_stream;
+};
+
+// The event loop's state. Times are microseconds since the start of the schedule.
+class EventLoop {
+ public:
+  EventLoop(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options)
+      : steps_(steps),
+        options_(options),
+        releases_(steps.size()),
+        open_prerequisites_(steps.size(), 0),
+        ready_us_(steps.size(), 0),
+        remaining_us_(steps.size(), 0) {
+    simulation_.start_us.resize(steps.size(), 0);
+    simulation_.finish_us.resize(steps.size(), 0);
+    CollectPrerequisites();
+  }
+
+  Simulation Run() {
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      if (open_prerequisites_[step] == 0) Schedule(static_cast<int>(step));
+    }
+    while (!starting_.empty() || !running_.empty()) {
+      const double finish_us = NextFinishUs();
+      if (!starting_.empty() && (running_.empty() || starting_.top().first <= finish_us)) {
+        const auto [start_us, step] = starting_.top();
+        starting_.pop();
+        Advance(start_us);
+        simulation_.start_us[step] = start_us;
+        remaining_us_[step] = steps_[step].latency_us;
+        running_.push_back(step);
+      } else {
+        Advance(finish_us);
+        FinishEnded();
+      }
+    }
+    simulation_.makespan_us = now_us_;
+    return std::move(simulation_);
+  }
+
+ private:
+  void Require(int earlier, int later) {
+    releases_[earlier].push_back({later, steps_[earlier].stream != steps_[later].stream});
+    ++open_prerequisites_[later];
+  }
+
+  void CollectPrerequisites() {
+    int last_barrier = -1;
+    std::vector<int> last_on_stream;
+    std::vector<int> since_barrier;
+    for (int step = 0; step < static_cast<int>(steps_.size()); ++step) {
+      const size_t stream = static_cast<size_t>(steps_[step].stream);
+      if (last_on_stream.size() <= stream) last_on_stream.resize(stream + 1, -1);
+      if (last_on_stream[stream] >= 0) Require(last_on_stream[stream], step);
+      for (const int wait : steps_[step].waits) Require(wait, step);
+      if (last_barrier >= 0) Require(last_barrier, step);
+      if (steps_[step].alone) {
+        for (const int earlier : since_barrier) Require(earlier, step);
+        since_barrier.clear();
+        last_barrier = step;
+      } else {
+        since_barrier.push_back(step);
+      }
+      last_on_stream[stream] = step;
+    }
+  }
+
+  void Schedule(int step) {
+    starting_.emplace(std::max(now_us_, ready_us_[step]) + options_.launch_gap_us, step);
+  }
+
+  double Slowdown() const {
+    double compute = 0;
+    double bandwidth = 0;
+    for (const int step : running_) {
+      compute += steps_[step].compute_share;
+      bandwidth += steps_[step].bandwidth_share;
+    }
+    return std::max({1.0, compute, bandwidth});
+  }
+
+  double NextFinishUs() const {
+    double shortest_us = 0;
+    for (size_t i = 0; i < running_.size(); ++i) {
+      const double remaining_us = remaining_us_[running_[i]];
+      if (i == 0 || remaining_us < shortest_us) shortest_us = remaining_us;
+    }
+    return now_us_ + shortest_us * Slowdown();
+  }
+
+  void Advance(double to_us) {
+    const double progress_us = (to_us - now_us_) / Slowdown();
+    for (const int step : running_) remaining_us_[step] -= progress_us;
+    now_us_ = to_us;
+  }
+
+  // Finishes the running steps that have nothing left; rounding leaves up to a part in 10^9.
+  void FinishEnded() {
+    double shortest_us = remaining_us_[running_.front()];
+    for (const int step : running_) shortest_us = std::min(shortest_us, remaining_us_[step]);
+    std::vector<int> still_running;
+    std::vector<int> ended;
+    for (const int step : running_) {
+      const bool ends = remaining_us_[step] <= shortest_us + 1e-9 * (1 + steps_[step].latency_us);
+      (ends ? ended : still_running).push_back(step);
+    }
+    running_ = std::move(still_running);
+    for (const int step : ended) {
+      simulation_.finish_us[step] = now_us_;
+      for (const Release& release : releases_[step]) {
+        const double ready_us = now_us_ + (release.cross_stream ? options_.cross_stream_us : 0);
+        ready_us_[release.step] = std::max(ready_us_[release.step], ready_us);
+        if (--open_prerequisites_[release.step] == 0) Schedule(release.step);
+      }
+    }
+  }
+
+  using Start = std::pair<double, int>;
+
+  absl::Span<const SimulatedStep> steps_;
+  const SimulatorOptions& options_;
+  std::vector<std::vector<Release>> releases_;
+  std::vector<int> open_prerequisites_;
+  std::vector<double> ready_us_;
+  std::vector<double> remaining_us_;
+  std::priority_queue<Start, std::vector<Start>, std::greater<Start>> starting_;
+  std::vector<int> running_;
+  double now_us_ = 0;
+  Simulation simulation_;
+};
+
+}  // namespace
+
+Simulation Simulate(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options) {
+  return EventLoop(steps, options).Run();
+}
+
+}  // namespace plait

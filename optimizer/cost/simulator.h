@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace plait {
+
+// A device's overheads around kernels.
+struct SimulatorOptions {
+  double launch_gap_us = 0;    // between a step's last prerequisite and its start
+  double cross_stream_us = 0;  // added when that prerequisite ran on another stream
+};
+
+// One launch of a schedule. Steps stand in launch order.
+struct SimulatedStep {
+  double latency_us = 0;  // running alone on the device
+  int stream = 0;
+  bool alone = false;          // takes the whole device: a barrier against every other step
+  double compute_share = 1;    // of the device's cores or SMs while it runs
+  double bandwidth_share = 0;  // of the memory bandwidth while it runs
+  std::vector<int> waits;      // steps on other streams, all earlier
+};
+
+struct Simulation {
+  double makespan_us = 0;
+  std::vector<double> start_us;
+  std::vector<double> finish_us;
+};
+
+// Runs a schedule through a fluid event simulation: a step starts when the step before it on its
+// stream, its waits and the last barrier have finished; all running steps progress at the rate
+// 1 / max(1, sum of compute shares, sum of bandwidth shares), so that they slow each other exactly
+// when together they want more than there is.
+// REQUIRES: waits name earlier steps.
+Simulation Simulate(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options);
+
+}  // namespace plait

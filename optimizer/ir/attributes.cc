@@ -1,0 +1,95 @@
+#include "optimizer/ir/attributes.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace plait {
+namespace {
+
+struct AddValue {
+  FingerprintBuilder& builder;
+
+  void operator()(int64_t value) const { builder.Add(value); }
+  void operator()(float value) const { builder.Add(uint64_t{std::bit_cast<uint32_t>(value)}); }
+  void operator()(const std::string& value) const { builder.Add(value); }
+  void operator()(const Tensor& value) const {
+    builder.Add(FingerprintOf(value.type())).Add(value.bytes());
+  }
+  void operator()(const OpaqueBytes& value) const { builder.Add(value.bytes); }
+  template <typename T>
+  void operator()(const std::vector<T>& values) const {
+    builder.Add(uint64_t{values.size()});
+    for (const T& value : values) (*this)(value);
+  }
+};
+
+Fingerprint FingerprintOf(const Attributes::Entry& entry) {
+  FingerprintBuilder builder;
+  builder.Add(entry.first).Add(uint64_t{entry.second.index()});
+  std::visit(AddValue{builder}, entry.second);
+  return builder.Finish();
+}
+
+template <typename Entries>
+auto LowerBound(Entries& entries, absl::string_view name) {
+  return std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const Attributes::Entry& entry, absl::string_view n) { return entry.first < n; });
+}
+
+}  // namespace
+
+Attributes::Attributes(std::initializer_list<Entry> entries) {
+  for (const Entry& entry : entries) Set(entry.first, entry.second);
+}
+
+void Attributes::Set(absl::string_view name, AttributeValue value) {
+  Erase(name);
+  const auto place =
+      entries_.insert(LowerBound(entries_, name), Entry(std::string(name), std::move(value)));
+  fingerprint_ = fingerprint_ + FingerprintOf(*place);
+}
+
+void Attributes::Erase(absl::string_view name) {
+  const auto place = LowerBound(entries_, name);
+  if (place == entries_.end() || place->first != name) return;
+  fingerprint_ = fingerprint_ - FingerprintOf(*place);
+  entries_.erase(place);
+}
+
+const AttributeValue* Attributes::Find(absl::string_view name) const {
+  const auto place = LowerBound(entries_, name);
+  return place != entries_.end() && place->first == name ? &place->second : nullptr;
+}
+
+int64_t Attributes::Int(absl::string_view name, int64_t otherwise) const {
+  const AttributeValue* value = Find(name);
+  const int64_t* found = value != nullptr ? std::get_if<int64_t>(value) : nullptr;
+  return found != nullptr ? *found : otherwise;
+}
+
+float Attributes::Float(absl::string_view name, float otherwise) const {
+  const AttributeValue* value = Find(name);
+  const float* found = value != nullptr ? std::get_if<float>(value) : nullptr;
+  return found != nullptr ? *found : otherwise;
+}
+
+std::string Attributes::String(absl::string_view name, absl::string_view otherwise) const {
+  const AttributeValue* value = Find(name);
+  const std::string* found = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  return found != nullptr ? *found : std::string(otherwise);
+}
+
+std::vector<int64_t> Attributes::Ints(absl::string_view name,
+                                      std::vector<int64_t> otherwise) const {
+  const AttributeValue* value = Find(name);
+  const auto* found = value != nullptr ? std::get_if<std::vector<int64_t>>(value) : nullptr;
+  return found != nullptr ? *found : otherwise;
+}
+
+AttributesRef NoAttributes() {
+  static const AttributesRef none = std::make_shared<const Attributes>();
+  return none;
+}
+
+}  // namespace plait

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace plait {
+
+// Element types. The numbers are those of ONNX's TensorProto.DataType, so import and export cast.
+enum class DataType : uint8_t {
+  kUndefined = 0,
+  kFloat32 = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kFloat64 = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kComplex64 = 14,
+  kComplex128 = 15,
+  kBfloat16 = 16,
+};
+
+// Bytes of one element; 0 for kUndefined and kString, whose elements have no fixed size.
+int64_t BytesOf(DataType dtype);
+
+// numpy's name: "float32", "int64", "bool", "bfloat16".
+absl::string_view DataTypeName(DataType dtype);
+std::optional<DataType> DataTypeFromName(absl::string_view name);
+
+bool IsFloat(DataType dtype);    // float16, bfloat16, float32, float64
+bool IsInteger(DataType dtype);  // signed and unsigned integers; not bool
+
+}  // namespace plait

@@ -1,0 +1,203 @@
+#include "optimizer/onnx/bind.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/attribute_proto.h"
+#include "optimizer/onnx/bind_inputs.h"
+#include "optimizer/onnx/captured_names.h"
+#include "optimizer/onnx/fold_node.h"
+#include "optimizer/onnx/model_parts.h"
+#include "optimizer/onnx/node_label.h"
+#include "optimizer/onnx/node_version.h"
+#include "optimizer/onnx/opaque_node.h"
+#include "optimizer/onnx/value_info.h"
+
+namespace plait {
+
+namespace {
+
+// Builds the graph of one model, node by node.
+class Binder {
+ public:
+  explicit Binder(const ModelParts& parts) : parts_(parts) {
+    bound_.warnings = parts.warnings;
+    for (const auto& value : parts.proto.graph().value_info()) {
+      declared_.emplace(value.name(), ReadValueInfo(value));
+    }
+    for (const ModelValue& output : parts.outputs) declared_.emplace(output.name, output);
+  }
+
+  absl::StatusOr<Bound> Run(BoundInputs inputs) {
+    symbols_ = std::move(inputs.symbols);
+    for (size_t index = 0; index < parts_.inputs.size(); ++index) {
+      const std::string& name = parts_.inputs[index].name;
+      tensors_[name] = builder_.AddInput(std::move(inputs.types[index]), name);
+    }
+    PLAIT_RETURN_IF_ERROR(AddInitializers());
+    for (const int index : parts_.node_order) {
+      const onnx::NodeProto& node = parts_.proto.graph().node(index);
+      if (const absl::Status status = AddNode(node); !status.ok()) {
+        return Annotate(status, NodeLabel(node));
+      }
+    }
+    for (const ModelValue& output : parts_.outputs) {
+      const TensorId tensor = tensors_.at(output.name);
+      CompareWithDeclaration(output, builder_.tensor(tensor).type);
+      builder_.AddOutput(tensor);
+    }
+    PLAIT_ASSIGN_OR_RETURN(bound_.graph, std::move(builder_).Finish());
+    return std::move(bound_);
+  }
+
+ private:
+  absl::Status AddInitializers() {
+    for (const onnx::TensorProto& initializer : parts_.proto.graph().initializer()) {
+      const auto constant = parts_.constants.find(initializer.name());
+      if (constant != parts_.constants.end()) {
+        AddConstant(initializer.name(), constant->second);
+        continue;
+      }
+      onnx::AttributeProto value;
+      value.set_type(onnx::AttributeProto::TENSOR);
+      value.set_name("value");
+      *value.mutable_t() = initializer;
+      PLAIT_RETURN_IF_ERROR(AddOpaqueConstant(initializer.name(), value));
+    }
+    for (const auto& initializer : parts_.proto.graph().sparse_initializer()) {
+      onnx::AttributeProto value;
+      value.set_type(onnx::AttributeProto::SPARSE_TENSOR);
+      value.set_name("sparse_value");
+      *value.mutable_sparse_tensor() = initializer;
+      PLAIT_RETURN_IF_ERROR(AddOpaqueConstant(initializer.values().name(), value));
+    }
+    return absl::OkStatus();
+  }
+
+  // An initializer that the IR cannot hold becomes an opaque Constant node.
+  absl::Status AddOpaqueConstant(const std::string& name, const onnx::AttributeProto& value) {
+    onnx::NodeProto node;
+    node.set_op_type("Constant");
+    node.add_output(name);
+    *node.add_attribute() = value;
+    return AddOpaque(node, "the IR has no tensors of this kind");
+  }
+
+  void AddConstant(const std::string& name, ConstantRef constant) {
+    tensors_[name] = builder_.AddConstant(std::move(constant), name);
+  }
+
+  absl::Status AddNode(const onnx::NodeProto& node) {
+    if (node.op_type() == "Constant" && IsDefaultDomain(node.domain())) {
+      const auto constant = parts_.constants.find(node.output(0));
+      if (constant == parts_.constants.end()) {
+        return AddOpaque(node, "the IR has no tensors of this kind");
+      }
+      AddConstant(node.output(0), constant->second);
+      return absl::OkStatus();
+    }
+    if (const std::optional<std::string> reason = WhyOpaque(node)) return AddOpaque(node, *reason);
+    const absl::Status status = AddKnown(node, *OpKindFromName(node.op_type()));
+    if (!absl::IsUnimplemented(status)) return status;
+    return AddOpaque(node, std::string(status.message()));
+  }
+
+  std::optional<std::string> WhyOpaque(const onnx::NodeProto& node) const {
+    if (!IsDefaultDomain(node.domain())) {
+      return absl::StrCat("operator of domain '", node.domain(), "'");
+    }
+    if (!OpKindFromName(node.op_type()).has_value()) return "unknown operator";
+    for (const std::string& input : node.input()) {
+      if (!input.empty() && !builder_.tensor(tensors_.at(input)).type.known()) {
+        return absl::StrCat("the type of its input '", input, "' is not known");
+      }
+    }
+    return std::nullopt;
+  }
+
+  absl::Status AddKnown(const onnx::NodeProto& proto, OpKind op) {
+    Node node;
+    node.op = op;
+    PLAIT_ASSIGN_OR_RETURN(Attributes attributes, ReadAttributes(proto));
+    node.attributes = MakeAttributes(std::move(attributes));
+    if (!proto.name().empty()) node.name = std::make_shared<const std::string>(proto.name());
+    for (const std::string& input : proto.input()) {
+      node.inputs.push_back(input.empty() ? kNoTensor : tensors_.at(input));
+    }
+    while (!node.inputs.empty() && node.inputs.back() == kNoTensor) node.inputs.pop_back();
+    std::vector<std::string> names(proto.output().begin(), proto.output().end());
+    while (!names.empty() && names.back().empty()) names.pop_back();
+    if (names.empty()) return absl::OkStatus();  // nothing can read it
+    const int output_count = static_cast<int>(names.size());
+    PLAIT_ASSIGN_OR_RETURN(node,
+                           RaiseNode(std::move(node), parts_.opset, output_count, &builder_));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
+                           InferTypes(builder_, node, output_count));
+    if (const auto constants = FoldNode(builder_, node, types)) {
+      for (int i = 0; i < output_count; ++i) {
+        if (!names[i].empty()) AddConstant(names[i], (*constants)[i]);
+      }
+      return absl::OkStatus();
+    }
+    AddToGraph(std::move(node), types, names);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddOpaque(const onnx::NodeProto& proto, std::string reason) {
+    PLAIT_ASSIGN_OR_RETURN(Node node, MakeOpaqueNode(proto));
+    for (const std::string& input : proto.input()) {
+      node.inputs.push_back(input.empty() ? kNoTensor : tensors_.at(input));
+    }
+    for (const std::string& name : CapturedNames(proto)) node.inputs.push_back(tensors_.at(name));
+    std::vector<TensorType> types;
+    for (const std::string& output : proto.output()) {
+      const auto declared = declared_.find(output);
+      types.push_back(declared == declared_.end() ? TensorType{}
+                                                  : ResolveType(declared->second, symbols_));
+    }
+    bound_.opaque_nodes.push_back(
+        {NodeLabel(proto), proto.op_type(), proto.domain(), std::move(reason)});
+    AddToGraph(std::move(node), types, {proto.output().begin(), proto.output().end()});
+    return absl::OkStatus();
+  }
+
+  void AddToGraph(Node node, const std::vector<TensorType>& types,
+                  const std::vector<std::string>& names) {
+    const auto omitted = std::make_unique<bool[]>(names.size());
+    for (size_t i = 0; i < names.size(); ++i) omitted[i] = names[i].empty();
+    const std::vector<TensorId> outputs = builder_.AddNode(
+        std::move(node), types, names, absl::MakeConstSpan(omitted.get(), names.size()));
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!names[i].empty()) tensors_[names[i]] = outputs[i];
+    }
+  }
+
+  // A declaration that is wrong harms nobody but readers of the file: inference decides.
+  void CompareWithDeclaration(const ModelValue& output, const TensorType& type) {
+    const TensorType declared = ResolveType(output, symbols_);
+    if (!declared.known() || !type.known() || declared == type) return;
+    bound_.warnings.push_back(absl::StrCat("output '", output.name, "' is declared as ",
+                                           declared.ToString(), ", but computed as ",
+                                           type.ToString()));
+  }
+
+  const ModelParts& parts_;
+  absl::flat_hash_map<std::string, ModelValue> declared_;
+  SymbolSizes symbols_;
+  GraphBuilder builder_;
+  absl::flat_hash_map<std::string, TensorId> tensors_;
+  Bound bound_;
+};
+
+}  // namespace
+
+absl::StatusOr<Bound> Bind(const Model& model, const Bindings& shapes) {
+  PLAIT_ASSIGN_OR_RETURN(BoundInputs inputs, BindInputs(model, shapes));
+  return Binder(*model.parts()).Run(std::move(inputs));
+}
+
+}  // namespace plait

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "onnx/onnx_pb.h"
+
+namespace plait {
+
+bool IsUtf8(absl::string_view text);
+
+// Names go into reports, logs and the text form: all names of nodes, values, operators, attributes
+// and metadata, those of subgraphs included, must be UTF-8.
+// Errors: InvalidArgument saying which kind of name is not.
+absl::Status CheckNames(const onnx::ModelProto& model);
+
+}  // namespace plait

@@ -1,0 +1,59 @@
+#include "optimizer/onnx/copy_graph.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace plait {
+
+GraphCopier::GraphCopier(const Graph& graph, GraphBuilder* builder)
+    : graph_(graph), builder_(builder), copies_(graph.tensor_count(), kNoTensor) {
+  for (const TensorId input : graph.inputs()) {
+    copies_[input] = builder->AddInput(graph.type(input), *graph.tensor(input).name);
+  }
+}
+
+TensorId GraphCopier::TensorOf(TensorId id) {
+  if (id == kNoTensor) return kNoTensor;
+  const TensorInfo& tensor = graph_.tensor(id);
+  if (copies_[id] == kNoTensor && tensor.constant != nullptr) {
+    copies_[id] = builder_->AddConstant(tensor.constant, *tensor.name);
+  }
+  return copies_[id];
+}
+
+void GraphCopier::Exchange(TensorId id, TensorId copy) {
+  copies_[id] = copy;
+  builder_->Rename(copy, *graph_.tensor(id).name);
+}
+
+Node GraphCopier::Detached(NodeId id) {
+  Node node = graph_.node(id);
+  for (TensorId& input : node.inputs) input = TensorOf(input);
+  node.outputs.clear();
+  return node;
+}
+
+void GraphCopier::CopyNode(NodeId id) {
+  const Node& node = graph_.node(id);
+  std::vector<TensorType> types;
+  std::vector<std::string> names;
+  const auto omitted = std::make_unique<bool[]>(node.outputs.size());
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const TensorId output = node.outputs[i];
+    omitted[i] = output == kNoTensor;
+    types.push_back(omitted[i] ? TensorType{} : graph_.type(output));
+    names.push_back(omitted[i] ? "" : *graph_.tensor(output).name);
+  }
+  const std::vector<TensorId> outputs = builder_->AddNode(
+      Detached(id), types, names, absl::MakeConstSpan(omitted.get(), names.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (node.outputs[i] != kNoTensor) copies_[node.outputs[i]] = outputs[i];
+  }
+}
+
+void GraphCopier::CopyOutputs() {
+  for (const TensorId output : graph_.outputs()) builder_->AddOutput(TensorOf(output));
+}
+
+}  // namespace plait

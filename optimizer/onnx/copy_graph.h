@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// Copies a graph into a builder piece by piece, so that single nodes or constants can be exchanged on
+// the way. Names are kept. Not thread-safe.
+class GraphCopier {
+ public:
+  // Adds the graph's inputs to `builder`. Both must outlive the copier.
+  GraphCopier(const Graph& graph, GraphBuilder* builder);
+
+  // The copy of a tensor whose producer was copied, of an input, or of a constant (added when it is
+  // first asked for). kNoTensor gives kNoTensor.
+  TensorId TensorOf(TensorId id);
+
+  // Takes `copy` for the graph's tensor `id`, under the name of the original.
+  void Exchange(TensorId id, TensorId copy);
+
+  // The node with the inputs of the copy, and without outputs.
+  Node Detached(NodeId id);
+  void CopyNode(NodeId id);
+  void CopyOutputs();
+
+ private:
+  const Graph& graph_;
+  GraphBuilder* builder_;
+  std::vector<TensorId> copies_;
+};
+
+}  // namespace plait

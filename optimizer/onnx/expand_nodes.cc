@@ -1,0 +1,80 @@
+#include "optimizer/onnx/expand_nodes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/copy_graph.h"
+#include "optimizer/onnx/node_version.h"
+#include "optimizer/ops/op_spec.h"
+
+namespace plait {
+
+namespace {
+
+// An expansion may use operators that have to be expanded themselves (Swish, Sigmoid); deeper chains do
+// not exist.
+constexpr int kExpansionRoundsMax = 8;
+
+std::string LabelOf(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.name != nullptr && !node.name->empty()) return *node.name;
+  return absl::StrCat(OpKindName(node.op), " of '", *graph.tensor(node.outputs[0]).name, "'");
+}
+
+absl::Status CannotExpress(const Graph& graph, NodeId id, int opset, const absl::Status& why) {
+  const OpSpec& spec = SpecOf(graph.node(id).op);
+  return absl::InvalidArgumentError(absl::StrCat(
+      LabelOf(graph, id), ": opset ", opset, " cannot express ", OpKindName(spec.kind), ": ",
+      why.message(), " (export to opset ", std::max(spec.since_opset, opset + 1),
+      " or newer)"));
+}
+
+absl::Status ExpandNode(const Graph& graph, NodeId id, GraphCopier* copier, GraphBuilder* builder) {
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorId> outputs,
+                         SpecOf(graph.node(id).op).expand(copier->Detached(id), builder));
+  const auto& wanted = graph.node(id).outputs;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == kNoTensor) continue;
+    if (i >= outputs.size() || outputs[i] == kNoTensor) {
+      return absl::UnimplementedError(absl::StrCat("its output ", i, " has no older form"));
+    }
+    copier->Exchange(wanted[i], outputs[i]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset) {
+  Graph current = graph;
+  for (int round = 0; round < kExpansionRoundsMax; ++round) {
+    GraphBuilder builder;
+    GraphCopier copier(current, &builder);
+    bool expanded = false;
+    for (NodeId id = 0; id < current.node_count(); ++id) {
+      const OpKind op = current.node(id).op;
+      const absl::Status lowered =
+          op == OpKind::kOpaque ? absl::OkStatus() : LowerNode(current, id, opset).status();
+      if (lowered.ok()) {
+        copier.CopyNode(id);
+        continue;
+      }
+      if (SpecOf(op).expand == nullptr) return CannotExpress(current, id, opset, lowered);
+      const absl::Status status = ExpandNode(current, id, &copier, &builder);
+      if (!status.ok()) return CannotExpress(current, id, opset, status);
+      expanded = true;
+    }
+    if (!expanded) return current;
+    copier.CopyOutputs();
+    PLAIT_ASSIGN_OR_RETURN(current, std::move(builder).Finish());
+  }
+  return absl::InternalError(
+      absl::StrCat("operators did not expand to opset ", opset, " in ", kExpansionRoundsMax,
+                   " rounds"));
+}
+
+}  // namespace plait

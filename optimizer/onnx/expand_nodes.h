@@ -1,0 +1,13 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// The graph with every node that `opset` lacks written as older operators, so that each node of the
+// result can be lowered to it.
+// Errors: InvalidArgument naming the node that cannot be expressed, and the opset that could.
+absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset);
+
+}  // namespace plait

@@ -1,0 +1,267 @@
+#include "optimizer/onnx/export.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/attribute_proto.h"
+#include "optimizer/onnx/expand_nodes.h"
+#include "optimizer/onnx/export_names.h"
+#include "optimizer/onnx/model_parts.h"
+#include "optimizer/onnx/node_label.h"
+#include "optimizer/onnx/node_version.h"
+#include "optimizer/onnx/opaque_node.h"
+#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/value_info.h"
+#include "optimizer/ops/evaluate.h"
+
+namespace plait {
+
+namespace {
+
+// The first IR version that may use an opset, from ONNX's table of versions. At least 4: before it,
+// initializers had to be inputs as well.
+int64_t IrVersionFor(int opset) {
+  struct Entry {
+    int opset;
+    int64_t ir_version;
+  };
+  constexpr Entry kTable[] = {{9, 4},  {10, 5},  {11, 6},  {14, 7},  {18, 8}, {20, 9},
+                              {22, 10}, {23, 11}, {24, 12}, {27, 13}, {28, 14}};
+  for (const Entry& entry : kTable) {
+    if (opset <= entry.opset) return entry.ir_version;
+  }
+  return std::end(kTable)[-1].ir_version;
+}
+
+// The declaration of an input or output, with the shape that it has in the graph.
+onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared, const TensorType& type) {
+  onnx::ValueInfoProto bound = declared;
+  if (!type.known()) return bound;
+  auto* tensor = bound.mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(static_cast<int>(type.dtype));
+  if (tensor->shape().dim_size() != type.rank()) tensor->clear_shape();
+  tensor->mutable_shape();
+  for (int i = 0; i < type.rank(); ++i) {
+    auto* dim = i < tensor->shape().dim_size() ? tensor->mutable_shape()->mutable_dim(i)
+                                               : tensor->mutable_shape()->add_dim();
+    dim->set_dim_value(type.shape[i]);
+  }
+  return bound;
+}
+
+// Writes one graph. Each step appends to the model.
+class Exporter {
+ public:
+  Exporter(const Model& model, const Graph& graph, const WeightSource& weights, ExportNames names)
+      : original_(model.parts()->proto),
+        graph_(graph),
+        weights_(weights),
+        names_(std::move(names)),
+        needed_(graph.tensor_count()) {
+    for (const onnx::NodeProto& node : original_.graph().node()) {
+      if (node.output_size() > 0) original_nodes_.emplace(node.output(0), &node);
+    }
+  }
+
+  absl::StatusOr<onnx::ModelProto> Run(const Model& model, int opset,
+                                       const std::optional<EmbeddedPlan>& plan) {
+    WriteHeader(opset, plan);
+    WriteDeclarations(model);
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (graph_.tensor(id).producer == kNoNode) WriteIdentities(id);
+    }
+    for (NodeId id = 0; id < graph_.node_count(); ++id) {
+      PLAIT_RETURN_IF_ERROR(graph_.node(id).op == OpKind::kOpaque ? WriteOpaqueNode(id)
+                                                                  : WriteNode(id, opset));
+      for (const TensorId output : graph_.node(id).outputs) {
+        if (output != kNoTensor) WriteIdentities(output);
+      }
+    }
+    for (const TensorId output : graph_.outputs()) needed_[output] = true;
+    PLAIT_RETURN_IF_ERROR(WriteInitializers());
+    return std::move(model_);
+  }
+
+ private:
+  void WriteHeader(int opset, const std::optional<EmbeddedPlan>& plan) {
+    model_.set_ir_version(
+        std::max<int64_t>(original_.ir_version(), IrVersionFor(opset)));
+    if (original_.has_producer_name()) model_.set_producer_name(original_.producer_name());
+    if (original_.has_producer_version()) {
+      model_.set_producer_version(original_.producer_version());
+    }
+    if (original_.has_domain()) model_.set_domain(original_.domain());
+    if (original_.has_model_version()) model_.set_model_version(original_.model_version());
+    if (original_.has_doc_string()) model_.set_doc_string(original_.doc_string());
+    bool has_onnx = false;
+    for (const auto& import : original_.opset_import()) {
+      auto* written = model_.add_opset_import();
+      *written = import;
+      if (!IsDefaultDomain(import.domain())) continue;
+      written->set_version(opset);
+      has_onnx = true;
+    }
+    if (!has_onnx) model_.add_opset_import()->set_version(opset);
+    for (const auto& entry : original_.metadata_props()) {
+      if (!absl::StartsWith(entry.key(), kMetadataPrefix)) *model_.add_metadata_props() = entry;
+    }
+    if (plan.has_value()) {
+      AddMetadata(kVersionKey, plan->version);
+      AddMetadata(kPlanKey, plan->plan);
+      AddMetadata(kGraphKey, plan->graph);
+    }
+    model_.mutable_graph()->set_name(original_.graph().name());
+    if (original_.graph().has_doc_string()) {
+      model_.mutable_graph()->set_doc_string(original_.graph().doc_string());
+    }
+  }
+
+  void AddMetadata(absl::string_view key, const std::string& value) {
+    auto* entry = model_.add_metadata_props();
+    entry->set_key(std::string(key));
+    entry->set_value(value);
+  }
+
+  void WriteDeclarations(const Model& model) {
+    absl::flat_hash_map<std::string, const onnx::ValueInfoProto*> declared;
+    for (const auto& input : original_.graph().input()) declared[input.name()] = &input;
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      *model_.mutable_graph()->add_input() = BoundDeclaration(
+          *declared.at(model.inputs()[i].name), graph_.type(graph_.inputs()[i]));
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      *model_.mutable_graph()->add_output() = BoundDeclaration(
+          original_.graph().output(static_cast<int>(i)), graph_.type(graph_.outputs()[i]));
+    }
+  }
+
+  void WriteIdentities(TensorId id) {
+    for (const std::string& name : names_.identities(id)) {
+      onnx::NodeProto* node = model_.mutable_graph()->add_node();
+      node->set_op_type("Identity");
+      node->add_input(names_.of(id));
+      node->add_output(name);
+      needed_[id] = true;
+    }
+  }
+
+  // An empty node, or the original's name, documentation and metadata where the graph still has it.
+  onnx::NodeProto NodeLike(const Node& node, const std::string& output) const {
+    onnx::NodeProto proto;
+    const auto original = original_nodes_.find(output);
+    if (original != original_nodes_.end() &&
+        original->second->op_type() == OpKindName(node.op) &&
+        IsDefaultDomain(original->second->domain())) {
+      proto = *original->second;
+      proto.clear_input();
+      proto.clear_output();
+      proto.clear_attribute();
+    }
+    proto.set_op_type(std::string(OpKindName(node.op)));
+    if (node.name != nullptr && !node.name->empty()) proto.set_name(*node.name);
+    return proto;
+  }
+
+  absl::Status WriteNode(NodeId id, int opset) {
+    const Node& node = graph_.node(id);
+    PLAIT_ASSIGN_OR_RETURN(LoweredNode lowered, LowerNode(graph_, id, opset));
+    onnx::NodeProto proto = NodeLike(node, names_.of(node.outputs[0]));
+    for (const LoweredNode::Input& input : lowered.inputs) {
+      if (input.value.has_value()) {
+        const std::string name = names_.Fresh(absl::StrCat(names_.of(node.outputs[0]), "_value"));
+        *model_.mutable_graph()->add_initializer() = WriteTensorProto(*input.value, name);
+        proto.add_input(name);
+        continue;
+      }
+      proto.add_input(names_.of(input.tensor));
+      if (input.tensor != kNoTensor) needed_[input.tensor] = true;
+    }
+    for (const TensorId output : node.outputs) proto.add_output(names_.of(output));
+    for (const auto& [name, value] : lowered.attributes.entries()) {
+      PLAIT_ASSIGN_OR_RETURN(*proto.add_attribute(), WriteAttribute(name, value));
+    }
+    *model_.mutable_graph()->add_node() = std::move(proto);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteOpaqueNode(NodeId id) {
+    const Node& node = graph_.node(id);
+    PLAIT_ASSIGN_OR_RETURN(onnx::NodeProto proto, ReadOpaqueNode(node));
+    for (int i = 0; i < proto.input_size(); ++i) {
+      *proto.mutable_input(i) = names_.of(node.inputs[i]);
+    }
+    for (const TensorId input : node.inputs) {
+      if (input != kNoTensor) needed_[input] = true;
+    }
+    for (int i = 0; i < proto.output_size(); ++i) {
+      const TensorId output = node.outputs[i];
+      *proto.mutable_output(i) = names_.of(output);
+      // Nothing else tells a later import the type, which makes readers opaque.
+      if (output == kNoTensor || !graph_.type(output).known() || graph_.is_output(output)) continue;
+      *model_.mutable_graph()->add_value_info() =
+          WriteValueInfo(names_.of(output), graph_.type(output));
+    }
+    *model_.mutable_graph()->add_node() = std::move(proto);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteInitializers() {
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      const ConstantRef& constant = graph_.tensor(id).constant;
+      if (constant == nullptr || !needed_[id]) continue;
+      absl::StatusOr<Tensor> value = EvaluateConstant(*constant, weights_);
+      if (!value.ok()) return Annotate(value.status(), names_.of(id));
+      *model_.mutable_graph()->add_initializer() = WriteTensorProto(*value, names_.of(id));
+    }
+    return absl::OkStatus();
+  }
+
+  const onnx::ModelProto& original_;
+  const Graph& graph_;
+  const WeightSource& weights_;
+  ExportNames names_;
+  std::vector<bool> needed_;  // tensors that something written reads
+  absl::flat_hash_map<std::string, const onnx::NodeProto*> original_nodes_;
+  onnx::ModelProto model_;
+};
+
+absl::Status CheckOpset(const Model& model, const Graph& graph, int opset) {
+  if (opset < model.opset() || opset > kNewestOpset) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot export to opset ", opset, ": the model uses opset ", model.opset(),
+                     " (give that or a newer one, up to ", kNewestOpset, ")"));
+  }
+  if (opset == model.opset()) return absl::OkStatus();
+  for (const Node& node : graph.nodes()) {
+    if (node.op != OpKind::kOpaque) continue;
+    PLAIT_ASSIGN_OR_RETURN(const onnx::NodeProto proto, ReadOpaqueNode(node));
+    if (!IsDefaultDomain(proto.domain())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(NodeLabel(proto), ": ", proto.op_type(), " stays as it is in opset ",
+                     model.opset(), ", so the model cannot be raised to opset ", opset));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph,
+                                       const WeightSource& weights, const ExportOptions& options) {
+  const int opset = options.opset == 0 ? original.opset() : options.opset;
+  PLAIT_RETURN_IF_ERROR(CheckOpset(original, graph, opset));
+  PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandNodes(graph, opset));
+  PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));
+  Exporter exporter(original, expanded, weights, std::move(names));
+  PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model,
+                         exporter.Run(original, opset, options.plan));
+  return SerializeProto(model, "the exported model");
+}
+
+}  // namespace plait

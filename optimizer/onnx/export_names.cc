@@ -1,0 +1,71 @@
+#include "optimizer/onnx/export_names.h"
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/captured_names.h"
+#include "optimizer/onnx/opaque_node.h"
+
+namespace plait {
+
+// A name that is required twice belongs to equal values: rewrites keep what names stand for.
+void ExportNames::Require(TensorId id, const std::string& name) {
+  if (!used_.insert(name).second) return;
+  if (names_[id].empty()) {
+    names_[id] = name;
+  } else {
+    identities_[id].push_back(name);
+  }
+}
+
+std::string ExportNames::Fresh(const std::string& stem) {
+  std::string name = stem;
+  for (int suffix = 1; name.empty() || !used_.insert(name).second; ++suffix) {
+    name = absl::StrCat(stem, "_", suffix);
+  }
+  return name;
+}
+
+const std::string& ExportNames::of(TensorId id) const {
+  static const std::string omitted;
+  return id == kNoTensor ? omitted : names_[id];
+}
+
+absl::StatusOr<ExportNames> ExportNames::Assign(const Model& model, const Graph& graph) {
+  if (graph.inputs().size() != model.inputs().size() ||
+      graph.outputs().size() != model.outputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the graph has ", graph.inputs().size(), " inputs and ", graph.outputs().size(),
+        " outputs, the model it is exported for ", model.inputs().size(), " and ",
+        model.outputs().size()));
+  }
+  ExportNames names(graph.tensor_count());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    names.Require(graph.inputs()[i], model.inputs()[i].name);
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    names.Require(graph.outputs()[i], model.outputs()[i].name);
+  }
+  std::vector<std::string> inner_names;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != OpKind::kOpaque) continue;
+    PLAIT_ASSIGN_OR_RETURN(const onnx::NodeProto proto, ReadOpaqueNode(node));
+    const std::vector<std::string> captured = CapturedNames(proto);
+    for (size_t i = 0; i < captured.size(); ++i) {
+      const TensorId tensor = node.inputs[proto.input_size() + i];
+      if (tensor == kNoTensor) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an opaque node lost the value '", captured[i], "' of its subgraph"));
+      }
+      names.Require(tensor, captured[i]);
+    }
+    const std::vector<std::string> inner = InnerNames(proto);
+    inner_names.insert(inner_names.end(), inner.begin(), inner.end());
+  }
+  names.used_.insert(inner_names.begin(), inner_names.end());
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (names.names_[id].empty()) names.names_[id] = names.Fresh(*graph.tensor(id).name);
+  }
+  return names;
+}
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/onnx/model.h"
+
+namespace plait {
+
+// The names of a graph's tensors in an exported model. Inputs and outputs are named as the original
+// model names them, what subgraphs of opaque nodes read as they read it; where one tensor needs two
+// names, the second is an Identity of the first.
+class ExportNames {
+ public:
+  // Errors: InvalidArgument when the graph has other numbers of inputs or outputs than the model;
+  // those of ReadOpaqueNode.
+  static absl::StatusOr<ExportNames> Assign(const Model& model, const Graph& graph);
+
+  // Empty for kNoTensor.
+  const std::string& of(TensorId id) const;
+
+  // Further names of the tensor.
+  const std::vector<std::string>& identities(TensorId id) const { return identities_[id]; }
+
+  // A name that nothing has, beginning with `stem`.
+  std::string Fresh(const std::string& stem);
+
+ private:
+  explicit ExportNames(int tensor_count) : names_(tensor_count), identities_(tensor_count) {}
+
+  void Require(TensorId id, const std::string& name);
+
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::string>> identities_;
+  absl::flat_hash_set<std::string> used_;
+};
+
+}  // namespace plait

@@ -1,0 +1,113 @@
+#include "optimizer/onnx/external_data.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/rewrite_tensors.h"
+#include "optimizer/onnx/tensor_proto.h"
+
+namespace plait {
+
+namespace {
+
+absl::Status Error(const onnx::TensorProto& proto, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': ", what));
+}
+
+// True for a path that stays in its folder on every system that may read it.
+bool IsInside(const std::string& path) {
+  if (path.empty() || path.front() == '/') return false;
+  if (path.find('\0') != std::string::npos || absl::StrContains(path, "\\") ||
+      absl::StrContains(path, ":")) {
+    return false;
+  }
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part.empty() || part == "..") return false;
+  }
+  return true;
+}
+
+// The bytes that a tensor's data takes in the file; nullopt when neither the tensor's type nor its
+// declared length tells.
+std::optional<int64_t> SizeOf(const onnx::TensorProto& proto, std::optional<int64_t> length) {
+  if (!IsSupportedDataType(proto.data_type())) return length;
+  const absl::StatusOr<TensorType> type = TypeOfTensorProto(proto);
+  if (!type.ok() || (length.has_value() && *length != type->bytes())) return std::nullopt;
+  return type->bytes();
+}
+
+absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
+  ExternalRange range;
+  std::optional<int64_t> length;
+  for (const auto& entry : proto.external_data()) {
+    int64_t number = 0;
+    if (entry.key() == "location") {
+      range.path = entry.value();
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      if (!absl::SimpleAtoi(entry.value(), &number) || number < 0) {
+        return Error(proto, absl::StrCat("the ", entry.key(), " of its external data is no number"));
+      }
+      if (entry.key() == "offset") {
+        range.offset_bytes = number;
+      } else {
+        length = number;
+      }
+    }
+  }
+  if (!IsInside(range.path)) {
+    return Error(proto, absl::StrCat("its external data '", range.path,
+                                     "' does not lie in the model's folder"));
+  }
+  const std::optional<int64_t> size = SizeOf(proto, length);
+  if (!size.has_value()) {
+    return Error(proto, "the length of its external data does not fit its type");
+  }
+  if (*size > kModelProtoBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("tensor '", proto.name(), "' has ", *size, " bytes, more than fit in a model"));
+  }
+  range.size_bytes = *size;
+  return range;
+}
+
+absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, std::string* out) {
+  onnx::TensorProto proto;
+  PLAIT_RETURN_IF_ERROR(ParseProto(tensor, "tensor", &proto));
+  const bool external =
+      proto.data_location() == onnx::TensorProto::EXTERNAL && !StrippedDigest(proto).has_value();
+  if (!external) {
+    out->append(tensor.data(), tensor.size());
+    return absl::OkStatus();
+  }
+  PLAIT_ASSIGN_OR_RETURN(const ExternalRange range, ReadRange(proto));
+  absl::StatusOr<std::string> bytes = read(range);
+  if (!bytes.ok()) return Annotate(bytes.status(), absl::StrCat("tensor '", proto.name(), "'"));
+  if (static_cast<int64_t>(bytes->size()) != range.size_bytes) {
+    return Error(proto, absl::StrCat("'", range.path, "' gives ", bytes->size(),
+                                     " bytes of its data, needed are ", range.size_bytes));
+  }
+  proto.clear_external_data();
+  proto.clear_data_location();
+  proto.set_raw_data(*std::move(bytes));
+  PLAIT_ASSIGN_OR_RETURN(const std::string packed, SerializeProto(proto, "tensor"));
+  out->append(packed);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> PackExternalData(absl::string_view model, const ExternalReader& read) {
+  return RewriteTensors(model, TensorScope::kAll, [&read](absl::string_view tensor, std::string* out) {
+    return PackTensor(tensor, read, out);
+  });
+}
+
+}  // namespace plait

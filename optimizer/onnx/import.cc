@@ -1,0 +1,97 @@
+#include "optimizer/onnx/import.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/check_names.h"
+#include "optimizer/onnx/inline_functions.h"
+#include "optimizer/onnx/model_parts.h"
+#include "optimizer/onnx/node_label.h"
+#include "optimizer/onnx/order_nodes.h"
+#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/read_constants.h"
+#include "optimizer/onnx/value_info.h"
+#include "optimizer/onnx/wire_limits.h"
+#include "optimizer/ops/op_spec.h"
+
+namespace plait {
+
+namespace {
+
+// From this IR version on, an input with an initializer is an input with a default value.
+constexpr int64_t kDefaultInputsIrVersion = 4;
+
+bool UsesOnnxOperators(const onnx::GraphProto& graph) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (IsDefaultDomain(node.domain())) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<int> FindOpset(const onnx::ModelProto& model) {
+  int64_t opset = 0;
+  for (const auto& import : model.opset_import()) {
+    if (!IsDefaultDomain(import.domain())) continue;
+    if (opset != 0 && opset != import.version()) {
+      return absl::InvalidArgumentError(absl::StrCat("the model imports two opsets of ONNX, ",
+                                                     opset, " and ", import.version()));
+    }
+    opset = import.version();
+    if (opset < kOldestOpset || opset > kNewestOpset) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model uses opset ", opset, "; accepted are ", kOldestOpset, " to ", kNewestOpset,
+          " (convert it with onnx.version_converter)"));
+    }
+  }
+  if (opset != 0) return static_cast<int>(opset);
+  if (UsesOnnxOperators(model.graph())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model imports no opset of ONNX's operators; accepted are ", kOldestOpset,
+                     " to ", kNewestOpset));
+  }
+  return kNewestOpset;
+}
+
+void ReadInputsAndOutputs(ModelParts* parts) {
+  const onnx::GraphProto& graph = parts->proto.graph();
+  absl::flat_hash_set<std::string> initializers;
+  for (const auto& initializer : graph.initializer()) initializers.insert(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer()) {
+    initializers.insert(sparse.values().name());
+  }
+  for (const auto& input : graph.input()) {
+    if (!initializers.contains(input.name())) {
+      parts->inputs.push_back(ReadValueInfo(input));
+    } else if (parts->proto.ir_version() >= kDefaultInputsIrVersion) {
+      parts->warnings.push_back(
+          absl::StrCat("input '", input.name(),
+                       "' has a default value, which was taken as a constant: callers can no "
+                       "longer override it"));
+    }
+  }
+  for (const auto& output : graph.output()) parts->outputs.push_back(ReadValueInfo(output));
+}
+
+}  // namespace
+
+absl::StatusOr<Model> ImportOnnx(absl::string_view bytes) {
+  PLAIT_RETURN_IF_ERROR(CheckModelWire(bytes));
+  auto parts = std::make_shared<ModelParts>();
+  PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "the model", &parts->proto));
+  if (!parts->proto.has_graph()) {
+    return absl::InvalidArgumentError("not an ONNX model: it has no graph");
+  }
+  PLAIT_RETURN_IF_ERROR(CheckNames(parts->proto));
+  PLAIT_ASSIGN_OR_RETURN(parts->opset, FindOpset(parts->proto));
+  PLAIT_RETURN_IF_ERROR(InlineFunctions(&parts->proto));
+  PLAIT_ASSIGN_OR_RETURN(parts->node_order, OrderNodes(parts->proto.graph()));
+  PLAIT_RETURN_IF_ERROR(ReadConstants(parts.get()));
+  ReadInputsAndOutputs(parts.get());
+  return Model(std::move(parts));
+}
+
+}  // namespace plait

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "onnx/onnx_pb.h"
+
+namespace plait {
+
+// Replaces every call of a model-local function, in the graph, its subgraphs and other functions, by
+// the function's body, and drops the functions. Values of a body get the prefix
+// "<function>_<number of the call>/".
+// Errors: InvalidArgument for overloaded functions, a function that is defined twice, calls itself,
+// or imports another opset than the model does; ResourceExhausted when the bodies would exceed
+// kModelNodesMax nodes.
+absl::Status InlineFunctions(onnx::ModelProto* model);
+
+}  // namespace plait

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "onnx/onnx_pb.h"
+#include "optimizer/base/digest.h"
+#include "optimizer/ir/constant.h"
+#include "optimizer/onnx/model.h"
+
+namespace plait {
+
+// The inside of a Model. Constant once import returns it; weights look into `proto`.
+struct ModelParts {
+  onnx::ModelProto proto;  // functions inlined
+  int opset = 0;
+  std::vector<ModelValue> inputs;
+  std::vector<ModelValue> outputs;
+  std::vector<int> node_order;  // topological; indices into proto.graph().node()
+
+  // Initializers and results of Constant nodes that the IR can hold, by name.
+  absl::flat_hash_map<std::string, ConstantRef> constants;
+  // The bytes of weights; nullopt for a stripped one.
+  absl::btree_map<Digest, std::optional<Tensor>> weights;
+  bool weightless = false;
+  std::vector<std::string> warnings;
+};
+
+}  // namespace plait

@@ -1,0 +1,43 @@
+#include "optimizer/onnx/opaque_node.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/captured_names.h"
+#include "optimizer/onnx/protobuf_guard.h"
+
+namespace plait {
+
+absl::StatusOr<Node> MakeOpaqueNode(const onnx::NodeProto& proto) {
+  PLAIT_ASSIGN_OR_RETURN(std::string bytes, SerializeProto(proto, "node"));
+  Attributes attributes;
+  attributes.Set(kOpaqueDomain, proto.domain());
+  attributes.Set(kOpaqueOpType, proto.op_type());
+  attributes.Set(kOpaqueProto, OpaqueBytes{std::move(bytes)});
+  Node node;
+  node.op = OpKind::kOpaque;
+  node.attributes = MakeAttributes(std::move(attributes));
+  if (!proto.name().empty()) node.name = std::make_shared<const std::string>(proto.name());
+  return node;
+}
+
+absl::StatusOr<onnx::NodeProto> ReadOpaqueNode(const Node& node) {
+  const AttributeValue* value = node.attributes->Find(kOpaqueProto);
+  const OpaqueBytes* bytes = value == nullptr ? nullptr : std::get_if<OpaqueBytes>(value);
+  if (bytes == nullptr) {
+    return absl::InvalidArgumentError("an opaque node holds no serialized ONNX node");
+  }
+  onnx::NodeProto proto;
+  PLAIT_RETURN_IF_ERROR(ParseProto(bytes->bytes, "opaque node", &proto));
+  const size_t inputs = proto.input_size() + CapturedNames(proto).size();
+  if (node.inputs.size() != inputs || node.outputs.size() != size_t(proto.output_size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the opaque node ", proto.op_type(), " has ", node.inputs.size(), " inputs and ",
+        node.outputs.size(), " outputs, but its ONNX node ", inputs, " and ", proto.output_size()));
+  }
+  return proto;
+}
+
+}  // namespace plait

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "onnx/onnx_pb.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// The attributes of a kOpaque node.
+constexpr absl::string_view kOpaqueDomain = "domain";
+constexpr absl::string_view kOpaqueOpType = "op_type";
+constexpr absl::string_view kOpaqueProto = "proto";
+
+// The kOpaque node that stands for `proto`; inputs and outputs are left to the caller: first the
+// explicit inputs, then CapturedNames(proto).
+absl::StatusOr<Node> MakeOpaqueNode(const onnx::NodeProto& proto);
+
+// The ONNX node that an opaque node stands for.
+// Errors: InvalidArgument when its attributes hold none, or another number of inputs or outputs.
+absl::StatusOr<onnx::NodeProto> ReadOpaqueNode(const Node& node);
+
+}  // namespace plait

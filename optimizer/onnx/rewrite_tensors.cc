@@ -1,0 +1,99 @@
+#include "optimizer/onnx/rewrite_tensors.h"
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/wire.h"
+#include "optimizer/onnx/wire_limits.h"
+
+namespace plait {
+
+namespace {
+
+// The messages on the way to an initializer, with their field numbers in onnx.proto.
+enum class Message { kModel, kGraph, kNode, kAttribute, kTensor, kOther };
+
+Message ChildOf(Message parent, int field) {
+  switch (parent) {
+    case Message::kModel:
+      return field == 7 ? Message::kGraph : Message::kOther;
+    case Message::kGraph:
+      return field == 1 ? Message::kNode : field == 5 ? Message::kTensor : Message::kOther;
+    case Message::kNode:
+      return field == 5 ? Message::kAttribute : Message::kOther;
+    case Message::kAttribute:
+      return field == 5 || field == 10 ? Message::kTensor
+             : field == 6 || field == 11 ? Message::kGraph
+                                         : Message::kOther;
+    default:
+      return Message::kOther;
+  }
+}
+
+bool IsConstantNode(absl::string_view node) {
+  constexpr int kOpTypeField = 4;
+  return FindWireField(node, kOpTypeField) == "Constant";
+}
+
+// Only shortest encodings can be restored from the payload alone.
+absl::Status CheckShortest(const WireField& field) {
+  std::string shortest;
+  AppendVarint(static_cast<uint64_t>(field.number) << 3 | 2, &shortest);
+  AppendVarint(field.payload.size(), &shortest);
+  if (field.header == shortest) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the model's message lengths are not encoded in the shortest way, so its weights cannot be "
+      "stripped (save it again with onnx.save)");
+}
+
+class Rewriter {
+ public:
+  Rewriter(TensorScope scope, const TensorRewriter& rewrite) : scope_(scope), rewrite_(rewrite) {}
+
+  absl::Status Rewrite(Message message, absl::string_view bytes, std::string* out) {
+    if (message == Message::kTensor) return rewrite_(bytes, out);
+    WireReader reader(bytes);
+    while (true) {
+      PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
+      if (!field.has_value()) return absl::OkStatus();
+      const Message child = field->is_message() ? Visited(message, *field) : Message::kOther;
+      if (child == Message::kOther) {
+        out->append(field->whole.data(), field->whole.size());
+        continue;
+      }
+      PLAIT_RETURN_IF_ERROR(CheckShortest(*field));
+      std::string rewritten;
+      PLAIT_RETURN_IF_ERROR(Rewrite(child, field->payload, &rewritten));
+      AppendLengthDelimited(field->number, rewritten, out);
+      if (static_cast<int64_t>(out->size()) > kModelProtoBytesMax) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the model with its weights would have more than ", kModelProtoBytesMax,
+                         " bytes, the largest protobuf message"));
+      }
+    }
+  }
+
+ private:
+  Message Visited(Message message, const WireField& field) const {
+    const Message child = ChildOf(message, field.number);
+    if (scope_ == TensorScope::kAll) return child;
+    const bool inner_graph = message == Message::kAttribute && child == Message::kGraph;
+    const bool other_node = child == Message::kNode && !IsConstantNode(field.payload);
+    return inner_graph || other_node ? Message::kOther : child;
+  }
+
+  TensorScope scope_;
+  const TensorRewriter& rewrite_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope scope,
+                                           const TensorRewriter& rewrite) {
+  PLAIT_RETURN_IF_ERROR(CheckModelWire(model));
+  std::string rewritten;
+  PLAIT_RETURN_IF_ERROR(Rewriter(scope, rewrite).Rewrite(Message::kModel, model, &rewritten));
+  return rewritten;
+}
+
+}  // namespace plait

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace plait {
+
+// Rewrites one serialized TensorProto: appends its new form to `out`.
+using TensorRewriter = std::function<absl::Status(absl::string_view tensor, std::string* out)>;
+
+// Which tensors to visit.
+enum class TensorScope {
+  kWeights,  // initializers of the graph and values of its Constant nodes
+  kAll,      // these, and the same in subgraphs and in attributes of any node
+};
+
+// Applies `rewrite` to the tensors of a serialized ModelProto and copies all other bytes as they are.
+// Works on the bytes, not on parsed messages, so that what a newer ONNX put into them stays.
+// Errors: InvalidArgument for bytes that are no model, and when the length of a message around a
+// tensor is not encoded in the shortest way, so that the original could not be restored; those of
+// `rewrite`; ResourceExhausted above the limits of wire_limits.h.
+absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope scope,
+                                           const TensorRewriter& rewrite);
+
+}  // namespace plait

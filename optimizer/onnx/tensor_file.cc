@@ -1,0 +1,27 @@
+#include "optimizer/onnx/tensor_file.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/tensor_proto.h"
+
+namespace plait {
+
+absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes) {
+  onnx::TensorProto proto;
+  PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "the tensor file", &proto));
+  if (!IsSupportedDataType(proto.data_type())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tensor '", proto.name(), "': element type ", proto.data_type(), " is not supported"));
+  }
+  PLAIT_ASSIGN_OR_RETURN(Tensor tensor, CopyTensorProto(proto));
+  return NamedTensor{proto.name(), std::move(tensor)};
+}
+
+absl::StatusOr<std::string> WriteTensorFile(const NamedTensor& tensor) {
+  return SerializeProto(WriteTensorProto(tensor.tensor, tensor.name), "the tensor file");
+}
+
+}  // namespace plait

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/ir/tensor.h"
+
+namespace plait {
+
+// A tensor as it lies in a file "input_0.pb": a serialized TensorProto.
+struct NamedTensor {
+  std::string name;  // may be empty
+  Tensor tensor;
+};
+
+// Errors: InvalidArgument when the bytes are no tensor, do not fill its shape, or it is of an element
+// type that the IR lacks.
+absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes);
+
+// Errors: ResourceExhausted above kModelProtoBytesMax.
+absl::StatusOr<std::string> WriteTensorFile(const NamedTensor& tensor);
+
+}  // namespace plait

@@ -1,0 +1,32 @@
+#include <cmath>
+
+#include "optimizer/ops/elementwise.h"
+
+namespace plait {
+namespace {
+
+double AbsoluteValue(double x) { return std::abs(x); }
+uint64_t AbsoluteValue(uint64_t x) { return x; }
+// In unsigned arithmetic, because the smallest integer has no positive counterpart; it stays.
+int64_t AbsoluteValue(int64_t x) {
+  return x < 0 ? static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(x)) : x;
+}
+
+}  // namespace
+
+const OpSpec kAbsSpec = {
+    .kind = OpKind::kAbs,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = InferUnaryOf<TypeSet::kNumber>,
+    .evaluate =
+        [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+          return EvaluateNumberUnary(inputs, outputs, [](auto x) { return AbsoluteValue(x); });
+        },
+};
+
+}  // namespace plait

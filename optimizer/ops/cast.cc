@@ -1,0 +1,118 @@
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/elementwise.h"
+
+namespace plait {
+namespace {
+
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  const int64_t to = call.attributes.Int("to", 0);
+  if (to <= 0) return absl::InvalidArgumentError("needs an attribute \"to\"");
+  // Numbers beyond bfloat16's are newer types, such as the 8-bit floats.
+  if (to > static_cast<int64_t>(DataType::kBfloat16) ||
+      !Contains(TypeSet::kAny, static_cast<DataType>(to))) {
+    return absl::UnimplementedError(absl::StrCat("plait cannot compute with element type ", to));
+  }
+  return std::vector<TensorType>{{static_cast<DataType>(to), call.input_types[0].shape}};
+}
+
+// ONNX leaves floats beyond the integer type's range undefined; here they saturate and NaN gives 0.
+int64_t IntegerOf(double value, DataType to) {
+  if (to == DataType::kBool) return value != 0 ? 1 : 0;
+  if (value != value) return 0;
+  const bool is_unsigned = to == DataType::kUint8 || to == DataType::kUint16 ||
+                           to == DataType::kUint32 || to == DataType::kUint64;
+  const int bits = static_cast<int>(8 * BytesOf(to)) - (is_unsigned ? 0 : 1);
+  const double limit = std::ldexp(1.0, bits);
+  const uint64_t max = std::numeric_limits<uint64_t>::max() >> (64 - bits);
+  if (value >= limit) return static_cast<int64_t>(max);
+  if (is_unsigned) return value <= 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(value));
+  if (value < -limit) return -static_cast<int64_t>(max) - 1;
+  return static_cast<int64_t>(value);
+}
+
+// float32 directly, because rounding to double before would round twice.
+double FloatOf(int64_t value, DataType from, DataType to) {
+  if (from == DataType::kUint64) {
+    const uint64_t bits = static_cast<uint64_t>(value);
+    return to == DataType::kFloat32 ? static_cast<float>(bits) : static_cast<double>(bits);
+  }
+  return to == DataType::kFloat32 ? static_cast<float>(value) : static_cast<double>(value);
+}
+
+absl::Status CastFloats(const std::vector<double>& from, EvalTensor* output) {
+  if (IsFloat(output->type.dtype)) {
+    output->values = from;
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> to(from.size());
+  for (size_t i = 0; i < from.size(); ++i) to[i] = IntegerOf(from[i], output->type.dtype);
+  output->values = std::move(to);
+  return absl::OkStatus();
+}
+
+absl::Status CastIntegers(const EvalTensor& input, EvalTensor* output) {
+  const auto& from = std::get<std::vector<int64_t>>(input.values);
+  if (!IsFloat(output->type.dtype)) {
+    output->values = from;
+    return absl::OkStatus();
+  }
+  if (auto* elements = std::get_if<std::vector<FieldElement>>(&output->values)) {
+    for (size_t i = 0; i < from.size(); ++i) (*elements)[i] = FieldElement::FromInt(from[i]);
+    return absl::OkStatus();
+  }
+  std::vector<double> to(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    to[i] = FloatOf(from[i], input.type.dtype, output->type.dtype);
+  }
+  output->values = std::move(to);
+  return absl::OkStatus();
+}
+
+absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+  const EvalTensor& input = *inputs[0];
+  EvalTensor& output = outputs[0];
+  if (const auto* floats = std::get_if<std::vector<double>>(&input.values)) {
+    return CastFloats(*floats, &output);
+  }
+  if (std::holds_alternative<std::vector<int64_t>>(input.values)) {
+    return CastIntegers(input, &output);
+  }
+  // Only a cast that loses no value is the identity in the field.
+  const DataType from = input.type.dtype;
+  const bool keeps_values = from == output.type.dtype || output.type.dtype == DataType::kFloat64 ||
+                            (output.type.dtype == DataType::kFloat32 && from != DataType::kFloat64);
+  if (!keeps_values) return NoMeaningInField();
+  output.values = input.values;
+  return absl::OkStatus();
+}
+
+// "saturate" and "round_mode" speak of 8-bit floats, which are not understood; without them the
+// node means the same in every opset.
+absl::Status DropFloat8Attributes(VersionedNode* node) {
+  node->attributes.Erase("saturate");
+  node->attributes.Erase("round_mode");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kCastSpec = {
+    .kind = OpKind::kCast,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = Infer,
+    .evaluate = Evaluate,
+    .raise = DropFloat8Attributes,
+    .lower = DropFloat8Attributes,
+};
+
+}  // namespace plait

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "optimizer/ir/tensor_type.h"
+
+namespace plait {
+
+// A tensor [batch, channels, spatial...] seen as planes: plane i is image i / channels, channel
+// i % channels, and holds `elements` neighbours.
+struct ChannelPlanes {
+  int64_t channels = 0;
+  int64_t planes = 0;
+  int64_t elements = 1;
+
+  // REQUIRES: rank >= 2.
+  explicit ChannelPlanes(const TensorType& type)
+      : channels(type.shape[1]), planes(type.shape[0] * type.shape[1]) {
+    for (int i = 2; i < type.rank(); ++i) elements *= type.shape[i];
+  }
+};
+
+}  // namespace plait

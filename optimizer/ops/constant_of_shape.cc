@@ -1,0 +1,55 @@
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+
+namespace plait {
+namespace {
+
+// The one element that the output consists of; float32 zero by default.
+absl::StatusOr<Tensor> FillValue(const Attributes& attributes) {
+  const AttributeValue* attribute = attributes.Find("value");
+  if (attribute == nullptr) return Tensor::ScalarFloat(0.0f);
+  const Tensor* value = std::get_if<Tensor>(attribute);
+  if (value == nullptr) return absl::UnimplementedError("the value must be a tensor of numbers");
+  if (value->elements() != 1) {
+    return absl::InvalidArgumentError("the value must have one element");
+  }
+  if (!Contains(TypeSet::kAny, value->type().dtype)) {
+    return absl::UnimplementedError("the value must be a number");
+  }
+  return *value;
+}
+
+Types Infer(const OpCall& call) {
+  PLAIT_ASSIGN_OR_RETURN(const Tensor value, FillValue(call.attributes));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, ConstantInts(call, 0));
+  PLAIT_ASSIGN_OR_RETURN(TensorType type,
+                         CheckedType(value.type().dtype, Shape(dims.begin(), dims.end())));
+  return std::vector<TensorType>{std::move(type)};
+}
+
+absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
+  PLAIT_ASSIGN_OR_RETURN(const Tensor value, FillValue(call.attributes));
+  const bool in_field = std::holds_alternative<std::vector<FieldElement>>(outputs[0].values);
+  const EvalTensor scalar = in_field ? ToFieldTensor(value) : ToEvalTensor(value);
+  CopyStrided(scalar, 0, outputs[0].type.shape, Shape(outputs[0].type.shape.size(), 0),
+              &outputs[0]);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kConstantOfShapeSpec = {
+    .kind = OpKind::kConstantOfShape,
+    .since_opset = 9,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .infer = Infer,
+    .work = FillWork,
+    .evaluate = Evaluate,
+};
+
+}  // namespace plait

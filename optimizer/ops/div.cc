@@ -1,0 +1,39 @@
+#include "optimizer/ops/elementwise.h"
+
+namespace plait {
+namespace {
+
+double Quotient(double a, double b) { return a / b; }
+FieldElement Quotient(FieldElement a, FieldElement b) { return a * b.Inverse(); }
+// ONNX leaves division by zero undefined; here it gives 0.
+uint64_t Quotient(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
+int64_t Quotient(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  // The smallest integer has no positive counterpart; it stays.
+  if (b == -1) return static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a));
+  return a / b;
+}
+
+absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+  const auto quotient = [](auto a, auto b) { return Quotient(a, b); };
+  if (std::holds_alternative<std::vector<FieldElement>>(inputs[0]->values)) {
+    return EvaluateRingBinary(inputs, outputs, quotient);
+  }
+  return EvaluateNumberBinary(inputs, outputs, quotient);
+}
+
+}  // namespace
+
+const OpSpec kDivSpec = {
+    .kind = OpKind::kDiv,
+    .since_opset = 1,
+    .inputs_min = 2,
+    .inputs_max = 2,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseBinary,
+    .infer = InferBroadcastOf<TypeSet::kNumber>,
+    .evaluate = Evaluate,
+};
+
+}  // namespace plait

@@ -1,0 +1,24 @@
+#include <cmath>
+
+#include "optimizer/ops/elementwise.h"
+
+namespace plait {
+
+const OpSpec kEluSpec = {
+    .kind = OpKind::kElu,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = InferUnaryOf<TypeSet::kFloat>,
+    .evaluate =
+        [](const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+          const double alpha = call.attributes.Float("alpha", 1.0f);
+          return EvaluateFloatUnary(inputs, outputs,
+                                    [&](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+        },
+};
+
+}  // namespace plait

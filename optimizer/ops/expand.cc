@@ -1,0 +1,40 @@
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+
+namespace plait {
+namespace {
+
+// Broadcasting goes both ways: the output may be larger than the given shape.
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, 1));
+  PLAIT_ASSIGN_OR_RETURN(
+      Shape shape, BroadcastShapes(call.input_types[0].shape, Shape(given.begin(), given.end())));
+  PLAIT_ASSIGN_OR_RETURN(TensorType type, CheckedType(call.input_types[0].dtype, std::move(shape)));
+  return std::vector<TensorType>{std::move(type)};
+}
+
+absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+  const Shape& shape = outputs[0].type.shape;
+  CopyStrided(*inputs[0], 0, shape, BroadcastStrides(inputs[0]->type.shape, shape), &outputs[0]);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kExpandSpec = {
+    .kind = OpKind::kExpand,
+    .since_opset = 8,
+    .inputs_min = 2,
+    .inputs_max = 2,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kDataMovement,
+    .infer = Infer,
+    .work = MovementWork,
+    .evaluate = Evaluate,
+};
+
+}  // namespace plait

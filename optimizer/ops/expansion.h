@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// Writes the nodes of an OpSpec::expand one after the other: types are inferred, and the first
+// error is kept until Outputs(), so that an expansion reads like its formula. The nodes have the
+// newest opset's form; the exporter lowers each of them. Not thread-safe.
+class Expansion {
+ public:
+  explicit Expansion(GraphBuilder* builder) : builder_(builder) {}
+
+  // Adds a node and returns its first output; kNoTensor after an error.
+  TensorId Add(OpKind op, std::vector<TensorId> inputs, Attributes attributes = {});
+
+  // An inline constant.
+  TensorId Constant(Tensor value);
+
+  // A scalar constant of the element type `dtype`.
+  TensorId Scalar(DataType dtype, double value);
+
+  // The type of a tensor so far; undefined for kNoTensor.
+  TensorType type(TensorId id) const;
+
+  // The outputs of the expansion, or the first error.
+  absl::StatusOr<std::vector<TensorId>> Outputs(std::vector<TensorId> outputs) const;
+
+ private:
+  GraphBuilder* builder_;
+  absl::Status status_;
+};
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/versions.h"
+
+namespace plait {
+namespace {
+
+// [d0, ..., dn] becomes [d0 ... d(axis-1), d(axis) ... dn]; axis may be the rank itself.
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  const TensorType& type = call.input_types[0];
+  const int64_t axis = call.attributes.Int("axis", 1);
+  if (axis < -type.rank() || axis > type.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("axis must be in [", -type.rank(), ", ", type.rank(), "], is ", axis));
+  }
+  const auto middle = type.shape.begin() + (axis < 0 ? axis + type.rank() : axis);
+  const int64_t rows = ElementsOf(Shape(type.shape.begin(), middle));
+  const int64_t columns = ElementsOf(Shape(middle, type.shape.end()));
+  return std::vector<TensorType>{{type.dtype, {rows, columns}}};
+}
+
+absl::Status Lower(VersionedNode* node) {
+  if (node->opset < 11) MakeAxisPositive(node, "axis", node->input_types[0].rank());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kFlattenSpec = {
+    .kind = OpKind::kFlatten,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kView,
+    .infer = Infer,
+    .work = NoWork,
+    .evaluate = EvaluateView,
+    .lower = Lower,
+};
+
+}  // namespace plait

@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/versions.h"
+
+namespace plait {
+namespace {
+
+constexpr size_t kIndices = 1;
+
+absl::Status CheckIndices(absl::Span<const int64_t> indices, int64_t dim) {
+  for (int64_t index : indices) {
+    if (index < -dim || index >= dim) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("indices must be in [", -dim, ", ", dim, "), one is ", index));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The indices' shape stands in the place of the axis.
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kIndices, TypeSet::kInteger));
+  PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
+  const Shape& from = call.input_types[0].shape;
+  if (const Tensor* indices = call.constant(kIndices); indices != nullptr) {
+    PLAIT_RETURN_IF_ERROR(CheckIndices(indices->AsInt64s(), from[axis]));
+  }
+  const Shape& inserted = call.input_types[kIndices].shape;
+  Shape shape(from.begin(), from.begin() + axis);
+  shape.insert(shape.end(), inserted.begin(), inserted.end());
+  shape.insert(shape.end(), from.begin() + axis + 1, from.end());
+  PLAIT_ASSIGN_OR_RETURN(TensorType type, CheckedType(call.input_types[0].dtype, std::move(shape)));
+  return std::vector<TensorType>{std::move(type)};
+}
+
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+  PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
+  const Shape& shape = inputs[0]->type.shape;
+  const int64_t dim = shape[axis];
+  const auto& indices = std::get<std::vector<int64_t>>(inputs[kIndices]->values);
+  PLAIT_RETURN_IF_ERROR(CheckIndices(indices, dim));
+  const int64_t inner = ElementsOf(Shape(shape.begin() + axis + 1, shape.end()));
+  const int64_t outer = ElementsOf(Shape(shape.begin(), shape.begin() + axis));
+  MoveElements(*inputs[0], &outputs[0], [&](const auto& from, auto& to) {
+    auto next = to.begin();
+    for (int64_t i = 0; i < outer; ++i) {
+      for (int64_t index : indices) {
+        const int64_t row = i * dim + (index < 0 ? index + dim : index);
+        next = std::copy_n(from.begin() + row * inner, inner, next);
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+// The table is read only where an index points.
+Work GatherWork(const OpCall& call, absl::Span<const TensorType> output_types) {
+  Work work = MovementWork(call, output_types);
+  work.bytes += call.input_types[kIndices].bytes();
+  return work;
+}
+
+// Opset 11 allowed negative axes and indices.
+absl::Status Lower(VersionedNode* node) {
+  if (node->opset >= 11) return absl::OkStatus();
+  MakeAxisPositive(node, "axis", node->input_types[0].rank());
+  const std::optional<Tensor>& indices = node->constants[kIndices];
+  if (!indices.has_value()) return absl::OkStatus();
+  for (int64_t index : indices->AsInt64s()) {
+    if (index < 0) return NeedsOpset("a negative index", 11);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kGatherSpec = {
+    .kind = OpKind::kGather,
+    .since_opset = 1,
+    .inputs_min = 2,
+    .inputs_max = 2,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kDataMovement,
+    .infer = Infer,
+    .work = GatherWork,
+    .evaluate = Evaluate,
+    .lower = Lower,
+};
+
+}  // namespace plait

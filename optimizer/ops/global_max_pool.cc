@@ -1,0 +1,37 @@
+#include <algorithm>
+
+#include "optimizer/ops/channel_planes.h"
+#include "optimizer/ops/global_pool.h"
+
+namespace plait {
+namespace {
+
+absl::Status EvaluateGlobalMaxPool(const OpCall&, absl::Span<const EvalTensor* const> inputs,
+                                   absl::Span<EvalTensor> outputs) {
+  const auto* x = std::get_if<std::vector<double>>(&inputs[0]->values);
+  if (x == nullptr) return absl::UnimplementedError("a field has no order");
+  auto& y = std::get<std::vector<double>>(outputs[0].values);
+  const ChannelPlanes planes(inputs[0]->type);
+  for (int64_t i = 0; i < planes.planes; ++i) {
+    const auto first = x->begin() + i * planes.elements;
+    y[i] = *std::max_element(first, first + planes.elements);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// The largest element of each channel.
+const OpSpec kGlobalMaxPoolSpec = {
+    .kind = OpKind::kGlobalMaxPool,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .infer = InferGlobalPool,
+    .work = WorkOfGlobalPool,
+    .evaluate = EvaluateGlobalMaxPool,
+};
+
+}  // namespace plait

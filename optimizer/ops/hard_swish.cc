@@ -1,0 +1,36 @@
+#include <algorithm>
+
+#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/expansion.h"
+
+namespace plait {
+namespace {
+
+// x * HardSigmoid(x) with slope 1/6 and offset 1/2.
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+  Expansion expansion(builder);
+  const TensorId x = node.inputs[0];
+  const TensorId gate =
+      expansion.Add(OpKind::kHardSigmoid, {x}, {{"alpha", 1.0f / 6.0f}, {"beta", 0.5f}});
+  return expansion.Outputs({expansion.Add(OpKind::kMul, {x, gate})});
+}
+
+double HardSwish(double x) { return x * std::max(0.0, std::min(1.0, x / 6.0 + 0.5)); }
+
+}  // namespace
+
+const OpSpec kHardSwishSpec = {
+    .kind = OpKind::kHardSwish,
+    .since_opset = 14,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = InferUnaryOf<TypeSet::kFloat>,
+    .evaluate = [](const OpCall&, EvalInputs inputs,
+                   EvalOutputs outputs) { return EvaluateFloatUnary(inputs, outputs, HardSwish); },
+    .expand = Expand,
+};
+
+}  // namespace plait

@@ -1,0 +1,26 @@
+#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/versions.h"
+
+namespace plait {
+
+// A NaN in any input gives NaN.
+const OpSpec kMinSpec = {
+    .kind = OpKind::kMin,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = kVariadic,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kCommutative,
+    .infer = InferBroadcastOf<TypeSet::kNumber>,
+    .evaluate =
+        [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+          return EvaluateFold(inputs, outputs, [](EvalInputs pair, EvalOutputs result) {
+            return EvaluateNumberBinary(pair, result,
+                                        [](auto a, auto b) { return b < a || b != b ? b : a; });
+          });
+        },
+    .lower = LowerVariadic,
+};
+
+}  // namespace plait

@@ -1,0 +1,22 @@
+#include <cmath>
+
+#include "optimizer/ops/elementwise.h"
+
+namespace plait {
+
+const OpSpec kSinSpec = {
+    .kind = OpKind::kSin,
+    .since_opset = 7,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = InferUnaryOf<TypeSet::kFloat>,
+    .evaluate =
+        [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+          return EvaluateFloatUnary(inputs, outputs, [](double x) { return std::sin(x); });
+        },
+};
+
+}  // namespace plait

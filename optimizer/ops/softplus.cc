@@ -1,0 +1,26 @@
+#include <algorithm>
+#include <cmath>
+
+#include "optimizer/ops/elementwise.h"
+
+namespace plait {
+
+// log(1 + exp(x)), written so that exp cannot overflow.
+const OpSpec kSoftplusSpec = {
+    .kind = OpKind::kSoftplus,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = InferUnaryOf<TypeSet::kFloat>,
+    .evaluate =
+        [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+          return EvaluateFloatUnary(inputs, outputs, [](double x) {
+            return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+          });
+        },
+};
+
+}  // namespace plait

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/versions.h"
+
+namespace plait {
+namespace {
+
+constexpr size_t kAxes = 1;
+
+// Without axes, every dimension of 1 goes.
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  const TensorType& from = call.input_types[0];
+  std::vector<int> axes;
+  if (call.has_input(kAxes)) {
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kAxes));
+    PLAIT_ASSIGN_OR_RETURN(axes, NormalizeAxes(given, from.rank()));
+  } else {
+    for (int axis = 0; axis < from.rank(); ++axis) {
+      if (from.shape[axis] == 1) axes.push_back(axis);
+    }
+  }
+  TensorType type{from.dtype, {}};
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const int64_t dim = from.shape[axis];
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+      type.shape.push_back(dim);
+    } else if (dim != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", axis, " must be 1 to be removed, is ", dim));
+    }
+  }
+  return std::vector<TensorType>{std::move(type)};
+}
+
+absl::Status Raise(VersionedNode* node) {
+  if (node->opset < 13) IntsAttributeToInput(node, "axes", kAxes);
+  return absl::OkStatus();
+}
+
+absl::Status Lower(VersionedNode* node) {
+  if (node->opset >= 13) return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kAxes));
+  if (node->opset < 11) MakeAxesPositive(node, "axes", node->input_types[0].rank());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kSqueezeSpec = {
+    .kind = OpKind::kSqueeze,
+    .since_opset = 1,
+    .inputs_min = 1,
+    .inputs_max = 2,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kView,
+    .infer = Infer,
+    .work = NoWork,
+    .evaluate = EvaluateView,
+    .raise = Raise,
+    .lower = Lower,
+};
+
+}  // namespace plait

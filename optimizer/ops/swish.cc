@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/expansion.h"
+
+namespace plait {
+namespace {
+
+float Alpha(const Attributes& attributes) { return attributes.Float("alpha", 1.0f); }
+
+// x * Sigmoid(alpha * x)
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+  Expansion expansion(builder);
+  const TensorId x = node.inputs[0];
+  TensorId scaled = x;
+  if (Alpha(*node.attributes) != 1.0f) {
+    const TensorId alpha = expansion.Scalar(expansion.type(x).dtype, Alpha(*node.attributes));
+    scaled = expansion.Add(OpKind::kMul, {x, alpha});
+  }
+  const TensorId gate = expansion.Add(OpKind::kSigmoid, {scaled});
+  return expansion.Outputs({expansion.Add(OpKind::kMul, {x, gate})});
+}
+
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+  const double alpha = Alpha(call.attributes);
+  return EvaluateFloatUnary(inputs, outputs,
+                            [&](double x) { return x / (1.0 + std::exp(-alpha * x)); });
+}
+
+}  // namespace
+
+const OpSpec kSwishSpec = {
+    .kind = OpKind::kSwish,
+    .since_opset = 24,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kElementwiseUnary,
+    .infer = InferUnaryOf<TypeSet::kFloat>,
+    .evaluate = Evaluate,
+    .expand = Expand,
+};
+
+}  // namespace plait

@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/versions.h"
+
+namespace plait {
+namespace {
+
+constexpr size_t kAxes = 1;
+
+// The axes are those of the output.
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  const TensorType& from = call.input_types[0];
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kAxes));
+  // More axes than this make a rank that CheckedType refuses; the list is not read further.
+  const size_t count = std::min(given.size(), static_cast<size_t>(kTensorRankMax) + 1);
+  const int rank = from.rank() + static_cast<int>(count);
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int> axes, NormalizeAxes(given, rank));
+  Shape shape;
+  auto next = from.shape.begin();
+  for (int axis = 0; axis < rank; ++axis) {
+    const bool is_new = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    shape.push_back(is_new ? 1 : *next++);
+  }
+  PLAIT_ASSIGN_OR_RETURN(TensorType type, CheckedType(from.dtype, std::move(shape)));
+  return std::vector<TensorType>{std::move(type)};
+}
+
+absl::Status Raise(VersionedNode* node) {
+  if (node->opset < 13) IntsAttributeToInput(node, "axes", kAxes);
+  return absl::OkStatus();
+}
+
+absl::Status Lower(VersionedNode* node) {
+  if (node->opset >= 13) return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kAxes));
+  if (node->opset < 11) {
+    const int added = static_cast<int>(node->attributes.Ints("axes").size());
+    MakeAxesPositive(node, "axes", node->input_types[0].rank() + added);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kUnsqueezeSpec = {
+    .kind = OpKind::kUnsqueeze,
+    .since_opset = 1,
+    .inputs_min = 2,
+    .inputs_max = 2,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kView,
+    .infer = Infer,
+    .work = NoWork,
+    .evaluate = EvaluateView,
+    .raise = Raise,
+    .lower = Lower,
+};
+
+}  // namespace plait

@@ -1,0 +1,30 @@
+#include <array>
+
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+#define PLAIT_RULE(name) extern const Rule k##name;
+#include "optimizer/rules/rules.def"
+#undef PLAIT_RULE
+
+namespace {
+
+constexpr std::array kRules = {
+#define PLAIT_RULE(name) &k##name,
+#include "optimizer/rules/rules.def"
+#undef PLAIT_RULE
+};
+
+}  // namespace
+
+absl::Span<const Rule* const> AllRules() { return kRules; }
+
+const Rule* FindRule(absl::string_view name) {
+  for (const Rule* rule : kRules) {
+    if (rule->name == name) return rule;
+  }
+  return nullptr;
+}
+
+}  // namespace plait

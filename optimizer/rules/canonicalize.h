@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+// What canonicalization did: how often each rule applied, by name; "fold_constants" and
+// "merge_common_subexpressions" are counted beside the rules.
+using RuleCounts = std::map<std::string, int64_t>;
+
+// Brings a graph into normal form without any search: constants folded, common subexpressions
+// merged, commutative inputs ordered, and every rule of `rules` with always_wins applied until none
+// matches. Deterministic; ends because each such rule removes nodes or moves work into constants,
+// and after 16 rewrites per node of the input graph at the latest. Errors: Internal when a rule
+// produced a wrong rewrite, naming the rule.
+absl::StatusOr<Graph> Canonicalize(const Graph& graph, absl::Span<const Rule* const> rules,
+                                   RuleCounts* counts);
+
+// Nodes whose inputs are all constants become constant expressions. Opaque nodes stay.
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts);
+
+// Nodes that apply the same operator with equal attributes to the same tensors become one.
+absl::StatusOr<Graph> MergeCommonSubexpressions(const Graph& graph, RuleCounts* counts);
+
+}  // namespace plait

@@ -1,0 +1,39 @@
+#include "optimizer/rules/match.h"
+#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+namespace {
+
+std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+  const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMul);
+  const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMul);
+  if (first == kNoNode || second == kNoNode || first == second) return std::nullopt;
+  for (int i : {0, 1}) {
+    for (int j : {0, 1}) {
+      const TensorId factor = graph.node(first).inputs[i];
+      const TensorId x = graph.node(first).inputs[1 - i];
+      const TensorId y = graph.node(second).inputs[1 - j];
+      if (graph.node(second).inputs[j] != factor || !(graph.type(x) == graph.type(y))) continue;
+      RewriteBuilder builder(graph);
+      const TensorId sum = builder.Add(OpKind::kAdd, {}, {x, y});
+      builder.Rewire(graph.node(node).outputs[0], builder.Add(OpKind::kMul, {}, {sum, factor}));
+      builder.Remove(first);
+      builder.Remove(second);
+      builder.Remove(node);
+      return builder.Finish();
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+extern const Rule kDistributeMul = {
+    .name = "distribute_mul",
+    .law = "x * c + y * c = (x + y) * c",
+    .root = OpKind::kAdd,
+    .match = Match,
+};
+
+}  // namespace plait

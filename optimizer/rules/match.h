@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// Questions that rules ask of a graph.
+
+// The node that produces input `index`, when it applies `op`; kNoNode otherwise.
+NodeId ProducerOf(const Graph& graph, NodeId node, int index, OpKind op);
+
+// The same, and this node is the only reader of what it produces.
+NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op);
+
+// The only node that reads the tensor (once), when it applies `op`; kNoNode otherwise.
+NodeId SoleUser(const Graph& graph, TensorId tensor, OpKind op);
+
+// Input `index`, or kNoTensor when it is omitted or missing.
+TensorId InputOr(const Graph& graph, NodeId node, int index);
+
+// The single number in an inline float or integer constant input, nullopt for anything else.
+std::optional<double> ScalarAt(const Graph& graph, NodeId node, int index);
+
+// The integers of an inline constant input, nullopt for anything else.
+std::optional<std::vector<int64_t>> IntsAt(const Graph& graph, NodeId node, int index);
+
+// A binary node seen from one side: index of the constant input and of the other one.
+struct ConstantSide {
+  int constant;
+  int other;
+};
+std::optional<ConstantSide> OneConstantInput(const Graph& graph, NodeId node);
+
+// For a binary node: the index of the input that `op` produces and only this node reads.
+std::optional<int> InputProducedBy(const Graph& graph, NodeId node, OpKind op);
+
+// True when |a - b| is within a few float32 roundings: epsilons and factors that exporters write.
+bool NearlyEqual(double a, double b);
+
+// The values of a constant broadcast per channel: shape [.., C, 1, 1] (or [C,1,1]) against a tensor
+// of rank `rank` whose axis `axis` has `channels`. True for one element too.
+bool IsPerChannel(const TensorType& constant, int rank, int axis, int64_t channels);
+
+}  // namespace plait

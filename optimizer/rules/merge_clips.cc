@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <limits>
+
+#include "optimizer/rules/match.h"
+#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+namespace {
+
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+std::optional<Bounds> BoundsOf(const Graph& graph, NodeId clip) {
+  Bounds bounds;
+  if (InputOr(graph, clip, 1) != kNoTensor) {
+    const auto low = ScalarAt(graph, clip, 1);
+    if (!low) return std::nullopt;
+    bounds.low = *low;
+  }
+  if (InputOr(graph, clip, 2) != kNoTensor) {
+    const auto high = ScalarAt(graph, clip, 2);
+    if (!high) return std::nullopt;
+    bounds.high = *high;
+  }
+  return bounds;
+}
+
+std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+  if (graph.output_type(node).dtype != DataType::kFloat32) return std::nullopt;
+  const auto outer = BoundsOf(graph, node);
+  if (!outer || outer->low > outer->high) return std::nullopt;
+  Bounds inner;
+  NodeId producer = SoleProducerOf(graph, node, 0, OpKind::kClip);
+  if (producer != kNoNode) {
+    const auto bounds = BoundsOf(graph, producer);
+    if (!bounds || bounds->low > bounds->high) return std::nullopt;
+    inner = *bounds;
+  } else {
+    producer = SoleProducerOf(graph, node, 0, OpKind::kRelu);
+    if (producer == kNoNode) return std::nullopt;
+    inner.low = 0;
+  }
+  const float low = static_cast<float>(std::clamp(inner.low, outer->low, outer->high));
+  const float high = static_cast<float>(std::clamp(inner.high, outer->low, outer->high));
+  RewriteBuilder builder(graph);
+  const TensorId clipped =
+      builder.Add(OpKind::kClip, {},
+                  {graph.node(producer).inputs[0], builder.AddConstant(Tensor::ScalarFloat(low)),
+                   builder.AddConstant(Tensor::ScalarFloat(high))});
+  builder.Rewire(graph.node(node).outputs[0], clipped);
+  builder.Remove(producer);
+  builder.Remove(node);
+  return builder.Finish();
+}
+
+}  // namespace
+
+extern const Rule kMergeClips = {
+    .name = "merge_clips",
+    .law =
+        "Clip(Clip(x, a, b), c, d) = Clip(x, clamp(a, c, d), clamp(b, c, d)); Relu is Clip from 0",
+    .root = OpKind::kClip,
+    .match = Match,
+    .always_wins = true,
+};
+
+}  // namespace plait

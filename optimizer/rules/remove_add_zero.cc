@@ -1,0 +1,20 @@
+#include "optimizer/rules/match.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+extern const Rule kRemoveAddZero = {
+    .name = "remove_add_zero",
+    .law = "x + 0 = x",
+    .root = OpKind::kAdd,
+    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+      const auto side = OneConstantInput(graph, node);
+      if (!side || ScalarAt(graph, node, side->constant) != 0.0) return std::nullopt;
+      // A scalar of higher rank would still broadcast the shape.
+      if (!(graph.input_type(node, side->other) == graph.output_type(node))) return std::nullopt;
+      return Rewrite::Replace(graph, node, graph.node(node).inputs[side->other]);
+    },
+    .always_wins = true,
+};
+
+}  // namespace plait

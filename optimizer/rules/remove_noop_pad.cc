@@ -1,0 +1,22 @@
+#include <algorithm>
+
+#include "optimizer/rules/match.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+extern const Rule kRemoveNoopPad = {
+    .name = "remove_noop_pad",
+    .law = "Pad(x, 0) = x",
+    .root = OpKind::kPad,
+    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+      const auto pads = IntsAt(graph, node, 1);
+      if (!pads || std::any_of(pads->begin(), pads->end(), [](int64_t pad) { return pad != 0; })) {
+        return std::nullopt;
+      }
+      return Rewrite::Replace(graph, node, graph.node(node).inputs[0]);
+    },
+    .always_wins = true,
+};
+
+}  // namespace plait

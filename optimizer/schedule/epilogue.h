@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// One elementwise operation that a convolution or matrix product applies to its result before it
+// writes it.
+struct PostOperation {
+  enum class Kind {
+    kActivation,  // op(x; alpha, beta)
+    kLinear,      // alpha * x + beta
+    kAddTensor,   // x + operand, of x's shape
+    kAddChannel,  // x + operand, a constant with one element per channel
+    kMulTensor,   // x * operand, of x's shape
+  };
+  Kind kind = Kind::kActivation;
+  OpKind op = OpKind::kRelu;  // of kActivation: kSwish also stands for x * Sigmoid(x)
+  float alpha = 0;
+  float beta = 0;
+  TensorId operand = kNoTensor;
+  absl::InlinedVector<NodeId, 2> nodes;  // what it replaces, ascending
+  TensorId result = kNoTensor;
+};
+
+// The operations that follow a convolution or matrix product, in order.
+struct Epilogue {
+  std::vector<PostOperation> operations;
+  TensorId result = kNoTensor;  // what is written: the last operation's result
+};
+
+// The operation that consumes `value`, if its readers are exactly that operation's nodes and
+// nothing else sees `value`. `channel_axis` says which axis of `value` a per-channel operand runs
+// along.
+std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId value,
+                                               int channel_axis);
+
+// Reads `rest`, the nodes of a kernel after its root, as operations on `value`, the root's output.
+// nullopt when they are anything else: what the catalog offers always parses, and so nothing else
+// can be loaded.
+std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
+                                      absl::Span<const NodeId> rest, int channel_axis);
+
+}  // namespace plait

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace plait {
+
+// How a tensor's elements lie in memory. The shape stays the logical one.
+enum class Layout : uint8_t {
+  kPlain,         // row-major
+  kChannelsLast,  // rank 4 as N,H,W,C
+};
+
+absl::string_view LayoutName(Layout layout);  // "plain", "channels_last"
+
+// The inverse of LayoutName; nullopt for any other text.
+std::optional<Layout> LayoutFromName(absl::string_view name);
+
+}  // namespace plait

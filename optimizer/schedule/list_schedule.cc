@@ -1,0 +1,135 @@
+#include "optimizer/schedule/list_schedule.h"
+
+#include <algorithm>
+
+namespace plait {
+namespace {
+
+class ListScheduler {
+ public:
+  ListScheduler(const ScheduleProblem& problem, const std::vector<WidthChoice>& widths)
+      : problem_(problem),
+        widths_(widths),
+        stream_free_us_(std::max(1, problem.device.streams_max), 0),
+        readers_(problem.tasks.size()),
+        open_predecessors_(problem.tasks.size(), 0),
+        ready_us_(problem.tasks.size(), 0),
+        path_us_(problem.tasks.size(), 0) {
+    for (size_t task = 0; task < problem.tasks.size(); ++task) {
+      for (const int predecessor : problem.tasks[task].predecessors) {
+        readers_[predecessor].push_back(static_cast<int>(task));
+        ++open_predecessors_[task];
+      }
+    }
+    for (size_t task = problem.tasks.size(); task-- > 0;) {
+      for (const int reader : readers_[task]) {
+        path_us_[task] = std::max(path_us_[task], path_us_[reader]);
+      }
+      path_us_[task] += problem.tasks[task].part.latency_us;
+      if (open_predecessors_[task] == 0) ready_.push_back(static_cast<int>(task));
+    }
+  }
+
+  Schedule Run() {
+    while (!ready_.empty()) {
+      const size_t choice = ChooseReady();
+      const int task = ready_[choice];
+      const bool whole = ChooseWhole(task);
+      ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(choice));
+      Place(task, whole);
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  int FirstFreeStream() const {
+    return static_cast<int>(std::min_element(stream_free_us_.begin(), stream_free_us_.end()) -
+                            stream_free_us_.begin());
+  }
+
+  double StartUs(int task) const {
+    return std::max(ready_us_[task], stream_free_us_[FirstFreeStream()]);
+  }
+
+  size_t ChooseReady() const {
+    size_t best = 0;
+    for (size_t i = 1; i < ready_.size(); ++i) {
+      const double start_us = StartUs(ready_[i]);
+      const double best_start_us = StartUs(ready_[best]);
+      if (start_us > best_start_us) continue;
+      const bool starts_earlier = start_us < best_start_us;
+      const double path_us = path_us_[ready_[i]];
+      const double best_path_us = path_us_[ready_[best]];
+      const bool is_longer = path_us > best_path_us;
+      const bool is_first = path_us == best_path_us && ready_[i] < ready_[best];
+      if (starts_earlier || is_longer || is_first) best = i;
+    }
+    return best;
+  }
+
+  double AllFreeUs() const {
+    return *std::max_element(stream_free_us_.begin(), stream_free_us_.end());
+  }
+
+  bool ChooseWhole(int task) const {
+    if (widths_[task] != WidthChoice::kAuto) return widths_[task] == WidthChoice::kWhole;
+    const double part_finish_us = StartUs(task) + problem_.tasks[task].part.latency_us;
+    for (const int other : ready_) {
+      // Something could run beside it.
+      if (other != task && ready_us_[other] < part_finish_us) return false;
+    }
+    const double whole_start_us = std::max(ready_us_[task], AllFreeUs());
+    return whole_start_us + problem_.tasks[task].whole.latency_us <= part_finish_us;
+  }
+
+  void Place(int task, bool whole) {
+    const TaskMode& mode = whole ? problem_.tasks[task].whole : problem_.tasks[task].part;
+    const double gap_us = problem_.device.overheads.launch_gap_us;
+    double finish_us = 0;
+    int stream = 0;
+    if (mode.alone) {
+      finish_us = std::max(ready_us_[task], AllFreeUs()) + gap_us + mode.latency_us;
+      std::fill(stream_free_us_.begin(), stream_free_us_.end(), finish_us);
+    } else {
+      stream = StreamFor(task);
+      finish_us = std::max(ready_us_[task], stream_free_us_[stream]) + gap_us + mode.latency_us;
+      stream_free_us_[stream] = finish_us;
+    }
+    schedule_.push_back({task, stream, whole});
+    for (const int reader : readers_[task]) {
+      ready_us_[reader] = std::max(ready_us_[reader], finish_us);
+      if (--open_predecessors_[reader] == 0) ready_.push_back(reader);
+    }
+  }
+
+  // The stream on which the task starts first; among equals the one that ran a predecessor, which
+  // saves a hand-over and finds the input in that core's cache.
+  int StreamFor(int task) const {
+    const double start_us = StartUs(task);
+    for (auto placed = schedule_.rbegin(); placed != schedule_.rend(); ++placed) {
+      const std::vector<int>& predecessors = problem_.tasks[task].predecessors;
+      const bool is_predecessor =
+          std::binary_search(predecessors.begin(), predecessors.end(), placed->task);
+      if (is_predecessor && stream_free_us_[placed->stream] <= start_us) return placed->stream;
+    }
+    return FirstFreeStream();
+  }
+
+  const ScheduleProblem& problem_;
+  const std::vector<WidthChoice>& widths_;
+  std::vector<double> stream_free_us_;
+  std::vector<std::vector<int>> readers_;
+  std::vector<int> open_predecessors_;
+  std::vector<double> ready_us_;
+  std::vector<double> path_us_;  // longest remaining path, the task included
+  std::vector<int> ready_;
+  Schedule schedule_;
+};
+
+}  // namespace
+
+Schedule ListSchedule(const ScheduleProblem& problem, const std::vector<WidthChoice>& widths) {
+  return ListScheduler(problem, widths).Run();
+}
+
+}  // namespace plait

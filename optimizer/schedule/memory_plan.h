@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "optimizer/schedule/partial_order.h"
+
+namespace plait {
+
+// Bytes that a step writes and others read.
+struct MemoryRequest {
+  int64_t size_bytes = 0;    // 0: takes no place
+  int writer = 0;            // step
+  std::vector<int> readers;  // steps, those of aliases included
+};
+
+struct MemoryPlan {
+  std::vector<int64_t> offsets_bytes;  // one per request, multiples of kBufferAlignmentBytes
+  int64_t arena_bytes = 0;
+};
+
+// 64 bytes: one cache line and one AVX-512 register.
+constexpr int64_t kBufferAlignmentBytes = 64;
+
+// Gives every request a place in one arena, largest first, each into the tightest gap that fits.
+// Two requests share bytes only if all steps that touch one of them precede the other's writer in
+// the partial order, so that no schedule that respects the order can mix them up, whatever its
+// timing.
+MemoryPlan PlanMemory(absl::Span<const MemoryRequest> requests, const PartialOrder& order);
+
+}  // namespace plait

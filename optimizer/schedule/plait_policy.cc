@@ -1,0 +1,124 @@
+#include <algorithm>
+
+#include "optimizer/schedule/list_schedule.h"
+#include "optimizer/schedule/policy.h"
+#include "optimizer/schedule/reachability.h"
+
+namespace plait {
+
+namespace {
+
+// 32: a region of this size is improved task by task in a few hundred short simulations.
+constexpr int kRegionTasksMax = 32;
+
+// Consecutive tasks [first, end) whose widths are decided together.
+struct Span {
+  int first = 0;
+  int end = 0;
+};
+
+// The stretches between bottlenecks, which are the bodies of fork-joins; long ones are cut.
+std::vector<Span> FindRegions(const ScheduleProblem& problem) {
+  std::vector<std::vector<int>> predecessors;
+  for (const ScheduleTask& task : problem.tasks) predecessors.push_back(task.predecessors);
+  std::vector<int> ends = Reachability(predecessors).Bottlenecks();
+  ends.push_back(static_cast<int>(problem.tasks.size()));
+  std::vector<Span> regions;
+  int first = 0;
+  for (const int end : ends) {
+    for (; first < end; first += kRegionTasksMax) {
+      regions.push_back({first, std::min(end, first + kRegionTasksMax)});
+    }
+    first = end + 1;
+  }
+  return regions;
+}
+
+// A region on its own: what comes from outside of it is there at the start.
+ScheduleProblem ExtractRegion(const ScheduleProblem& problem, const Span& region) {
+  ScheduleProblem body;
+  body.device = problem.device;
+  for (int task = region.first; task < region.end; ++task) {
+    ScheduleTask inner = problem.tasks[task];
+    std::vector<int> predecessors;
+    for (const int predecessor : inner.predecessors) {
+      if (predecessor >= region.first) predecessors.push_back(predecessor - region.first);
+    }
+    inner.predecessors = std::move(predecessors);
+    body.tasks.push_back(std::move(inner));
+  }
+  return body;
+}
+
+std::vector<WidthChoice> FastestWidths(const ScheduleProblem& problem) {
+  std::vector<WidthChoice> widths;
+  for (const ScheduleTask& task : problem.tasks) {
+    widths.push_back(task.whole_is_faster() ? WidthChoice::kWhole : WidthChoice::kPart);
+  }
+  return widths;
+}
+
+// The widths under which the region's list schedule is shortest: starts from the best of each
+// task at its fastest, all narrow and automatic, then changes one task at a time while that helps.
+std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
+  const auto makespan_us = [&](const std::vector<WidthChoice>& widths) {
+    return MakespanUs(body, ListSchedule(body, widths));
+  };
+  std::vector<WidthChoice> best = FastestWidths(body);
+  double best_us = makespan_us(best);
+  for (const WidthChoice uniform : {WidthChoice::kPart, WidthChoice::kAuto}) {
+    std::vector<WidthChoice> widths(body.tasks.size(), uniform);
+    const double us = makespan_us(widths);
+    if (us < best_us) {
+      best = std::move(widths);
+      best_us = us;
+    }
+  }
+  // 3 passes: a change seldom makes one in an earlier place worthwhile more often than that.
+  bool improved = true;
+  for (int pass = 0; pass < 3 && improved; ++pass) {
+    improved = false;
+    for (size_t task = 0; task < body.tasks.size(); ++task) {
+      for (const WidthChoice choice : {WidthChoice::kWhole, WidthChoice::kPart}) {
+        std::vector<WidthChoice> widths = best;
+        widths[task] = choice;
+        const double us = makespan_us(widths);
+        if (us >= best_us) continue;
+        best = std::move(widths);
+        best_us = us;
+        improved = true;
+      }
+    }
+  }
+  return best;
+}
+
+// Decides per fork-join region between one wide kernel after the other and narrow ones side by
+// side, then keeps the shortest of that and the other policies' schedules under the simulator.
+Schedule AssignPlait(const ScheduleProblem& problem) {
+  std::vector<WidthChoice> widths = FastestWidths(problem);
+  if (problem.device.streams_max > 1) {
+    for (const Span& region : FindRegions(problem)) {
+      const std::vector<WidthChoice> inner = ChooseWidths(ExtractRegion(problem, region));
+      std::copy(inner.begin(), inner.end(), widths.begin() + region.first);
+    }
+  }
+  Schedule best = kSequentialPolicy.assign(problem);
+  double best_us = MakespanUs(problem, best);
+  for (Schedule& schedule :
+       std::vector<Schedule>{kGreedyPolicy.assign(problem), kNimblePolicy.assign(problem),
+                             ListSchedule(problem, widths)}) {
+    const double us = MakespanUs(problem, schedule);
+    if (us < best_us) {
+      best = std::move(schedule);
+      best_us = us;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+const SchedulePolicy kPlaitPolicy = {.name = "plait", .assign = AssignPlait};
+
+}  // namespace plait

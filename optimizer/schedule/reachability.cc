@@ -1,0 +1,52 @@
+#include "optimizer/schedule/reachability.h"
+
+#include <algorithm>
+
+namespace plait {
+
+Reachability::Reachability(const std::vector<std::vector<int>>& predecessors)
+    : predecessors_(predecessors),
+      ancestors_(predecessors.size(), std::vector<uint64_t>((predecessors.size() + 63) / 64, 0)) {
+  for (size_t task = 0; task < predecessors.size(); ++task) {
+    std::vector<uint64_t>& bits = ancestors_[task];
+    for (const int predecessor : predecessors[task]) {
+      const std::vector<uint64_t>& other = ancestors_[predecessor];
+      for (size_t word = 0; word < bits.size(); ++word) bits[word] |= other[word];
+      bits[predecessor / 64] |= uint64_t{1} << (predecessor % 64);
+    }
+  }
+}
+
+std::vector<int> Reachability::ReducedPredecessors(int task) const {
+  const std::vector<int>& direct = predecessors_[task];
+  std::vector<int> reduced;
+  for (const int predecessor : direct) {
+    const bool implied = std::any_of(direct.begin(), direct.end(), [&](int other) {
+      return other != predecessor && Reaches(predecessor, other);
+    });
+    if (!implied) reduced.push_back(predecessor);
+  }
+  std::sort(reduced.begin(), reduced.end());
+  reduced.erase(std::unique(reduced.begin(), reduced.end()), reduced.end());
+  return reduced;
+}
+
+std::vector<int> Reachability::Bottlenecks() const {
+  const int count = static_cast<int>(predecessors_.size());
+  // A task with p ancestors and s descendants is comparable to all others when p + s = count - 1.
+  std::vector<int> comparable(count, 0);
+  for (int later = 0; later < count; ++later) {
+    for (int earlier = 0; earlier < later; ++earlier) {
+      if (!Reaches(earlier, later)) continue;
+      ++comparable[earlier];
+      ++comparable[later];
+    }
+  }
+  std::vector<int> bottlenecks;
+  for (int task = 0; task < count; ++task) {
+    if (comparable[task] == count - 1) bottlenecks.push_back(task);
+  }
+  return bottlenecks;
+}
+
+}  // namespace plait

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "optimizer/schedule/kernel_catalog.h"
+
+namespace plait {
+
+// The kernels of the reference backend: each node by its own evaluation, row-major, on one thread.
+class ReferenceCatalog : public KernelCatalog {
+ public:
+  std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
+  Kernel Reorder(const TensorType& type, Layout from, Layout to) const override;
+};
+
+}  // namespace plait

@@ -1,0 +1,139 @@
+#include "optimizer/search/backtracking.h"
+
+#include <iterator>
+#include <utility>
+
+#include "optimizer/base/status_macros.h"
+#include "optimizer/cost/roofline.h"
+#include "optimizer/ops/op_spec.h"
+
+namespace plait {
+namespace {
+
+// A rewrite may grow a region to twice its size (TASO's bound) and a little more for tiny ones.
+int NodesMax(const Graph& region) { return 2 * region.node_count() + 8; }
+
+// Flops of a node that a rewrite would add, from its own types.
+int64_t FlopsOfAdded(const Graph& graph, const Rewrite& rewrite, const Rewrite::NewNode& node,
+                     absl::Span<const TensorType> added_types) {
+  if (node.op == OpKind::kOpaque || SpecOf(node.op).work == nullptr) return 0;
+  std::vector<TensorType> input_types;
+  std::vector<const Tensor*> constants;
+  for (const TensorId input : node.inputs) {
+    const int constant = input - graph.tensor_count();
+    const int output = constant - static_cast<int>(rewrite.constants.size());
+    ConstantRef value;
+    if (input == kNoTensor) {
+      input_types.emplace_back();
+    } else if (constant < 0) {
+      input_types.push_back(graph.type(input));
+      value = graph.tensor(input).constant;
+    } else if (output < 0) {
+      input_types.push_back(rewrite.constants[constant]->type());
+      value = rewrite.constants[constant];
+    } else {
+      input_types.push_back(added_types[output]);
+    }
+    constants.push_back(value == nullptr ? nullptr : value->inline_value());
+  }
+  const OpCall call{*node.attributes, input_types, constants,
+                    static_cast<int>(node.output_types.size())};
+  return SpecOf(node.op).work(call, node.output_types).flops;
+}
+
+}  // namespace
+
+Backtracking::Backtracking(Graph region, const BacktrackingOptions& options,
+                           const SearchDevice& device)
+    : options_(options), device_(device), region_(region), nodes_max_(NodesMax(region)) {
+  visited_.insert(region.fingerprint());
+  pending_.push_back({std::move(region), {}, {}, 0});
+}
+
+absl::Status Backtracking::Advance(std::vector<ProfileQuery>* missing) {
+  while (!finished_) {
+    if (!PricePending(missing)) return absl::OkStatus();
+    const bool exhausted = queue_.empty() || expanded_ == options_.expanded_max;
+    if (exhausted || queue_.begin()->variant.latency_us > BestUs() * options_.relaxation) {
+      finished_ = true;
+    } else {
+      PLAIT_RETURN_IF_ERROR(ExpandBest());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Prices everything or, when profiles are missing, nothing, so that the order of discovery does not
+// depend on which profiles were known before.
+bool Backtracking::PricePending(std::vector<ProfileQuery>* missing) {
+  const size_t missing_before = missing->size();
+  std::vector<std::optional<double>> costs_us;
+  for (const RegionVariant& variant : pending_) {
+    costs_us.push_back(RegionCostUs(variant.graph, device_, options_.cost_model, missing));
+  }
+  if (missing->size() > missing_before) return false;
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    ++candidates_;
+    if (!costs_us[i].has_value()) continue;
+    pending_[i].latency_us = *costs_us[i];
+    Accept(std::move(pending_[i]));
+  }
+  pending_.clear();
+  return true;
+}
+
+void Backtracking::Accept(RegionVariant variant) {
+  const Entry entry{std::move(variant), discovered_++};
+  if (!best_.empty() && entry.variant.latency_us > BestUs() * options_.relaxation) return;
+  queue_.insert(entry);
+  if (static_cast<int>(queue_.size()) > options_.queue_max) queue_.erase(std::prev(queue_.end()));
+  best_.insert(entry);
+  if (static_cast<int>(best_.size()) > options_.variants_max) best_.erase(std::prev(best_.end()));
+}
+
+absl::Status Backtracking::ExpandBest() {
+  const RegionVariant parent = std::move(queue_.extract(queue_.begin()).value().variant);
+  ++expanded_;
+  for (const Match& match : MatchIndex(parent.graph).FindMatches(options_.rules)) {
+    if (CannotPay(parent, match.rewrite)) continue;
+    RegionVariant child;
+    child.counts = parent.counts;
+    PLAIT_ASSIGN_OR_RETURN(child.graph, ApplyStep(parent.graph, options_.rules, match.rule,
+                                                  match.rewrite, &child.counts));
+    if (child.graph.node_count() > nodes_max_) continue;
+    if (!visited_.insert(child.graph.fingerprint()).second) continue;
+    child.steps = parent.steps;
+    child.steps.push_back({match.rule, match.node});
+    pending_.push_back(std::move(child));
+  }
+  return absl::OkStatus();
+}
+
+// The test before a graph is built: were every node that goes to take all of the parent's time with
+// it, the arithmetic of those that come would still cost too much at the device's best rate.
+bool Backtracking::CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const {
+  const Roofline roofline{.flops_per_us = device_.profiles.peak_flops_per_us()};
+  Work removed;
+  for (const NodeId node : rewrite.removed) removed.flops += WorkOf(parent.graph, node).flops;
+  Work added;
+  std::vector<TensorType> added_types;
+  for (const Rewrite::NewNode& node : rewrite.added) {
+    added.flops += FlopsOfAdded(parent.graph, rewrite, node, added_types);
+    added_types.insert(added_types.end(), node.output_types.begin(), node.output_types.end());
+  }
+  Work kept;
+  for (NodeId node = 0; node < parent.graph.node_count(); ++node) {
+    kept.flops += WorkOf(parent.graph, node).flops;
+  }
+  kept.flops += added.flops - removed.flops;
+  return roofline.ComputeUs(kept) > BestUs() * options_.relaxation;
+}
+
+std::vector<RegionVariant> Backtracking::BestVariants() const {
+  std::vector<RegionVariant> variants;
+  for (const Entry& entry : best_) variants.push_back(entry.variant);
+  if (variants.empty()) variants.push_back({region_, {}, {}, 0});
+  return variants;
+}
+
+}  // namespace plait

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "optimizer/search/region_cost.h"
+#include "optimizer/search/rewrite_steps.h"
+
+namespace plait {
+
+struct BacktrackingOptions {
+  RuleList rules;
+  CostModel cost_model = CostModel::kCriticalPath;
+  // 1.05: a graph up to 5 % slower than the best may still lead to a better one (TASO, SOSP 2019).
+  double relaxation = 1.05;
+  int expanded_max = 100;  // graphs whose neighbours are looked at
+  int queue_max = 200;     // graphs that wait for it; the worst are dropped
+  int variants_max = 3;    // graphs returned
+};
+
+// A graph equal to the region, and how to get there.
+struct RegionVariant {
+  Graph graph;
+  std::vector<RewriteStep> steps;
+  RuleCounts counts;
+  double latency_us = 0;
+};
+
+// Best-first search with backtracking (MetaFlow, MLSys 2019, algorithm 1) over graphs that equal
+// one region: repeatedly takes the cheapest graph that has not been expanded, and keeps every new
+// neighbour that costs less than `relaxation` times the best. A graph is visited once, known by its
+// fingerprint. Whoever owns the search brings the profiles: Advance stops where one is missing and
+// goes on when it is there, so that many regions can share one batch of measurements. The result
+// depends on the region, the options and the profiles alone. Not thread-safe.
+class Backtracking {
+ public:
+  // What `options` and `device` refer to must outlive the search.
+  Backtracking(Graph region, const BacktrackingOptions& options, const SearchDevice& device);
+
+  // Goes on until the search is finished or profiles are missing, which are appended to `missing`.
+  // Errors: Internal when a rule produced a wrong rewrite.
+  absl::Status Advance(std::vector<ProfileQuery>* missing);
+
+  bool finished() const { return finished_; }
+
+  // The best variants so far, cheapest first. Without any (the region itself could not be priced)
+  // the region alone, at cost 0.
+  std::vector<RegionVariant> BestVariants() const;
+
+  int64_t candidates() const { return candidates_; }  // graphs priced
+
+ private:
+  struct Entry {
+    RegionVariant variant;
+    int64_t number = 0;  // order of discovery; breaks ties
+    bool operator<(const Entry& other) const {
+      return std::make_pair(variant.latency_us, number) <
+             std::make_pair(other.variant.latency_us, other.number);
+    }
+  };
+
+  bool PricePending(std::vector<ProfileQuery>* missing);
+  void Accept(RegionVariant variant);
+  absl::Status ExpandBest();
+  bool CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const;
+  double BestUs() const { return best_.begin()->variant.latency_us; }
+
+  const BacktrackingOptions& options_;
+  const SearchDevice& device_;
+  Graph region_;
+  int nodes_max_;
+  std::vector<RegionVariant> pending_;  // found, not priced yet
+  std::set<Entry> queue_;
+  std::set<Entry> best_;
+  absl::flat_hash_set<Fingerprint> visited_;
+  int64_t candidates_ = 0;
+  int64_t discovered_ = 0;
+  int expanded_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace plait

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "optimizer/search/partition.h"
+
+namespace plait {
+
+// A solved interval: the costs of its variants, cheapest first.
+struct SolvedInterval {
+  Interval interval;
+  std::vector<double> costs_us;
+};
+
+// Intervals, one behind the other, that cover all leaves; and which variant each of them takes.
+struct IntervalChain {
+  struct Link {
+    int interval = 0;  // index into the solved intervals
+    int variant = 0;
+    friend bool operator==(const Link&, const Link&) = default;
+  };
+  std::vector<Link> links;
+  double cost_us = 0;
+};
+
+// The `chains_max` cheapest chains: F[j] = best of F[i] + interval [i, j) (AutoGraph, AAAI 2023).
+// The sum of the parts' costs is an upper bound for the whole, exact where one tensor crosses each
+// cut. Cheapest first; among equals the one with fewer links. REQUIRES: every single leaf is an
+// interval.
+std::vector<IntervalChain> ChooseIntervals(int leaf_count,
+                                           const std::vector<SolvedInterval>& intervals,
+                                           int chains_max);
+
+}  // namespace plait

@@ -1,0 +1,41 @@
+#include "optimizer/search/match_index.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace plait {
+
+MatchIndex::MatchIndex(const Graph& graph) : graph_(graph), nodes_of_(kOpKindCount) {
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    nodes_of_[static_cast<int>(graph.node(node).op)].push_back(node);
+  }
+}
+
+std::vector<Match> MatchIndex::FindMatches(RuleList rules) const {
+  std::vector<Match> matches;
+  for (size_t rule = 0; rule < rules.size(); ++rule) {
+    if (rules[rule]->always_wins) continue;
+    for (const NodeId node : NodesOf(rules[rule]->root)) {
+      std::optional<Rewrite> rewrite = rules[rule]->match(graph_, node);
+      if (!rewrite.has_value()) continue;
+      matches.push_back({static_cast<int>(rule), node, *std::move(rewrite)});
+    }
+  }
+  return matches;
+}
+
+std::vector<NodeId> NodesTouchedBy(const Graph& graph, const Match& match) {
+  std::vector<NodeId> touched = match.rewrite.removed;
+  touched.push_back(match.node);
+  for (const auto& [old_tensor, new_tensor] : match.rewrite.rewired) {
+    if (new_tensor >= graph.tensor_count()) continue;
+    const NodeId producer = graph.tensor(new_tensor).producer;
+    if (producer != kNoNode) touched.push_back(producer);
+  }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  return touched;
+}
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+// The rules of a search, in search order.
+using RuleList = absl::Span<const Rule* const>;
+
+// A rule that applies at a node.
+struct Match {
+  int rule = 0;  // index into the rule list
+  NodeId node = kNoNode;
+  Rewrite rewrite;
+};
+
+// Nodes by operator, so that a rule looks only at nodes that can be its root.
+// `graph` must outlive the index. Thread rule: const access from any thread.
+class MatchIndex {
+ public:
+  explicit MatchIndex(const Graph& graph);
+
+  absl::Span<const NodeId> NodesOf(OpKind op) const { return nodes_of_[static_cast<int>(op)]; }
+
+  // All matches of rules that are not always_wins, in canonical order: by rule, then by node. Those
+  // that always win are applied beforehand and leave no match.
+  std::vector<Match> FindMatches(RuleList rules) const;
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<NodeId>> nodes_of_;
+};
+
+// The nodes that a cut must leave together for the match to survive: its root, the nodes that go,
+// and the producers of what remains in their place. Ascending.
+std::vector<NodeId> NodesTouchedBy(const Graph& graph, const Match& match);
+
+}  // namespace plait

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/search/budget.h"
+#include "optimizer/search/region_search.h"
+#include "optimizer/search/search_device.h"
+#include "optimizer/search/verify_candidates.h"
+
+namespace plait {
+
+struct SearchOptions {
+  // "none": the baseline as it is. "taso": sum of kernel times, no partition. "autograph":
+  // partition, critical-path cost, and its order decides what is verified. "plait": as autograph,
+  // but the simulated makespan of whole plans decides.
+  std::string search = "plait";
+  std::string schedule = "plait";  // a scheduling policy's name
+  RuleList rules;                  // AllRules() outside of tests
+  int threads = 1;                 // of the search itself; the result does not depend on it
+  uint64_t seed = 0;
+  std::string engine_version;
+  int candidates_max = 6;  // plans verified on the device, beside the baseline
+  PartitionOptions partition;
+  BacktrackingOptions backtracking;  // rules and cost model are set by the search
+  VerificationOptions verification;
+};
+
+// Where a search tells how far it is. Called from the search's own thread.
+class ProgressSink {
+ public:
+  virtual ~ProgressSink() = default;
+
+  // `fraction` of the whole job that is behind the phase's start, rising from 0 to 1.
+  virtual void OnPhase(absl::string_view phase, double fraction) = 0;
+};
+
+// What a search works with; all of it must outlive the search.
+struct SearchContext {
+  const DeviceDescription& device;
+  const KernelCatalog& catalog;
+  ScheduleDevice schedule_device;  // threads and streams_max follow the device when left at 0 or 1
+  ProfileDb& profiles;
+  Verifier& verifier;
+  Budget& budget;
+  MeasurementLog& log;  // the same that `profiles` writes to
+  ProgressSink& progress;
+};
+
+struct SearchResult {
+  Graph graph;  // the input graph when nothing beat it
+  Plan plan;    // how to run it
+  Plan baseline_plan;
+  bool improved = false;
+
+  std::vector<double> baseline_latency_us;   // samples of the deciding batch,
+  std::vector<double> optimized_latency_us;  // paired by index
+  RatioInterval speedup;                     // 1, 1, 1 when not improved
+  Equivalence equivalence;
+  int fallback_nodes = 0;
+
+  double predicted_baseline_us = 0;  // by the simulator
+  double predicted_us = 0;
+  int64_t candidates = 0;       // graphs priced
+  int candidates_measured = 0;  // plans that ran on the device, beside the baseline
+  RuleCounts rules_applied;     // on the way to `graph`; empty when not improved
+  bool budget_exhausted = false;
+  std::string trace;  // what was decided and why, equal for equal logs
+};
+
+// Finds the fastest equivalent computation of `graph` that the search policy, the rules and the
+// budget reach: canonicalize, partition, backtracking per region, dynamic program over intervals,
+// cover, schedule, simulate, and verify the best few whole plans on the device beside the baseline.
+// The baseline is the first candidate and stays when no other one is equal in its outputs and
+// faster beyond the noise. Deterministic: the result follows from the arguments and the measurement
+// log. Errors: InvalidArgument for an unknown policy; FailedPrecondition for a node that the device
+// cannot run, opaque ones included; those of measuring and verifying; Internal for a wrong rule.
+absl::StatusOr<SearchResult> Optimize(const Graph& graph, const SearchOptions& options,
+                                      const SearchContext& context);
+
+}  // namespace plait

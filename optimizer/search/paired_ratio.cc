@@ -1,0 +1,36 @@
+#include "optimizer/search/paired_ratio.h"
+
+#include <algorithm>
+
+#include "optimizer/base/random.h"
+
+namespace plait {
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+RatioInterval PairedRatio(absl::Span<const double> before_us, absl::Span<const double> after_us,
+                          uint64_t seed) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < before_us.size(); ++i) ratios.push_back(before_us[i] / after_us[i]);
+  if (ratios.empty()) return {};
+  // 1000 resamples: the 2.5 % tail then rests on 25 of them.
+  constexpr int kResamples = 1000;
+  Random random(seed);
+  std::vector<double> medians;
+  std::vector<double> resample(ratios.size());
+  for (int round = 0; round < kResamples; ++round) {
+    for (double& ratio : resample) {
+      ratio = ratios[random.Integer(0, static_cast<int64_t>(ratios.size()) - 1)];
+    }
+    medians.push_back(Median(resample));
+  }
+  std::sort(medians.begin(), medians.end());
+  return {medians[kResamples / 40], Median(ratios), medians[kResamples - 1 - kResamples / 40]};
+}
+
+}  // namespace plait

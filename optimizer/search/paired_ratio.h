@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace plait {
+
+// How much faster one thing is than another: the median ratio of paired samples and its 95 %
+// interval.
+struct RatioInterval {
+  double low = 1;
+  double median = 1;
+  double high = 1;
+};
+
+// The interval by the percentile bootstrap (Efron 1979) over pairs, with 1000 seeded resamples.
+// Ratios are before/after, so more than 1 means faster. Without any pair: 1, 1, 1.
+// REQUIRES: equal lengths, samples > 0.
+RatioInterval PairedRatio(absl::Span<const double> before_us, absl::Span<const double> after_us,
+                          uint64_t seed);
+
+// The middle value, or the mean of the two middle ones; 0 for none.
+double Median(std::vector<double> values);
+
+}  // namespace plait

@@ -1,0 +1,181 @@
+#include "optimizer/search/partition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "optimizer/search/min_cut.h"
+
+namespace plait {
+namespace {
+
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
+              const PartitionOptions& options)
+      : graph_(graph), touched_(touched), options_(options), matches_of_(graph.node_count()) {
+    for (size_t match = 0; match < touched.size(); ++match) {
+      for (const NodeId node : touched[match]) {
+        matches_of_[node].push_back(static_cast<int>(match));
+      }
+    }
+  }
+
+  std::vector<std::vector<NodeId>> Leaves() {
+    for (std::vector<NodeId>& piece : LosslessPieces()) Split(std::move(piece));
+    return MergeSmall(std::move(leaves_));
+  }
+
+ private:
+  // Positions between nodes, in topological order, that one tensor crosses and no match spans.
+  std::vector<std::vector<NodeId>> LosslessPieces() const {
+    const int count = graph_.node_count();
+    // Differences: what starts to cross behind a node, minus what ends.
+    std::vector<int> tensors(count + 1, 0);
+    std::vector<int> matches(count + 1, 0);
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      const TensorInfo& info = graph_.tensor(tensor);
+      if (info.constant != nullptr || graph_.users(tensor).empty()) continue;
+      // A graph input crosses every position up to its last reader.
+      ++tensors[info.producer == kNoNode ? 0 : info.producer + 1];
+      --tensors[graph_.users(tensor).back() + 1];
+    }
+    for (const std::vector<NodeId>& nodes : touched_) {
+      ++matches[nodes.front() + 1];
+      --matches[nodes.back() + 1];
+    }
+    std::vector<std::vector<NodeId>> pieces;
+    int crossing_tensors = 0;
+    int crossing_matches = 0;
+    for (NodeId node = 0; node < count; ++node) {
+      crossing_tensors += tensors[node];
+      crossing_matches += matches[node];
+      const bool cut = crossing_tensors <= 1 && crossing_matches == 0;
+      if (pieces.empty() || (node > 0 && cut)) pieces.emplace_back();
+      pieces.back().push_back(node);
+    }
+    return pieces;
+  }
+
+  // Matches that touch the node and one of its readers: what a cut behind the node destroys.
+  int64_t MatchesDestroyed(NodeId node) const {
+    int64_t destroyed = 0;
+    for (const int match : matches_of_[node]) {
+      const std::vector<NodeId>& nodes = touched_[match];
+      destroyed += std::any_of(nodes.begin(), nodes.end(),
+                               [&](NodeId other) { return other != node && Reads(other, node); });
+    }
+    return destroyed;
+  }
+
+  bool Reads(NodeId reader, NodeId node) const {
+    for (size_t i = 0; i < graph_.node(reader).inputs.size(); ++i) {
+      if (graph_.producer(reader, static_cast<int>(i)) == node) return true;
+    }
+    return false;
+  }
+
+  void Split(std::vector<NodeId> part) {
+    const int count = static_cast<int>(part.size());
+    if (count <= options_.leaf_nodes_max || count < 2) {
+      leaves_.push_back(std::move(part));
+      return;
+    }
+    const std::vector<bool> is_first = FirstSide(part);
+    std::vector<NodeId> first;
+    std::vector<NodeId> second;
+    for (int i = 0; i < count; ++i) (is_first[i] ? first : second).push_back(part[i]);
+    Split(std::move(first));
+    Split(std::move(second));
+  }
+
+  // Which nodes of the part come before the minimum vertex cut, cut vertices included. Vertex i of
+  // the part is 2i on the way in and 2i+1 on the way out; the edge between them is the vertex'
+  // price.
+  std::vector<bool> FirstSide(const std::vector<NodeId>& part) const {
+    const int count = static_cast<int>(part.size());
+    const int source = 2 * count;
+    const int sink = source + 1;
+    const int fixed = std::max(1, count / 5);
+    FlowNetwork network(sink + 1);
+    for (int i = 0; i < count; ++i) {
+      // Any number of vertices is cheaper than one more match.
+      network.AddEdge(2 * i, 2 * i + 1, MatchesDestroyed(part[i]) * (count + 1) + 1);
+      if (i < fixed) network.AddEdge(source, 2 * i, FlowNetwork::kInfinite);
+      if (i >= count - fixed) network.AddEdge(2 * i, sink, FlowNetwork::kInfinite);
+      for (size_t input = 0; input < graph_.node(part[i]).inputs.size(); ++input) {
+        const NodeId producer = graph_.producer(part[i], static_cast<int>(input));
+        const auto place = std::lower_bound(part.begin(), part.end(), producer);
+        if (producer == kNoNode || place == part.end() || *place != producer) continue;
+        const int from = static_cast<int>(place - part.begin());
+        network.AddEdge(2 * from + 1, 2 * i, FlowNetwork::kInfinite);
+        // Whoever is first has all its producers first.
+        network.AddEdge(2 * i, 2 * from, FlowNetwork::kInfinite);
+      }
+    }
+    network.MaximumFlow(source, sink);
+    const std::vector<bool> reached = network.SourceSide(source);
+    std::vector<bool> is_first(count);
+    for (int i = 0; i < count; ++i) is_first[i] = reached[2 * i];
+    return is_first;
+  }
+
+  // Neighbours that together are still no larger than a leaf become one.
+  std::vector<std::vector<NodeId>> MergeSmall(std::vector<std::vector<NodeId>> leaves) const {
+    std::vector<std::vector<NodeId>> merged;
+    for (std::vector<NodeId>& leaf : leaves) {
+      const size_t nodes_max = static_cast<size_t>(options_.leaf_nodes_max);
+      if (!merged.empty() && merged.back().size() + leaf.size() <= nodes_max) {
+        merged.back().insert(merged.back().end(), leaf.begin(), leaf.end());
+        std::sort(merged.back().begin(), merged.back().end());
+      } else {
+        merged.push_back(std::move(leaf));
+      }
+    }
+    return merged;
+  }
+
+  const Graph& graph_;
+  const std::vector<std::vector<NodeId>>& touched_;
+  const PartitionOptions& options_;
+  std::vector<std::vector<int>> matches_of_;  // per node
+  std::vector<std::vector<NodeId>> leaves_;
+};
+
+}  // namespace
+
+Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
+                         const PartitionOptions& options) {
+  Partition partition;
+  partition.leaves = Partitioner(graph, touched, options).Leaves();
+  const int leaf_count = static_cast<int>(partition.leaves.size());
+  for (int first = 0; first < leaf_count; ++first) {
+    int nodes = 0;
+    for (int end = first + 1; end <= leaf_count; ++end) {
+      nodes += static_cast<int>(partition.leaves[end - 1].size());
+      if (end > first + 1 && nodes > options.interval_nodes_max) break;
+      partition.intervals.push_back({first, end});
+    }
+  }
+  return partition;
+}
+
+std::vector<NodeId> NodesOf(const Partition& partition, const Interval& interval) {
+  std::vector<NodeId> nodes;
+  for (int leaf = interval.first; leaf < interval.end; ++leaf) {
+    nodes.insert(nodes.end(), partition.leaves[leaf].begin(), partition.leaves[leaf].end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+std::string PrintPartition(const Partition& partition) {
+  std::string text;
+  for (size_t leaf = 0; leaf < partition.leaves.size(); ++leaf) {
+    absl::StrAppend(&text, "leaf ", leaf, ": ", absl::StrJoin(partition.leaves[leaf], " "), "\n");
+  }
+  return text;
+}
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "optimizer/ir/graph.h"
+#include "optimizer/search/match_index.h"
+
+namespace plait {
+
+struct PartitionOptions {
+  // 10: leaves of this size are searched exhaustively in milliseconds (Unity's threshold, OSDI
+  // 2022).
+  int leaf_nodes_max = 10;
+  // 30: three leaves, so that a rewrite across a cut has its place in some interval.
+  int interval_nodes_max = 30;
+};
+
+// Adjacent leaves [first, end) that are searched as one region.
+struct Interval {
+  int first = 0;
+  int end = 0;
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+// A graph as a sequence of convex sets of nodes, of which only earlier ones feed later ones.
+struct Partition {
+  std::vector<std::vector<NodeId>> leaves;  // each ascending; together every node once
+  std::vector<Interval> intervals;  // every single leaf, and all unions up to the size limit
+};
+
+// Cuts first where a single tensor crosses and no match does, which loses nothing. Parts that are
+// still too large are halved at a minimum vertex cut (MetaFlow, MLSys 2019, algorithm 2), where a
+// vertex costs the number of matches that touch both it and one of its readers; the outer fifths of
+// a part stay on their sides, so that cuts are not trivial. Neighbouring leaves are then merged
+// into overlapping intervals (AutoGraph, AAAI 2023). `touched` holds the nodes of each match, see
+// NodesTouchedBy.
+Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
+                         const PartitionOptions& options);
+
+// The nodes of an interval, ascending.
+std::vector<NodeId> NodesOf(const Partition& partition, const Interval& interval);
+
+// One line per leaf, for people and golden tests.
+std::string PrintPartition(const Partition& partition);
+
+}  // namespace plait

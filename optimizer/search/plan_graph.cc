@@ -1,0 +1,81 @@
+#include "optimizer/search/plan_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/schedule/cover.h"
+
+namespace plait {
+namespace {
+
+// Whole graphs are covered a few times per job, so the beam may be wide.
+constexpr int kGraphCoverStates = 32;
+
+// The graph's kernels after their profiles were brought: the one-node kernels of every node in any
+// case, fused ones as far as the budget goes.
+absl::StatusOr<KernelTable> ResolveTable(const Graph& graph, const SearchDevice& device, bool fuse,
+                                         BudgetedProfiles& profiles) {
+  KernelTableOptions options{.device = device.description,
+                             .catalog = device.catalog,
+                             .profiles = device.profiles,
+                             .fuse = false};
+  std::vector<ProfileQuery> missing;
+  BuildKernelTable(graph, options, &missing);
+  PLAIT_RETURN_IF_ERROR(profiles.ResolveAll(missing));
+  if (fuse) {
+    options.fuse = true;
+    missing.clear();
+    BuildKernelTable(graph, options, &missing);
+    PLAIT_RETURN_IF_ERROR(profiles.Resolve(std::move(missing)));
+  }
+  return BuildKernelTable(graph, options, nullptr);
+}
+
+PlannedGraph PlanCover(const Graph& graph, const Cover& cover, const SearchDevice& device,
+                       const PlanBinding& binding, const SchedulePolicy& policy) {
+  const ScheduleProblem problem = MakeScheduleProblem(cover, device.schedule);
+  const Schedule schedule = policy.assign(problem);
+  return {MakePlan(graph, cover, schedule, binding), MakespanUs(problem, schedule), ""};
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice& device,
+                                          const PlanBinding& binding, BudgetedProfiles& profiles) {
+  PLAIT_ASSIGN_OR_RETURN(const KernelTable table, ResolveTable(graph, device, false, profiles));
+  PLAIT_ASSIGN_OR_RETURN(const Cover cover,
+                         FindCover(graph, table, {.states_max = kGraphCoverStates}));
+  PlannedGraph planned = PlanCover(graph, cover, device, binding, kSequentialPolicy);
+  planned.origin = "baseline";
+  return planned;
+}
+
+absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
+                                                    const PlanBinding& binding,
+                                                    const SchedulePolicy& policy,
+                                                    BudgetedProfiles& profiles) {
+  PLAIT_ASSIGN_OR_RETURN(const KernelTable table, ResolveTable(graph, device, true, profiles));
+  std::vector<PlannedGraph> plans;
+  for (const CoverWidth width : {CoverWidth::kFastest, CoverWidth::kPart}) {
+    const bool fastest = width == CoverWidth::kFastest;
+    if (!fastest && device.schedule.streams_max == 1) continue;
+    PLAIT_ASSIGN_OR_RETURN(
+        const Cover cover,
+        FindCover(graph, table, {.width = width, .states_max = kGraphCoverStates}));
+    for (const SchedulePolicy* candidate : {&kSequentialPolicy, &policy}) {
+      // A narrow cover that runs in line is never better than the fastest one.
+      if (!fastest && candidate == &kSequentialPolicy) continue;
+      PlannedGraph planned = PlanCover(graph, cover, device, binding, *candidate);
+      planned.origin = absl::StrCat(fastest ? "fastest" : "narrow", " cover, ", candidate->name);
+      plans.push_back(std::move(planned));
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const PlannedGraph& a, const PlannedGraph& b) {
+    return a.predicted_us < b.predicted_us;
+  });
+  return plans;
+}
+
+}  // namespace plait

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/schedule/make_plan.h"
+#include "optimizer/search/budget.h"
+#include "optimizer/search/search_device.h"
+
+namespace plait {
+
+// A way to run one graph, with the time that the simulator gives it.
+struct PlannedGraph {
+  Plan plan;
+  double predicted_us = 0;
+  std::string origin;  // how it came about, such as "fastest cover, plait"
+};
+
+// The plan that everything is compared with: one kernel per node, each with its best measured
+// variant and layout, one after the other. Errors: FailedPrecondition naming a node that no kernel
+// can run; those of measuring.
+absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice& device,
+                                          const PlanBinding& binding, BudgetedProfiles& profiles);
+
+// Fused plans: the fastest cover one after the other and under `policy`, and the cover of narrow
+// kernels under `policy`; the shortest first. Kernels that the budget left unmeasured are not used.
+// Errors: as PlanBaseline.
+absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
+                                                    const PlanBinding& binding,
+                                                    const SchedulePolicy& policy,
+                                                    BudgetedProfiles& profiles);
+
+}  // namespace plait

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// A convex set of a graph's nodes, with the tensors that cross its boundary.
+struct Region {
+  std::vector<NodeId> nodes;      // ascending
+  std::vector<TensorId> inputs;   // read from outside, constants excepted, by first use
+  std::vector<TensorId> outputs;  // produced inside and read outside, or graph outputs
+};
+
+// REQUIRES: nodes ascending and convex.
+Region MakeRegion(const Graph& graph, std::vector<NodeId> nodes);
+
+// The region as a graph of its own; its inputs, outputs, constants and names are the graph's.
+Graph ExtractRegion(const Graph& graph, const Region& region);
+
+// The graph with every region replaced by the graph beside it, which has the region's inputs and
+// outputs. `regions` together hold every node of `graph` once, and only earlier ones feed later
+// ones. Graph inputs and outputs keep their names. Errors: InvalidArgument when a replacement's
+// boundary differs from its region's, or when two graph outputs, or an input and an output, became
+// one tensor and so cannot both keep their names.
+absl::StatusOr<Graph> Stitch(const Graph& graph, absl::Span<const Region> regions,
+                             absl::Span<const Graph> replacements);
+
+}  // namespace plait

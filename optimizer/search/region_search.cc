@@ -1,0 +1,182 @@
+#include "optimizer/search/region_search.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/schedule/kernel_key.h"
+#include "optimizer/search/interval_dp.h"
+#include "optimizer/search/parallel.h"
+#include "optimizer/search/region.h"
+
+namespace plait {
+namespace {
+
+Fingerprint StructureOf(const Graph& graph) {
+  std::vector<NodeId> nodes(graph.node_count());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return StructureFingerprint(graph, nodes);
+}
+
+class RegionSearch {
+ public:
+  RegionSearch(const Graph& graph, const RegionSearchOptions& options, const SearchDevice& device,
+               BudgetedProfiles& profiles)
+      : graph_(graph), options_(options), device_(device), profiles_(profiles) {}
+
+  absl::StatusOr<RegionSearchResult> Run() {
+    MakeRegions();
+    PLAIT_RETURN_IF_ERROR(SolveRegions());
+    CollectSolutions();
+    PLAIT_RETURN_IF_ERROR(PutTogether());
+    return std::move(result_);
+  }
+
+ private:
+  // A region of the graph, and which search answers for its structure.
+  struct Place {
+    Region region;
+    Graph graph;
+    int search = 0;
+  };
+
+  void MakeRegions() {
+    if (options_.whole_graph) {
+      partition_.leaves.emplace_back(graph_.node_count());
+      std::iota(partition_.leaves[0].begin(), partition_.leaves[0].end(), 0);
+      partition_.intervals = {{0, 1}};
+    } else {
+      std::vector<std::vector<NodeId>> touched;
+      for (const Match& match : MatchIndex(graph_).FindMatches(options_.backtracking.rules)) {
+        touched.push_back(NodesTouchedBy(graph_, match));
+      }
+      partition_ = PartitionGraph(graph_, touched, options_.partition);
+      result_.trace += PrintPartition(partition_);
+    }
+    absl::flat_hash_map<Fingerprint, int> search_of;
+    for (const Interval& interval : partition_.intervals) {
+      Place place;
+      place.region = MakeRegion(graph_, NodesOf(partition_, interval));
+      place.graph = ExtractRegion(graph_, place.region);
+      const auto [entry, is_new] =
+          search_of.emplace(StructureOf(place.graph), static_cast<int>(searches_.size()));
+      if (is_new) {
+        searches_.push_back(
+            std::make_unique<Backtracking>(place.graph, options_.backtracking, device_));
+      }
+      place.search = entry->second;
+      places_.push_back(std::move(place));
+    }
+    result_.regions = static_cast<int>(places_.size());
+    result_.regions_solved = static_cast<int>(searches_.size());
+  }
+
+  absl::Status SolveRegions() {
+    while (!profiles_.exhausted()) {
+      std::vector<Backtracking*> active;
+      for (const std::unique_ptr<Backtracking>& search : searches_) {
+        if (!search->finished()) active.push_back(search.get());
+      }
+      if (active.empty()) return absl::OkStatus();
+      std::vector<std::vector<ProfileQuery>> missing(active.size());
+      std::vector<absl::Status> statuses(active.size());
+      ParallelFor(options_.threads, static_cast<int>(active.size()),
+                  [&](int index) { statuses[index] = active[index]->Advance(&missing[index]); });
+      std::vector<ProfileQuery> queries;
+      for (size_t i = 0; i < active.size(); ++i) {
+        PLAIT_RETURN_IF_ERROR(statuses[i]);
+        queries.insert(queries.end(), std::make_move_iterator(missing[i].begin()),
+                       std::make_move_iterator(missing[i].end()));
+      }
+      PLAIT_RETURN_IF_ERROR(profiles_.Resolve(std::move(queries)));
+    }
+    return absl::OkStatus();
+  }
+
+  void CollectSolutions() {
+    for (const std::unique_ptr<Backtracking>& search : searches_) {
+      variants_.push_back(search->BestVariants());
+      result_.candidates += search->candidates();
+    }
+    for (size_t i = 0; i < places_.size(); ++i) {
+      SolvedInterval solved{partition_.intervals[i], {}};
+      for (const RegionVariant& variant : variants_[places_[i].search]) {
+        solved.costs_us.push_back(variant.latency_us);
+      }
+      solved_.push_back(std::move(solved));
+    }
+  }
+
+  // The variant of a region that another region of the same structure was searched for. Where a
+  // rule saw a difference after all, such as weights that are equal by chance, the region stays as
+  // it is.
+  Graph VariantFor(const Place& place, const RegionVariant& variant, RuleCounts* counts) const {
+    RuleCounts repeated;
+    absl::StatusOr<Graph> graph =
+        RepeatSteps(place.graph, options_.backtracking.rules, variant.steps, &repeated);
+    if (!graph.ok() || StructureOf(*graph) != StructureOf(variant.graph)) return place.graph;
+    for (const auto& [rule, count] : repeated) (*counts)[rule] += count;
+    return *std::move(graph);
+  }
+
+  absl::Status PutTogether() {
+    absl::flat_hash_set<Fingerprint> known;
+    for (const IntervalChain& chain : ChooseIntervals(static_cast<int>(partition_.leaves.size()),
+                                                      solved_, options_.graphs_max)) {
+      std::vector<Region> regions;
+      std::vector<Graph> replacements;
+      RewrittenGraph rewritten;
+      rewritten.estimate_us = chain.cost_us;
+      for (const IntervalChain::Link& link : chain.links) {
+        const Place& place = places_[link.interval];
+        const RegionVariant& variant = variants_[place.search][link.variant];
+        regions.push_back(place.region);
+        replacements.push_back(VariantFor(place, variant, &rewritten.counts));
+      }
+      const absl::StatusOr<Graph> stitched = Stitch(graph_, regions, replacements);
+      if (!stitched.ok()) continue;  // two outputs became one: this combination cannot be named
+      PLAIT_ASSIGN_OR_RETURN(
+          rewritten.graph, Canonicalize(*stitched, options_.backtracking.rules, &rewritten.counts));
+      if (!known.insert(rewritten.graph.fingerprint()).second) continue;
+      Trace(rewritten);
+      result_.graphs.push_back(std::move(rewritten));
+    }
+    return absl::OkStatus();
+  }
+
+  void Trace(const RewrittenGraph& rewritten) {
+    absl::StrAppendFormat(&result_.trace, "rewritten, %.6g us:", rewritten.estimate_us);
+    for (const auto& [rule, count] : rewritten.counts) {
+      absl::StrAppend(&result_.trace, " ", rule, " x", count);
+    }
+    result_.trace += "\n";
+  }
+
+  const Graph& graph_;
+  const RegionSearchOptions& options_;
+  const SearchDevice& device_;
+  BudgetedProfiles& profiles_;
+  Partition partition_;
+  std::vector<Place> places_;                            // one per interval
+  std::vector<std::unique_ptr<Backtracking>> searches_;  // one per structure
+  std::vector<std::vector<RegionVariant>> variants_;     // per search
+  std::vector<SolvedInterval> solved_;                   // one per interval
+  RegionSearchResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,
+                                                 const RegionSearchOptions& options,
+                                                 const SearchDevice& device,
+                                                 BudgetedProfiles& profiles) {
+  return RegionSearch(graph, options, device, profiles).Run();
+}
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/search/backtracking.h"
+#include "optimizer/search/budget.h"
+#include "optimizer/search/partition.h"
+
+namespace plait {
+
+struct RegionSearchOptions {
+  BacktrackingOptions backtracking;
+  PartitionOptions partition;
+  bool whole_graph = false;  // one region that is the whole graph, as TASO searches
+  int graphs_max = 4;        // graphs returned
+  int threads = 1;           // processor threads; the result does not depend on them
+};
+
+// A graph equal to the one searched.
+struct RewrittenGraph {
+  Graph graph;
+  RuleCounts counts;
+  double estimate_us = 0;  // sum of its regions' costs
+};
+
+struct RegionSearchResult {
+  std::vector<RewrittenGraph> graphs;  // cheapest estimate first
+  int64_t candidates = 0;              // graphs priced
+  int regions = 0;                     // intervals of the partition
+  int regions_solved = 0;              // after equal ones were solved once
+  std::string trace;                   // one line per decision, for people and golden tests
+};
+
+// Cuts the graph into regions, searches each by backtracking, and puts the best variants together
+// again by a dynamic program over intervals. Regions of the same structure (NasNet cells, BERT
+// layers) are searched once and the found steps repeated. Regions are searched in rounds: in each,
+// all of them go on in parallel until they miss profiles, and what they miss is measured in one
+// sorted batch; so the result is the same for any number of threads. When the budget ends, the best
+// found so far counts. Errors: those of measuring; Internal for a wrong rule.
+absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,
+                                                 const RegionSearchOptions& options,
+                                                 const SearchDevice& device,
+                                                 BudgetedProfiles& profiles);
+
+}  // namespace plait

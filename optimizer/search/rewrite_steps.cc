@@ -1,0 +1,36 @@
+#include "optimizer/search/rewrite_steps.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+
+absl::StatusOr<Graph> ApplyStep(const Graph& graph, RuleList rules, int rule,
+                                const Rewrite& rewrite, RuleCounts* counts) {
+  const absl::StatusOr<Graph> applied = Apply(graph, rewrite);
+  if (!applied.ok()) {
+    return absl::InternalError(
+        absl::StrCat("rule ", rules[rule]->name, ": ", applied.status().message()));
+  }
+  ++(*counts)[std::string(rules[rule]->name)];
+  return Canonicalize(*applied, rules, counts);
+}
+
+absl::StatusOr<Graph> RepeatSteps(Graph graph, RuleList rules, absl::Span<const RewriteStep> steps,
+                                  RuleCounts* counts) {
+  for (const RewriteStep& step : steps) {
+    const Rule& rule = *rules[step.rule];
+    const bool has_root = step.node < graph.node_count() && graph.node(step.node).op == rule.root;
+    const std::optional<Rewrite> rewrite = has_root ? rule.match(graph, step.node) : std::nullopt;
+    if (!rewrite.has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("rule ", rule.name, " does not match at node ", step.node));
+    }
+    PLAIT_ASSIGN_OR_RETURN(graph, ApplyStep(graph, rules, step.rule, *rewrite, counts));
+  }
+  return graph;
+}
+
+}  // namespace plait

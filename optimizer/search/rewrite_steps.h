@@ -1,0 +1,30 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/rules/canonicalize.h"
+#include "optimizer/search/match_index.h"
+
+namespace plait {
+
+// One step of a search: rule `rule` of the list at node `node` of the graph as it then was. A
+// sequence of steps can be repeated on another graph of the same structure.
+struct RewriteStep {
+  int rule = 0;
+  NodeId node = kNoNode;
+  friend bool operator==(const RewriteStep&, const RewriteStep&) = default;
+};
+
+// The graph after `rewrite`, which `rule` made, in normal form; counts what was applied.
+// Errors: Internal when a rule produced a wrong rewrite, naming the rule.
+absl::StatusOr<Graph> ApplyStep(const Graph& graph, RuleList rules, int rule,
+                                const Rewrite& rewrite, RuleCounts* counts);
+
+// Repeats steps, found on a graph of the same structure; counts what was applied.
+// Errors: FailedPrecondition when a rule does not match where it did: the graphs differ in
+// something that the rule looks at. Internal as above.
+absl::StatusOr<Graph> RepeatSteps(Graph graph, RuleList rules, absl::Span<const RewriteStep> steps,
+                                  RuleCounts* counts);
+
+}  // namespace plait

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/cost/measurement_log.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/schedule/plan.h"
+
+namespace plait {
+
+// A whole plan that may replace the original computation.
+struct PlanCandidate {
+  std::string id;  // of graph and plan by content
+  Graph graph;
+  Plan plan;
+};
+
+// The id of a candidate: equal graphs with equal plans are equal candidates, on any machine.
+std::string CandidateId(const Graph& graph, const Plan& plan);
+
+// Runs whole plans on the device beside each other. The search calls from one thread.
+class Verifier {
+ public:
+  virtual ~Verifier() = default;
+
+  // Times the candidates in `rounds` interleaved rounds, so that sample i of every candidate was
+  // taken next to sample i of the others, and compares their outputs with those of the first
+  // candidate, the baseline, on several seeded inputs. One measurement per candidate, in order. A
+  // candidate that cannot run has an error text and no samples. Errors: Unavailable when the device
+  // is gone; Cancelled; DeadlineExceeded.
+  virtual absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, int rounds) = 0;
+};
+
+// Answers from a log, in the order in which the log was written. Not thread-safe.
+class ReplayingVerifier : public Verifier {
+ public:
+  // `log` must outlive the verifier.
+  explicit ReplayingVerifier(const MeasurementLog& log) : log_(log) {}
+
+  // Errors: FailedPrecondition when other candidates were verified when the log was written.
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, int rounds) override;
+
+ private:
+  const MeasurementLog& log_;
+  size_t next_ = 0;
+};
+
+}  // namespace plait

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/search/paired_ratio.h"
+#include "optimizer/search/verifier.h"
+
+namespace plait {
+
+struct VerificationOptions {
+  int rounds_first = 10;  // of the first batch, in which all candidates run
+  int rounds_final = 40;  // at least, of the batch that decides
+  uint64_t seed = 0;      // of the bootstrap
+};
+
+// What the device said about a set of candidates.
+struct VerificationResult {
+  int winner = 0;  // index into the candidates; 0: the baseline stays
+  RatioInterval speedup;
+  CandidateMeasurement baseline;   // of the deciding batch
+  CandidateMeasurement optimized;  // the winner's, of the same batch
+  int candidates_measured = 0;     // beside the baseline
+};
+
+// Finds the best candidate by successive halving (Jamieson and Talwalkar, AISTATS 2016): short
+// paired runs for all, longer ones for the better half, until two are left. The faster of them wins
+// if its outputs equal the baseline's and the lower bound of the 95 % interval of its paired
+// speedup is above 1, taken from the last batch alone so that a lucky start does not count;
+// otherwise the baseline, the first candidate, stays. Every batch is added to `log`. Errors: those
+// of Verifier::Verify; Internal when it answers about other candidates or the baseline did not run.
+absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,
+                                                    const VerificationOptions& options,
+                                                    Verifier& verifier, MeasurementLog& log);
+
+}  // namespace plait

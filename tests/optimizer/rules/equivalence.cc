@@ -1,0 +1,104 @@
+#include "tests/optimizer/rules/equivalence.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/random.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/evaluate.h"
+
+namespace plait {
+namespace {
+
+// float32 keeps 24 bits; a few roundings and re-associations of short sums stay below this.
+constexpr double kRelativeTolerance = 2e-5;
+
+std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
+  Random random(seed);
+  std::vector<Tensor> inputs;
+  for (TensorId input : graph.inputs()) {
+    const TensorType& type = graph.type(input);
+    std::vector<double> values(type.elements());
+    for (double& value : values) {
+      value =
+          IsFloat(type.dtype) ? random.Uniform(-1, 1) : static_cast<double>(random.Integer(0, 1));
+    }
+    inputs.push_back(Tensor::FromDoubles(type, values));
+  }
+  return inputs;
+}
+
+absl::Status CheckInField(const Graph& before, const Graph& after, uint64_t seed) {
+  Random random(seed);
+  std::vector<EvalTensor> inputs;
+  for (TensorId input : before.inputs()) {
+    EvalTensor tensor{before.type(input), {}};
+    if (IsFloat(tensor.type.dtype)) {
+      std::vector<FieldElement> values(tensor.type.elements());
+      for (FieldElement& value : values) value = FieldElement(random.Next());
+      tensor.values = std::move(values);
+    } else {
+      std::vector<int64_t> values(tensor.type.elements());
+      for (int64_t& value : values) value = random.Integer(0, 1);
+      tensor.values = std::move(values);
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  auto expected = EvaluateGraphInField(before, inputs, NoWeights());
+  if (absl::IsUnimplemented(expected.status())) return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(expected.status());
+  auto actual = EvaluateGraphInField(after, inputs, NoWeights());
+  if (absl::IsUnimplemented(actual.status())) return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(actual.status());
+  for (size_t i = 0; i < expected->size(); ++i) {
+    if (!((*expected)[i].values == (*actual)[i].values)) {
+      return absl::FailedPreconditionError(absl::StrCat("output ", i, " differs in GF(p)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckInFloat(const Graph& before, const Graph& after, uint64_t seed) {
+  const std::vector<Tensor> inputs = RandomInputs(before, seed);
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
+                         EvaluateGraph(before, inputs, NoWeights()));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> actual,
+                         EvaluateGraph(after, inputs, NoWeights()));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!(expected[i].type() == actual[i].type())) {
+      return absl::FailedPreconditionError(absl::StrCat("output ", i, " changed its type"));
+    }
+    const std::vector<double> a = expected[i].AsDoubles();
+    const std::vector<double> b = actual[i].AsDoubles();
+    double largest = 1e-30;
+    double error = 0;
+    for (size_t j = 0; j < a.size(); ++j) {
+      largest = std::max(largest, std::abs(a[j]));
+      // A NaN on one side only compares as the largest error.
+      if (std::isnan(a[j]) != std::isnan(b[j])) error = INFINITY;
+      if (!std::isnan(a[j])) error = std::max(error, std::abs(a[j] - b[j]));
+    }
+    if (error > kRelativeTolerance * largest) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("output ", i, " differs by ", error / largest, " of its largest value"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckEquivalent(const Graph& before, const Graph& after, bool exact) {
+  if (before.outputs().size() != after.outputs().size() ||
+      before.inputs().size() != after.inputs().size()) {
+    return absl::FailedPreconditionError("the number of inputs or outputs changed");
+  }
+  for (uint64_t seed : {11, 12, 13}) {
+    if (exact) PLAIT_RETURN_IF_ERROR(CheckInField(before, after, seed));
+    PLAIT_RETURN_IF_ERROR(CheckInFloat(before, after, seed));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plait

@@ -1,0 +1,66 @@
+#include "tests/optimizer/rules/golden_case.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace plait {
+namespace {
+
+std::string PathOf(absl::string_view rule) {
+  return absl::StrCat(PLAIT_SOURCE_DIR, "/tests/optimizer/rules/golden/", rule, ".txt");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule) {
+  std::ifstream file(PathOf(rule));
+  if (!file) return absl::NotFoundError(absl::StrCat("no golden file ", PathOf(rule)));
+  std::vector<GoldenCase> cases;
+  std::string* section = nullptr;
+  int line_number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++line_number;
+    absl::string_view text = line;
+    if (absl::ConsumePrefix(&text, "case: ")) {
+      cases.push_back({std::string(text)});
+      section = nullptr;
+    } else if (cases.empty()) {
+      if (!text.empty() && text[0] != '#') {
+        return absl::InvalidArgumentError(
+            absl::StrCat("line ", line_number, ": expected `case: <name>`"));
+      }
+    } else if (text == "before:") {
+      section = &cases.back().before;
+    } else if (text == "after:") {
+      section = &cases.back().after.emplace();
+    } else if (text == "no match") {
+      section = nullptr;
+    } else if (section != nullptr) {
+      absl::StrAppend(section, text, "\n");
+    }
+  }
+  return cases;
+}
+
+void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& cases) {
+  std::ofstream file(PathOf(rule));
+  for (const GoldenCase& golden : cases) {
+    const auto trimmed = [](absl::string_view text) {
+      while (absl::ConsumeSuffix(&text, "\n")) {
+      }
+      return text;
+    };
+    file << "case: " << golden.name << "\nbefore:\n" << trimmed(golden.before) << "\n";
+    if (golden.after) {
+      file << "after:\n" << trimmed(*golden.after) << "\n\n";
+    } else {
+      file << "no match\n\n";
+    }
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// One case of a golden file:
+//
+//   case: what it shows
+//   before:
+//   graph { .. }
+//   after:            or the single line `no match`
+//   graph { .. }
+struct GoldenCase {
+  std::string name;
+  std::string before;
+  std::optional<std::string> after;  // nullopt: the rule must not match
+};
+
+// Reads tests/optimizer/rules/golden/<rule>.txt.
+// Errors: NotFound when there is no file; InvalidArgument naming the line.
+absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule);
+
+// Writes the cases back, with their `after` replaced: used when PLAIT_UPDATE_GOLDEN is set.
+void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& cases);
+
+}  // namespace plait

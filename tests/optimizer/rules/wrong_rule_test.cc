@@ -1,0 +1,98 @@
+// A suite that cannot fail proves nothing: rules that are subtly wrong must be caught, also when a
+// golden text would agree with them.
+#include <gtest/gtest.h>
+
+#include "optimizer/ir/text.h"
+#include "optimizer/ops/op_spec.h"
+#include "optimizer/rules/conv_view.h"
+#include "optimizer/rules/rewrite_builder.h"
+#include "tests/optimizer/rules/equivalence.h"
+
+namespace plait {
+namespace {
+
+Graph Parse(absl::string_view text) {
+  auto graph = ParseGraph(
+      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
+               absl::Span<const Tensor* const> constants, int output_count) {
+        return InferTypes(op, attributes, input_types, constants, output_count);
+      });
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+absl::Status CheckRewrite(const Graph& graph, const std::optional<Rewrite>& rewrite) {
+  EXPECT_TRUE(rewrite.has_value());
+  auto after = Apply(graph, *rewrite);
+  EXPECT_TRUE(after.ok()) << after.status();
+  return CheckEquivalent(graph, *after);
+}
+
+TEST(WrongRuleTest, DroppingAReluIsCaught) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2,3]
+    %y = Relu(%x) {}
+    output %y
+  })");
+  EXPECT_FALSE(CheckRewrite(graph, Rewrite::Replace(graph, 0, graph.inputs()[0])).ok());
+}
+
+TEST(WrongRuleTest, ExchangedMatMulOperandsAreCaught) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[3,3]
+    input %y: float32[3,3]
+    %z = MatMul(%x, %y) {}
+    output %z
+  })");
+  RewriteBuilder builder(graph);
+  builder.Rewire(graph.outputs()[0],
+                 builder.Add(OpKind::kMatMul, {}, {graph.inputs()[1], graph.inputs()[0]}));
+  builder.Remove(0);
+  EXPECT_FALSE(CheckRewrite(graph, builder.Finish()).ok());
+}
+
+TEST(WrongRuleTest, AShiftThatPassesThroughPaddingIsCaught) {
+  // Conv(x + c) = Conv(x) + w * c holds inside, and is wrong where padding adds zeros.
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[1,1,5,5]
+    const %c: float32[1,1,1,1] = synthetic 1
+    const %w: float32[1,1,3,3] = synthetic 2
+    %s = Add(%x, %c) {}
+    %y = Conv(%s, %w) {pads=[1,1,1,1]}
+    output %y
+  })");
+  const auto conv = ViewConv(graph, 1);
+  ASSERT_TRUE(conv);
+  RewriteBuilder builder(graph);
+  const ConstantRef weighted = builder.Fold(
+      OpKind::kReduceSum, {{"keepdims", int64_t{1}}},
+      {builder.Fold(OpKind::kMul, {},
+                    {builder.ConstantOf(conv->w), builder.ConstantOf(graph.node(0).inputs[1])})});
+  const TensorId plain =
+      builder.Add(OpKind::kConv, conv->ToAttributes(), {graph.inputs()[0], conv->w});
+  builder.Rewire(graph.outputs()[0],
+                 builder.Add(OpKind::kAdd, {}, {plain, builder.AddConstant(weighted)}));
+  builder.Remove(0);
+  builder.Remove(1);
+  EXPECT_FALSE(CheckRewrite(graph, builder.Finish()).ok());
+}
+
+TEST(WrongRuleTest, SwappedHalvesOfASplitAreCaught) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2,4]
+    const %n: int64[2] = [2,2]
+    %a, %b = Split(%x, %n) {axis=1}
+    output %a, %b
+  })");
+  RewriteBuilder builder(graph);
+  const auto halves =
+      builder.AddMany(OpKind::kSplit, {{"axis", int64_t{1}}},
+                      std::vector<TensorId>{graph.inputs()[0], graph.node(0).inputs[1]}, 2);
+  builder.Rewire(graph.outputs()[0], halves[1]);
+  builder.Rewire(graph.outputs()[1], halves[0]);
+  builder.Remove(0);
+  EXPECT_FALSE(CheckRewrite(graph, builder.Finish()).ok());
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,180 @@
+"""House rules that a machine can check. Each test names the file and line that breaks a rule."""
+
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINE_LENGTH_MAX = 100
+SOURCE_LINES_MAX = 400
+TEST_LINES_MAX = 600
+
+# Folder -> what it may include besides itself, as the architecture draws it.
+MAY_INCLUDE = {
+    "optimizer/base": [],
+    "optimizer/ir": ["optimizer/base", "optimizer/ops/ops.def"],
+    "optimizer/ops": ["optimizer/base", "optimizer/ir"],
+    "optimizer/onnx": ["optimizer/base", "optimizer/ir", "optimizer/ops"],
+    "optimizer/rules": ["optimizer/base", "optimizer/ir", "optimizer/ops"],
+    "optimizer/schedule": ["optimizer/base", "optimizer/ir", "optimizer/ops", "optimizer/cost"],
+    "optimizer/cost": ["optimizer/base", "optimizer/ir", "optimizer/ops", "optimizer/schedule"],
+    "optimizer/search": ["optimizer"],
+    "proto/wire": ["optimizer", "plait/v1"],
+    "storage": ["optimizer", "proto/wire", "plait/v1"],
+    "server": ["optimizer", "proto/wire", "storage", "plait/v1", "grpc/health/v1"],
+    "gpu_worker": ["optimizer", "proto/wire", "plait/v1"],
+    "client": ["optimizer", "proto/wire", "gpu_worker", "plait/v1"],
+}
+
+# A third-party header -> the only folders (or files) that see it.
+ONLY_IN = {
+    r"onnx/": ["optimizer/onnx"],
+    r"sqlite3\.h": ["storage/sqlite"],
+    r"grpcpp/": ["server", "client", "gpu_worker/main.cc", "gpu_worker/", "proto/wire"],
+    r"dnnl\.hpp": ["gpu_worker/cpu"],
+    r"CLI/": ["server", "client", "gpu_worker"],
+    r"toml\+\+/": ["server"],
+    r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/cuda", "bench/gpu"],
+    r"prometheus/": ["server"],
+}
+
+BANNED = {
+    r"\bTODO\b|\bFIXME\b|\bXXX\b": "unfinished business",
+    r"\busing namespace\b": "using namespace",
+    r"\bthrow\b": "throw",
+    r"(?<![\w.>])new\s+[A-Z]\w*": "new",
+    r"(?<!= )\bdelete\b\s+\w": "delete",
+    r"\bstd::cout\b(?!.*main)": "std::cout",
+}
+
+
+def tracked(*patterns):
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in names.splitlines() if (ROOT / name).exists()]
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def cpp_sources():
+    return tracked("*.cc", "*.h")
+
+
+def production(path):
+    return not relative(path).startswith(("tests/", "bench/"))
+
+
+def without_comments_and_strings(text):
+    text = re.sub(r'R"\w*\((.|\n)*?\)\w*"', '""', text)
+    text = re.sub(r'"(\\.|[^"\\\n])*"', '""', text)
+    text = re.sub(r"//[^\n]*", "", text)
+    return re.sub(r"/\*(.|\n)*?\*/", lambda m: "\n" * m.group().count("\n"), text)
+
+
+def report(faults):
+    assert not faults, "\n" + "\n".join(faults)
+
+
+def test_lines_and_files_are_short():
+    faults = []
+    for path in cpp_sources() + tracked("*.py", "*.proto"):
+        lines = path.read_text().splitlines()
+        limit = SOURCE_LINES_MAX if production(path) else TEST_LINES_MAX
+        if len(lines) > limit:
+            faults.append(f"{relative(path)}: {len(lines)} lines, at most {limit}")
+        for number, line in enumerate(lines, 1):
+            if len(line) > LINE_LENGTH_MAX and "http" not in line:
+                faults.append(f"{relative(path)}:{number}: {len(line)} columns")
+    report(faults)
+
+
+def test_banned_constructs():
+    faults = []
+    for path in cpp_sources():
+        if not production(path):
+            continue
+        text = without_comments_and_strings(path.read_text())
+        for number, line in enumerate(text.splitlines(), 1):
+            for pattern, name in BANNED.items():
+                if re.search(pattern, line):
+                    faults.append(f"{relative(path)}:{number}: {name}: {line.strip()}")
+    report(faults)
+
+
+def test_headers_have_pragma_once():
+    report([relative(p) for p in tracked("*.h") if "#pragma once" not in p.read_text()])
+
+
+def folder_of(path):
+    name = relative(path)
+    matches = [folder for folder in MAY_INCLUDE if name.startswith(folder + "/")]
+    return max(matches, key=len) if matches else None
+
+
+def test_includes_follow_the_architecture():
+    faults = []
+    for path in cpp_sources():
+        folder = folder_of(path)
+        if folder is None:
+            continue
+        allowed = [folder] + MAY_INCLUDE[folder]
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r'#include "([^"]+)"', line)
+            if match and not any(match.group(1).startswith(prefix) for prefix in allowed):
+                faults.append(f"{relative(path)}:{number}: {folder} may not include {match.group(1)}")
+    report(faults)
+
+
+def test_third_party_headers_stay_in_their_wrappers():
+    faults = []
+    for path in cpp_sources():
+        if not production(path):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r"#include <([^>]+)>", line)
+            for pattern, folders in ONLY_IN.items():
+                if match and re.match(pattern, match.group(1)):
+                    if not relative(path).startswith(tuple(folders)):
+                        faults.append(f"{relative(path)}:{number}: {match.group(1)}")
+    report(faults)
+
+
+def test_every_source_is_built():
+    lists = "".join(p.read_text() for p in tracked("*CMakeLists.txt"))
+    globbed = {p.parent for p in tracked("*CMakeLists.txt") if "CONFIGURE_DEPENDS" in p.read_text()}
+    faults = []
+    for path in tracked("*.cc", "*.cu"):
+        if path.name not in lists and not any(g in path.parents for g in globbed):
+            faults.append(f"{relative(path)}: no target builds it")
+    report(faults)
+
+
+def snake_case(name):
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name).lower()
+
+
+def entries(def_file, macro):
+    text = "\n".join(
+        line for line in (ROOT / def_file).read_text().splitlines() if not line.startswith("//")
+    )
+    return re.findall(macro + r"\((\w+)", text)
+
+
+def test_every_rule_has_its_file_and_golden_text():
+    faults = []
+    for name in entries("optimizer/rules/rules.def", "PLAIT_RULE"):
+        for place in ("optimizer/rules/{}.cc", "tests/optimizer/rules/golden/{}.txt"):
+            if not (ROOT / place.format(snake_case(name))).exists():
+                faults.append(place.format(snake_case(name)))
+    report(faults)
+
+
+def test_every_operator_has_its_file():
+    faults = []
+    for name in entries("optimizer/ops/ops.def", "PLAIT_OP"):
+        if not (ROOT / f"optimizer/ops/{snake_case(name)}.cc").exists():
+            faults.append(f"optimizer/ops/{snake_case(name)}.cc")
+    report(faults)
