@@ -133,8 +133,7 @@ class Binder {
     while (!names.empty() && names.back().empty()) names.pop_back();
     if (names.empty()) return absl::OkStatus();  // nothing can read it
     const int output_count = static_cast<int>(names.size());
-    PLAIT_ASSIGN_OR_RETURN(node,
-                           RaiseNode(std::move(node), parts_.opset, output_count, &builder_));
+    PLAIT_ASSIGN_OR_RETURN(node, RaiseNode(std::move(node), parts_.opset, output_count, &builder_));
     PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                            InferTypes(builder_, node, output_count));
     if (const auto constants = FoldNode(builder_, node, types)) {

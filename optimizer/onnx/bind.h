@@ -28,18 +28,18 @@ struct Bound {
   std::vector<std::string> warnings;     // the model's, then those of binding
 };
 
-// Makes a graph of a model: the baseline of every measurement, so nothing is optimized. Each ONNX node
-// becomes one node in the newest opset's semantics, except for what is known before the model runs:
-// Shape and Size of a static shape, and nodes that read constants only. Their results are constants:
-// small ones are computed here, so that the arithmetic of exported shapes vanishes, others become
-// expressions over weights.
+// Makes a graph of a model: the baseline of every measurement, so nothing is optimized. Each ONNX
+// node becomes one node in the newest opset's semantics, except for what is known before the model
+// runs: Shape and Size of a static shape, and nodes that read constants only. Their results are
+// constants: small ones are computed here, so that the arithmetic of exported shapes vanishes,
+// others become expressions over weights.
 //
-// A symbolic dimension gets its size from the shape given to an input that has it, and holds for all
-// other inputs with the same symbol. Operators that plait does not understand, control flow, and
-// readers of their results whose types nothing declares become opaque nodes.
+// A symbolic dimension gets its size from the shape given to an input that has it, and holds for
+// all other inputs with the same symbol. Operators that plait does not understand, control flow,
+// and readers of their results whose types nothing declares become opaque nodes.
 //
-// Errors: InvalidArgument naming the input and dimension that no binding gives, a binding for no input
-// or against a static dimension, and naming the node that no runtime could execute.
+// Errors: InvalidArgument naming the input and dimension that no binding gives, a binding for no
+// input or against a static dimension, and naming the node that no runtime could execute.
 absl::StatusOr<Bound> Bind(const Model& model, const Bindings& shapes);
 
 }  // namespace plait

@@ -32,9 +32,9 @@ absl::Status LearnShape(const ModelValue& input, const Shape& shape, SymbolSizes
   }
   if (!input.has_shape) return absl::OkStatus();
   if (shape.size() != input.shape.size()) {
-    return Error(input, absl::StrCat("the shape given, ", ShapeToString(shape), ", has rank ",
-                                     shape.size(), ", but the model declares ",
-                                     input.TypeToString()));
+    return Error(
+        input, absl::StrCat("the shape given, ", ShapeToString(shape), ", has rank ", shape.size(),
+                            ", but the model declares ", input.TypeToString()));
   }
   for (size_t index = 0; index < shape.size(); ++index) {
     const Dimension& dim = input.shape[index];
@@ -45,9 +45,9 @@ absl::Status LearnShape(const ModelValue& input, const Shape& shape, SymbolSizes
     if (dim.known() || dim.symbol.empty()) continue;
     const auto [known, added] = symbols->emplace(dim.symbol, shape[index]);
     if (!added && known->second != shape[index]) {
-      return Error(input, absl::StrCat("dimension ", index, " ('", dim.symbol, "') is given as ",
-                                       shape[index], ", but as ", known->second,
-                                       " by another input"));
+      return Error(input,
+                   absl::StrCat("dimension ", index, " ('", dim.symbol, "') is given as ",
+                                shape[index], ", but as ", known->second, " by another input"));
     }
   }
   return absl::OkStatus();
@@ -70,8 +70,8 @@ absl::StatusOr<TensorType> TypeFromSymbols(const ModelValue& input, const Symbol
     type.shape.push_back(dim.known() ? dim.size : symbol->second);
   }
   if (!IsValidShape(type.shape)) {
-    return Error(input, absl::StrCat("shape ", ShapeToString(type.shape),
-                                     " is larger than allowed"));
+    return Error(input,
+                 absl::StrCat("shape ", ShapeToString(type.shape), " is larger than allowed"));
   }
   return type;
 }

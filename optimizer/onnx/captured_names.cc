@@ -53,9 +53,8 @@ class CaptureCollector {
 
   void Read(const std::string& name) {
     if (name.empty()) return;
-    const bool local = std::any_of(scopes_.begin(), scopes_.end(), [&name](const Names& scope) {
-      return scope.contains(name);
-    });
+    const bool local = std::any_of(scopes_.begin(), scopes_.end(),
+                                   [&name](const Names& scope) { return scope.contains(name); });
     if (!local && seen_.insert(name).second) captured_.push_back(name);
   }
 

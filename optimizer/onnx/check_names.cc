@@ -57,8 +57,8 @@ absl::Status CheckGraph(const onnx::GraphProto& graph) {
   return absl::OkStatus();
 }
 
-// The length of the well-formed UTF-8 sequence that `text` begins with, 0 when there is none (Unicode
-// 15, table 3-7).
+// The length of the well-formed UTF-8 sequence that `text` begins with, 0 when there is none
+// (Unicode 15, table 3-7).
 size_t SequenceLength(absl::string_view text) {
   const auto byte = [text](size_t index) { return static_cast<uint8_t>(text[index]); };
   const uint8_t lead = byte(0);

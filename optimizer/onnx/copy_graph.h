@@ -6,8 +6,8 @@
 
 namespace plait {
 
-// Copies a graph into a builder piece by piece, so that single nodes or constants can be exchanged on
-// the way. Names are kept. Not thread-safe.
+// Copies a graph into a builder piece by piece, so that single nodes or constants can be exchanged
+// on the way. Names are kept. Not thread-safe.
 class GraphCopier {
  public:
   // Adds the graph's inputs to `builder`. Both must outlive the copier.

@@ -15,8 +15,8 @@ namespace plait {
 
 namespace {
 
-// An expansion may use operators that have to be expanded themselves (Swish, Sigmoid); deeper chains do
-// not exist.
+// An expansion may use operators that have to be expanded themselves (Swish, Sigmoid); deeper
+// chains do not exist.
 constexpr int kExpansionRoundsMax = 8;
 
 std::string LabelOf(const Graph& graph, NodeId id) {
@@ -29,8 +29,7 @@ absl::Status CannotExpress(const Graph& graph, NodeId id, int opset, const absl:
   const OpSpec& spec = SpecOf(graph.node(id).op);
   return absl::InvalidArgumentError(absl::StrCat(
       LabelOf(graph, id), ": opset ", opset, " cannot express ", OpKindName(spec.kind), ": ",
-      why.message(), " (export to opset ", std::max(spec.since_opset, opset + 1),
-      " or newer)"));
+      why.message(), " (export to opset ", std::max(spec.since_opset, opset + 1), " or newer)"));
 }
 
 absl::Status ExpandNode(const Graph& graph, NodeId id, GraphCopier* copier, GraphBuilder* builder) {
@@ -72,9 +71,8 @@ absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset) {
     copier.CopyOutputs();
     PLAIT_ASSIGN_OR_RETURN(current, std::move(builder).Finish());
   }
-  return absl::InternalError(
-      absl::StrCat("operators did not expand to opset ", opset, " in ", kExpansionRoundsMax,
-                   " rounds"));
+  return absl::InternalError(absl::StrCat("operators did not expand to opset ", opset, " in ",
+                                          kExpansionRoundsMax, " rounds"));
 }
 
 }  // namespace plait

@@ -32,7 +32,7 @@ int64_t IrVersionFor(int opset) {
     int opset;
     int64_t ir_version;
   };
-  constexpr Entry kTable[] = {{9, 4},  {10, 5},  {11, 6},  {14, 7},  {18, 8}, {20, 9},
+  constexpr Entry kTable[] = {{9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8}, {20, 9},
                               {22, 10}, {23, 11}, {24, 12}, {27, 13}, {28, 14}};
   for (const Entry& entry : kTable) {
     if (opset <= entry.opset) return entry.ir_version;
@@ -41,7 +41,8 @@ int64_t IrVersionFor(int opset) {
 }
 
 // The declaration of an input or output, with the shape that it has in the graph.
-onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared, const TensorType& type) {
+onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared,
+                                      const TensorType& type) {
   onnx::ValueInfoProto bound = declared;
   if (!type.known()) return bound;
   auto* tensor = bound.mutable_type()->mutable_tensor_type();
@@ -91,8 +92,7 @@ class Exporter {
 
  private:
   void WriteHeader(int opset, const std::optional<EmbeddedPlan>& plan) {
-    model_.set_ir_version(
-        std::max<int64_t>(original_.ir_version(), IrVersionFor(opset)));
+    model_.set_ir_version(std::max<int64_t>(original_.ir_version(), IrVersionFor(opset)));
     if (original_.has_producer_name()) model_.set_producer_name(original_.producer_name());
     if (original_.has_producer_version()) {
       model_.set_producer_version(original_.producer_version());
@@ -133,8 +133,8 @@ class Exporter {
     absl::flat_hash_map<std::string, const onnx::ValueInfoProto*> declared;
     for (const auto& input : original_.graph().input()) declared[input.name()] = &input;
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-      *model_.mutable_graph()->add_input() = BoundDeclaration(
-          *declared.at(model.inputs()[i].name), graph_.type(graph_.inputs()[i]));
+      *model_.mutable_graph()->add_input() =
+          BoundDeclaration(*declared.at(model.inputs()[i].name), graph_.type(graph_.inputs()[i]));
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       *model_.mutable_graph()->add_output() = BoundDeclaration(
@@ -156,8 +156,7 @@ class Exporter {
   onnx::NodeProto NodeLike(const Node& node, const std::string& output) const {
     onnx::NodeProto proto;
     const auto original = original_nodes_.find(output);
-    if (original != original_nodes_.end() &&
-        original->second->op_type() == OpKindName(node.op) &&
+    if (original != original_nodes_.end() && original->second->op_type() == OpKindName(node.op) &&
         IsDefaultDomain(original->second->domain())) {
       proto = *original->second;
       proto.clear_input();
@@ -259,8 +258,7 @@ absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph
   PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandNodes(graph, opset));
   PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));
   Exporter exporter(original, expanded, weights, std::move(names));
-  PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model,
-                         exporter.Run(original, opset, options.plan));
+  PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model, exporter.Run(original, opset, options.plan));
   return SerializeProto(model, "the exported model");
 }
 

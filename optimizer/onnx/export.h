@@ -18,14 +18,15 @@ struct ExportOptions {
 };
 
 // Writes a graph that came from binding `original`, optimized or not, as a standard ONNX model: the
-// original's names, documentation and metadata, its opset and IR version (raised only where the opset
-// needs it), operators that the opset lacks written as older ones, constants computed, unused ones
-// left out. Opaque nodes are written back as they were but for the names of what they read.
+// original's names, documentation and metadata, its opset and IR version (raised only where the
+// opset needs it), operators that the opset lacks written as older ones, constants computed, unused
+// ones left out. Opaque nodes are written back as they were but for the names of what they read.
 // Inputs and outputs get the static shapes of the graph. Equal arguments give equal bytes.
 //
 // Errors: InvalidArgument when the graph has other inputs or outputs than the model, the opset is
-// lower than the original's or cannot express a node, or is raised past an opaque node; NotFound for a
-// weight that `weights` lacks; ResourceExhausted when the file would exceed kModelProtoBytesMax.
+// lower than the original's or cannot express a node, or is raised past an opaque node; NotFound
+// for a weight that `weights` lacks; ResourceExhausted when the file would exceed
+// kModelProtoBytesMax.
 absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph,
                                        const WeightSource& weights, const ExportOptions& options);
 

@@ -33,10 +33,10 @@ const std::string& ExportNames::of(TensorId id) const {
 absl::StatusOr<ExportNames> ExportNames::Assign(const Model& model, const Graph& graph) {
   if (graph.inputs().size() != model.inputs().size() ||
       graph.outputs().size() != model.outputs().size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the graph has ", graph.inputs().size(), " inputs and ", graph.outputs().size(),
-        " outputs, the model it is exported for ", model.inputs().size(), " and ",
-        model.outputs().size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the graph has ", graph.inputs().size(), " inputs and ",
+                     graph.outputs().size(), " outputs, the model it is exported for ",
+                     model.inputs().size(), " and ", model.outputs().size()));
   }
   ExportNames names(graph.tensor_count());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {

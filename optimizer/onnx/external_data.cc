@@ -53,7 +53,8 @@ absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
       range.path = entry.value();
     } else if (entry.key() == "offset" || entry.key() == "length") {
       if (!absl::SimpleAtoi(entry.value(), &number) || number < 0) {
-        return Error(proto, absl::StrCat("the ", entry.key(), " of its external data is no number"));
+        return Error(proto,
+                     absl::StrCat("the ", entry.key(), " of its external data is no number"));
       }
       if (entry.key() == "offset") {
         range.offset_bytes = number;
@@ -71,8 +72,8 @@ absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
     return Error(proto, "the length of its external data does not fit its type");
   }
   if (*size > kModelProtoBytesMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("tensor '", proto.name(), "' has ", *size, " bytes, more than fit in a model"));
+    return absl::ResourceExhaustedError(absl::StrCat("tensor '", proto.name(), "' has ", *size,
+                                                     " bytes, more than fit in a model"));
   }
   range.size_bytes = *size;
   return range;
@@ -105,9 +106,10 @@ absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, st
 }  // namespace
 
 absl::StatusOr<std::string> PackExternalData(absl::string_view model, const ExternalReader& read) {
-  return RewriteTensors(model, TensorScope::kAll, [&read](absl::string_view tensor, std::string* out) {
-    return PackTensor(tensor, read, out);
-  });
+  return RewriteTensors(model, TensorScope::kAll,
+                        [&read](absl::string_view tensor, std::string* out) {
+                          return PackTensor(tensor, read, out);
+                        });
 }
 
 }  // namespace plait

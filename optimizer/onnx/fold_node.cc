@@ -27,8 +27,8 @@ std::optional<Constants> ConstantInputs(const GraphBuilder& builder, const Node&
 }
 
 // Small inputs and outputs do not bound the work: a pooling window may be as large as its padding.
-bool IsCheap(const Node& node, const GraphBuilder& builder,
-             absl::Span<const Tensor* const> values, absl::Span<const TensorType> output_types) {
+bool IsCheap(const Node& node, const GraphBuilder& builder, absl::Span<const Tensor* const> values,
+             absl::Span<const TensorType> output_types) {
   int64_t bytes = 0;
   for (const TensorType& type : output_types) {
     if (type.elements() > kInlineConstantBytesMax) return false;

@@ -37,14 +37,14 @@ absl::StatusOr<int> FindOpset(const onnx::ModelProto& model) {
   for (const auto& import : model.opset_import()) {
     if (!IsDefaultDomain(import.domain())) continue;
     if (opset != 0 && opset != import.version()) {
-      return absl::InvalidArgumentError(absl::StrCat("the model imports two opsets of ONNX, ",
-                                                     opset, " and ", import.version()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model imports two opsets of ONNX, ", opset, " and ", import.version()));
     }
     opset = import.version();
     if (opset < kOldestOpset || opset > kNewestOpset) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the model uses opset ", opset, "; accepted are ", kOldestOpset, " to ", kNewestOpset,
-          " (convert it with onnx.version_converter)"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model uses opset ", opset, "; accepted are ", kOldestOpset, " to ",
+                       kNewestOpset, " (convert it with onnx.version_converter)"));
     }
   }
   if (opset != 0) return static_cast<int>(opset);

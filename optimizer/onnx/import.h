@@ -13,12 +13,13 @@ namespace plait {
 //
 // Functions are inlined. Initializers and Constant nodes become constants; an initializer that is
 // listed as an input as well is a constant too (with a warning where it is a default value that a
-// caller could override, from IR version 4 on). Weights above kInlineConstantBytesMax are known by the
-// SHA-256 of their bytes from here on.
+// caller could override, from IR version 4 on). Weights above kInlineConstantBytesMax are known by
+// the SHA-256 of their bytes from here on.
 //
-// Errors: InvalidArgument naming the thing, for truncated or malformed bytes, opsets outside the range,
-// duplicate names, values that nothing produces, cycles, tensors whose data does not fill their shape,
-// external data, overloaded functions, names that are not UTF-8; ResourceExhausted naming the limit.
+// Errors: InvalidArgument naming the thing, for truncated or malformed bytes, opsets outside the
+// range, duplicate names, values that nothing produces, cycles, tensors whose data does not fill
+// their shape, external data, overloaded functions, names that are not UTF-8; ResourceExhausted
+// naming the limit.
 absl::StatusOr<Model> ImportOnnx(absl::string_view bytes);
 
 }  // namespace plait

@@ -198,9 +198,9 @@ class Inliner {
     }
     const FunctionProto& proto = function.proto;
     if (node.input_size() > proto.input_size() || node.output_size() > proto.output_size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(NodeLabel(node), ": has more inputs or outputs than function '",
-                       proto.name(), "' declares"));
+      return absl::InvalidArgumentError(absl::StrCat(NodeLabel(node),
+                                                     ": has more inputs or outputs than function '",
+                                                     proto.name(), "' declares"));
     }
     Call call;
     call.prefix = absl::StrCat(proto.name(), "_", calls_++, "/");

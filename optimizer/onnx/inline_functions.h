@@ -5,8 +5,8 @@
 
 namespace plait {
 
-// Replaces every call of a model-local function, in the graph, its subgraphs and other functions, by
-// the function's body, and drops the functions. Values of a body get the prefix
+// Replaces every call of a model-local function, in the graph, its subgraphs and other functions,
+// by the function's body, and drops the functions. Values of a body get the prefix
 // "<function>_<number of the call>/".
 // Errors: InvalidArgument for overloaded functions, a function that is defined twice, calls itself,
 // or imports another opset than the model does; ResourceExhausted when the bodies would exceed

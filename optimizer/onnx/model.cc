@@ -27,13 +27,13 @@ absl::StatusOr<Tensor> ModelWeights::Get(const Digest& digest, const TensorType&
     return absl::NotFoundError(absl::StrCat("the model has no weight ", digest.ToString()));
   }
   if (!found->second.has_value()) {
-    return absl::NotFoundError(absl::StrCat("the bytes of weight ", digest.ToString(),
-                                            " were stripped from the model"));
+    return absl::NotFoundError(
+        absl::StrCat("the bytes of weight ", digest.ToString(), " were stripped from the model"));
   }
   const Tensor& weight = *found->second;
   if (static_cast<int64_t>(weight.bytes().size()) != type.bytes()) {
-    return absl::NotFoundError(absl::StrCat("weight ", digest.ToString(), " does not fill ",
-                                            type.ToString()));
+    return absl::NotFoundError(
+        absl::StrCat("weight ", digest.ToString(), " does not fill ", type.ToString()));
   }
   // The model's parts own the bytes.
   return Tensor(type, weight.bytes(), parts_);

@@ -60,8 +60,9 @@ class ModelWeights : public WeightSource {
   std::shared_ptr<const ModelParts> parts_;
 };
 
-// What import gives: an ONNX model that was checked, with its functions inlined, before its symbolic
-// dimensions are bound (bind.h). A value that is cheap to copy; safe to read from any thread.
+// What import gives: an ONNX model that was checked, with its functions inlined, before its
+// symbolic dimensions are bound (bind.h). A value that is cheap to copy; safe to read from any
+// thread.
 class Model {
  public:
   explicit Model(std::shared_ptr<const ModelParts> parts) : parts_(std::move(parts)) {}

@@ -56,7 +56,7 @@ absl::StatusOr<Node> RaiseNode(Node node, int opset, int output_count, GraphBuil
     return absl::UnimplementedError(
         absl::StrCat("the operator exists from opset ", spec.since_opset, " on"));
   }
-  if (spec.raise == nullptr || opset == kNewestOpset) return node;
+  if (spec.raise == nullptr) return node;
   const VersionedNode before = MakeVersioned(node, opset, output_count, *builder);
   VersionedNode after = before;
   PLAIT_RETURN_IF_ERROR(spec.raise(&after));

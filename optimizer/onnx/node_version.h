@@ -9,13 +9,13 @@
 
 namespace plait {
 
-// Rewrites a node of the model's opset, whose inputs are tensors of `builder`, to the newest opset's
-// semantics. Constants that become inputs on the way are added to `builder`.
-// Errors: Unimplemented when the newest opset cannot express the node; those of OpSpec::raise.
+// Rewrites a node of the model's opset, whose inputs are tensors of `builder`, to the newest
+// opset's semantics. Constants that become inputs on the way are added to `builder`. Errors:
+// Unimplemented when the newest opset cannot express the node; those of OpSpec::raise.
 absl::StatusOr<Node> RaiseNode(Node node, int opset, int output_count, GraphBuilder* builder);
 
-// A node in the form of an older opset: an input is a tensor of the graph, a value that the older form
-// wants as an input, or omitted.
+// A node in the form of an older opset: an input is a tensor of the graph, a value that the older
+// form wants as an input, or omitted.
 struct LoweredNode {
   Attributes attributes;
   struct Input {

@@ -76,8 +76,8 @@ absl::StatusOr<Dependencies> FindDependencies(const onnx::GraphProto& graph,
     for (const std::string& name : NamesReadBy(graph.node(index))) {
       const auto producer = producers.find(name);
       if (producer == producers.end()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            NodeLabel(graph.node(index)), ": reads '", name, "', which nothing produces"));
+        return absl::InvalidArgumentError(absl::StrCat(NodeLabel(graph.node(index)), ": reads '",
+                                                       name, "', which nothing produces"));
       }
       if (producer->second == kNoProducer) continue;
       ++dependencies.waiting_for[index];

@@ -43,9 +43,9 @@ absl::StatusOr<std::string> SerializeProto(const google::protobuf::MessageLite& 
   const absl::Status status = Guard(what, [&]() -> absl::Status {
     const size_t size = message.ByteSizeLong();
     if (static_cast<int64_t>(size) > kModelProtoBytesMax) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(what, " would have ", size, " bytes, more than ", kModelProtoBytesMax,
-                       ", the largest protobuf message"));
+      return absl::ResourceExhaustedError(absl::StrCat(what, " would have ", size,
+                                                       " bytes, more than ", kModelProtoBytesMax,
+                                                       ", the largest protobuf message"));
     }
     bytes.reserve(size);
     google::protobuf::io::StringOutputStream stream(&bytes);

@@ -11,8 +11,8 @@ namespace plait {
 // The only calls into protobuf's parser and serializer for whole messages, and the one place that
 // catches: protobuf's fatal errors are exceptions. Safe from any thread.
 
-// Errors: InvalidArgument when `bytes` is no serialized `message`, is above 2 GiB, or nests more than
-// 100 messages. `what` names the thing in the error.
+// Errors: InvalidArgument when `bytes` is no serialized `message`, is above 2 GiB, or nests more
+// than 100 messages. `what` names the thing in the error.
 absl::Status ParseProto(absl::string_view bytes, absl::string_view what,
                         google::protobuf::MessageLite* message);
 

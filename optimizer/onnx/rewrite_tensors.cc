@@ -22,7 +22,7 @@ Message ChildOf(Message parent, int field) {
     case Message::kNode:
       return field == 5 ? Message::kAttribute : Message::kOther;
     case Message::kAttribute:
-      return field == 5 || field == 10 ? Message::kTensor
+      return field == 5 || field == 10   ? Message::kTensor
              : field == 6 || field == 11 ? Message::kGraph
                                          : Message::kOther;
     default:

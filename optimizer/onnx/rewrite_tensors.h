@@ -17,8 +17,8 @@ enum class TensorScope {
   kAll,      // these, and the same in subgraphs and in attributes of any node
 };
 
-// Applies `rewrite` to the tensors of a serialized ModelProto and copies all other bytes as they are.
-// Works on the bytes, not on parsed messages, so that what a newer ONNX put into them stays.
+// Applies `rewrite` to the tensors of a serialized ModelProto and copies all other bytes as they
+// are. Works on the bytes, not on parsed messages, so that what a newer ONNX put into them stays.
 // Errors: InvalidArgument for bytes that are no model, and when the length of a message around a
 // tensor is not encoded in the shortest way, so that the original could not be restored; those of
 // `rewrite`; ResourceExhausted above the limits of wire_limits.h.

@@ -136,18 +136,20 @@ absl::Status MaterializeTensor(absl::string_view tensor, const WeightReader& rea
 
 absl::StatusOr<Stripped> StripWeights(absl::string_view model) {
   Stripped stripped;
-  PLAIT_ASSIGN_OR_RETURN(stripped.skeleton,
-                         RewriteTensors(model, TensorScope::kWeights, [&](absl::string_view tensor, std::string* out) {
-                           return StripTensor(tensor, &stripped, out);
-                         }));
+  PLAIT_ASSIGN_OR_RETURN(
+      stripped.skeleton,
+      RewriteTensors(model, TensorScope::kWeights, [&](absl::string_view tensor, std::string* out) {
+        return StripTensor(tensor, &stripped, out);
+      }));
   return stripped;
 }
 
 absl::StatusOr<std::string> MaterializeWeights(absl::string_view skeleton,
                                                const WeightReader& read) {
-  return RewriteTensors(skeleton, TensorScope::kWeights, [&read](absl::string_view tensor, std::string* out) {
-    return MaterializeTensor(tensor, read, out);
-  });
+  return RewriteTensors(skeleton, TensorScope::kWeights,
+                        [&read](absl::string_view tensor, std::string* out) {
+                          return MaterializeTensor(tensor, read, out);
+                        });
 }
 
 }  // namespace plait

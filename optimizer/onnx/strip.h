@@ -13,18 +13,19 @@ namespace plait {
 
 // A model without the bytes of its weights, and these bytes as views into the given model.
 struct Stripped {
-  // A ModelProto in which every large weight says `external_data: location = "plait:<digest>"` where
-  // its bytes were. ImportOnnx reads it: all but the values of weights is known.
+  // A ModelProto in which every large weight says `external_data: location = "plait:<digest>"`
+  // where its bytes were. ImportOnnx reads it: all but the values of weights is known.
   std::string skeleton;
   absl::btree_map<Digest, absl::string_view> weights;
 };
 
-// Takes the weights out of a serialized ModelProto: the data of the graph's initializers and Constant
-// nodes above kInlineConstantBytesMax that lies as plain little-endian elements (raw_data, float_data,
-// double_data). What belongs to opaque nodes stays with them. All other bytes stay as they are, so that MaterializeWeights restores the very same
-// file. `model` must outlive the result's views.
-// Errors: InvalidArgument for bytes that are no model, and for a model whose message lengths are not
-// encoded in the shortest way, which could not be restored; the limits of ImportOnnx.
+// Takes the weights out of a serialized ModelProto: the data of the graph's initializers and
+// Constant nodes above kInlineConstantBytesMax that lies as plain little-endian elements (raw_data,
+// float_data, double_data). What belongs to opaque nodes stays with them. All other bytes stay as
+// they are, so that MaterializeWeights restores the very same file. `model` must outlive the
+// result's views. Errors: InvalidArgument for bytes that are no model, and for a model whose
+// message lengths are not encoded in the shortest way, which could not be restored; the limits of
+// ImportOnnx.
 absl::StatusOr<Stripped> StripWeights(absl::string_view model);
 
 // Asks for the bytes of a weight.

@@ -13,8 +13,8 @@ absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes) {
   onnx::TensorProto proto;
   PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "the tensor file", &proto));
   if (!IsSupportedDataType(proto.data_type())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "tensor '", proto.name(), "': element type ", proto.data_type(), " is not supported"));
+    return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': element type ",
+                                                   proto.data_type(), " is not supported"));
   }
   PLAIT_ASSIGN_OR_RETURN(Tensor tensor, CopyTensorProto(proto));
   return NamedTensor{proto.name(), std::move(tensor)};

@@ -14,8 +14,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// Errors: InvalidArgument when the bytes are no tensor, do not fill its shape, or it is of an element
-// type that the IR lacks.
+// Errors: InvalidArgument when the bytes are no tensor, do not fill its shape, or it is of an
+// element type that the IR lacks.
 absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes);
 
 // Errors: ResourceExhausted above kModelProtoBytesMax.

@@ -15,8 +15,8 @@ constexpr int kFourBytesType = 5;
 
 absl::Status WireReader::Error(absl::string_view what) const {
   return absl::InvalidArgumentError(absl::StrCat("not an ONNX model: ", what, " at offset ",
-                                                 size_ - rest_.size(),
-                                                 " of a protobuf message of ", size_, " bytes"));
+                                                 size_ - rest_.size(), " of a protobuf message of ",
+                                                 size_, " bytes"));
 }
 
 bool WireReader::TakeVarint(uint64_t* value) {

@@ -12,18 +12,18 @@ namespace plait {
 // One field of a serialized protobuf message, as views into the message's bytes.
 struct WireField {
   int number = 0;
-  int wire_type = 0;  // 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes
-  uint64_t varint = 0;          // the value of a varint; the length of a length-delimited field
-  absl::string_view header;     // the tag and, for a length-delimited field, the length
-  absl::string_view payload;    // the value without the header
-  absl::string_view whole;      // header and payload
+  int wire_type = 0;          // 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes
+  uint64_t varint = 0;        // the value of a varint; the length of a length-delimited field
+  absl::string_view header;   // the tag and, for a length-delimited field, the length
+  absl::string_view payload;  // the value without the header
+  absl::string_view whole;    // header and payload
 
   bool is_message() const { return wire_type == 2; }
 };
 
-// Walks the fields of a serialized message without parsing it: what must be known before a parser is
-// let loose on the bytes, and what must not change a byte (stripping), is read here.
-// Not thread-safe. The bytes must outlive the reader and its fields.
+// Walks the fields of a serialized message without parsing it: what must be known before a parser
+// is let loose on the bytes, and what must not change a byte (stripping), is read here. Not
+// thread-safe. The bytes must outlive the reader and its fields.
 class WireReader {
  public:
   explicit WireReader(absl::string_view message) : rest_(message), size_(message.size()) {}

@@ -86,8 +86,9 @@ struct OpSpec {
                            absl::Span<EvalTensor> outputs);
 
   // Rewrites a node of opset node->opset to the newest opset's form: attributes that became inputs
-  // are appended as constants, defaults that changed are written out. nullptr: all versions mean
-  // the same. Errors: Unimplemented for a form that the newest opset cannot express; the node
+  // are appended as constants, defaults that changed are written out. Called for the newest opset
+  // too, because the IR has one form only (auto_pad becomes pads). nullptr: all versions mean the
+  // same. Errors: Unimplemented for a form that the newest opset cannot express; the node
   // becomes opaque.
   absl::Status (*raise)(VersionedNode* node) = nullptr;
 
@@ -95,8 +96,10 @@ struct OpSpec {
   // Errors: Unimplemented when that opset cannot express the node; the exporter then uses `expand`.
   absl::Status (*lower)(VersionedNode* node) = nullptr;
 
-  // Writes the operator as older ones, for opsets before since_opset: adds nodes to `builder` and
-  // returns the outputs. nullptr: cannot be expanded.
+  // Writes the operator as older ones, for opsets before since_opset or when `lower` failed: adds
+  // nodes of the newest opset's form to `builder` and returns the outputs, as many as `node` has.
+  // The inputs of `node` are tensors of `builder`. nullptr: cannot be expanded.
+  // Errors: Unimplemented for a form that older operators cannot express either.
   absl::StatusOr<std::vector<TensorId>> (*expand)(const Node& node,
                                                   GraphBuilder* builder) = nullptr;
 };

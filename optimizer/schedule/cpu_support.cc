@@ -146,6 +146,66 @@ bool IsMask(const Graph& graph, TensorId mask, const TensorType& type) {
   return mask_type.rank() > 0 && mask_type.shape.back() == type.shape.back();
 }
 
+// The family that has the operator; it may still not have every form of it.
+absl::string_view FamilyOfOperator(OpKind op) {
+  switch (op) {
+    case OpKind::kConv:
+      return "conv";
+    case OpKind::kGemm:
+    case OpKind::kMatMul:
+      return "matmul";
+    case OpKind::kAveragePool:
+    case OpKind::kMaxPool:
+      return "pool";
+    case OpKind::kGlobalAveragePool:
+    case OpKind::kGlobalMaxPool:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceMin:
+    case OpKind::kReduceSum:
+      return "reduce";
+    case OpKind::kLogSoftmax:
+    case OpKind::kSoftmax:
+      return "softmax";
+    case OpKind::kLayerNormalization:
+      return "layer_norm";
+    case OpKind::kTranspose:
+      return "transpose";
+    case OpKind::kConcat:
+      return "concat";
+    case OpKind::kSlice:
+    case OpKind::kSplit:
+      return "slice";
+    case OpKind::kGather:
+      return "gather";
+    case OpKind::kPad:
+      return "pad";
+    case OpKind::kExpand:
+    case OpKind::kTile:
+      return "expand";
+    default:
+      return "reference";
+  }
+}
+
+bool CanRun(const Graph& graph, NodeId id, absl::string_view family) {
+  const Node& node = graph.node(id);
+  if (family == "conv") return IsConvolution(graph, node);
+  if (family == "matmul") {
+    return node.op == OpKind::kGemm ? IsGemm(graph, node) : IsMatMul(graph, node);
+  }
+  if (family == "pool") return IsPool(graph, node);
+  if (family == "reduce") return IsReduce(graph, id);
+  if (family == "softmax") return IsSoftmax(graph, id);
+  if (family == "layer_norm") return IsLayerNormalization(graph, node);
+  if (family == "gather") return IsGather(graph, node);
+  if (family == "pad") return IsPad(graph, node);
+  if (node.op == OpKind::kSlice || node.op == OpKind::kTile) {
+    return IsMovable(graph, node) && HasInlineInputs(graph, node, 1);
+  }
+  return IsMovable(graph, node);
+}
+
 }  // namespace
 
 absl::string_view CpuFamilyOf(const Graph& graph, NodeId id) {
@@ -156,65 +216,8 @@ absl::string_view CpuFamilyOf(const Graph& graph, NodeId id) {
   }
   if (IsElementwise(graph, id)) return "elementwise";
   if (IsView(graph, node)) return "view";
-  bool fits = false;
-  absl::string_view family;
-  switch (node.op) {
-    case OpKind::kConv:
-      family = "conv", fits = IsConvolution(graph, node);
-      break;
-    case OpKind::kMatMul:
-      family = "matmul", fits = IsMatMul(graph, node);
-      break;
-    case OpKind::kGemm:
-      family = "matmul", fits = IsGemm(graph, node);
-      break;
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
-      family = "pool", fits = IsPool(graph, node);
-      break;
-    case OpKind::kGlobalAveragePool:
-    case OpKind::kGlobalMaxPool:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceMin:
-    case OpKind::kReduceSum:
-      family = "reduce", fits = IsReduce(graph, id);
-      break;
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
-      family = "softmax", fits = IsSoftmax(graph, id);
-      break;
-    case OpKind::kLayerNormalization:
-      family = "layer_norm", fits = IsLayerNormalization(graph, node);
-      break;
-    case OpKind::kTranspose:
-      family = "transpose", fits = IsMovable(graph, node);
-      break;
-    case OpKind::kConcat:
-      family = "concat", fits = IsMovable(graph, node);
-      break;
-    case OpKind::kSlice:
-      family = "slice", fits = IsMovable(graph, node) && HasInlineInputs(graph, node, 1);
-      break;
-    case OpKind::kSplit:
-      family = "slice", fits = IsMovable(graph, node);
-      break;
-    case OpKind::kGather:
-      family = "gather", fits = IsGather(graph, node);
-      break;
-    case OpKind::kPad:
-      family = "pad", fits = IsPad(graph, node);
-      break;
-    case OpKind::kExpand:
-      family = "expand", fits = IsMovable(graph, node);
-      break;
-    case OpKind::kTile:
-      family = "expand", fits = IsMovable(graph, node) && HasInlineInputs(graph, node, 1);
-      break;
-    default:
-      break;
-  }
-  return fits ? family : "reference";
+  const absl::string_view family = FamilyOfOperator(node.op);
+  return CanRun(graph, id, family) ? family : "reference";
 }
 
 int ChannelAxisOf(const Graph& graph, NodeId root) {

@@ -21,7 +21,7 @@ class PartialOrder {
 
   // True when `earlier` has finished whenever `later` starts. False for a step and itself.
   bool Precedes(int earlier, int later) const {
-    return (before_[later][earlier / 64] >> (earlier % 64) & 1) != 0;
+    return earlier < later && (before_[later][earlier / 64] >> (earlier % 64) & 1) != 0;
   }
 
   int step_count() const { return static_cast<int>(before_.size()); }

@@ -3,208 +3,130 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "optimizer/base/limits.h"
 #include "optimizer/base/status_macros.h"
-#include "optimizer/search/plan_graph.h"
+#include "optimizer/search/optimize_whole.h"
+#include "optimizer/search/region.h"
 
 namespace plait {
 namespace {
 
-// What sets the search policies apart.
-struct SearchPolicy {
-  absl::string_view name;
-  bool rewrites;  // false: only the baseline
-  CostModel cost_model;
-  bool whole_graph;          // no partition
-  bool ranks_by_simulation;  // false: by the estimate that the rewriting was guided by
-};
+bool IsOpaque(const Graph& graph, NodeId node) { return graph.node(node).op == OpKind::kOpaque; }
 
-constexpr SearchPolicy kSearchPolicies[] = {
-    {"none", false, CostModel::kSum, true, false},
-    {"taso", true, CostModel::kSum, true, false},
-    {"autograph", true, CostModel::kCriticalPath, false, false},
-    {"plait", true, CostModel::kCriticalPath, false, true},
-};
-
-absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
-  std::string names;
-  for (const SearchPolicy& policy : kSearchPolicies) {
-    if (policy.name == name) return policy;
-    absl::StrAppend(&names, names.empty() ? "" : ", ", policy.name);
+// Runs of nodes that are all opaque or all not, in topological order. An interval of a topological
+// order is convex, so each run is a region.
+std::vector<Region> RunsOf(const Graph& graph) {
+  std::vector<std::vector<NodeId>> runs;
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    const bool starts_run =
+        runs.empty() || IsOpaque(graph, node) != IsOpaque(graph, runs.back().back());
+    if (starts_run) runs.emplace_back();
+    runs.back().push_back(node);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
+  std::vector<Region> regions;
+  for (std::vector<NodeId>& run : runs) regions.push_back(MakeRegion(graph, std::move(run)));
+  return regions;
 }
 
-// A plan on its way to the device.
-struct RankedPlan {
-  PlanCandidate candidate;
-  PlannedGraph planned;
-  RuleCounts counts;
-  double rank_us = 0;
-};
-
-class Optimizer {
+// Shows an island's progress as its share of the whole.
+class IslandProgress : public ProgressSink {
  public:
-  Optimizer(const Graph& graph, const SearchOptions& options, const SearchContext& context)
-      : graph_(graph),
-        options_(options),
-        context_(context),
-        device_{context.device, context.catalog, context.profiles, context.schedule_device},
-        binding_{context.device.fingerprint, options.engine_version, context.device.threads},
-        profiles_(context.profiles, context.budget, context.log) {
-    device_.schedule.threads = context.device.threads;
-    device_.schedule.streams_max =
-        std::clamp(device_.schedule.streams_max, 1, std::max(1, context.device.threads));
-  }
+  IslandProgress(ProgressSink& sink, size_t island, size_t count)
+      : sink_(sink), island_(static_cast<double>(island)), count_(static_cast<double>(count)) {}
 
-  absl::StatusOr<SearchResult> Run() {
-    PLAIT_ASSIGN_OR_RETURN(policy_, FindSearchPolicy(options_.search));
-    PLAIT_ASSIGN_OR_RETURN(schedule_policy_, FindPolicy(options_.schedule));
-    PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode());
-    context_.progress.OnPhase("baseline", 0);
-    PLAIT_RETURN_IF_ERROR(AddBaseline());
-    if (policy_.rewrites) PLAIT_RETURN_IF_ERROR(AddCandidates());
-    KeepBest();
-    context_.progress.OnPhase("verify", 0.7);
-    PLAIT_RETURN_IF_ERROR(Verify());
-    context_.progress.OnPhase("done", 1);
-    return std::move(result_);
+  void OnPhase(absl::string_view phase, double fraction) override {
+    sink_.OnPhase(phase, (island_ + fraction) / count_);
   }
 
  private:
-  absl::Status CheckNoOpaqueNode() const {
-    for (const Node& node : graph_.nodes()) {
-      if (node.op != OpKind::kOpaque) continue;
-      return absl::FailedPreconditionError(absl::StrCat(
-          node.name == nullptr ? "a node" : *node.name, ": operator ",
-          node.attributes->String("op_type", "?"),
-          " is not understood, so the model cannot be executed and verified as a whole"));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status AddBaseline() {
-    PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline,
-                           PlanBaseline(graph_, device_, binding_, profiles_));
-    result_.baseline_plan = baseline.plan;
-    result_.predicted_baseline_us = baseline.predicted_us;
-    absl::StrAppendFormat(&result_.trace, "baseline: %.6g us\n", baseline.predicted_us);
-    AddPlan(graph_, std::move(baseline), {}, 0);
-    return absl::OkStatus();
-  }
-
-  absl::Status AddCandidates() {
-    context_.progress.OnPhase("canonicalize", 0.05);
-    RewrittenGraph canonical;
-    PLAIT_ASSIGN_OR_RETURN(canonical.graph,
-                           Canonicalize(graph_, options_.rules, &canonical.counts));
-    context_.progress.OnPhase("search", 0.1);
-    PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical, false));
-    RegionSearchOptions search;
-    search.backtracking = options_.backtracking;
-    search.backtracking.rules = options_.rules;
-    search.backtracking.cost_model = policy_.cost_model;
-    search.partition = options_.partition;
-    search.whole_graph = policy_.whole_graph;
-    search.threads = options_.threads;
-    PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
-                           SearchRegions(canonical.graph, search, device_, profiles_));
-    result_.candidates = found.candidates;
-    result_.trace += found.trace;
-    context_.progress.OnPhase("schedule", 0.6);
-    for (RewrittenGraph& rewritten : found.graphs) {
-      for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
-      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten, true));
-    }
-    result_.budget_exhausted = profiles_.exhausted();
-    return absl::OkStatus();
-  }
-
-  absl::Status AddFusedPlans(const RewrittenGraph& rewritten, bool has_estimate) {
-    PLAIT_ASSIGN_OR_RETURN(
-        std::vector<PlannedGraph> plans,
-        PlanFused(rewritten.graph, device_, binding_, *schedule_policy_, profiles_));
-    for (PlannedGraph& planned : plans) {
-      const bool by_estimate = has_estimate && !policy_.ranks_by_simulation;
-      const double rank_us = by_estimate ? rewritten.estimate_us : planned.predicted_us;
-      AddPlan(rewritten.graph, std::move(planned), rewritten.counts, rank_us);
-    }
-    return absl::OkStatus();
-  }
-
-  void AddPlan(const Graph& graph, PlannedGraph planned, const RuleCounts& counts, double rank_us) {
-    RankedPlan ranked;
-    ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan};
-    if (!known_.insert(ranked.candidate.id).second) return;
-    ranked.planned = std::move(planned);
-    ranked.counts = counts;
-    ranked.rank_us = rank_us;
-    plans_.push_back(std::move(ranked));
-  }
-
-  // The baseline stays first; of the others those that the simulator thinks faster, best first.
-  void KeepBest() {
-    std::stable_sort(
-        plans_.begin() + 1, plans_.end(),
-        [](const RankedPlan& a, const RankedPlan& b) { return a.rank_us < b.rank_us; });
-    const auto hopeless = [&](const RankedPlan& ranked) {
-      return ranked.planned.predicted_us >= result_.predicted_baseline_us;
-    };
-    plans_.erase(std::remove_if(plans_.begin() + 1, plans_.end(), hopeless), plans_.end());
-    const size_t kept = static_cast<size_t>(options_.candidates_max) + 1;
-    if (plans_.size() > kept) plans_.erase(plans_.begin() + kept, plans_.end());
-    for (size_t i = 1; i < plans_.size(); ++i) {
-      absl::StrAppendFormat(&result_.trace, "candidate %d: %.6g us, %s\n", static_cast<int>(i),
-                            plans_[i].planned.predicted_us, plans_[i].planned.origin);
-    }
-  }
-
-  absl::Status Verify() {
-    std::vector<PlanCandidate> candidates;
-    for (const RankedPlan& ranked : plans_) candidates.push_back(ranked.candidate);
-    VerificationOptions options = options_.verification;
-    options.seed = options_.seed;
-    PLAIT_ASSIGN_OR_RETURN(VerificationResult verified,
-                           VerifyCandidates(candidates, options, context_.verifier, context_.log));
-    const RankedPlan& winner = plans_[verified.winner];
-    result_.improved = verified.winner != 0;
-    result_.graph = winner.candidate.graph;
-    result_.plan = winner.candidate.plan;
-    result_.predicted_us = winner.planned.predicted_us;
-    result_.rules_applied = winner.counts;
-    result_.baseline_latency_us = std::move(verified.baseline.latency_us);
-    result_.optimized_latency_us = std::move(verified.optimized.latency_us);
-    result_.equivalence = verified.optimized.equivalence;
-    result_.fallback_nodes = verified.optimized.fallback_nodes;
-    result_.speedup = verified.speedup;
-    result_.candidates_measured = verified.candidates_measured;
-    absl::StrAppendFormat(&result_.trace, "chosen: candidate %d, speedup %.6g [%.6g, %.6g]\n",
-                          verified.winner, result_.speedup.median, result_.speedup.low,
-                          result_.speedup.high);
-    return absl::OkStatus();
-  }
-
-  const Graph& graph_;
-  const SearchOptions& options_;
-  const SearchContext& context_;
-  SearchDevice device_;
-  PlanBinding binding_;
-  BudgetedProfiles profiles_;
-  SearchPolicy policy_{};
-  const SchedulePolicy* schedule_policy_ = nullptr;
-  std::vector<RankedPlan> plans_;  // the baseline first
-  absl::flat_hash_set<std::string> known_;
-  SearchResult result_;
+  ProgressSink& sink_;
+  double island_;
+  double count_;
 };
+
+void AddSamples(std::vector<double>& sums_us, const std::vector<double>& samples_us, bool first) {
+  if (first) {
+    sums_us = samples_us;
+    return;
+  }
+  sums_us.resize(std::min(sums_us.size(), samples_us.size()));
+  for (size_t i = 0; i < sums_us.size(); ++i) sums_us[i] += samples_us[i];
+}
+
+// Adds what was found out about one island to what is known about the whole graph.
+void AddIsland(SearchResult& whole, const SearchResult& island) {
+  const bool first = whole.islands == 0;
+  ++whole.islands;
+  AddSamples(whole.baseline_latency_us, island.baseline_latency_us, first);
+  AddSamples(whole.optimized_latency_us, island.optimized_latency_us, first);
+  whole.predicted_baseline_us += island.predicted_baseline_us;
+  whole.predicted_us += island.predicted_us;
+  whole.candidates += island.candidates;
+  whole.candidates_measured += island.candidates_measured;
+  whole.fallback_nodes += island.fallback_nodes;
+  whole.budget_exhausted |= island.budget_exhausted;
+  for (const auto& [rule, count] : island.rules_applied) whole.rules_applied[rule] += count;
+  absl::StrAppend(&whole.trace, "island ", whole.islands, "\n", island.trace);
+  // An island that stays as it is says nothing about one that was changed.
+  if (!island.improved && (whole.improved || !first)) return;
+  Equivalence& equivalence = whole.equivalence;
+  const Equivalence& found = island.equivalence;
+  if (!whole.improved) {
+    equivalence = found;
+  } else {
+    equivalence.max_abs_error = std::max(equivalence.max_abs_error, found.max_abs_error);
+    equivalence.max_rel_error = std::max(equivalence.max_rel_error, found.max_rel_error);
+    equivalence.inputs_tried = std::min(equivalence.inputs_tried, found.inputs_tried);
+  }
+  whole.improved |= island.improved;
+}
+
+// A graph with opaque nodes cannot run as a whole: what lies between them is optimized and verified
+// piece by piece.
+absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOptions& options,
+                                             const SearchContext& context,
+                                             BudgetedProfiles& profiles) {
+  const std::vector<Region> regions = RunsOf(graph);
+  std::vector<Graph> replacements;
+  SearchResult whole;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    Graph island = ExtractRegion(graph, regions[i]);
+    if (!IsOpaque(graph, regions[i].nodes.front())) {
+      IslandProgress progress(context.progress, i, regions.size());
+      const SearchContext inner{context.device,   context.catalog,  context.schedule_device,
+                                context.profiles, context.verifier, context.budget,
+                                context.log,      progress};
+      PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
+                             OptimizeWhole(island, options, inner, profiles));
+      AddIsland(whole, result);
+      island = result.graph;
+    }
+    replacements.push_back(std::move(island));
+  }
+  PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements));
+  if (whole.improved) {
+    whole.speedup =
+        PairedRatio(whole.baseline_latency_us, whole.optimized_latency_us, options.seed);
+  }
+  context.progress.OnPhase("done", 1);
+  return whole;
+}
 
 }  // namespace
 
 absl::StatusOr<SearchResult> Optimize(const Graph& graph, const SearchOptions& options,
                                       const SearchContext& context) {
-  return Optimizer(graph, options, context).Run();
+  if (graph.node_count() > kSearchNodesMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("the graph has ", graph.node_count(),
+                                                     " nodes, the search takes at most ",
+                                                     kSearchNodesMax));
+  }
+  BudgetedProfiles profiles(context.profiles, context.budget, context.log);
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    if (IsOpaque(graph, node)) return OptimizeIslands(graph, options, context, profiles);
+  }
+  return OptimizeWhole(graph, options, context, profiles);
 }
 
 }  // namespace plait

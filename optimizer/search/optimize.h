@@ -51,8 +51,11 @@ struct SearchContext {
 
 struct SearchResult {
   Graph graph;  // the input graph when nothing beat it
-  Plan plan;    // how to run it
+  Plan plan;    // how to run it; without steps when there are opaque nodes
   Plan baseline_plan;
+  // With opaque nodes: how many pieces between them were optimized and verified one by one;
+  // latencies and predictions are then sums over the pieces. 0: the graph was verified as a whole.
+  int islands = 0;
   bool improved = false;
 
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,

@@ -127,8 +127,11 @@ class RegionSearch {
 
   absl::Status PutTogether() {
     absl::flat_hash_set<Fingerprint> known;
-    for (const IntervalChain& chain : ChooseIntervals(static_cast<int>(partition_.leaves.size()),
-                                                      solved_, options_.graphs_max)) {
+    // Many chains give the same graph by other intervals, so more are asked for than are wanted.
+    const int chains_max = 8 * options_.graphs_max;
+    for (const IntervalChain& chain :
+         ChooseIntervals(static_cast<int>(partition_.leaves.size()), solved_, chains_max)) {
+      if (static_cast<int>(result_.graphs.size()) == options_.graphs_max) break;
       std::vector<Region> regions;
       std::vector<Graph> replacements;
       RewrittenGraph rewritten;

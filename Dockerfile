@@ -1,0 +1,25 @@
+# The daemon, the worker and the CLI on a processor. `docker build -t plait .`
+# tests/deploy runs every RUN step of this file in a clean Debian root, so keep them plain commands.
+
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+COPY tools ./tools
+RUN apt-get update -qq && tools/install-packages tools/packages-build.txt
+COPY . .
+RUN cmake --preset release && cmake --build --preset release
+RUN mkdir -p /out/bin && cp build/plait build/plaitd build/plait-worker /out/bin && strip /out/bin/*
+
+# The CUDA worker is built by `--target build-cuda` from NVIDIA's image, with -D PLAIT_CUDA=ON.
+# FROM nvidia/cuda:13.0.0-cudnn-devel-ubuntu24.04 AS build-cuda
+
+FROM debian:bookworm-slim AS run
+COPY tools/install-packages tools/packages-run.txt /tmp/tools/
+RUN apt-get update -qq && /tmp/tools/install-packages /tmp/tools/packages-run.txt && rm -rf /tmp/tools /var/lib/apt/lists
+COPY --from=build /out/bin/ /usr/local/bin/
+RUN useradd --system --home-dir /var/lib/plait --create-home plait
+USER plait
+VOLUME /var/lib/plait
+EXPOSE 7400 7401
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["plaitd"]
+CMD ["--data-dir", "/var/lib/plait", "--config", "/etc/plait/plaitd.toml"]

@@ -1,0 +1,84 @@
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ops/axes.h"
+#include "optimizer/ops/movement.h"
+#include "optimizer/ops/type_set.h"
+
+namespace plait {
+namespace {
+
+constexpr size_t kIndices = 1;
+
+absl::Status CheckIndices(absl::Span<const int64_t> indices, int64_t dim) {
+  for (int64_t index : indices) {
+    if (index < -dim || index >= dim) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("indices must be in [", -dim, ", ", dim, "), one is ", index));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The output has the indices' shape, which lies inside the data's along every other axis.
+Types Infer(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kIndices, TypeSet::kInteger));
+  PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
+  const Shape& from = call.input_types[0].shape;
+  const Shape& shape = call.input_types[kIndices].shape;
+  if (shape.size() != from.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("indices have rank ", shape.size(), ", the data has rank ", from.size()));
+  }
+  for (int i = 0; i < static_cast<int>(shape.size()); ++i) {
+    if (i == axis || shape[i] <= from[i]) continue;
+    return absl::InvalidArgumentError(absl::StrCat("indices of shape ", ShapeToString(shape),
+                                                   " reach beyond data of shape ",
+                                                   ShapeToString(from), " along axis ", i));
+  }
+  if (const Tensor* indices = call.constant(kIndices); indices != nullptr) {
+    PLAIT_RETURN_IF_ERROR(CheckIndices(indices->AsInt64s(), from[axis]));
+  }
+  return std::vector<TensorType>{{call.input_types[0].dtype, shape}};
+}
+
+// output[c] = data[c with indices[c] in the place of c's coordinate along the axis]
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+  PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
+  const Shape& from_shape = inputs[0]->type.shape;
+  const Shape& shape = inputs[kIndices]->type.shape;
+  const auto& indices = std::get<std::vector<int64_t>>(inputs[kIndices]->values);
+  PLAIT_RETURN_IF_ERROR(CheckIndices(indices, from_shape[axis]));
+  MoveElements(*inputs[0], &outputs[0], [&](const auto& from, auto& to) {
+    for (size_t at = 0; at < indices.size(); ++at) {
+      int64_t rest = static_cast<int64_t>(at);
+      int64_t source = 0;
+      int64_t stride = 1;
+      for (int i = static_cast<int>(shape.size()) - 1; i >= 0; --i) {
+        const int64_t index = i == axis ? indices[at] : rest % shape[i];
+        source += stride * (index < 0 ? index + from_shape[i] : index);
+        stride *= from_shape[i];
+        rest /= shape[i];
+      }
+      to[at] = from[static_cast<size_t>(source)];
+    }
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const OpSpec kGatherElementsSpec = {
+    .kind = OpKind::kGatherElements,
+    .since_opset = 11,
+    .inputs_min = 2,
+    .inputs_max = 2,
+    .outputs_min = 1,
+    .outputs_max = 1,
+    .traits = kDataMovement,
+    .infer = Infer,
+    .work = MovementWork,
+    .evaluate = Evaluate,
+};
+
+}  // namespace plait

@@ -1,0 +1,200 @@
+#include "optimizer/search/optimize_whole.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/search/plan_graph.h"
+
+namespace plait {
+namespace {
+
+// What sets the search policies apart.
+struct SearchPolicy {
+  absl::string_view name;
+  bool rewrites;  // false: only the baseline
+  CostModel cost_model;
+  bool whole_graph;          // no partition
+  bool ranks_by_simulation;  // false: by the estimate that the rewriting was guided by
+};
+
+constexpr SearchPolicy kSearchPolicies[] = {
+    {"none", false, CostModel::kSum, true, false},
+    {"taso", true, CostModel::kSum, true, false},
+    {"autograph", true, CostModel::kCriticalPath, false, false},
+    {"plait", true, CostModel::kCriticalPath, false, true},
+};
+
+absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
+  std::string names;
+  for (const SearchPolicy& policy : kSearchPolicies) {
+    if (policy.name == name) return policy;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", policy.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
+}
+
+// A plan on its way to the device.
+struct RankedPlan {
+  PlanCandidate candidate;
+  PlannedGraph planned;
+  RuleCounts counts;
+  double rank_us = 0;
+};
+
+class Optimizer {
+ public:
+  Optimizer(const Graph& graph, const SearchOptions& options, const SearchContext& context,
+            BudgetedProfiles& profiles)
+      : graph_(graph),
+        options_(options),
+        context_(context),
+        device_{context.device, context.catalog, context.profiles, context.schedule_device},
+        binding_{context.device.fingerprint, options.engine_version, context.device.threads},
+        profiles_(profiles) {
+    device_.schedule.threads = context.device.threads;
+    device_.schedule.streams_max =
+        std::clamp(device_.schedule.streams_max, 1, std::max(1, context.device.threads));
+  }
+
+  absl::StatusOr<SearchResult> Run() {
+    PLAIT_ASSIGN_OR_RETURN(policy_, FindSearchPolicy(options_.search));
+    PLAIT_ASSIGN_OR_RETURN(schedule_policy_, FindPolicy(options_.schedule));
+    context_.progress.OnPhase("baseline", 0);
+    PLAIT_RETURN_IF_ERROR(AddBaseline());
+    if (policy_.rewrites) PLAIT_RETURN_IF_ERROR(AddCandidates());
+    KeepBest();
+    context_.progress.OnPhase("verify", 0.7);
+    PLAIT_RETURN_IF_ERROR(Verify());
+    context_.progress.OnPhase("done", 1);
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status AddBaseline() {
+    PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline,
+                           PlanBaseline(graph_, device_, binding_, profiles_));
+    result_.baseline_plan = baseline.plan;
+    result_.predicted_baseline_us = baseline.predicted_us;
+    absl::StrAppendFormat(&result_.trace, "baseline: %.6g us\n", baseline.predicted_us);
+    AddPlan(graph_, std::move(baseline), {}, 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddCandidates() {
+    context_.progress.OnPhase("canonicalize", 0.05);
+    RewrittenGraph canonical;
+    PLAIT_ASSIGN_OR_RETURN(canonical.graph,
+                           Canonicalize(graph_, options_.rules, &canonical.counts));
+    context_.progress.OnPhase("search", 0.1);
+    PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical, false));
+    RegionSearchOptions search;
+    search.backtracking = options_.backtracking;
+    search.backtracking.rules = options_.rules;
+    search.backtracking.cost_model = policy_.cost_model;
+    search.partition = options_.partition;
+    search.whole_graph = policy_.whole_graph;
+    search.threads = options_.threads;
+    PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
+                           SearchRegions(canonical.graph, search, device_, profiles_));
+    result_.candidates = found.candidates;
+    result_.trace += found.trace;
+    context_.progress.OnPhase("schedule", 0.6);
+    for (RewrittenGraph& rewritten : found.graphs) {
+      for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
+      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten, true));
+    }
+    result_.budget_exhausted = profiles_.exhausted();
+    return absl::OkStatus();
+  }
+
+  absl::Status AddFusedPlans(const RewrittenGraph& rewritten, bool has_estimate) {
+    PLAIT_ASSIGN_OR_RETURN(
+        std::vector<PlannedGraph> plans,
+        PlanFused(rewritten.graph, device_, binding_, *schedule_policy_, profiles_));
+    for (PlannedGraph& planned : plans) {
+      const bool by_estimate = has_estimate && !policy_.ranks_by_simulation;
+      const double rank_us = by_estimate ? rewritten.estimate_us : planned.predicted_us;
+      AddPlan(rewritten.graph, std::move(planned), rewritten.counts, rank_us);
+    }
+    return absl::OkStatus();
+  }
+
+  void AddPlan(const Graph& graph, PlannedGraph planned, const RuleCounts& counts, double rank_us) {
+    RankedPlan ranked;
+    ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan};
+    if (!known_.insert(ranked.candidate.id).second) return;
+    ranked.planned = std::move(planned);
+    ranked.counts = counts;
+    ranked.rank_us = rank_us;
+    plans_.push_back(std::move(ranked));
+  }
+
+  // The baseline stays first; of the others those that the simulator thinks faster, best first.
+  void KeepBest() {
+    std::stable_sort(
+        plans_.begin() + 1, plans_.end(),
+        [](const RankedPlan& a, const RankedPlan& b) { return a.rank_us < b.rank_us; });
+    const auto hopeless = [&](const RankedPlan& ranked) {
+      return ranked.planned.predicted_us >= result_.predicted_baseline_us;
+    };
+    plans_.erase(std::remove_if(plans_.begin() + 1, plans_.end(), hopeless), plans_.end());
+    const size_t kept = static_cast<size_t>(options_.candidates_max) + 1;
+    if (plans_.size() > kept) plans_.erase(plans_.begin() + kept, plans_.end());
+    for (size_t i = 1; i < plans_.size(); ++i) {
+      absl::StrAppendFormat(&result_.trace, "candidate %d: %.6g us, %s\n", static_cast<int>(i),
+                            plans_[i].planned.predicted_us, plans_[i].planned.origin);
+    }
+  }
+
+  absl::Status Verify() {
+    std::vector<PlanCandidate> candidates;
+    for (const RankedPlan& ranked : plans_) candidates.push_back(ranked.candidate);
+    VerificationOptions options = options_.verification;
+    options.seed = options_.seed;
+    PLAIT_ASSIGN_OR_RETURN(VerificationResult verified,
+                           VerifyCandidates(candidates, options, context_.verifier, context_.log));
+    const RankedPlan& winner = plans_[verified.winner];
+    result_.improved = verified.winner != 0;
+    result_.graph = winner.candidate.graph;
+    result_.plan = winner.candidate.plan;
+    result_.predicted_us = winner.planned.predicted_us;
+    result_.rules_applied = winner.counts;
+    result_.baseline_latency_us = std::move(verified.baseline.latency_us);
+    result_.optimized_latency_us = std::move(verified.optimized.latency_us);
+    result_.equivalence = verified.optimized.equivalence;
+    result_.fallback_nodes = verified.optimized.fallback_nodes;
+    result_.speedup = verified.speedup;
+    result_.candidates_measured = verified.candidates_measured;
+    absl::StrAppendFormat(&result_.trace, "chosen: candidate %d, speedup %.6g [%.6g, %.6g]\n",
+                          verified.winner, result_.speedup.median, result_.speedup.low,
+                          result_.speedup.high);
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  const SearchOptions& options_;
+  const SearchContext& context_;
+  SearchDevice device_;
+  PlanBinding binding_;
+  BudgetedProfiles& profiles_;
+  SearchPolicy policy_{};
+  const SchedulePolicy* schedule_policy_ = nullptr;
+  std::vector<RankedPlan> plans_;  // the baseline first
+  absl::flat_hash_set<std::string> known_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchResult> OptimizeWhole(const Graph& graph, const SearchOptions& options,
+                                           const SearchContext& context,
+                                           BudgetedProfiles& profiles) {
+  return Optimizer(graph, options, context, profiles).Run();
+}
+
+}  // namespace plait

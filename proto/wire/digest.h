@@ -1,0 +1,15 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "optimizer/base/digest.h"
+#include "plait/v1/blob.pb.h"
+
+// Digests as they travel. All functions are pure and thread-safe.
+namespace plait::wire {
+
+// Errors: InvalidArgument when the hash is not 64 lowercase hex digits or the size is negative.
+absl::StatusOr<Digest> DigestFromProto(const v1::Digest& proto);
+
+v1::Digest DigestToProto(const Digest& digest);
+
+}  // namespace plait::wire

@@ -1,0 +1,82 @@
+#include "proto/wire/names.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "optimizer/base/limits.h"
+#include "proto/wire/error.h"
+
+namespace plait::wire {
+namespace {
+
+// 64 bytes: a UUID takes 36, and ids appear in file names, logs and URLs.
+constexpr size_t kIdBytesMax = 64;
+
+// What an error message shows of a stranger's text.
+std::string Shown(absl::string_view text) {
+  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, 80)), "\"");
+}
+
+absl::Status Invalid(absl::string_view field, absl::string_view allowed, absl::string_view value) {
+  return Error(v1::ERROR_REASON_INVALID_REQUEST,
+               absl::StrCat(field, ": must be ", allowed, ", is ", Shown(value)));
+}
+
+bool IsIdCharacter(char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }
+
+bool IsJobIdCharacter(char c) {
+  return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+}
+
+bool IsModelNameCharacter(char c) {
+  return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' || c == '_' || c == '.';
+}
+
+}  // namespace
+
+absl::Status CheckName(absl::string_view field, absl::string_view name) {
+  if (name.empty() || name.size() > kNameBytesMax ||
+      !std::all_of(name.begin(), name.end(), absl::ascii_isgraph)) {
+    return Invalid(field, "1 to 256 printable ASCII characters without spaces", name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckJobId(absl::string_view id) {
+  if (id.empty() || id.size() > kIdBytesMax ||
+      !std::all_of(id.begin(), id.end(), IsJobIdCharacter)) {
+    return Invalid("job_id", "1 to 64 lowercase letters, digits or '-'", id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRequestId(absl::string_view id) {
+  if (id.size() > kIdBytesMax || !std::all_of(id.begin(), id.end(), IsIdCharacter)) {
+    return Invalid("request_id", "at most 64 letters, digits, '-' or '_'", id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDeviceId(absl::string_view id) {
+  if (id == "cpu") return absl::OkStatus();
+  constexpr int kOrdinalMax = 255;
+  absl::string_view rest = id;
+  int ordinal = 0;
+  if (absl::ConsumePrefix(&rest, "cuda:") && !rest.empty() &&
+      std::all_of(rest.begin(), rest.end(), absl::ascii_isdigit) &&
+      absl::SimpleAtoi(rest, &ordinal) && ordinal <= kOrdinalMax) {
+    return absl::OkStatus();
+  }
+  rest = id;
+  if (absl::ConsumePrefix(&rest, "model:") && !rest.empty() && rest.size() <= kIdBytesMax &&
+      std::all_of(rest.begin(), rest.end(), IsModelNameCharacter)) {
+    return absl::OkStatus();
+  }
+  return Invalid("options.device", "cpu, cuda:<number> or model:<name>", id);
+}
+
+}  // namespace plait::wire

@@ -1,0 +1,125 @@
+#include "proto/wire/options.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "optimizer/base/digest.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+#include "proto/wire/names.h"
+
+namespace plait::wire {
+namespace {
+
+constexpr absl::string_view kSearchPolicies[] = {"none", "taso", "autograph", "plait"};
+constexpr absl::string_view kSchedulePolicies[] = {"sequential", "greedy", "nimble",
+                                                   "ios",        "opara",  "plait"};
+constexpr absl::string_view kPrecisions[] = {"strict", "tf32", "bf16", "fp16", "int8", "auto"};
+
+absl::Status Invalid(absl::string_view message) {
+  return Error(v1::ERROR_REASON_INVALID_REQUEST, message);
+}
+
+absl::Status CheckOneOf(absl::string_view field, absl::string_view value,
+                        absl::Span<const absl::string_view> allowed) {
+  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return absl::OkStatus();
+  return Invalid(absl::StrCat("options.", field, ": must be one of ", absl::StrJoin(allowed, ", "),
+                              ", is \"", absl::CHexEscape(value.substr(0, 80)), "\""));
+}
+
+absl::Status CheckShape(absl::string_view name, const v1::Shape& shape) {
+  if (name.empty() || name.size() > kNameBytesMax) {
+    return Invalid(absl::StrCat("options.shapes: an input's name must have 1 to ", kNameBytesMax,
+                                " bytes, has ", name.size()));
+  }
+  const std::string shown = absl::StrCat("options.shapes[", absl::CHexEscape(name), "]");
+  if (shape.dims_size() > kTensorRankMax) {
+    return Invalid(absl::StrCat(shown, ": at most ", kTensorRankMax,
+                                " dimensions are allowed, has ", shape.dims_size()));
+  }
+  int64_t elements = 1;
+  for (const int64_t dim : shape.dims()) {
+    if (dim < 1) return Invalid(absl::StrCat(shown, ": dimensions must be positive, one is ", dim));
+    if (dim > kTensorElementsMax / elements) {
+      return Invalid(absl::StrCat(shown, ": more than ", kTensorElementsMax, " elements"));
+    }
+    elements *= dim;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNumbers(const v1::OptimizeOptions& options) {
+  if (options.threads() < 0 || options.threads() > kThreadsMax) {
+    return Invalid(
+        absl::StrCat("options.threads: must be 0 to ", kThreadsMax, ", is ", options.threads()));
+  }
+  // Written so that NaN fails.
+  if (!(options.budget_seconds() >= 0 && options.budget_seconds() <= kBudgetSecondsMax)) {
+    return Invalid(absl::StrCat("options.budget_seconds: must be 0 to ", kBudgetSecondsMax, ", is ",
+                                options.budget_seconds()));
+  }
+  if (!(options.max_rel_error() >= 0 && options.max_rel_error() <= 1)) {
+    return Invalid(
+        absl::StrCat("options.max_rel_error: must be 0 to 1, is ", options.max_rel_error()));
+  }
+  if (options.opset() != 0 && (options.opset() < kOpsetMin || options.opset() > kOpsetMax)) {
+    return Invalid(absl::StrCat("options.opset: must be 0 or ", kOpsetMin, " to ", kOpsetMax,
+                                ", is ", options.opset()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Span<const absl::string_view> SearchPolicies() { return kSearchPolicies; }
+absl::Span<const absl::string_view> SchedulePolicies() { return kSchedulePolicies; }
+absl::Span<const absl::string_view> Precisions() { return kPrecisions; }
+
+absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& options) {
+  v1::OptimizeOptions checked = options;
+  // A newer client's fields have no effect here, so they must not make another cache key.
+  checked.DiscardUnknownFields();
+  if (checked.device().empty()) checked.set_device("cpu");
+  if (checked.search().empty()) checked.set_search("plait");
+  if (checked.schedule().empty()) checked.set_schedule("plait");
+  if (checked.precision().empty()) checked.set_precision("strict");
+  PLAIT_RETURN_IF_ERROR(CheckDeviceId(checked.device()));
+  PLAIT_RETURN_IF_ERROR(CheckOneOf("search", checked.search(), kSearchPolicies));
+  PLAIT_RETURN_IF_ERROR(CheckOneOf("schedule", checked.schedule(), kSchedulePolicies));
+  PLAIT_RETURN_IF_ERROR(CheckOneOf("precision", checked.precision(), kPrecisions));
+  PLAIT_RETURN_IF_ERROR(CheckNumbers(checked));
+  if (checked.shapes().size() > kShapesMax) {
+    return Invalid(absl::StrCat("options.shapes: at most ", kShapesMax, " inputs are allowed, has ",
+                                checked.shapes().size()));
+  }
+  for (const auto& [name, shape] : checked.shapes()) {
+    PLAIT_RETURN_IF_ERROR(CheckShape(name, shape));
+  }
+  return checked;
+}
+
+std::string OptionsHash(const v1::OptimizeOptions& options) {
+  v1::OptimizeOptions relevant = options;
+  relevant.clear_no_result_cache();
+  return MessageHash(relevant);
+}
+
+std::string MessageHash(const google::protobuf::Message& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    PLAIT_CHECK(message.SerializeToCodedStream(&coded));
+  }
+  return DigestOf(bytes).sha256_hex;
+}
+
+}  // namespace plait::wire

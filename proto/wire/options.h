@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "plait/v1/optimization.pb.h"
+
+// The options of a job. All functions are pure and thread-safe.
+namespace plait::wire {
+
+// The names accepted, in the order in which help texts show them; the default is the last of the
+// policies and the first of the precisions.
+absl::Span<const absl::string_view> SearchPolicies();
+absl::Span<const absl::string_view> SchedulePolicies();
+absl::Span<const absl::string_view> Precisions();
+
+// The options with each default filled in that does not depend on the server (names of policies,
+// device, precision); budget and threads may stay 0.
+// Errors: InvalidArgument naming the field, what it is and what is allowed.
+absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& options);
+
+// 64 hex digits; equal for options that must give equal results, so `no_result_cache` has no part.
+// REQUIRES: `options` came from CheckedOptions.
+std::string OptionsHash(const v1::OptimizeOptions& options);
+
+// 64 hex digits over any message, the same whatever order its maps are kept in.
+std::string MessageHash(const google::protobuf::Message& message);
+
+}  // namespace plait::wire

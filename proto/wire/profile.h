@@ -1,0 +1,17 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "plait/v1/profile.pb.h"
+
+// Profiles from workers and imports. All functions are pure and thread-safe.
+namespace plait::wire {
+
+// A time that a search may trust: finite, not negative, from at least one sample.
+// Errors: InvalidArgument naming the field.
+absl::Status CheckProfile(const v1::Profile& profile);
+
+// A profile with a key and a fingerprint that can be stored.
+// Errors: InvalidArgument naming the field.
+absl::Status CheckStoredProfile(const v1::StoredProfile& profile);
+
+}  // namespace plait::wire

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "optimizer/base/digest.h"
+
+// The checks that every blob store makes. All functions are pure and thread-safe.
+namespace plait {
+
+// Whether `bytes` more bytes may be added at `offset` to an upload of `stored` bytes.
+// Errors: ResourceExhausted (too large a blob), OutOfRange (offset), InvalidArgument (past the
+// end).
+absl::Status CheckAppend(const Digest& digest, int64_t stored, int64_t offset, int64_t bytes);
+
+// Errors: OutOfRange when `offset` does not lie in the blob or at its end.
+absl::Status CheckRead(const Digest& digest, int64_t offset);
+
+absl::Status BlobMissing(const Digest& digest);
+absl::Status BlobUnfinished(const Digest& digest, int64_t stored);
+absl::Status BlobCorrupt(const Digest& announced, const Digest& actual);
+
+}  // namespace plait

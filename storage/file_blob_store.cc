@@ -1,0 +1,263 @@
+#include "storage/file_blob_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/synchronization/mutex.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+#include "storage/blob_upload.h"
+
+namespace plait {
+namespace {
+
+// Marks an upload that Finish has taken away from Append. Left over only by a crash.
+constexpr absl::string_view kCheckingSuffix = ".checking";
+
+absl::StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags) {
+  FileDescriptor file(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) return FileError(errno, path);
+  return file;
+}
+
+absl::Status Synchronize(const std::string& path, int flags) {
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, flags));
+  if (fsync(file.number()) != 0) return FileError(errno, path);
+  return absl::OkStatus();
+}
+
+absl::Status MakeDirectory(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::create_directories(path, error)) {
+    // The new name lives in the parent.
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    return Synchronize(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY);
+  }
+  if (error) return FileError(error.value(), path);
+  return absl::OkStatus();
+}
+
+// The size of a file, nothing when there is none.
+absl::StatusOr<std::optional<int64_t>> SizeOf(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) return static_cast<int64_t>(info.st_size);
+  if (errno == ENOENT) return std::nullopt;
+  return FileError(errno, path);
+}
+
+absl::StatusOr<Digest> DigestOfFile(const std::string& path) {
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_RDONLY));
+  DigestBuilder builder;
+  std::string buffer(kBlobChunkBytesMax, '\0');
+  while (true) {
+    const ssize_t count = read(file.number(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(errno, path);
+    if (count == 0) return builder.Finish();
+    builder.Update(absl::string_view(buffer.data(), count));
+  }
+}
+
+absl::Status WriteAt(int file, int64_t offset, absl::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = pwrite(file, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(errno, path);
+    bytes.remove_prefix(count);
+    offset += count;
+  }
+  return absl::OkStatus();
+}
+
+class FileBlobStore : public BlobStore {
+ public:
+  FileBlobStore(const std::string& directory, Clock& clock)
+      : blobs_(directory + "/blobs"), uploads_(directory + "/uploads"), clock_(clock) {}
+
+  absl::Status Prepare() {
+    PLAIT_RETURN_IF_ERROR(MakeDirectory(blobs_));
+    PLAIT_RETURN_IF_ERROR(MakeDirectory(uploads_));
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(uploads_, error)) {
+      if (absl::EndsWith(entry.path().string(), kCheckingSuffix)) {
+        std::filesystem::remove(entry.path(), error);
+      }
+    }
+    if (error) return FileError(error.value(), uploads_);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<BlobState> Find(const Digest& digest) override {
+    PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
+    if (complete) {
+      PLAIT_RETURN_IF_ERROR(Touch(digest));
+      return BlobState{true, digest.size_bytes};
+    }
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(UploadPath(digest)));
+    return BlobState{false, stored.value_or(0)};
+  }
+
+  absl::StatusOr<int64_t> Append(const Digest& digest, int64_t offset,
+                                 absl::string_view bytes) override {
+    absl::MutexLock lock(&mutex_);
+    PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
+    if (complete) return digest.size_bytes;
+    const std::string path = UploadPath(digest);
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(path));
+    PLAIT_RETURN_IF_ERROR(CheckAppend(digest, stored.value_or(0), offset, bytes.size()));
+    PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_WRONLY | O_CREAT));
+    PLAIT_RETURN_IF_ERROR(WriteAt(file.number(), offset, bytes, path));
+    return offset + static_cast<int64_t>(bytes.size());
+  }
+
+  absl::Status Finish(const Digest& digest) override {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<std::string> checking, TakeUpload(digest));
+    if (!checking.has_value()) return absl::OkStatus();
+    const absl::Status status = CheckAndPublish(digest, *checking);
+    if (!status.ok()) unlink(checking->c_str());
+    return status;
+  }
+
+  absl::StatusOr<std::string> Read(const Digest& digest, int64_t offset,
+                                   int64_t bytes_max) override {
+    PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, Open(digest));
+    PLAIT_RETURN_IF_ERROR(CheckRead(digest, offset));
+    std::string bytes(std::min(bytes_max, digest.size_bytes - offset), '\0');
+    size_t filled = 0;
+    while (filled < bytes.size()) {
+      const ssize_t count =
+          pread(file.number(), bytes.data() + filled, bytes.size() - filled, offset + filled);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return FileError(errno, BlobPath(digest));
+      if (count == 0) return Damaged(digest);
+      filled += count;
+    }
+    return bytes;
+  }
+
+  absl::StatusOr<FileDescriptor> Open(const Digest& digest) override {
+    absl::StatusOr<FileDescriptor> file = OpenFile(BlobPath(digest), O_RDONLY);
+    if (absl::IsNotFound(file.status())) return BlobMissing(digest);
+    PLAIT_RETURN_IF_ERROR(file.status());
+    struct stat info;
+    if (fstat(file->number(), &info) != 0) return FileError(errno, BlobPath(digest));
+    if (info.st_size != digest.size_bytes) return Damaged(digest);
+    return file;
+  }
+
+  absl::StatusOr<std::vector<BlobEntry>> List() override {
+    std::vector<BlobEntry> entries;
+    std::error_code error;
+    std::filesystem::recursive_directory_iterator files(blobs_, error);
+    for (; !error && files != std::filesystem::recursive_directory_iterator();
+         files.increment(error)) {
+      const absl::StatusOr<Digest> digest =
+          Digest::Parse(absl::StrReplaceAll(files->path().filename().string(), {{"-", "/"}}));
+      struct stat info;
+      // A shard's folder, or a file that was deleted meanwhile.
+      if (!digest.ok() || stat(files->path().c_str(), &info) != 0) continue;
+      entries.push_back({*digest, absl::TimeFromTimespec(info.st_mtim)});
+    }
+    if (error) return FileError(error.value(), blobs_);
+    return entries;
+  }
+
+  absl::Status Delete(const Digest& digest) override {
+    const std::string path = BlobPath(digest);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return FileError(errno, path);
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::string FileName(const Digest& digest) {
+    return absl::StrCat(digest.sha256_hex, "-", digest.size_bytes);
+  }
+  std::string Shard(const Digest& digest) const {
+    return absl::StrCat(blobs_, "/", digest.sha256_hex.substr(0, 2));
+  }
+  std::string BlobPath(const Digest& digest) const {
+    return absl::StrCat(Shard(digest), "/", FileName(digest));
+  }
+  std::string UploadPath(const Digest& digest) const {
+    return absl::StrCat(uploads_, "/", FileName(digest));
+  }
+
+  static absl::Status Damaged(const Digest& digest) {
+    return wire::Error(v1::ERROR_REASON_BLOB_CORRUPT,
+                       absl::StrCat("blob ", digest.ToString(),
+                                    ": its file has another size; delete it and upload it again"));
+  }
+
+  absl::StatusOr<bool> IsComplete(const Digest& digest) {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(BlobPath(digest)));
+    return size.has_value();
+  }
+
+  absl::Status Touch(const Digest& digest) {
+    const timespec now = absl::ToTimespec(clock_.Now());
+    const timespec times[] = {now, now};
+    const std::string path = BlobPath(digest);
+    if (utimensat(AT_FDCWD, path.c_str(), times, 0) != 0) return FileError(errno, path);
+    return absl::OkStatus();
+  }
+
+  // Renames a full upload, so that hashing it needs no lock; nothing when the blob is complete.
+  absl::StatusOr<std::optional<std::string>> TakeUpload(const Digest& digest) {
+    absl::MutexLock lock(&mutex_);
+    PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
+    if (complete) return std::nullopt;
+    const std::string path = UploadPath(digest);
+    PLAIT_ASSIGN_OR_RETURN(std::optional<int64_t> stored, SizeOf(path));
+    if (!stored.has_value() && digest.size_bytes == 0) {
+      PLAIT_RETURN_IF_ERROR(OpenFile(path, O_WRONLY | O_CREAT).status());
+      stored = 0;
+    }
+    if (stored.value_or(0) != digest.size_bytes || !stored.has_value()) {
+      return BlobUnfinished(digest, stored.value_or(0));
+    }
+    std::string checking = absl::StrCat(path, ".", ++checks_, kCheckingSuffix);
+    if (rename(path.c_str(), checking.c_str()) != 0) return FileError(errno, path);
+    return checking;
+  }
+
+  absl::Status CheckAndPublish(const Digest& digest, const std::string& checking) {
+    PLAIT_ASSIGN_OR_RETURN(const Digest actual, DigestOfFile(checking));
+    if (actual != digest) return BlobCorrupt(digest, actual);
+    PLAIT_RETURN_IF_ERROR(Synchronize(checking, O_RDONLY));
+    PLAIT_RETURN_IF_ERROR(MakeDirectory(Shard(digest)));
+    const std::string path = BlobPath(digest);
+    if (rename(checking.c_str(), path.c_str()) != 0) return FileError(errno, path);
+    PLAIT_RETURN_IF_ERROR(Synchronize(Shard(digest), O_RDONLY | O_DIRECTORY));
+    return Touch(digest);
+  }
+
+  const std::string blobs_;
+  const std::string uploads_;
+  Clock& clock_;
+  // Held while an upload's file changes, never while it is hashed or a blob is read.
+  absl::Mutex mutex_;
+  int64_t checks_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BlobStore>> OpenFileBlobStore(const std::string& directory,
+                                                             Clock& clock) {
+  auto store = std::make_unique<FileBlobStore>(directory, clock);
+  PLAIT_RETURN_IF_ERROR(store->Prepare());
+  return std::unique_ptr<BlobStore>(std::move(store));
+}
+
+}  // namespace plait

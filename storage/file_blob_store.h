@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "optimizer/base/clock.h"
+#include "storage/blob_store.h"
+
+namespace plait {
+
+// Blobs as files: DIRECTORY/blobs/<first 2 digits>/<hash>-<size>, written to DIRECTORY/uploads,
+// synchronized, checked and renamed, so that a file in blobs/ is always whole. Unfinished uploads
+// survive a restart. Thread-safe; one process at a time (see DirectoryLock). `clock` must outlive
+// the store.
+// Errors: Unavailable or ResourceExhausted when the directories cannot be made.
+absl::StatusOr<std::unique_ptr<BlobStore>> OpenFileBlobStore(const std::string& directory,
+                                                             Clock& clock);
+
+}  // namespace plait

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "storage/job_table.h"
+
+// What happens to a job's rows in one transaction; TableJobStore wraps each into one. A row that is
+// passed in is updated in memory and in the table. Each function also has the storage's errors.
+namespace plait {
+
+// Errors: NotFound, also for another tenant's job.
+absl::StatusOr<JobRow> FindOfTenant(JobTable& table, absl::string_view tenant,
+                                    absl::string_view job_id);
+
+// The row of the running job whose present run is the lease's.
+// Errors: NotFound; Aborted (STALE_ATTEMPT) when that run is over.
+absl::StatusOr<JobRow> FindLeased(JobTable& table, const JobLease& lease);
+
+struct SubmittedJob {
+  v1::Job job;
+  bool inserted = false;  // false: the same request had made it before
+};
+
+// Errors: see JobStore::Submit.
+absl::StatusOr<SubmittedJob> SubmitJob(JobTable& table, const JobSubmission& submission,
+                                       int64_t queued_jobs_max, absl::Time now);
+
+// QUEUED to RUNNING, with a new attempt and a lease.
+absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::Time now);
+
+// RUNNING back to QUEUED, or to CANCELLED when the client does not want it any more. `outcome` is
+// the attempt's.
+absl::Status Requeue(JobTable& table, JobRow& row, absl::string_view outcome, absl::Time now);
+
+// RUNNING to the state of `end`; see JobStore::Finish.
+absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Time now);
+
+// RUNNING to QUEUED, QUARANTINED or CANCELLED; see JobStore::ReportFault.
+absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence, absl::Time now);
+
+// See JobStore::Cancel.
+absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now);
+
+// See JobStore::AppendEvent.
+absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event& event,
+                         absl::Time now);
+
+// The blobs of the job's result and incumbent.
+std::vector<v1::Digest> BlobsMadeBy(const v1::Job& job);
+
+}  // namespace plait

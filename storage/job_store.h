@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "optimizer/base/digest.h"
+#include "plait/v1/optimization.pb.h"
+
+namespace plait {
+
+// The right to work on a running job. `attempt` is the fencing epoch: each run of a job has a
+// higher one, and what an older holder says is refused.
+struct JobLease {
+  std::string job_id;
+  int attempt = 0;
+};
+
+// A job that its holder now has to work on.
+struct LeasedJob {
+  v1::Job job;
+  JobLease lease;
+};
+
+// Who wants work, and of which kind.
+struct JobWish {
+  std::string worker_id;
+  std::vector<std::string> devices;  // ids that can be served; empty: any
+  absl::Duration lease;              // how long without a heartbeat until others may have the job
+};
+
+// A wish of a client, checked by proto/wire.
+struct JobSubmission {
+  v1::Job job;               // id, tenant, model and options; the store fills in the rest
+  std::string request_id;    // empty: none
+  std::string request_hash;  // of the whole request: the same id with another hash is an error
+};
+
+// Which jobs to list, newest first.
+struct JobQuery {
+  std::string tenant;                              // empty: all tenants, for operators
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;  // unspecified: any
+  int64_t before = 0;  // continue after the page whose `next_before` this is; 0: from the newest
+  int page_size = 0;   // REQUIRES: positive
+};
+
+struct JobPage {
+  std::vector<v1::Job> jobs;  // without reports
+  int64_t next_before = 0;    // 0: this is the last page
+};
+
+// What a result depends on; a finished job with an equal key can be answered from.
+struct ResultKey {
+  std::string tenant;
+  Digest model;
+  std::string device_fingerprint;
+  std::string options_hash;
+  std::string engine_version;
+};
+
+// How a run ended. Exactly one of result (SUCCEEDED) and error (FAILED, CANCELLED) counts.
+struct JobEnd {
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  std::optional<v1::JobResult> result;
+  std::optional<v1::ErrorDetail> error;
+  std::optional<v1::JobResult> incumbent;
+  std::optional<ResultKey> cache_as;  // remember the result under this key
+};
+
+struct JobCounts {
+  int64_t queued = 0;
+  int64_t running = 0;
+};
+
+// The durable memory of all jobs, and the only place that changes their state. When a method
+// returns OK, its effect is on disk and survives kill -9 and power loss (except for AppendEvent).
+// Thread-safe. Jobs of another tenant are NotFound. Every method can also fail with
+// Unavailable (the storage failed), ResourceExhausted (the disk is full) or DataLoss (damaged).
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  // Queues a job. With a request id that is known, returns the job of then and changes nothing.
+  // Errors: AlreadyExists (REQUEST_ID_REUSED; or the job's id is taken), ResourceExhausted
+  // (QUOTA_EXCEEDED) when the queue is full.
+  virtual absl::StatusOr<v1::Job> Submit(const JobSubmission& submission) = 0;
+
+  // Errors: NotFound.
+  virtual absl::StatusOr<v1::Job> Get(absl::string_view tenant, absl::string_view job_id) = 0;
+  virtual absl::StatusOr<std::vector<v1::Attempt>> Attempts(absl::string_view tenant,
+                                                            absl::string_view job_id) = 0;
+
+  virtual absl::StatusOr<JobPage> List(const JobQuery& query) = 0;
+
+  virtual absl::StatusOr<JobCounts> Count() = 0;
+
+  // The oldest queued job that fits becomes RUNNING; nothing when there is none.
+  virtual absl::StatusOr<std::optional<LeasedJob>> Acquire(const JobWish& wish) = 0;
+
+  // Extends the lease; true when the client wants the job to be cancelled.
+  // Errors: Aborted (STALE_ATTEMPT) when the lease is not valid any more: stop that work.
+  virtual absl::StatusOr<bool> Heartbeat(const JobLease& lease, absl::Duration extension) = 0;
+
+  // Ends the job. A result that comes before a cancellation was heard of wins.
+  // Errors: Aborted (STALE_ATTEMPT); FailedPrecondition when `end.state` cannot end a job.
+  virtual absl::StatusOr<v1::Job> Finish(const JobLease& lease, const JobEnd& end) = 0;
+
+  // The job's own child or task died: counted. The job is queued again, or QUARANTINED after
+  // kAttemptsMax faults, or CANCELLED when that was wanted. Keeps the end of `evidence`.
+  // Errors: Aborted (STALE_ATTEMPT).
+  virtual absl::StatusOr<v1::Job> ReportFault(const JobLease& lease,
+                                              absl::string_view evidence) = 0;
+
+  // Gives the job back through no fault of its own (the server stops): not counted.
+  // Errors: Aborted (STALE_ATTEMPT).
+  virtual absl::StatusOr<v1::Job> Release(const JobLease& lease) = 0;
+
+  // A queued job is CANCELLED; a running one is marked, see Heartbeat; a final one is unchanged.
+  // Errors: NotFound.
+  virtual absl::StatusOr<v1::Job> Cancel(absl::string_view tenant, absl::string_view job_id) = 0;
+
+  // Requeues all RUNNING jobs; nothing is counted. Called by the only daemon of a data directory
+  // when it starts. Returns how many.
+  virtual absl::StatusOr<int> RecoverRunningJobs() = 0;
+
+  // The same for jobs whose lease has run out; for daemons that share a database.
+  virtual absl::StatusOr<int> RecoverExpiredJobs() = 0;
+
+  // Records what a run says about itself, soon and not at once: an acknowledgement never waits for
+  // it, fast PROGRESS events of a job are merged, and kill -9 may lose the last ones. The store
+  // sets sequence, time, job and tenant. Events of an old lease, and those past kEventsPerJobMax,
+  // are dropped. May wait while kDelayedWritesMax events are pending.
+  // Errors: those of the storage, also of an earlier event.
+  virtual absl::Status AppendEvent(const JobLease& lease, const v1::Event& event) = 0;
+
+  // Waits until the events appended so far are on disk.
+  virtual absl::Status Flush() = 0;
+
+  // Events with a greater sequence, in order, at most `count_max`.
+  // Errors: NotFound.
+  virtual absl::StatusOr<std::vector<v1::Event>> Events(absl::string_view tenant,
+                                                        absl::string_view job_id,
+                                                        int64_t after_sequence, int count_max) = 0;
+
+  // The finished job with this key, or nothing.
+  virtual absl::StatusOr<std::optional<v1::Job>> FindResult(const ResultKey& key) = 0;
+
+  // A tenant may name a blob after it has uploaded it, or when a job of its own has made it.
+  virtual absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) = 0;
+  virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) = 0;
+
+  // Every blob that some job needs.
+  virtual absl::StatusOr<std::vector<Digest>> ReferencedBlobs() = 0;
+};
+
+// Called with a job's id after each committed change of it, on any thread, with no lock held; it
+// must not block. Wakes runners and watchers.
+using JobListener = std::function<void(const std::string& job_id)>;
+
+}  // namespace plait

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "storage/job_store.h"
+
+namespace plait {
+
+// A job as a row. The message is the truth; tables may keep columns of it to search by.
+struct JobRow {
+  int64_t number = 0;  // rises with each job; assigned by InsertJob
+  v1::Job job;
+  std::string worker_id;  // who runs it; empty when nobody does
+  absl::Time lease_expires = absl::InfinitePast();
+  int64_t event_count = 0;  // sequence of its last event
+};
+
+// Which rows to read. Empty or zero fields do not restrict.
+struct JobSelection {
+  std::string tenant;
+  v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  std::vector<std::string> devices;
+  int64_t before = 0;         // only smaller numbers
+  bool oldest_first = false;  // else newest first
+  int count_max = 0;          // 0: all
+};
+
+struct RequestRow {
+  std::string tenant;
+  std::string request_id;
+  std::string request_hash;
+  std::string job_id;
+};
+
+// Rows of one open transaction: what a storage backend implements; what the rows mean is
+// TableJobStore's business. Used by one thread. Errors: those of the storage.
+class JobTable {
+ public:
+  virtual ~JobTable() = default;
+
+  // Errors: AlreadyExists when the job's id is taken.
+  virtual absl::StatusOr<int64_t> InsertJob(const JobRow& row) = 0;
+  virtual absl::Status UpdateJob(const JobRow& row) = 0;
+  virtual absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) = 0;
+  virtual absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) = 0;
+  virtual absl::StatusOr<int64_t> CountJobs(v1::JobState state) = 0;
+
+  virtual absl::Status InsertRequest(const RequestRow& row) = 0;
+  virtual absl::StatusOr<std::optional<RequestRow>> FindRequest(absl::string_view tenant,
+                                                                absl::string_view request_id) = 0;
+
+  virtual absl::Status PutAttempt(const v1::Job& job, const v1::Attempt& attempt) = 0;
+  virtual absl::StatusOr<std::vector<v1::Attempt>> SelectAttempts(absl::string_view job_id) = 0;
+
+  virtual absl::Status InsertEvent(const v1::Event& event) = 0;
+  virtual absl::StatusOr<std::vector<v1::Event>> SelectEvents(absl::string_view job_id,
+                                                              int64_t after_sequence,
+                                                              int count_max) = 0;
+
+  virtual absl::Status PutResult(const ResultKey& key, absl::string_view job_id) = 0;
+  virtual absl::StatusOr<std::optional<std::string>> FindResult(const ResultKey& key) = 0;
+
+  virtual absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest) = 0;
+  virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, absl::string_view digest) = 0;
+};
+
+using JobOperation = absl::FunctionRef<absl::Status(JobTable&)>;
+
+// Runs operations in transactions. Thread-safe.
+class JobTransactor {
+ public:
+  virtual ~JobTransactor() = default;
+
+  // Runs `operation` alone among writers; all of its changes are durable when this returns OK, and
+  // none of them has happened otherwise.
+  virtual absl::Status Write(JobOperation operation) = 0;
+
+  // Runs `operation` before the next Write that begins later, or a moment from now; it replaces a
+  // waiting one with the same key unless the key is empty. `committed` is called afterwards.
+  // Errors: those of earlier delayed operations.
+  virtual absl::Status WriteSoon(absl::string_view key,
+                                 std::function<absl::Status(JobTable&)> operation,
+                                 std::function<void()> committed) = 0;
+
+  // Waits for the delayed operations. Errors: theirs.
+  virtual absl::Status Flush() = 0;
+
+  // Runs `operation`, which changes nothing, on the rows committed so far.
+  virtual absl::Status Read(JobOperation operation) = 0;
+};
+
+}  // namespace plait

@@ -1,0 +1,113 @@
+#include "storage/memory_blob_store.h"
+
+#include <cerrno>
+#include <map>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "absl/synchronization/mutex.h"
+#include "optimizer/base/status_macros.h"
+#include "storage/blob_upload.h"
+
+namespace plait {
+namespace {
+
+struct StoredBlob {
+  std::string bytes;
+  absl::Time used_at;
+};
+
+class MemoryBlobStore : public BlobStore {
+ public:
+  explicit MemoryBlobStore(Clock& clock) : clock_(clock) {}
+
+  absl::StatusOr<BlobState> Find(const Digest& digest) override {
+    absl::MutexLock lock(&mutex_);
+    const auto blob = blobs_.find(digest);
+    if (blob != blobs_.end()) {
+      blob->second.used_at = clock_.Now();
+      return BlobState{true, digest.size_bytes};
+    }
+    const auto upload = uploads_.find(digest);
+    return BlobState{false,
+                     upload == uploads_.end() ? 0 : static_cast<int64_t>(upload->second.size())};
+  }
+
+  absl::StatusOr<int64_t> Append(const Digest& digest, int64_t offset,
+                                 absl::string_view bytes) override {
+    absl::MutexLock lock(&mutex_);
+    if (blobs_.contains(digest)) return digest.size_bytes;
+    const auto upload = uploads_.find(digest);
+    const size_t stored = upload == uploads_.end() ? 0 : upload->second.size();
+    PLAIT_RETURN_IF_ERROR(CheckAppend(digest, static_cast<int64_t>(stored), offset, bytes.size()));
+    std::string& target = uploads_[digest];
+    target.append(bytes.data(), bytes.size());
+    return static_cast<int64_t>(target.size());
+  }
+
+  absl::Status Finish(const Digest& digest) override {
+    absl::MutexLock lock(&mutex_);
+    if (blobs_.contains(digest)) return absl::OkStatus();
+    std::string bytes;
+    if (const auto upload = uploads_.find(digest); upload != uploads_.end()) bytes = upload->second;
+    if (static_cast<int64_t>(bytes.size()) != digest.size_bytes) {
+      return BlobUnfinished(digest, bytes.size());
+    }
+    uploads_.erase(digest);
+    if (const Digest actual = DigestOf(bytes); actual != digest) {
+      return BlobCorrupt(digest, actual);
+    }
+    blobs_[digest] = {std::move(bytes), clock_.Now()};
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Read(const Digest& digest, int64_t offset,
+                                   int64_t bytes_max) override {
+    absl::MutexLock lock(&mutex_);
+    const auto blob = blobs_.find(digest);
+    if (blob == blobs_.end()) return BlobMissing(digest);
+    PLAIT_RETURN_IF_ERROR(CheckRead(digest, offset));
+    return blob->second.bytes.substr(offset, bytes_max);
+  }
+
+  absl::StatusOr<FileDescriptor> Open(const Digest& digest) override {
+    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, Read(digest, 0, digest.size_bytes));
+    FileDescriptor file(memfd_create("plait-blob", MFD_CLOEXEC));
+    if (!file.is_open()) return FileError(errno, "memory file");
+    for (size_t written = 0; written < bytes.size();) {
+      const ssize_t count =
+          pwrite(file.number(), bytes.data() + written, bytes.size() - written, written);
+      if (count < 0) return FileError(errno, "memory file");
+      written += count;
+    }
+    return file;
+  }
+
+  absl::StatusOr<std::vector<BlobEntry>> List() override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<BlobEntry> entries;
+    for (const auto& [digest, blob] : blobs_) entries.push_back({digest, blob.used_at});
+    return entries;
+  }
+
+  absl::Status Delete(const Digest& digest) override {
+    absl::MutexLock lock(&mutex_);
+    blobs_.erase(digest);
+    return absl::OkStatus();
+  }
+
+ private:
+  Clock& clock_;
+  absl::Mutex mutex_;
+  std::map<Digest, StoredBlob> blobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<Digest, std::string> uploads_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<BlobStore> NewMemoryBlobStore(Clock& clock) {
+  return std::make_unique<MemoryBlobStore>(clock);
+}
+
+}  // namespace plait

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "optimizer/base/clock.h"
+#include "storage/blob_store.h"
+
+namespace plait {
+
+// Blobs in memory: for tests and trials. Nothing survives the process. Thread-safe.
+// `clock` must outlive the store.
+std::unique_ptr<BlobStore> NewMemoryBlobStore(Clock& clock);
+
+}  // namespace plait

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "storage/table_job_store.h"
+
+namespace plait {
+
+// Jobs in memory: for tests and trials. Nothing survives the process. Thread-safe.
+// `clock` must outlive the store.
+std::unique_ptr<JobStore> NewMemoryJobStore(Clock& clock, TableJobStoreOptions options);
+
+}  // namespace plait

@@ -1,0 +1,56 @@
+#include "storage/memory_profile_store.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+
+namespace plait {
+namespace {
+
+class MemoryProfileStore : public ProfileStore {
+ public:
+  absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) override {
+    absl::MutexLock lock(&mutex_);
+    int64_t stored = 0;
+    for (const v1::StoredProfile& profile : profiles) {
+      const auto [entry, inserted] =
+          profiles_.try_emplace({profile.device_fingerprint(), profile.key()}, profile);
+      const bool better = profile.profile().samples() > entry->second.profile().samples();
+      if (better) entry->second = profile;
+      if (inserted || better) ++stored;
+    }
+    return stored;
+  }
+
+  absl::StatusOr<std::vector<v1::StoredProfile>> List(absl::string_view device_fingerprint,
+                                                      const ProfilePosition& after,
+                                                      int64_t count_max) override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<v1::StoredProfile> selected;
+    for (auto entry = profiles_.upper_bound({after.device_fingerprint, after.key});
+         entry != profiles_.end() && static_cast<int64_t>(selected.size()) < count_max; ++entry) {
+      if (!device_fingerprint.empty() && entry->first.first != device_fingerprint) continue;
+      selected.push_back(entry->second);
+    }
+    return selected;
+  }
+
+  absl::StatusOr<int64_t> Count() override {
+    absl::MutexLock lock(&mutex_);
+    return static_cast<int64_t>(profiles_.size());
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, v1::StoredProfile> profiles_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<ProfileStore> NewMemoryProfileStore() {
+  return std::make_unique<MemoryProfileStore>();
+}
+
+}  // namespace plait

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "plait/v1/profile.pb.h"
+
+namespace plait {
+
+// Where a listing continues: after the profile with this fingerprint and key.
+struct ProfilePosition {
+  std::string device_fingerprint;
+  std::string key;
+};
+
+// Measured kernel times by (device fingerprint, key). They can be measured again, so the last ones
+// may be lost with the power; none is ever changed by it. Thread-safe. Every method can also fail
+// with Unavailable (the storage failed), ResourceExhausted (the disk is full) or DataLoss.
+class ProfileStore {
+ public:
+  virtual ~ProfileStore() = default;
+
+  // Stores all or, on an error, none. A profile that is there is replaced only by one with more
+  // samples. Returns how many were new or better. REQUIRES: checked by proto/wire.
+  virtual absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) = 0;
+
+  // At most `count_max` profiles after `after`, ordered by fingerprint and key; of one device when
+  // `device_fingerprint` is not empty.
+  virtual absl::StatusOr<std::vector<v1::StoredProfile>> List(absl::string_view device_fingerprint,
+                                                              const ProfilePosition& after,
+                                                              int64_t count_max) = 0;
+
+  virtual absl::StatusOr<int64_t> Count() = 0;
+};
+
+}  // namespace plait

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <sqlite3.h>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/base/status_macros.h"
+
+// The only file that sees SQLite, with its .cc: a connection, a statement and a transaction that
+// clean up after themselves and answer with statuses.
+namespace plait {
+
+// What COMMIT promises: kFull: on disk; kNormal: after a power loss the last ones may be missing.
+enum class Durability { kFull, kNormal };
+
+// A prepared statement on its way through its rows. Back in its connection's cache afterwards.
+// Not thread-safe.
+class Statement {
+ public:
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  ~Statement() { Reset(); }
+  Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  Statement& operator=(Statement&&) = delete;
+
+  // True when there is a row. Errors: as Database::Execute.
+  absl::StatusOr<bool> Step();
+
+  // Columns of the present row, from 0. REQUIRES: Step returned true.
+  int64_t Integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  std::string Text(int column) const;
+
+ private:
+  friend class Database;
+
+  // Parameters count from 1. Text and blobs are copied and may hold any byte.
+  absl::Status Bind(int index, int64_t value);
+  absl::Status Bind(int index, int value) { return Bind(index, int64_t{value}); }
+  absl::Status Bind(int index, absl::string_view value);
+  absl::Status Bind(int index, const std::string& value) {
+    return Bind(index, absl::string_view(value));
+  }
+  absl::Status Bind(int index, const char* value) { return Bind(index, absl::string_view(value)); }
+
+  void Reset();
+
+  sqlite3_stmt* statement_;
+};
+
+// One connection to a database in WAL mode. Used by one thread at a time.
+class Database {
+ public:
+  // Creates the file when it is missing.
+  // Errors: DataLoss when it is damaged or no database; Unavailable; ResourceExhausted.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path,
+                                                        Durability durability);
+  // Takes over a connection; callers want Open.
+  Database(sqlite3* connection, std::string path)
+      : connection_(connection), path_(std::move(path)) {}
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // A statement with its parameters bound in order.
+  // Errors: as Execute.
+  template <typename... Values>
+  absl::StatusOr<Statement> Query(const std::string& sql, const Values&... values) {
+    PLAIT_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+    absl::Status status;
+    int index = 0;
+    ((status.ok() ? static_cast<void>(status = statement.Bind(++index, values))
+                  : static_cast<void>(0)),
+     ...);
+    PLAIT_RETURN_IF_ERROR(status);
+    return statement;
+  }
+
+  // Runs a statement whose rows do not matter.
+  // Errors: ResourceExhausted (disk full), DataLoss (damaged), AlreadyExists (a key is taken),
+  // Unavailable (any other fault of the storage), Internal (wrong SQL).
+  template <typename... Values>
+  absl::Status Execute(const std::string& sql, const Values&... values) {
+    PLAIT_ASSIGN_OR_RETURN(Statement statement, Query(sql, values...));
+    return statement.Step().status();
+  }
+
+  // Runs a script of several statements without parameters.
+  absl::Status ExecuteScript(const std::string& sql);
+
+  int64_t LastInsertedNumber() const { return sqlite3_last_insert_rowid(connection_); }
+  int ChangedRows() const { return sqlite3_changes(connection_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  absl::StatusOr<Statement> Prepare(const std::string& sql);
+
+  sqlite3* connection_;
+  std::string path_;
+  absl::flat_hash_map<std::string, sqlite3_stmt*> statements_;
+};
+
+// Rolled back when it is destroyed before Commit succeeded.
+class Transaction {
+ public:
+  // Takes the write lock at once, so that no later statement can fail for want of it.
+  static absl::StatusOr<Transaction> Begin(Database& database);
+  ~Transaction();
+  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+
+  absl::Status Commit();
+
+ private:
+  explicit Transaction(Database* database) : database_(database) {}
+
+  Database* database_;
+};
+
+}  // namespace plait

@@ -1,0 +1,200 @@
+#include "storage/sqlite_job_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+constexpr char kRowColumns[] = "number, worker_id, lease_expires_us, event_count, job";
+
+template <typename Message>
+absl::Status ParseColumn(const Database& database, const std::string& bytes, Message& message) {
+  if (message.ParseFromString(bytes)) return absl::OkStatus();
+  return wire::WithReason(
+      absl::DataLossError(absl::StrCat("database ", database.path(),
+                                       ": a row is damaged: restore it from a backup")),
+      v1::ERROR_REASON_STORAGE_UNAVAILABLE);
+}
+
+// SQLite has no infinities; a lease that is none ends in 1970.
+int64_t LeaseColumn(absl::Time lease_expires) {
+  return lease_expires == absl::InfinitePast() ? 0 : absl::ToUnixMicros(lease_expires);
+}
+
+absl::StatusOr<JobRow> RowOf(const Database& database, const Statement& statement) {
+  JobRow row;
+  row.number = statement.Integer(0);
+  row.worker_id = statement.Text(1);
+  const int64_t lease_expires_us = statement.Integer(2);
+  if (lease_expires_us != 0) row.lease_expires = absl::FromUnixMicros(lease_expires_us);
+  row.event_count = statement.Integer(3);
+  PLAIT_RETURN_IF_ERROR(ParseColumn(database, statement.Text(4), row.job));
+  return row;
+}
+
+// All messages of the first column.
+template <typename Message>
+absl::StatusOr<std::vector<Message>> MessagesOf(const Database& database, Statement statement) {
+  std::vector<Message> messages;
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+    if (!has_row) return messages;
+    PLAIT_RETURN_IF_ERROR(ParseColumn(database, statement.Text(0), messages.emplace_back()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> SqliteJobTable::InsertJob(const JobRow& row) {
+  PLAIT_RETURN_IF_ERROR(database_.Execute(
+      "INSERT INTO jobs (id, tenant, state, device, worker_id, lease_expires_us, event_count, job)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      row.job.id(), row.job.tenant(), int64_t{row.job.state()}, row.job.options().device(),
+      row.worker_id, LeaseColumn(row.lease_expires), row.event_count, row.job.SerializeAsString()));
+  return database_.LastInsertedNumber();
+}
+
+absl::Status SqliteJobTable::UpdateJob(const JobRow& row) {
+  return database_.Execute(
+      "UPDATE jobs SET state = ?, worker_id = ?, lease_expires_us = ?, event_count = ?, job = ?"
+      " WHERE number = ?",
+      int64_t{row.job.state()}, row.worker_id, LeaseColumn(row.lease_expires), row.event_count,
+      row.job.SerializeAsString(), row.number);
+}
+
+absl::StatusOr<std::optional<JobRow>> SqliteJobTable::FindJob(absl::string_view job_id) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query(absl::StrCat("SELECT ", kRowColumns, " FROM jobs WHERE id = ?"), job_id));
+  PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+  if (!has_row) return std::nullopt;
+  PLAIT_ASSIGN_OR_RETURN(JobRow row, RowOf(database_, statement));
+  return row;
+}
+
+absl::StatusOr<std::vector<JobRow>> SqliteJobTable::SelectJobs(const JobSelection& selection) {
+  // Only the conditions that restrict are written, so that SQLite finds the right index; the
+  // devices are compared here, because their number varies.
+  std::string sql = absl::StrCat("SELECT ", kRowColumns, " FROM jobs WHERE number < ?1");
+  absl::StrAppend(&sql, selection.tenant.empty() ? " AND ?2 = ?2" : " AND tenant = ?2");
+  absl::StrAppend(
+      &sql, selection.state == v1::JOB_STATE_UNSPECIFIED ? " AND ?3 = ?3" : " AND state = ?3");
+  absl::StrAppend(&sql, " ORDER BY number ", selection.oldest_first ? "ASC" : "DESC");
+  const int64_t before =
+      selection.before == 0 ? std::numeric_limits<int64_t>::max() : selection.before;
+  PLAIT_ASSIGN_OR_RETURN(Statement statement,
+                         database_.Query(sql, before, selection.tenant, int64_t{selection.state}));
+  std::vector<JobRow> rows;
+  const auto& devices = selection.devices;
+  while (selection.count_max == 0 || rows.size() < static_cast<size_t>(selection.count_max)) {
+    PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+    if (!has_row) break;
+    PLAIT_ASSIGN_OR_RETURN(JobRow row, RowOf(database_, statement));
+    if (!devices.empty() &&
+        std::find(devices.begin(), devices.end(), row.job.options().device()) == devices.end()) {
+      continue;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+absl::StatusOr<int64_t> SqliteJobTable::CountJobs(v1::JobState state) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query("SELECT count(*) FROM jobs WHERE state = ?", int64_t{state}));
+  PLAIT_RETURN_IF_ERROR(statement.Step().status());
+  return statement.Integer(0);
+}
+
+absl::Status SqliteJobTable::InsertRequest(const RequestRow& row) {
+  return database_.Execute(
+      "INSERT INTO requests (tenant, request_id, request_hash, job_id) VALUES (?, ?, ?, ?)",
+      row.tenant, row.request_id, row.request_hash, row.job_id);
+}
+
+absl::StatusOr<std::optional<RequestRow>> SqliteJobTable::FindRequest(
+    absl::string_view tenant, absl::string_view request_id) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query(
+          "SELECT request_hash, job_id FROM requests WHERE tenant = ? AND request_id = ?", tenant,
+          request_id));
+  PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+  if (!has_row) return std::nullopt;
+  return RequestRow{std::string(tenant), std::string(request_id), statement.Text(0),
+                    statement.Text(1)};
+}
+
+absl::Status SqliteJobTable::PutAttempt(const v1::Job& job, const v1::Attempt& attempt) {
+  return database_.Execute(
+      "INSERT OR REPLACE INTO attempts (job_id, number, tenant, worker_id, outcome, attempt)"
+      " VALUES (?, ?, ?, ?, ?, ?)",
+      job.id(), attempt.number(), job.tenant(), attempt.worker_id(), attempt.outcome(),
+      attempt.SerializeAsString());
+}
+
+absl::StatusOr<std::vector<v1::Attempt>> SqliteJobTable::SelectAttempts(absl::string_view job_id) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query("SELECT attempt FROM attempts WHERE job_id = ? ORDER BY number", job_id));
+  return MessagesOf<v1::Attempt>(database_, std::move(statement));
+}
+
+absl::Status SqliteJobTable::InsertEvent(const v1::Event& event) {
+  return database_.Execute(
+      "INSERT INTO events (job_id, sequence, tenant, event) VALUES (?, ?, ?, ?)", event.job_id(),
+      event.sequence(), event.tenant(), event.SerializeAsString());
+}
+
+absl::StatusOr<std::vector<v1::Event>> SqliteJobTable::SelectEvents(absl::string_view job_id,
+                                                                    int64_t after_sequence,
+                                                                    int count_max) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query(
+          "SELECT event FROM events WHERE job_id = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+          job_id, after_sequence, count_max));
+  return MessagesOf<v1::Event>(database_, std::move(statement));
+}
+
+absl::Status SqliteJobTable::PutResult(const ResultKey& key, absl::string_view job_id) {
+  return database_.Execute(
+      "INSERT OR REPLACE INTO results"
+      " (tenant, model, device_fingerprint, options_hash, engine_version, job_id)"
+      " VALUES (?, ?, ?, ?, ?, ?)",
+      key.tenant, key.model.ToString(), key.device_fingerprint, key.options_hash,
+      key.engine_version, job_id);
+}
+
+absl::StatusOr<std::optional<std::string>> SqliteJobTable::FindResult(const ResultKey& key) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query("SELECT job_id FROM results WHERE tenant = ? AND model = ? AND"
+                      " device_fingerprint = ? AND options_hash = ? AND engine_version = ?",
+                      key.tenant, key.model.ToString(), key.device_fingerprint, key.options_hash,
+                      key.engine_version));
+  PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+  if (!has_row) return std::nullopt;
+  return statement.Text(0);
+}
+
+absl::Status SqliteJobTable::GrantBlob(absl::string_view tenant, absl::string_view digest) {
+  return database_.Execute("INSERT OR IGNORE INTO blob_grants (tenant, digest) VALUES (?, ?)",
+                           tenant, digest);
+}
+
+absl::StatusOr<bool> SqliteJobTable::MayReadBlob(absl::string_view tenant,
+                                                 absl::string_view digest) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query("SELECT 1 FROM blob_grants WHERE tenant = ? AND digest = ?", tenant, digest));
+  return statement.Step();
+}
+
+}  // namespace plait

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "storage/job_table.h"
+#include "storage/sqlite.h"
+
+namespace plait {
+
+// The rows of jobs in a connection's open transaction. Used by one thread at a time.
+class SqliteJobTable : public JobTable {
+ public:
+  // `database` must outlive the table.
+  explicit SqliteJobTable(Database& database) : database_(database) {}
+
+  absl::StatusOr<int64_t> InsertJob(const JobRow& row) override;
+  absl::Status UpdateJob(const JobRow& row) override;
+  absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) override;
+  absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) override;
+  absl::StatusOr<int64_t> CountJobs(v1::JobState state) override;
+  absl::Status InsertRequest(const RequestRow& row) override;
+  absl::StatusOr<std::optional<RequestRow>> FindRequest(absl::string_view tenant,
+                                                        absl::string_view request_id) override;
+  absl::Status PutAttempt(const v1::Job& job, const v1::Attempt& attempt) override;
+  absl::StatusOr<std::vector<v1::Attempt>> SelectAttempts(absl::string_view job_id) override;
+  absl::Status InsertEvent(const v1::Event& event) override;
+  absl::StatusOr<std::vector<v1::Event>> SelectEvents(absl::string_view job_id,
+                                                      int64_t after_sequence,
+                                                      int count_max) override;
+  absl::Status PutResult(const ResultKey& key, absl::string_view job_id) override;
+  absl::StatusOr<std::optional<std::string>> FindResult(const ResultKey& key) override;
+  absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest) override;
+  absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, absl::string_view digest) override;
+
+ private:
+  Database& database_;
+};
+
+}  // namespace plait

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "storage/profile_store.h"
+
+namespace plait {
+
+// Profiles in an SQLite file of their own with synchronous=NORMAL. Thread-safe.
+// Errors: DataLoss when the file is damaged; FailedPrecondition when it is from a newer plait;
+// Unavailable; ResourceExhausted.
+absl::StatusOr<std::unique_ptr<ProfileStore>> OpenSqliteProfileStore(const std::string& path);
+
+}  // namespace plait

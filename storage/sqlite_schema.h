@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "storage/sqlite.h"
+
+namespace plait {
+
+// Brings a database to the newest schema. Script i leads from version i to i + 1; each runs in a
+// transaction of its own together with the change of the version (PRAGMA user_version).
+// Errors: FailedPrecondition when the database is newer than the scripts; DataLoss when damaged.
+absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> scripts);
+
+// The scripts of the two databases. A script that was released is never changed.
+absl::Span<const char* const> JobSchema();
+absl::Span<const char* const> ProfileSchema();
+
+}  // namespace plait

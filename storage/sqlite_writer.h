@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "storage/sqlite.h"
+
+namespace plait {
+
+// The one thread that writes to a database. Operations that wait at the same time share a
+// transaction, and with it the one fsync that makes them durable (group commit). Thread-safe.
+class SqliteWriter {
+ public:
+  using Operation = std::function<absl::Status()>;
+
+  explicit SqliteWriter(std::unique_ptr<Database> database);
+  // Writes what is delayed, then stops the thread. REQUIRES: nobody waits in Write.
+  ~SqliteWriter();
+
+  // Runs `operation` on the writer's thread and waits until its transaction is on disk. An
+  // operation that fails leaves no trace and does not disturb the others.
+  // Errors: the operation's; those of the commit.
+  absl::Status Write(absl::FunctionRef<absl::Status()> operation);
+
+  // Runs `operation` in the next transaction, or in one of its own a moment from now; then calls
+  // `committed` if it succeeded. Replaces a waiting operation with the same key unless the key is
+  // empty. Waits only while kDelayedWritesMax are pending.
+  // Errors: those of earlier delayed operations, once.
+  absl::Status WriteSoon(absl::string_view key, Operation operation,
+                         std::function<void()> committed);
+
+  // Waits until all delayed operations are on disk. Errors: theirs, once.
+  absl::Status Flush();
+
+  // REQUIRES: called inside an operation only.
+  Database& database() { return *database_; }
+
+ private:
+  struct Pending {
+    std::string key;
+    Operation operation;
+    std::function<void()> committed;
+    absl::Status status;
+    bool done = false;
+  };
+  struct Batch {
+    std::vector<Pending> delayed;
+    std::vector<Pending*> urgent;  // owned by the callers that wait in Write
+  };
+
+  void Run();
+  bool TakeBatch(Batch& batch);
+  void WriteBatch(Batch& batch);
+  absl::Status WriteAll(Batch& batch);
+  void RunInSavepoint(Pending& pending);
+  absl::Status TakeError() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  bool HasUrgent() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !urgent_.empty() || stopping_;
+  }
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return HasUrgent() || !delayed_.empty();
+  }
+
+  const std::unique_ptr<Database> database_;  // used by the thread only
+  absl::Mutex mutex_;
+  std::vector<Pending*> urgent_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Pending> delayed_ ABSL_GUARDED_BY(mutex_);
+  absl::Status delayed_error_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last, so that it starts when all else is ready
+};
+
+}  // namespace plait

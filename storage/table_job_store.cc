@@ -1,0 +1,263 @@
+#include "storage/table_job_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "storage/job_operations.h"
+
+namespace plait {
+namespace {
+
+class TableJobStore : public JobStore {
+ public:
+  TableJobStore(std::unique_ptr<JobTransactor> transactor, Clock& clock,
+                TableJobStoreOptions options)
+      : clock_(clock), options_(std::move(options)), transactor_(std::move(transactor)) {}
+
+  absl::StatusOr<v1::Job> Submit(const JobSubmission& submission) override {
+    SubmittedJob submitted;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(submitted,
+                             SubmitJob(table, submission, options_.queued_jobs_max, clock_.Now()));
+      return absl::OkStatus();
+    }));
+    if (submitted.inserted) Changed(submitted.job.id());
+    return submitted.job;
+  }
+
+  absl::StatusOr<v1::Job> Get(absl::string_view tenant, absl::string_view job_id) override {
+    v1::Job job;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(const JobRow row, FindOfTenant(table, tenant, job_id));
+      job = row.job;
+      return absl::OkStatus();
+    }));
+    return job;
+  }
+
+  absl::StatusOr<std::vector<v1::Attempt>> Attempts(absl::string_view tenant,
+                                                    absl::string_view job_id) override {
+    std::vector<v1::Attempt> attempts;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_RETURN_IF_ERROR(FindOfTenant(table, tenant, job_id).status());
+      PLAIT_ASSIGN_OR_RETURN(attempts, table.SelectAttempts(job_id));
+      return absl::OkStatus();
+    }));
+    return attempts;
+  }
+
+  absl::StatusOr<JobPage> List(const JobQuery& query) override {
+    PLAIT_CHECK(query.page_size > 0);
+    std::vector<JobRow> rows;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      // One more than the page tells whether there is another.
+      PLAIT_ASSIGN_OR_RETURN(rows, table.SelectJobs({.tenant = query.tenant,
+                                                     .state = query.state,
+                                                     .before = query.before,
+                                                     .count_max = query.page_size + 1}));
+      return absl::OkStatus();
+    }));
+    JobPage page;
+    for (JobRow& row : rows) {
+      if (page.jobs.size() == static_cast<size_t>(query.page_size)) break;
+      if (row.job.has_result()) row.job.mutable_result()->clear_report();
+      if (row.job.has_incumbent()) row.job.mutable_incumbent()->clear_report();
+      page.jobs.push_back(std::move(row.job));
+    }
+    if (rows.size() > page.jobs.size()) page.next_before = rows[page.jobs.size() - 1].number;
+    return page;
+  }
+
+  absl::StatusOr<JobCounts> Count() override {
+    JobCounts counts;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(counts.queued, table.CountJobs(v1::JOB_STATE_QUEUED));
+      PLAIT_ASSIGN_OR_RETURN(counts.running, table.CountJobs(v1::JOB_STATE_RUNNING));
+      return absl::OkStatus();
+    }));
+    return counts;
+  }
+
+  absl::StatusOr<std::optional<LeasedJob>> Acquire(const JobWish& wish) override {
+    std::optional<LeasedJob> leased;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(std::vector<JobRow> rows,
+                             table.SelectJobs({.state = v1::JOB_STATE_QUEUED,
+                                               .devices = wish.devices,
+                                               .oldest_first = true,
+                                               .count_max = 1}));
+      if (rows.empty()) return absl::OkStatus();
+      PLAIT_RETURN_IF_ERROR(BeginRun(table, rows[0], wish, clock_.Now()));
+      leased = LeasedJob{rows[0].job, {rows[0].job.id(), rows[0].job.attempts()}};
+      return absl::OkStatus();
+    }));
+    if (leased.has_value()) Changed(leased->lease.job_id);
+    return leased;
+  }
+
+  absl::StatusOr<bool> Heartbeat(const JobLease& lease, absl::Duration extension) override {
+    bool cancel_requested = false;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(JobRow row, FindLeased(table, lease));
+      cancel_requested = row.job.cancel_requested();
+      row.lease_expires = clock_.Now() + extension;
+      return table.UpdateJob(row);
+    }));
+    return cancel_requested;
+  }
+
+  absl::StatusOr<v1::Job> Finish(const JobLease& lease, const JobEnd& end) override {
+    return ChangeLeased(lease, [&](JobTable& table, JobRow& row) {
+      return FinishRun(table, row, end, clock_.Now());
+    });
+  }
+
+  absl::StatusOr<v1::Job> ReportFault(const JobLease& lease, absl::string_view evidence) override {
+    return ChangeLeased(lease, [&](JobTable& table, JobRow& row) -> absl::Status {
+      return CountFault(table, row, evidence, clock_.Now());
+    });
+  }
+
+  absl::StatusOr<v1::Job> Release(const JobLease& lease) override {
+    return ChangeLeased(lease, [&](JobTable& table, JobRow& row) {
+      return Requeue(table, row, "lost", clock_.Now());
+    });
+  }
+
+  absl::StatusOr<v1::Job> Cancel(absl::string_view tenant, absl::string_view job_id) override {
+    v1::Job job;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(JobRow row, FindOfTenant(table, tenant, job_id));
+      const absl::Status status = CancelJob(table, row, clock_.Now());
+      job = row.job;
+      return status;
+    }));
+    Changed(job.id());
+    return job;
+  }
+
+  absl::StatusOr<int> RecoverRunningJobs() override { return Recover(absl::InfiniteFuture()); }
+
+  absl::StatusOr<int> RecoverExpiredJobs() override { return Recover(clock_.Now()); }
+
+  absl::Status AppendEvent(const JobLease& lease, const v1::Event& event) override {
+    const std::string key = event.type() == v1::EVENT_TYPE_PROGRESS
+                                ? absl::StrCat("progress/", lease.job_id, "/", lease.attempt)
+                                : "";
+    return transactor_->WriteSoon(
+        key,
+        [this, lease, event](JobTable& table) {
+          return RecordEvent(table, lease, event, clock_.Now());
+        },
+        [this, id = lease.job_id] { Changed(id); });
+  }
+
+  absl::Status Flush() override { return transactor_->Flush(); }
+
+  absl::StatusOr<std::vector<v1::Event>> Events(absl::string_view tenant, absl::string_view job_id,
+                                                int64_t after_sequence, int count_max) override {
+    std::vector<v1::Event> events;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_RETURN_IF_ERROR(FindOfTenant(table, tenant, job_id).status());
+      PLAIT_ASSIGN_OR_RETURN(events, table.SelectEvents(job_id, after_sequence, count_max));
+      return absl::OkStatus();
+    }));
+    return events;
+  }
+
+  absl::StatusOr<std::optional<v1::Job>> FindResult(const ResultKey& key) override {
+    std::optional<v1::Job> job;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(const std::optional<std::string> job_id, table.FindResult(key));
+      if (!job_id.has_value()) return absl::OkStatus();
+      PLAIT_ASSIGN_OR_RETURN(std::optional<JobRow> row, table.FindJob(*job_id));
+      if (row.has_value()) job = std::move(row->job);
+      return absl::OkStatus();
+    }));
+    return job;
+  }
+
+  absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) override {
+    return transactor_->Write(
+        [&](JobTable& table) { return table.GrantBlob(tenant, digest.ToString()); });
+  }
+
+  absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) override {
+    bool may_read = false;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(may_read, table.MayReadBlob(tenant, digest.ToString()));
+      return absl::OkStatus();
+    }));
+    return may_read;
+  }
+
+  absl::StatusOr<std::vector<Digest>> ReferencedBlobs() override {
+    std::vector<JobRow> rows;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(rows, table.SelectJobs({}));
+      return absl::OkStatus();
+    }));
+    std::vector<Digest> digests;
+    for (const JobRow& row : rows) {
+      std::vector<v1::Digest> blobs = BlobsMadeBy(row.job);
+      blobs.push_back(row.job.model());
+      for (const v1::Digest& blob : blobs) {
+        PLAIT_ASSIGN_OR_RETURN(Digest digest, wire::DigestFromProto(blob));
+        digests.push_back(std::move(digest));
+      }
+    }
+    return digests;
+  }
+
+ private:
+  absl::StatusOr<v1::Job> ChangeLeased(const JobLease& lease,
+                                       absl::FunctionRef<absl::Status(JobTable&, JobRow&)> change) {
+    v1::Job job;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(JobRow row, FindLeased(table, lease));
+      PLAIT_RETURN_IF_ERROR(change(table, row));
+      job = row.job;
+      return absl::OkStatus();
+    }));
+    Changed(job.id());
+    return job;
+  }
+
+  // Requeues the running jobs whose lease ends at `expired_at` or before.
+  absl::StatusOr<int> Recover(absl::Time expired_at) {
+    std::vector<std::string> recovered;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(std::vector<JobRow> rows,
+                             table.SelectJobs({.state = v1::JOB_STATE_RUNNING}));
+      for (JobRow& row : rows) {
+        if (row.lease_expires > expired_at) continue;
+        PLAIT_RETURN_IF_ERROR(Requeue(table, row, "lost", clock_.Now()));
+        recovered.push_back(row.job.id());
+      }
+      return absl::OkStatus();
+    }));
+    for (const std::string& job_id : recovered) Changed(job_id);
+    return static_cast<int>(recovered.size());
+  }
+
+  void Changed(const std::string& job_id) {
+    if (options_.listener) options_.listener(job_id);
+  }
+
+  Clock& clock_;
+  const TableJobStoreOptions options_;
+  // Last, so that it is destroyed first: its delayed operations use the members above.
+  const std::unique_ptr<JobTransactor> transactor_;
+};
+
+}  // namespace
+
+std::unique_ptr<JobStore> NewTableJobStore(std::unique_ptr<JobTransactor> transactor, Clock& clock,
+                                           TableJobStoreOptions options) {
+  PLAIT_CHECK(options.queued_jobs_max > 0);
+  return std::make_unique<TableJobStore>(std::move(transactor), clock, std::move(options));
+}
+
+}  // namespace plait

@@ -1,0 +1,63 @@
+#include "optimizer/ir/constant.h"
+
+#include "gtest/gtest.h"
+
+namespace plait {
+namespace {
+
+const TensorType kType{DataType::kFloat32, {2}};
+
+ConstantRef Applied(OpKind op, Attributes attributes, std::vector<ConstantRef> inputs, int output) {
+  return std::make_shared<const Constant>(
+      kType, Constant::Apply{op, MakeAttributes(std::move(attributes)), std::move(inputs), output});
+}
+
+TEST(ConstantTest, EqualExpressionsHaveEqualFingerprints) {
+  const ConstantRef a = Constant::OfSynthetic(kType, 1);
+  const ConstantRef same = Constant::OfSynthetic(kType, 1);
+  EXPECT_EQ(Applied(OpKind::kMul, {}, {a, a}, 0)->fingerprint(),
+            Applied(OpKind::kMul, {}, {a, same}, 0)->fingerprint());
+}
+
+TEST(ConstantTest, EveryPartChangesTheFingerprint) {
+  const ConstantRef a = Constant::OfSynthetic(kType, 1);
+  const ConstantRef b = Constant::OfSynthetic(kType, 2);
+  const std::vector<ConstantRef> all = {
+      a,
+      b,
+      Constant::OfSynthetic({DataType::kFloat32, {1, 2}}, 1),
+      Constant::OfWeight(kType, DigestOf("12345678")),
+      Constant::OfWeight(kType, DigestOf("87654321")),
+      Constant::OfTensor(Tensor::Of<float>({2}, {1, 2})),
+      Constant::OfTensor(Tensor::Of<float>({2}, {1, 3})),
+      Applied(OpKind::kMul, {}, {a, b}, 0),
+      Applied(OpKind::kMul, {}, {b, a}, 0),
+      Applied(OpKind::kMul, {}, {a, b}, 1),
+      Applied(OpKind::kMul, {}, {a, b, nullptr}, 0),
+      Applied(OpKind::kAdd, {}, {a, b}, 0),
+      Applied(OpKind::kMul, {{"axis", 1}}, {a, b}, 0),
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      EXPECT_NE(all[i]->fingerprint(), all[j]->fingerprint()) << i << " " << j;
+    }
+  }
+}
+
+TEST(ConstantTest, DepthCountsNestedExpressions) {
+  const ConstantRef leaf = Constant::OfSynthetic(kType, 1);
+  const ConstantRef once = Applied(OpKind::kRelu, {}, {leaf}, 0);
+  EXPECT_EQ(leaf->depth(), 1);
+  EXPECT_EQ(once->depth(), 2);
+  EXPECT_EQ(Applied(OpKind::kAdd, {}, {leaf, once, nullptr}, 0)->depth(), 3);
+}
+
+TEST(ConstantTest, OnlyInlineConstantsShowTheirValue) {
+  EXPECT_EQ(Constant::OfSynthetic(kType, 1)->inline_value(), nullptr);
+  const ConstantRef constant = Constant::OfTensor(Tensor::ScalarInt64(5));
+  ASSERT_NE(constant->inline_value(), nullptr);
+  EXPECT_EQ(*constant->inline_value(), Tensor::ScalarInt64(5));
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/import.h"
+#include "tests/optimizer/onnx/model_text.h"
+
+namespace plait {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kCall[] = R"(<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+    g (float[2] x) => (float[2] y) {
+      a = local.Twice <alpha = 0.25> (x)
+      y = local.Twice(a)
+    })";
+
+onnx::FunctionProto Function(const std::string& name, const std::vector<std::string>& ops,
+                             int64_t opset = 13) {
+  onnx::FunctionProto function;
+  function.set_domain("local");
+  function.set_name(name);
+  function.add_input("in");
+  function.add_output("out");
+  auto* import = function.add_opset_import();
+  import->set_version(opset);
+  std::string value = "in";
+  for (size_t i = 0; i < ops.size(); ++i) {
+    onnx::NodeProto* node = function.add_node();
+    const size_t dot = ops[i].find('.');
+    if (dot != std::string::npos) node->set_domain(ops[i].substr(0, dot));
+    node->set_op_type(dot == std::string::npos ? ops[i] : ops[i].substr(dot + 1));
+    node->add_input(value);
+    value = i + 1 == ops.size() ? "out" : absl::StrCat("v", i);
+    node->add_output(value);
+  }
+  return function;
+}
+
+absl::StatusOr<Bound> BindWith(const std::vector<onnx::FunctionProto>& functions) {
+  const absl::StatusOr<Model> model = ImportOnnx(BytesFromText(kCall, [&](onnx::ModelProto* proto) {
+    for (const auto& function : functions) *proto->add_functions() = function;
+  }));
+  if (!model.ok()) return model.status();
+  return Bind(*model, {});
+}
+
+void ExpectRefused(const absl::Status& status, const std::string& what) {
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr(what));
+}
+
+TEST(InlineFunctionsTest, PutsBodiesInTheirCallersPlace) {
+  const absl::StatusOr<Bound> bound = BindWith({Function("Twice", {"Relu", "Neg"})});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(PrintGraph(bound->graph), R"(graph {
+  input %x: float32[2]
+  %Twice_0/v0: float32[2] = Relu(%x) {}
+  %a: float32[2] = Neg(%Twice_0/v0) {}
+  %Twice_1/v0: float32[2] = Relu(%a) {}
+  %y: float32[2] = Neg(%Twice_1/v0) {}
+  output %y
+}
+)");
+}
+
+TEST(InlineFunctionsTest, FunctionsMayCallFunctions) {
+  const absl::StatusOr<Bound> bound =
+      BindWith({Function("Twice", {"local.Inner", "Abs"}), Function("Inner", {"Relu"})});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->graph.node_count(), 4);
+}
+
+TEST(InlineFunctionsTest, AttributesAreGivenOrDefaultOrAbsent) {
+  onnx::FunctionProto function = Function("Twice", {"LeakyRelu"});
+  onnx::AttributeProto* reference = function.mutable_node(0)->add_attribute();
+  reference->set_name("alpha");
+  reference->set_ref_attr_name("alpha");
+  reference->set_type(onnx::AttributeProto::FLOAT);
+  function.add_attribute("alpha");
+  absl::StatusOr<Bound> bound = BindWith({function});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->graph.node(0).attributes->Float("alpha", -1), 0.25f);
+  EXPECT_FALSE(bound->graph.node(1).attributes->Has("alpha"));
+
+  // A default, in the field that newer versions of ONNX have for it.
+  onnx::AttributeProto given;
+  given.set_name("alpha");
+  given.set_type(onnx::AttributeProto::FLOAT);
+  given.set_f(0.5f);
+  const std::string bytes = given.SerializeAsString();
+  std::string serialized = function.SerializeAsString();
+  serialized.append({'\x5a', static_cast<char>(bytes.size())});
+  serialized.append(bytes);
+  ASSERT_TRUE(function.ParseFromString(serialized));
+  bound = BindWith({function});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->graph.node(1).attributes->Float("alpha", -1), 0.5f);
+}
+
+TEST(InlineFunctionsTest, AFunctionMayReturnItsInput) {
+  onnx::FunctionProto function = Function("Twice", {"Relu"});
+  function.set_output(0, "in");
+  const absl::StatusOr<Bound> bound = BindWith({function});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->graph.node(0).op, OpKind::kIdentity);
+}
+
+TEST(InlineFunctionsTest, RefusesRecursion) {
+  ExpectRefused(BindWith({Function("Twice", {"local.Twice"})}).status(), "calls itself");
+  ExpectRefused(
+      BindWith({Function("Twice", {"local.Inner"}), Function("Inner", {"local.Twice"})}).status(),
+      "calls itself");
+}
+
+TEST(InlineFunctionsTest, RefusesBodiesThatGrowWithoutBound) {
+  std::vector<onnx::FunctionProto> functions = {Function("Twice", {"local.F0", "local.F0"})};
+  for (int i = 0; i < 40; ++i) {
+    const std::string next = absl::StrCat("local.F", i + 1);
+    functions.push_back(Function(absl::StrCat("F", i), {next, next}));
+  }
+  functions.push_back(Function("F40", {}));
+  functions.back().set_output(0, "in");
+  ExpectRefused(BindWith(functions).status(), "more than 1000000 nodes");
+}
+
+TEST(InlineFunctionsTest, RefusesWhatItDoesNotUnderstand) {
+  onnx::FunctionProto overloaded = Function("Twice", {"Relu"});
+  std::string serialized = overloaded.SerializeAsString();
+  serialized.append("\x6a\x01v", 3);
+  ASSERT_TRUE(overloaded.ParseFromString(serialized));
+  ExpectRefused(BindWith({overloaded}).status(), "function 'Twice' is overloaded");
+  ExpectRefused(BindWith({Function("Twice", {"Relu"}, 11)}).status(), "imports opset 11");
+  ExpectRefused(BindWith({Function("Twice", {"Relu"}), Function("Twice", {"Abs"})}).status(),
+                "defined twice");
+}
+
+TEST(InlineFunctionsTest, RenamesInsideSubgraphsOfBodies) {
+  onnx::ModelProto outer = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (bool c, float[2] in) => (float[2] out) {
+      v = Relu(in)
+      out = If (c) <
+        then_branch = t () => (float[2] r) { r = Abs(v) },
+        else_branch = e () => (float[2] s) { s = Neg(in) }
+      >
+    })");
+  onnx::FunctionProto function = Function("Twice", {"Relu"});
+  *function.mutable_node() = outer.graph().node();
+  onnx::NodeProto cond;
+  cond.set_op_type("Constant");
+  cond.add_output("c");
+  auto* value = cond.add_attribute();
+  value->set_name("value");
+  value->set_type(onnx::AttributeProto::TENSOR);
+  value->mutable_t()->set_data_type(onnx::TensorProto::BOOL);
+  value->mutable_t()->add_int32_data(1);
+  *function.add_node() = cond;
+  const absl::StatusOr<Bound> bound = BindWith({function});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  const Node& last = bound->graph.node(bound->graph.node_count() - 1);
+  std::vector<std::string> read;
+  for (const TensorId input : last.inputs) read.push_back(*bound->graph.tensor(input).name);
+  // The condition is one constant for both calls.
+  EXPECT_THAT(read, testing::ElementsAre("Twice_0/c", "Twice_1/v", "a"));
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,192 @@
+#include "optimizer/ops/evaluate.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/optimizer/ops/op_testing.h"
+
+namespace plait {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Graph Parsed(absl::string_view text) {
+  absl::StatusOr<Graph> graph = InferredGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+TEST(EvaluateTest, RoundsEveryResultToItsType) {
+  // 2048 + 1 is no float16: the second addition must not see the 2049 of the first.
+  const Tensor x = Tensor::FromDoubles({DataType::kFloat16, {1}}, {2048});
+  const Tensor one = Tensor::FromDoubles({DataType::kFloat16, {1}}, {1});
+  EXPECT_THAT(Evaluated("graph {\ninput %x: float16[1]\ninput %one: float16[1]\n"
+                        "%a = Add(%x, %one)\n%b = Add(%a, %one)\noutput %b\n}\n",
+                        {x, one}),
+              ElementsAre(2048));
+}
+
+TEST(EvaluateTest, SmallIntegersWrap) {
+  const Tensor x = Tensor::Of<uint8_t>({2}, {200, 100});
+  EXPECT_THAT(Evaluated("graph {\ninput %x: uint8[2]\n%y = Add(%x, %x)\noutput %y\n}\n", {x}),
+              ElementsAre(144, 200));
+}
+
+TEST(EvaluateTest, InputsConstantsAndRepeatedOutputsMayBeOutputs) {
+  const Graph graph = Parsed(
+      "graph {\ninput %x: float32[1]\nconst %c: float32[1] = [3]\n%y = Neg(%x)\n"
+      "output %y, %x, %c, %y\n}\n");
+  const auto outputs = EvaluateGraph(graph, {Floats({1}, {2})}, NoWeights());
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  std::vector<double> values;
+  for (const Tensor& output : *outputs) values.push_back(output.AsDoubles()[0]);
+  EXPECT_THAT(values, ElementsAre(-2, 2, 3, -2));
+}
+
+TEST(EvaluateTest, RefusesInputsOfAnotherCountOrType) {
+  const Graph graph = Parsed("graph {\ninput %x: float32[1]\n%y = Neg(%x)\noutput %y\n}\n");
+  EXPECT_TRUE(absl::IsInvalidArgument(EvaluateGraph(graph, {}, NoWeights()).status()));
+  const absl::Status status = EvaluateGraph(graph, {Floats({2}, {1, 2})}, NoWeights()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("input x must be float32[1]"));
+}
+
+TEST(EvaluateTest, RefusesResultsThatNoMemoryHolds) {
+  const Graph graph = Parsed(
+      "graph {\nconst %s: int64[1] = [1099511627776]\n%y = ConstantOfShape(%s)\noutput %y\n}\n");
+  EXPECT_TRUE(absl::IsResourceExhausted(EvaluateGraph(graph, {}, NoWeights()).status()));
+}
+
+TEST(EvaluateTest, OneNodeGivesAllItsOutputs) {
+  const Graph graph = Parsed(
+      "graph {\ninput %x: float32[1,1,2]\n%y, %i = MaxPool(%x) {kernel_shape=[2]}\n"
+      "output %y, %i\n}\n");
+  const Tensor x = Floats({1, 1, 2}, {1, 5});
+  const auto outputs = EvaluateNode(graph, 0, {&x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_EQ(outputs->size(), 2);
+  EXPECT_THAT((*outputs)[0].AsDoubles(), ElementsAre(5));
+  EXPECT_THAT((*outputs)[1].AsInt64s(), ElementsAre(1));
+}
+
+ConstantRef Apply(OpKind op, std::vector<ConstantRef> inputs, TensorType type) {
+  return std::make_shared<const Constant>(
+      std::move(type), Constant::Apply{op, NoAttributes(), std::move(inputs), 0});
+}
+
+TEST(EvaluateConstantTest, ComputesExpressions) {
+  const ConstantRef two = Constant::OfTensor(Floats({1}, {2}));
+  const ConstantRef sum = Apply(OpKind::kAdd, {two, two}, two->type());
+  const auto value = EvaluateConstant(*Apply(OpKind::kMul, {sum, sum}, two->type()), NoWeights());
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_THAT(value->AsDoubles(), ElementsAre(16));
+}
+
+TEST(EvaluateConstantTest, SharedAndDeepExpressionsCostTheirSizeOnly) {
+  // As a tree it would have 2^20000 leaves and overflow the stack.
+  ConstantRef value = Constant::OfTensor(Floats({1}, {0}));
+  std::vector<ConstantRef> keep_alive;
+  for (int i = 0; i < 20000; ++i) {
+    keep_alive.push_back(value);
+    value = Apply(OpKind::kAdd, {value, value}, value->type());
+  }
+  const auto result = EvaluateConstant(*value, NoWeights());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->AsDoubles(), ElementsAre(0));
+  // From the outside in, so that no destructor recurses.
+  value.reset();
+  while (!keep_alive.empty()) keep_alive.pop_back();
+}
+
+TEST(EvaluateConstantTest, SyntheticWeightsAreSeededAndInRange) {
+  const TensorType type = {DataType::kFloat32, {100}};
+  const auto a = EvaluateConstant(*Constant::OfSynthetic(type, 1), NoWeights());
+  const auto b = EvaluateConstant(*Constant::OfSynthetic(type, 1), NoWeights());
+  const auto c = EvaluateConstant(*Constant::OfSynthetic(type, 2), NoWeights());
+  ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+  EXPECT_EQ(*a, *b);
+  EXPECT_FALSE(*a == *c);
+  EXPECT_THAT(a->AsDoubles(),
+              ::testing::Each(::testing::AllOf(::testing::Ge(-1), ::testing::Le(1))));
+}
+
+TEST(EvaluateConstantTest, SaysWhatIsMissingOrWrong) {
+  const ConstantRef weight =
+      Constant::OfWeight({DataType::kFloat32, {1}}, Digest{std::string(64, 'a'), 4});
+  EXPECT_TRUE(absl::IsNotFound(EvaluateConstant(*weight, NoWeights()).status()));
+  const ConstantRef lie =
+      Apply(OpKind::kNeg, {Constant::OfTensor(Floats({1}, {2}))}, {DataType::kFloat32, {2}});
+  EXPECT_TRUE(absl::IsInvalidArgument(EvaluateConstant(*lie, NoWeights()).status()));
+  const ConstantRef huge = Constant::OfSynthetic({DataType::kFloat32, {int64_t{1} << 40}}, 1);
+  EXPECT_TRUE(absl::IsResourceExhausted(EvaluateConstant(*huge, NoWeights()).status()));
+}
+
+std::vector<EvalTensor> InField(absl::string_view text, absl::Span<const Tensor> inputs) {
+  std::vector<EvalTensor> values;
+  for (const Tensor& input : inputs) values.push_back(ToFieldTensor(input));
+  auto outputs = EvaluateGraphInField(Parsed(text), values, NoWeights());
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() ? *std::move(outputs) : std::vector<EvalTensor>{};
+}
+
+TEST(EvaluateInFieldTest, MeansDivideExactly) {
+  // The mean of 1, 0, 0 is the inverse of 3, which no double is.
+  const auto outputs =
+      InField("graph {\ninput %x: float32[3]\n%y = ReduceMean(%x) {keepdims=0}\noutput %y\n}\n",
+              {Floats({3}, {1, 0, 0})});
+  const FieldElement third = std::get<std::vector<FieldElement>>(outputs[0].values)[0];
+  EXPECT_EQ(third * FieldElement(3), FieldElement(1));
+}
+
+TEST(EvaluateInFieldTest, ConvolutionIsLinearExactly) {
+  constexpr char kText[] =
+      "graph {\ninput %a: float32[1,2,5,5]\ninput %b: float32[1,2,5,5]\n"
+      "input %w: float32[3,2,3,3]\n%s = Add(%a, %b)\n%y = Conv(%s, %w) {pads=[1,1,1,1]}\n"
+      "%ya = Conv(%a, %w) {pads=[1,1,1,1]}\n%yb = Conv(%b, %w) {pads=[1,1,1,1]}\n"
+      "%z = Add(%ya, %yb)\noutput %y, %z\n}\n";
+  const auto inputs = RandomInputs(Parsed(kText), 3);
+  const auto outputs = InField(kText, inputs);
+  EXPECT_EQ(outputs[0].values, outputs[1].values);
+  EXPECT_NE(std::get<std::vector<FieldElement>>(outputs[0].values)[0], FieldElement(0));
+}
+
+TEST(EvaluateInFieldTest, WhatHasNoMeaningThereIsUnimplemented) {
+  const Graph graph = Parsed("graph {\ninput %x: float32[3]\n%y = Softmax(%x)\noutput %y\n}\n");
+  const absl::Status status =
+      EvaluateGraphInField(graph, {ToFieldTensor(Floats({3}, {1, 2, 3}))}, NoWeights()).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+}
+
+TEST(FieldElementTest, ArithmeticWrapsAtThePrime) {
+  EXPECT_EQ(FieldElement::FromInt(-1) + FieldElement(1), FieldElement(0));
+  EXPECT_EQ(FieldElement(FieldElement::kPrime), FieldElement(0));
+  EXPECT_EQ(FieldElement(0) - FieldElement(1), FieldElement(FieldElement::kPrime - 1));
+  for (uint64_t value : {uint64_t{1}, uint64_t{2}, uint64_t{12345}, FieldElement::kPrime - 1}) {
+    EXPECT_EQ(FieldElement(value).Inverse() * FieldElement(value), FieldElement(1)) << value;
+  }
+  EXPECT_EQ(FieldElement(0).Inverse(), FieldElement(0));
+}
+
+TEST(InferTypesTest, ChecksArityAndNamesTheOperator) {
+  const TensorType type = {DataType::kFloat32, {1}};
+  const absl::Status none = InferTypes(OpKind::kAdd, {}, {}, {}, 1).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(none));
+  EXPECT_THAT(std::string(none.message()), HasSubstr("Add: has 0 inputs, needs 2"));
+  const absl::Status two = InferTypes(OpKind::kRelu, {}, {type}, {}, 2).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(two));
+  EXPECT_THAT(std::string(two.message()), HasSubstr("Relu: has 2 outputs, needs 1"));
+}
+
+TEST(WorkTest, CountsAMultiplyAddAsTwo) {
+  const Graph graph = Parsed(
+      "graph {\ninput %x: float32[1,2,5,5]\ninput %w: float32[3,2,3,3]\ninput %b: float32[3]\n"
+      "%y = Conv(%x, %w, %b)\n%z = Relu(%y)\noutput %z\n}\n");
+  EXPECT_EQ(WorkOf(graph, 0).flops, 3 * 9 * (2 * 18 + 1));
+  EXPECT_EQ(WorkOf(graph, 0).bytes, 4 * (50 + 54 + 3 + 27));
+  EXPECT_EQ(WorkOf(graph, 1).flops, 27);
+  EXPECT_EQ(WorkOf(graph, 1).bytes, 2 * 4 * 27);
+}
+
+}  // namespace
+}  // namespace plait

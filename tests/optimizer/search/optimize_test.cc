@@ -1,0 +1,319 @@
+#include "optimizer/search/optimize.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_device.h"
+
+namespace plait {
+namespace {
+
+// Rules of the tests claim what the fake device's prices make interesting, not what is true.
+std::optional<Rewrite> ReplaceOp(const Graph& graph, NodeId node, std::vector<OpKind> ops) {
+  Rewrite rewrite;
+  rewrite.removed = {node};
+  TensorId input = graph.node(node).inputs[0];
+  for (const OpKind op : ops) {
+    Rewrite::NewNode added;
+    added.op = op;
+    added.inputs = {input};
+    added.output_types = {graph.output_type(node)};
+    input = graph.tensor_count() + static_cast<TensorId>(rewrite.added.size());
+    rewrite.added.push_back(added);
+  }
+  rewrite.rewired = {{graph.node(node).outputs[0], input}};
+  return rewrite;
+}
+
+const Rule kTanhToPair = {
+    .name = "tanh_to_pair",
+    .law = "Tanh(x) = Floor(Ceil(x))",
+    .root = OpKind::kTanh,
+    .match =
+        [](const Graph& graph, NodeId node) {
+          return ReplaceOp(graph, node, {OpKind::kCeil, OpKind::kFloor});
+        },
+};
+
+const Rule kPairToNeg = {
+    .name = "pair_to_neg",
+    .law = "Floor(Ceil(x)) = Neg(x)",
+    .root = OpKind::kFloor,
+    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+      const NodeId ceil = graph.producer(node, 0);
+      if (ceil == kNoNode || graph.node(ceil).op != OpKind::kCeil) return std::nullopt;
+      Rewrite rewrite = *ReplaceOp(graph, node, {OpKind::kNeg});
+      rewrite.added[0].inputs = {graph.node(ceil).inputs[0]};
+      rewrite.removed = {ceil, node};
+      return rewrite;
+    },
+};
+
+const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
+
+// Cells of equal structure, one behind the other.
+Graph Cells(int count) {
+  std::string text = "graph {\n  input %x0: float32[2,8]\n";
+  for (int cell = 0; cell < count; ++cell) {
+    const std::string in = "%x" + std::to_string(cell);
+    const std::string id = std::to_string(cell + 1);
+    text += "  %a" + id + " = Tanh(" + in + ") {}\n";
+    text += "  %b" + id + " = Exp(" + in + ") {}\n";
+    text += "  %c" + id + " = Add(%a" + id + ", %b" + id + ") {}\n";
+    text += "  %x" + id + " = Softmax(%c" + id + ") {axis=1}\n";
+  }
+  return GraphOf(text + "  output %x" + std::to_string(count) + "\n}\n");
+}
+
+class NoProgress : public ProgressSink {
+ public:
+  void OnPhase(absl::string_view phase, double fraction) override {
+    EXPECT_GE(fraction, last_fraction) << std::string(phase);
+    last_fraction = fraction;
+  }
+  double last_fraction = 0;
+};
+
+// Everything that one job works with; pricing makes the pair 4 % dearer than Tanh, Neg far cheaper.
+struct Job {
+  explicit Job(int device_threads = 2)
+      : device(FakeDevice(device_threads)), catalog(device_threads) {
+    profiler.node_us = {{"Tanh", 10}, {"Ceil", 8.6}, {"Floor", 8.6}, {"Neg", 2}};
+    options.rules = kRules;
+    options.partition = {.leaf_nodes_max = 4, .interval_nodes_max = 8};
+    options.engine_version = "test";
+  }
+
+  absl::StatusOr<SearchResult> Run(const Graph& graph, Profiler& measures, Verifier& verifies,
+                                   Budget& budget) {
+    ProfileDb profiles(measures, log);
+    const SearchContext context{device,   catalog,  {.streams_max = device.threads},
+                                profiles, verifies, budget,
+                                log,      progress};
+    absl::StatusOr<SearchResult> result = Optimize(graph, options, context);
+    profiles_measured = profiles.profiles_measured();
+    return result;
+  }
+
+  absl::StatusOr<SearchResult> Run(const Graph& graph) {
+    ReplayingBudget forever(log);
+    return Run(graph, profiler, verifier, forever);
+  }
+
+  DeviceDescription device;
+  FakeCatalog catalog;
+  FakeProfiler profiler;
+  FakeVerifier verifier;
+  MeasurementLog log;
+  NoProgress progress;
+  SearchOptions options;
+  int64_t profiles_measured = 0;
+};
+
+int CountOf(const Graph& graph, OpKind op) {
+  return static_cast<int>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                        [&](const Node& node) { return node.op == op; }));
+}
+
+TEST(BacktrackingTest, FindsAnImprovementBehindACostIncreasingStep) {
+  for (const double relaxation : {1.0, 1.05}) {
+    Job job(1);
+    job.options.backtracking.relaxation = relaxation;
+    const absl::StatusOr<SearchResult> result = job.Run(Cells(1));
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(CountOf(result->graph, OpKind::kNeg), relaxation > 1 ? 1 : 0);
+  }
+}
+
+TEST(OptimizeTest, RewritesEveryCellAndCountsTheRules) {
+  Job job;
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(5));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->improved);
+  EXPECT_EQ(CountOf(result->graph, OpKind::kNeg), 5) << result->trace;
+  EXPECT_EQ(result->rules_applied, (RuleCounts{{"pair_to_neg", 5}, {"tanh_to_pair", 5}}));
+  EXPECT_GT(result->speedup.low, 1.9);
+  EXPECT_LT(result->predicted_us, result->predicted_baseline_us);
+  EXPECT_TRUE(job.verifier.plan_errors.empty()) << job.verifier.plan_errors[0];
+  EXPECT_EQ(job.progress.last_fraction, 1);
+}
+
+TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
+  for (const char* search : {"none", "taso", "autograph", "plait"}) {
+    for (const SchedulePolicy* schedule : AllPolicies()) {
+      Job job;
+      job.options.search = search;
+      job.options.schedule = std::string(schedule->name);
+      const absl::StatusOr<SearchResult> result = job.Run(Cells(3));
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_EQ(result->improved, std::string(search) != "none");
+      EXPECT_TRUE(job.verifier.plan_errors.empty()) << job.verifier.plan_errors[0];
+      EXPECT_TRUE(CheckPlan(result->plan, result->graph).ok());
+      EXPECT_TRUE(CheckPlan(result->baseline_plan, Cells(3)).ok());
+    }
+  }
+}
+
+TEST(OptimizeTest, NeverReturnsASlowerGraph) {
+  Job job;
+  job.verifier.candidate_factor = 1.02;
+  const Graph graph = Cells(3);
+  const absl::StatusOr<SearchResult> result = job.Run(graph);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->improved);
+  EXPECT_GT(result->candidates_measured, 0);
+  EXPECT_EQ(result->graph.fingerprint(), graph.fingerprint());
+  EXPECT_EQ(result->plan, result->baseline_plan);
+  EXPECT_EQ(result->speedup.median, 1);
+  EXPECT_TRUE(result->rules_applied.empty());
+}
+
+TEST(OptimizeTest, NeverReturnsAGraphWithOtherOutputs) {
+  for (const Verdict verdict : {Verdict::kDifferent, Verdict::kInconclusive}) {
+    Job job;
+    job.verifier.verdict = verdict;
+    const absl::StatusOr<SearchResult> result = job.Run(Cells(3));
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_FALSE(result->improved);
+  }
+}
+
+TEST(OptimizeTest, EqualRegionsAreSolvedOnce) {
+  Job few;
+  Job many;
+  const absl::StatusOr<SearchResult> of_few = few.Run(Cells(3));
+  const absl::StatusOr<SearchResult> of_many = many.Run(Cells(12));
+  ASSERT_TRUE(of_few.ok() && of_many.ok());
+  EXPECT_EQ(of_few->candidates, of_many->candidates);
+  EXPECT_EQ(few.profiles_measured, many.profiles_measured);
+  EXPECT_EQ(CountOf(of_many->graph, OpKind::kNeg), 12);
+}
+
+void ExpectSame(const SearchResult& a, const SearchResult& b) {
+  EXPECT_EQ(a.graph.fingerprint(), b.graph.fingerprint());
+  EXPECT_EQ(PrintPlan(a.plan), PrintPlan(b.plan));
+  EXPECT_EQ(a.trace, b.trace);
+  EXPECT_EQ(a.candidates, b.candidates);
+  EXPECT_EQ(a.rules_applied, b.rules_applied);
+  EXPECT_EQ(a.speedup.low, b.speedup.low);
+}
+
+TEST(OptimizeTest, TheResultDoesNotDependOnTheNumberOfThreads) {
+  Job reference;
+  const absl::StatusOr<SearchResult> one = reference.Run(Cells(6));
+  ASSERT_TRUE(one.ok()) << one.status();
+  for (const int threads : {2, 8}) {
+    Job job;
+    job.options.threads = threads;
+    const absl::StatusOr<SearchResult> result = job.Run(Cells(6));
+    ASSERT_TRUE(result.ok()) << result.status();
+    ExpectSame(*one, *result);
+    EXPECT_EQ(job.profiler.measured, reference.profiler.measured);
+    EXPECT_EQ(job.log.ToText(), reference.log.ToText());
+  }
+}
+
+// Allows a number of steps.
+class ShortBudget : public Budget {
+ public:
+  explicit ShortBudget(int64_t steps) : steps_(steps) {}
+  bool Allows(int64_t step) override { return step < steps_; }
+
+ private:
+  int64_t steps_;
+};
+
+TEST(OptimizeTest, ReplayFromTheLogGivesTheSameResultWithoutADevice) {
+  for (const int64_t steps : {0, 1, 2, 1000}) {
+    Job recorded;
+    ShortBudget budget(steps);
+    const auto original = recorded.Run(Cells(4), recorded.profiler, recorded.verifier, budget);
+    ASSERT_TRUE(original.ok()) << original.status();
+    EXPECT_EQ(original->budget_exhausted, steps < 2) << steps;
+
+    const absl::StatusOr<MeasurementLog> log = MeasurementLog::Parse(recorded.log.ToText());
+    ASSERT_TRUE(log.ok()) << log.status();
+    ReplayingProfiler profiler(*log);
+    ReplayingVerifier verifier(*log);
+    ReplayingBudget replayed(*log);
+    Job replay;
+    replay.options.threads = 3;
+    const auto repeated = replay.Run(Cells(4), profiler, verifier, replayed);
+    ASSERT_TRUE(repeated.ok()) << repeated.status();
+    ExpectSame(*original, *repeated);
+    EXPECT_EQ(replay.log.ToText(), recorded.log.ToText());
+  }
+}
+
+TEST(OptimizeTest, ALogOfAnotherModelIsRefused) {
+  Job recorded;
+  ASSERT_TRUE(recorded.Run(Cells(4)).ok());
+  ReplayingProfiler profiler(recorded.log);
+  ReplayingVerifier verifier(recorded.log);
+  ReplayingBudget budget(recorded.log);
+  Job replay;
+  EXPECT_FALSE(replay.Run(Cells(5), profiler, verifier, budget).ok());
+}
+
+// Two cells with a node between them that plait does not understand.
+Graph CellsAroundAnOpaqueNode() {
+  GraphBuilder builder;
+  const TensorType type{DataType::kFloat32, {2, 8}};
+  const auto unary = [&](OpKind op, TensorId input, const std::string& name) {
+    Node node;
+    node.op = op;
+    node.inputs = {input};
+    return builder.AddNode(node, {type}, {name})[0];
+  };
+  TensorId tensor = builder.AddInput(type, "x");
+  tensor = unary(OpKind::kTanh, tensor, "a");
+  tensor = unary(OpKind::kOpaque, tensor, "b");
+  tensor = unary(OpKind::kTanh, tensor, "c");
+  builder.AddOutput(tensor);
+  return *std::move(builder).Finish();
+}
+
+TEST(OptimizeTest, IslandsBetweenOpaqueNodesAreVerifiedOneByOne) {
+  Job job;
+  const absl::StatusOr<SearchResult> result = job.Run(CellsAroundAnOpaqueNode());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->islands, 2);
+  EXPECT_TRUE(result->improved);
+  EXPECT_TRUE(result->plan.steps.empty());
+  EXPECT_EQ(CountOf(result->graph, OpKind::kNeg), 2);
+  EXPECT_EQ(CountOf(result->graph, OpKind::kOpaque), 1);
+  EXPECT_EQ(result->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_EQ(*result->graph.tensor(result->graph.outputs()[0]).name, "c");
+  EXPECT_EQ(job.progress.last_fraction, 1);
+}
+
+TEST(OptimizeTest, UnknownPoliciesAreRefused) {
+  Job job;
+  job.options.search = "magic";
+  EXPECT_EQ(job.Run(Cells(1)).status().code(), absl::StatusCode::kInvalidArgument);
+  job.options.search = "plait";
+  job.options.schedule = "magic";
+  EXPECT_EQ(job.Run(Cells(1)).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(OptimizeTest, TheTraceTellsWhatWasDecided) {
+  Job job(1);
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(2));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->trace.substr(0, result->trace.find("chosen")),
+            "baseline: 80 us\n"
+            "leaf 0: 0 1 2 3\n"
+            "leaf 1: 4 5 6 7\n"
+            "rewritten, 64 us: pair_to_neg x2 tanh_to_pair x2\n"
+            "rewritten, 72 us: pair_to_neg x1 tanh_to_pair x1\n"
+            "rewritten, 72 us: pair_to_neg x1 tanh_to_pair x1\n"
+            "rewritten, 72.32 us: pair_to_neg x1 tanh_to_pair x2\n"
+            "candidate 1: 64 us, fastest cover, sequential\n"
+            "candidate 2: 72 us, fastest cover, sequential\n"
+            "candidate 3: 72 us, fastest cover, sequential\n"
+            "candidate 4: 72.32 us, fastest cover, sequential\n");
+}
+
+}  // namespace
+}  // namespace plait

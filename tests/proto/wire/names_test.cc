@@ -1,0 +1,81 @@
+#include "proto/wire/names.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/wire/digest.h"
+#include "proto/wire/page.h"
+
+namespace plait::wire {
+namespace {
+
+TEST(WireNamesTest, AcceptsAndRefusesDevices) {
+  for (const char* id : {"cpu", "cuda:0", "cuda:255", "model:h200", "model:a-b_c.1"}) {
+    EXPECT_TRUE(CheckDeviceId(id).ok()) << id;
+  }
+  for (const char* id : {"", "CPU", "cuda", "cuda:", "cuda:-1", "cuda:256", "cuda:1x", "cuda: 1",
+                         "model:", "model:H200", "model:../x", "cpu:0", "cuda:99999999999999"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckDeviceId(id))) << id;
+  }
+}
+
+TEST(WireNamesTest, AcceptsAndRefusesIds) {
+  EXPECT_TRUE(CheckJobId("0a-z").ok());
+  EXPECT_TRUE(CheckRequestId("").ok());
+  EXPECT_TRUE(CheckRequestId("Ab_9-").ok());
+  const std::string long_id(65, 'a');
+  for (const std::string& id :
+       {std::string(), std::string("A"), std::string("a/b"), std::string("a\0", 2), long_id}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckJobId(id))) << id;
+  }
+  EXPECT_FALSE(CheckRequestId(long_id).ok());
+  EXPECT_FALSE(CheckRequestId("a b").ok());
+}
+
+TEST(WireNamesTest, NamesTheFieldAndEscapesTheValue) {
+  const absl::Status status = CheckName("worker_id", "a\nb");
+  EXPECT_EQ(status.message(),
+            "worker_id: must be 1 to 256 printable ASCII characters without spaces, is \"a\\nb\"");
+  EXPECT_TRUE(CheckName("worker_id", std::string(256, 'x')).ok());
+  EXPECT_FALSE(CheckName("worker_id", std::string(257, 'x')).ok());
+  EXPECT_FALSE(CheckName("worker_id", "").ok());
+}
+
+TEST(WireDigestTest, RoundTrips) {
+  const Digest digest = DigestOf("model");
+  EXPECT_EQ(*DigestFromProto(DigestToProto(digest)), digest);
+}
+
+TEST(WireDigestTest, RefusesMalformedDigests) {
+  v1::Digest good = DigestToProto(DigestOf("model"));
+  for (const std::string& hash :
+       {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(64, 'A'),
+        "../" + std::string(61, 'a'), std::string(63, 'a') + '\0', std::string(64, 'a') + "/1"}) {
+    v1::Digest bad = good;
+    bad.set_sha256_hex(hash);
+    EXPECT_TRUE(absl::IsInvalidArgument(DigestFromProto(bad).status())) << hash;
+  }
+  good.set_size_bytes(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(DigestFromProto(good).status()));
+}
+
+TEST(WirePageTest, RoundTripsPositions) {
+  for (const std::string& position :
+       {std::string(), std::string("12"), std::string("a\0\xff", 3)}) {
+    const std::string token = PageToken("jobs/alice", position);
+    EXPECT_EQ(*PagePosition("jobs/alice", token), position);
+    EXPECT_TRUE(absl::IsInvalidArgument(PagePosition("jobs/bob", token).status()));
+  }
+  EXPECT_EQ(*PagePosition("jobs/alice", ""), "");
+  EXPECT_FALSE(PagePosition("jobs/alice", "!!!").ok());
+  EXPECT_FALSE(PagePosition("jobs/alice", "MTI").ok());
+}
+
+TEST(WirePageTest, BoundsThePageSize) {
+  EXPECT_EQ(*PageSizeOf(0), 100);
+  EXPECT_EQ(*PageSizeOf(7), 7);
+  EXPECT_EQ(*PageSizeOf(1'000'000), 1000);
+  EXPECT_TRUE(absl::IsInvalidArgument(PageSizeOf(-1).status()));
+}
+
+}  // namespace
+}  // namespace plait::wire

@@ -1,0 +1,134 @@
+#include "proto/wire/options.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/limits.h"
+
+namespace plait::wire {
+namespace {
+
+TEST(WireOptionsTest, FillsInDefaults) {
+  const absl::StatusOr<v1::OptimizeOptions> options = CheckedOptions({});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->device(), "cpu");
+  EXPECT_EQ(options->search(), "plait");
+  EXPECT_EQ(options->schedule(), "plait");
+  EXPECT_EQ(options->precision(), "strict");
+}
+
+TEST(WireOptionsTest, AcceptsEveryNameItLists) {
+  v1::OptimizeOptions options;
+  for (const auto name : SearchPolicies()) {
+    options.set_search(std::string(name));
+    EXPECT_TRUE(CheckedOptions(options).ok()) << name;
+  }
+  for (const auto name : SchedulePolicies()) {
+    options.set_schedule(std::string(name));
+    EXPECT_TRUE(CheckedOptions(options).ok()) << name;
+  }
+  for (const auto name : Precisions()) {
+    options.set_precision(std::string(name));
+    EXPECT_TRUE(CheckedOptions(options).ok()) << name;
+  }
+}
+
+TEST(WireOptionsTest, NamesTheAllowedPolicies) {
+  v1::OptimizeOptions options;
+  options.set_search("magic");
+  EXPECT_EQ(CheckedOptions(options).status().message(),
+            "options.search: must be one of none, taso, autograph, plait, is \"magic\"");
+}
+
+TEST(WireOptionsTest, RefusesWhatIsOutOfRange) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    const char* field;
+    std::function<void(v1::OptimizeOptions&)> change;
+  } kCases[] = {
+      {"device", [](auto& options) { options.set_device("tpu"); }},
+      {"schedule", [](auto& options) { options.set_schedule("PLAIT"); }},
+      {"precision", [](auto& options) { options.set_precision("fp4"); }},
+      {"threads", [](auto& options) { options.set_threads(-1); }},
+      {"threads", [](auto& options) { options.set_threads(kThreadsMax + 1); }},
+      {"budget_seconds", [](auto& options) { options.set_budget_seconds(-0.5); }},
+      {"budget_seconds", [](auto& options) { options.set_budget_seconds(1e6); }},
+      {"budget_seconds", [&](auto& options) { options.set_budget_seconds(nan); }},
+      {"max_rel_error", [](auto& options) { options.set_max_rel_error(1.5); }},
+      {"max_rel_error", [&](auto& options) { options.set_max_rel_error(nan); }},
+      {"opset", [](auto& options) { options.set_opset(6); }},
+      {"opset", [](auto& options) { options.set_opset(29); }},
+      {"shapes", [](auto& options) { (*options.mutable_shapes())[""]; }},
+      {"shapes[x]", [](auto& options) { (*options.mutable_shapes())["x"].add_dims(0); }},
+      {"shapes[x]",
+       [](auto& options) {
+         auto& shape = (*options.mutable_shapes())["x"];
+         for (int dim = 0; dim < 3; ++dim) shape.add_dims(INT64_MAX);
+       }},
+      {"shapes[x]",
+       [](auto& options) {
+         for (int dim = 0; dim < 17; ++dim) (*options.mutable_shapes())["x"].add_dims(1);
+       }},
+      {"shapes",
+       [](auto& options) {
+         for (int input = 0; input < 257; ++input) {
+           (*options.mutable_shapes())[absl::StrCat("x", input)];
+         }
+       }},
+  };
+  for (const auto& [field, change] : kCases) {
+    v1::OptimizeOptions options;
+    change(options);
+    const absl::Status status = CheckedOptions(options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << field;
+    EXPECT_TRUE(absl::StartsWith(status.message(), absl::StrCat("options.", field))) << status;
+  }
+}
+
+TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
+  const std::function<void(v1::OptimizeOptions&)> kChanges[] = {
+      [](auto&) {},
+      [](auto& options) { options.set_device("cuda:0"); },
+      [](auto& options) { options.set_search("taso"); },
+      [](auto& options) { options.set_schedule("nimble"); },
+      [](auto& options) { options.set_threads(2); },
+      [](auto& options) { options.set_budget_seconds(0.5); },
+      [](auto& options) { options.set_seed(1); },
+      [](auto& options) { options.set_precision("bf16"); },
+      [](auto& options) { options.set_max_rel_error(0.01); },
+      [](auto& options) { (*options.mutable_shapes())["x"].add_dims(1); },
+      [](auto& options) { options.set_opset(17); },
+      [](auto& options) { options.set_portable(true); },
+  };
+  // One change for each field but no_result_cache, and one for none: a new field needs a line here.
+  ASSERT_EQ(std::size(kChanges),
+            static_cast<size_t>(v1::OptimizeOptions::descriptor()->field_count()));
+  std::set<std::string> hashes;
+  for (const auto& change : kChanges) {
+    v1::OptimizeOptions options;
+    change(options);
+    const std::string hash = OptionsHash(*CheckedOptions(options));
+    EXPECT_TRUE(hashes.insert(hash).second);
+    options.set_no_result_cache(true);
+    EXPECT_EQ(OptionsHash(*CheckedOptions(options)), hash);
+  }
+}
+
+TEST(WireOptionsTest, HashDoesNotDependOnTheOrderOfShapes) {
+  v1::OptimizeOptions forward;
+  v1::OptimizeOptions backward;
+  for (int input = 0; input < 50; ++input) {
+    (*forward.mutable_shapes())[absl::StrCat("x", input)].add_dims(1);
+    (*backward.mutable_shapes())[absl::StrCat("x", 49 - input)].add_dims(1);
+  }
+  EXPECT_EQ(OptionsHash(forward), OptionsHash(backward));
+}
+
+}  // namespace
+}  // namespace plait::wire

@@ -1,0 +1,209 @@
+#include <set>
+
+#include "proto/wire/error.h"
+#include "tests/storage/store_test.h"
+
+namespace plait {
+namespace {
+
+using JobStoreTest = StoreTest;
+INSTANTIATE_STORE_TEST(JobStoreTest);
+
+TEST_P(JobStoreTest, QueuesASubmittedJob) {
+  const absl::StatusOr<v1::Job> job = jobs().Submit(Submission("j1"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job->submitted_at().seconds(), 1'700'000'000);
+  const absl::StatusOr<v1::Job> read = jobs().Get("alice", "j1");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->SerializeAsString(), job->SerializeAsString());
+}
+
+TEST_P(JobStoreTest, IgnoresStateThatTheSubmitterInvents) {
+  JobSubmission submission = Submission("j1");
+  submission.job.set_state(v1::JOB_STATE_SUCCEEDED);
+  submission.job.set_faults(7);
+  const absl::StatusOr<v1::Job> job = jobs().Submit(submission);
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ(job->state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job->faults(), 0);
+}
+
+TEST_P(JobStoreTest, ReturnsTheSameJobForTheSameRequestId) {
+  JobSubmission submission = Submission("j1");
+  submission.request_id = "r1";
+  submission.request_hash = "h1";
+  ASSERT_TRUE(jobs().Submit(submission).ok());
+  submission.job.set_id("j2");
+  const absl::StatusOr<v1::Job> again = jobs().Submit(submission);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->id(), "j1");
+  EXPECT_TRUE(absl::IsNotFound(jobs().Get("alice", "j2").status()));
+  EXPECT_EQ(jobs().Count()->queued, 1);
+}
+
+TEST_P(JobStoreTest, RefusesARequestIdForAnotherRequest) {
+  JobSubmission submission = Submission("j1");
+  submission.request_id = "r1";
+  submission.request_hash = "h1";
+  ASSERT_TRUE(jobs().Submit(submission).ok());
+  submission.job.set_id("j2");
+  submission.request_hash = "h2";
+  const absl::Status status = jobs().Submit(submission).status();
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_REQUEST_ID_REUSED);
+}
+
+TEST_P(JobStoreTest, KeepsRequestIdsOfTenantsApart) {
+  JobSubmission submission = Submission("j1", "alice");
+  submission.request_id = "r1";
+  submission.request_hash = "h1";
+  ASSERT_TRUE(jobs().Submit(submission).ok());
+  submission.job.set_id("j2");
+  submission.job.set_tenant("bob");
+  const absl::StatusOr<v1::Job> job = jobs().Submit(submission);
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ(job->id(), "j2");
+}
+
+TEST_P(JobStoreTest, RefusesATakenIdWithoutATrace) {
+  ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
+  JobSubmission submission = Submission("j1", "bob");
+  submission.request_id = "r1";
+  EXPECT_TRUE(absl::IsAlreadyExists(jobs().Submit(submission).status()));
+  submission.job.set_id("j2");
+  EXPECT_EQ(jobs().Submit(submission)->id(), "j2");
+  EXPECT_EQ(jobs().Get("alice", "j1")->tenant(), "alice");
+}
+
+TEST_P(JobStoreTest, RefusesJobsBeyondTheQueueLimit) {
+  Open(2);
+  ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
+  ASSERT_TRUE(jobs().Submit(Submission("j2")).ok());
+  const absl::Status status = jobs().Submit(Submission("j3")).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_QUOTA_EXCEEDED);
+  Acquired();
+  EXPECT_TRUE(jobs().Submit(Submission("j3")).ok());
+}
+
+TEST_P(JobStoreTest, HidesJobsOfOtherTenants) {
+  ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
+  EXPECT_TRUE(absl::IsNotFound(jobs().Get("bob", "j1").status()));
+  EXPECT_TRUE(absl::IsNotFound(jobs().Attempts("bob", "j1").status()));
+  EXPECT_TRUE(absl::IsNotFound(jobs().Events("bob", "j1", 0, 10).status()));
+  EXPECT_TRUE(absl::IsNotFound(jobs().Cancel("bob", "j1").status()));
+  EXPECT_TRUE(jobs().List({.tenant = "bob", .page_size = 10})->jobs.empty());
+  EXPECT_EQ(jobs().Get("alice", "j1")->state(), v1::JOB_STATE_QUEUED);
+}
+
+TEST_P(JobStoreTest, ListsNewestFirstWithoutGapsOrRepeats) {
+  for (int number = 0; number < 7; ++number) {
+    ASSERT_TRUE(jobs().Submit(Submission(absl::StrCat("j", number))).ok());
+    ASSERT_TRUE(jobs().Submit(Submission(absl::StrCat("other", number), "bob")).ok());
+  }
+  std::vector<std::string> seen;
+  JobQuery query{.tenant = "alice", .page_size = 3};
+  do {
+    const absl::StatusOr<JobPage> page = jobs().List(query);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_LE(page->jobs.size(), 3u);
+    for (const v1::Job& job : page->jobs) seen.push_back(job.id());
+    query.before = page->next_before;
+    // A job that arrives between two pages belongs to neither.
+    ASSERT_TRUE(jobs().Submit(Submission(absl::StrCat("late", seen.size()))).ok());
+  } while (query.before != 0);
+  EXPECT_EQ(seen, (std::vector<std::string>{"j6", "j5", "j4", "j3", "j2", "j1", "j0"}));
+}
+
+TEST_P(JobStoreTest, EndsAListingThatFillsItsPageExactly) {
+  ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
+  ASSERT_TRUE(jobs().Submit(Submission("j2")).ok());
+  EXPECT_EQ(jobs().List({.tenant = "alice", .page_size = 2})->next_before, 0);
+}
+
+TEST_P(JobStoreTest, ListsJobsOfOneStateWithoutReports) {
+  const LeasedJob leased = Running("j1");
+  ASSERT_TRUE(jobs().Finish(leased.lease, Success()).ok());
+  ASSERT_TRUE(jobs().Submit(Submission("j2")).ok());
+  const absl::StatusOr<JobPage> page =
+      jobs().List({.tenant = "alice", .state = v1::JOB_STATE_SUCCEEDED, .page_size = 10});
+  ASSERT_TRUE(page.ok());
+  ASSERT_EQ(page->jobs.size(), 1u);
+  EXPECT_EQ(page->jobs[0].id(), "j1");
+  EXPECT_FALSE(page->jobs[0].result().has_report());
+  EXPECT_EQ(jobs().Get("alice", "j1")->result().report().speedup(), 1.25);
+}
+
+TEST_P(JobStoreTest, KeepsAwkwardValues) {
+  JobSubmission submission = Submission("j1", "o'hara; DROP TABLE jobs; --");
+  v1::OptimizeOptions& options = *submission.job.mutable_options();
+  options.set_budget_seconds(0.1);
+  options.set_max_rel_error(1e-300);
+  options.set_seed(18446744073709551615u);
+  (*options.mutable_shapes())[std::string("a\0b", 3)].add_dims(INT64_MAX);
+  (*options.mutable_shapes())[""];
+  const absl::StatusOr<v1::Job> job = jobs().Submit(submission);
+  ASSERT_TRUE(job.ok()) << job.status();
+  const absl::StatusOr<v1::Job> read = jobs().Get(submission.job.tenant(), "j1");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tenant(), submission.job.tenant());
+  EXPECT_EQ(read->options().budget_seconds(), 0.1);
+  EXPECT_EQ(read->options().max_rel_error(), 1e-300);
+  EXPECT_EQ(read->options().seed(), 18446744073709551615u);
+  EXPECT_EQ(read->options().shapes().at(std::string("a\0b", 3)).dims(0), INT64_MAX);
+  EXPECT_TRUE(read->options().shapes().contains(""));
+}
+
+TEST_P(JobStoreTest, FindsAResultOnlyUnderItsWholeKey) {
+  const ResultKey key{"alice", DigestOf("model"), "cpu/x", "options", "engine"};
+  JobEnd end = Success();
+  end.cache_as = key;
+  ASSERT_TRUE(jobs().Finish(Running("j1").lease, end).ok());
+  ASSERT_TRUE(jobs().FindResult(key)->has_value());
+  EXPECT_EQ((*jobs().FindResult(key))->id(), "j1");
+  ResultKey other = key;
+  other.tenant = "bob";
+  EXPECT_FALSE(jobs().FindResult(other)->has_value());
+  other = key;
+  other.model = DigestOf("another");
+  EXPECT_FALSE(jobs().FindResult(other)->has_value());
+  other = key;
+  other.device_fingerprint = "cpu/y";
+  EXPECT_FALSE(jobs().FindResult(other)->has_value());
+  other = key;
+  other.options_hash = "others";
+  EXPECT_FALSE(jobs().FindResult(other)->has_value());
+  other = key;
+  other.engine_version = "engine2";
+  EXPECT_FALSE(jobs().FindResult(other)->has_value());
+}
+
+TEST_P(JobStoreTest, LetsTenantsReadTheirBlobsOnly) {
+  ASSERT_TRUE(jobs().GrantBlob("alice", DigestOf("model")).ok());
+  ASSERT_TRUE(jobs().GrantBlob("alice", DigestOf("model")).ok());
+  EXPECT_TRUE(*jobs().MayReadBlob("alice", DigestOf("model")));
+  EXPECT_FALSE(*jobs().MayReadBlob("bob", DigestOf("model")));
+  ASSERT_TRUE(jobs().Finish(Running("j1").lease, Success()).ok());
+  EXPECT_TRUE(*jobs().MayReadBlob("alice", DigestOf("optimized")));
+  EXPECT_FALSE(*jobs().MayReadBlob("bob", DigestOf("optimized")));
+}
+
+TEST_P(JobStoreTest, NamesEveryBlobThatAJobNeeds) {
+  ASSERT_TRUE(jobs().Finish(Running("j1").lease, Success()).ok());
+  const absl::StatusOr<std::vector<Digest>> blobs = jobs().ReferencedBlobs();
+  ASSERT_TRUE(blobs.ok());
+  EXPECT_EQ(std::set<Digest>(blobs->begin(), blobs->end()),
+            (std::set<Digest>{DigestOf("model"), DigestOf("optimized")}));
+}
+
+TEST_P(JobStoreTest, TellsItsListenerOfEachChange) {
+  const LeasedJob leased = Running("j1");
+  ASSERT_TRUE(jobs().Finish(leased.lease, Success()).ok());
+  ASSERT_FALSE(jobs().Cancel("alice", "absent").ok());
+  absl::MutexLock lock(&changed_mutex_);
+  EXPECT_EQ(changed_, (std::vector<std::string>{"j1", "j1", "j1"}));
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,100 @@
+#include "storage/sqlite_schema.h"
+
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "storage/sqlite_job_store.h"
+#include "storage/sqlite_profile_store.h"
+#include "tests/storage/store_test.h"
+
+namespace plait {
+namespace {
+
+class SqliteSchemaTest : public testing::Test {
+ protected:
+  std::unique_ptr<Database> OpenDatabase() {
+    absl::StatusOr<std::unique_ptr<Database>> database =
+        Database::Open(Path(), Durability::kNormal);
+    EXPECT_TRUE(database.ok()) << database.status();
+    return *std::move(database);
+  }
+  std::string Path() const { return directory_.path() + "/test.db"; }
+  int64_t Number(Database& database, const std::string& sql) {
+    absl::StatusOr<Statement> statement = database.Query(sql);
+    EXPECT_TRUE(statement.ok() && *statement->Step()) << statement.status();
+    return statement->Integer(0);
+  }
+
+  TemporaryDirectory directory_;
+  FakeClock clock_;
+};
+
+constexpr const char* kScripts[] = {
+    "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (7);",
+    "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 5;",
+};
+constexpr const char* kBrokenScripts[] = {kScripts[0], "ALTER TABLE a ADD COLUMN z; nonsense;"};
+
+TEST_F(SqliteSchemaTest, MigratesAnOldDatabaseAndKeepsItsRows) {
+  const auto database = OpenDatabase();
+  ASSERT_TRUE(MigrateDatabase(*database, absl::MakeSpan(kScripts).subspan(0, 1)).ok());
+  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 1);
+  ASSERT_TRUE(MigrateDatabase(*database, kScripts).ok());
+  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 2);
+  EXPECT_EQ(Number(*database, "SELECT x + y FROM a"), 12);
+  EXPECT_TRUE(MigrateDatabase(*database, kScripts).ok());
+}
+
+TEST_F(SqliteSchemaTest, LeavesADatabaseAsItWasWhenAScriptFails) {
+  const auto database = OpenDatabase();
+  ASSERT_TRUE(MigrateDatabase(*database, absl::MakeSpan(kScripts).subspan(0, 1)).ok());
+  EXPECT_FALSE(MigrateDatabase(*database, kBrokenScripts).ok());
+  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 1);
+  EXPECT_EQ(Number(*database, "SELECT count(*) FROM pragma_table_info('a')"), 1);
+}
+
+TEST_F(SqliteSchemaTest, RefusesADatabaseFromANewerPlait) {
+  {
+    const auto database = OpenDatabase();
+    ASSERT_TRUE(database->Execute("PRAGMA user_version = 9").ok());
+  }
+  for (const absl::Status& status : {OpenSqliteJobStore(Path(), clock_, {10, {}}).status(),
+                                     OpenSqliteProfileStore(Path()).status()}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "schema version 9")) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), Path())) << status;
+  }
+}
+
+TEST_F(SqliteSchemaTest, ReportsAFileThatIsNoDatabase) {
+  std::ofstream(Path()) << std::string(8192, 'x');
+  const absl::Status status = OpenSqliteJobStore(Path(), clock_, {10, {}}).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), Path())) << status;
+}
+
+TEST_F(SqliteSchemaTest, ReportsDamagedPages) {
+  {
+    auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
+    ASSERT_TRUE(store.ok());
+    JobSubmission submission;
+    submission.job.set_tenant("alice");
+    submission.request_hash = std::string(100, 'h');
+    for (int number = 0; number < 50; ++number) {
+      submission.job.set_id(absl::StrCat("j", number));
+      ASSERT_TRUE((*store)->Submit(submission).ok());
+    }
+  }
+  const auto size = std::filesystem::file_size(Path());
+  std::fstream file(Path(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(4096);
+  file << std::string(size - 4096, '\xAA');
+  file.close();
+  auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
+  absl::Status status = store.status();
+  if (store.ok()) status = (*store)->List({.tenant = "alice", .page_size = 100}).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+}
+
+}  // namespace
+}  // namespace plait

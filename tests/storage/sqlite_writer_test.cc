@@ -1,0 +1,160 @@
+#include "storage/sqlite_writer.h"
+
+#include <atomic>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "tests/storage/store_test.h"
+
+namespace plait {
+namespace {
+
+class SqliteWriterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto database = Database::Open(directory_.path() + "/test.db", Durability::kFull);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)->Execute("CREATE TABLE a (x INTEGER PRIMARY KEY)").ok());
+    writer_ = std::make_unique<SqliteWriter>(*std::move(database));
+  }
+
+  absl::Status Insert(int64_t value) {
+    return writer_->database().Execute("INSERT INTO a VALUES (?)", value);
+  }
+  std::string Values() {
+    std::string values;
+    EXPECT_TRUE(writer_
+                    ->Write([&]() -> absl::Status {
+                      PLAIT_ASSIGN_OR_RETURN(
+                          Statement statement,
+                          writer_->database().Query("SELECT group_concat(x) FROM a"));
+                      PLAIT_RETURN_IF_ERROR(statement.Step().status());
+                      values = statement.Text(0);
+                      return absl::OkStatus();
+                    })
+                    .ok());
+    return values;
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<SqliteWriter> writer_;
+};
+
+TEST_F(SqliteWriterTest, UndoesAFailedOperationAlone) {
+  const absl::Status status = writer_->Write([&]() -> absl::Status {
+    PLAIT_RETURN_IF_ERROR(Insert(1));
+    return absl::AbortedError("no");
+  });
+  EXPECT_TRUE(absl::IsAborted(status));
+  EXPECT_TRUE(writer_->Write([&] { return Insert(2); }).ok());
+  EXPECT_EQ(Values(), "2");
+}
+
+TEST_F(SqliteWriterTest, KeepsFailuresOfConcurrentOperationsApart) {
+  // While the writer is held inside one operation, the others queue up behind it.
+  absl::Notification started;
+  absl::Notification proceed;
+  std::thread first([&] {
+    EXPECT_TRUE(writer_
+                    ->Write([&] {
+                      started.Notify();
+                      proceed.WaitForNotification();
+                      return Insert(0);
+                    })
+                    .ok());
+  });
+  started.WaitForNotification();
+  std::vector<std::thread> callers;
+  for (int64_t value = 1; value <= 8; ++value) {
+    callers.emplace_back([&, value] {
+      const absl::Status status = writer_->Write([&] {
+        return value % 4 == 0 ? Insert(0) : Insert(value);  // 0 is taken: a failure of its own
+      });
+      EXPECT_EQ(status.ok(), value % 4 != 0) << status;
+    });
+  }
+  proceed.Notify();
+  first.join();
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(Values(), "0,1,2,3,5,6,7");
+}
+
+TEST_F(SqliteWriterTest, WritesDelayedOperationsBeforeLaterOnes) {
+  std::vector<int> order;
+  std::atomic<int> committed = 0;
+  for (int value : {1, 2, 3}) {
+    ASSERT_TRUE(writer_
+                    ->WriteSoon(
+                        "",
+                        [&order, value] {
+                          order.push_back(value);
+                          return absl::OkStatus();
+                        },
+                        [&] { ++committed; })
+                    .ok());
+  }
+  ASSERT_TRUE(writer_
+                  ->Write([&] {
+                    order.push_back(4);
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 4}));
+  EXPECT_EQ(committed, 3);
+}
+
+TEST_F(SqliteWriterTest, MergesDelayedOperationsWithTheSameKey) {
+  // The writer is held inside an operation, so that everything below waits at the same time.
+  absl::Notification started;
+  absl::Notification proceed;
+  std::thread holder([&] {
+    EXPECT_TRUE(writer_
+                    ->Write([&] {
+                      started.Notify();
+                      proceed.WaitForNotification();
+                      return absl::OkStatus();
+                    })
+                    .ok());
+  });
+  started.WaitForNotification();
+  std::vector<std::string> ran;
+  const auto delay = [&](absl::string_view key, const std::string& name) {
+    const auto operation = [&ran, name] {
+      ran.push_back(name);
+      return absl::OkStatus();
+    };
+    EXPECT_TRUE(writer_->WriteSoon(key, operation, nullptr).ok());
+  };
+  delay("a", "a1");
+  delay("", "phase");
+  delay("b", "b1");
+  delay("a", "a2");
+  proceed.Notify();
+  holder.join();
+  ASSERT_TRUE(writer_->Flush().ok());
+  EXPECT_EQ(ran, (std::vector<std::string>{"phase", "b1", "a2"}));
+}
+
+TEST_F(SqliteWriterTest, TellsErrorsOfDelayedOperationsOnce) {
+  ASSERT_TRUE(writer_
+                  ->WriteSoon(
+                      "", [] { return absl::DataLossError("x"); }, nullptr)
+                  .ok());
+  EXPECT_TRUE(absl::IsDataLoss(writer_->Flush()));
+  EXPECT_TRUE(writer_->Flush().ok());
+}
+
+TEST_F(SqliteWriterTest, WritesWhatIsDelayedBeforeItStops) {
+  // While it is being destroyed, the writer is reached by this pointer only.
+  SqliteWriter* writer = writer_.get();
+  const auto insert = [writer] { return writer->database().Execute("INSERT INTO a VALUES (5)"); };
+  ASSERT_TRUE(writer->WriteSoon("", insert, nullptr).ok());
+  writer_.reset();
+  auto database = Database::Open(directory_.path() + "/test.db", Durability::kFull);
+  absl::StatusOr<Statement> statement = (*database)->Query("SELECT x FROM a");
+  ASSERT_TRUE(statement.ok() && *statement->Step());
+  EXPECT_EQ(statement->Integer(0), 5);
+}
+
+}  // namespace
+}  // namespace plait
