@@ -56,7 +56,8 @@ bool IsWorthDividing(const Graph& graph, const Kernel& kernel) {
     if (graph.node(node).inputs.empty() || graph.node(node).inputs[0] == kNoTensor) continue;
     elements = std::max(elements, graph.input_type(node, 0).elements());
   }
-  const bool by_flops = kernel.family == "conv" || kernel.family == "matmul";
+  const bool by_flops =
+      kernel.family == "conv" || kernel.family == "matmul" || kernel.family == "attention";
   return by_flops ? work.flops >= kWideFlopsMin : elements >= kWideElementsMin;
 }
 

@@ -96,6 +96,23 @@ bool HasInlineInputs(const Graph& graph, const Node& node, size_t first) {
   });
 }
 
+// Without what changes the scores between the two products. A mask's rows are whole rows of scores.
+bool IsAttention(const Graph& graph, const Node& node) {
+  const Attributes& attributes = *node.attributes;
+  if (!AllFloat32(graph, node) || attributes.Int("is_causal", 0) != 0 ||
+      attributes.Float("softcap", 0) != 0) {
+    return false;
+  }
+  const auto omitted = [](TensorId tensor) { return tensor == kNoTensor; };
+  const size_t inputs_max = std::min<size_t>(node.inputs.size(), 4);
+  if (!std::all_of(node.inputs.begin() + inputs_max, node.inputs.end(), omitted)) return false;
+  if (!std::all_of(node.outputs.begin() + 1, node.outputs.end(), omitted)) return false;
+  if (node.inputs.size() < 4 || node.inputs[3] == kNoTensor) return true;
+  const TensorType& key = graph.type(node.inputs[1]);
+  const TensorType& mask = graph.type(node.inputs[3]);
+  return mask.rank() > 0 && mask.rank() <= 4 && mask.shape.back() == key.shape[key.rank() - 2];
+}
+
 bool IsGather(const Graph& graph, const Node& node) {
   const DataType indices = graph.type(node.inputs[1]).dtype;
   return IsMovable(graph, node) && (indices == DataType::kInt64 || indices == DataType::kInt32);
@@ -149,6 +166,8 @@ bool IsMask(const Graph& graph, TensorId mask, const TensorType& type) {
 // The family that has the operator; it may still not have every form of it.
 absl::string_view FamilyOfOperator(OpKind op) {
   switch (op) {
+    case OpKind::kAttention:
+      return "attention";
     case OpKind::kConv:
       return "conv";
     case OpKind::kGemm:
@@ -190,6 +209,7 @@ absl::string_view FamilyOfOperator(OpKind op) {
 
 bool CanRun(const Graph& graph, NodeId id, absl::string_view family) {
   const Node& node = graph.node(id);
+  if (family == "attention") return IsAttention(graph, node);
   if (family == "conv") return IsConvolution(graph, node);
   if (family == "matmul") {
     return node.op == OpKind::kGemm ? IsGemm(graph, node) : IsMatMul(graph, node);

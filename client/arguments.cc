@@ -1,0 +1,179 @@
+#include "client/arguments.h"
+
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/suggest.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+const OptionSpec* FindOption(absl::string_view name, absl::Span<const OptionSpec> options) {
+  for (const OptionSpec& option : options) {
+    if (option.name == name) return &option;
+    if (!option.short_name.empty() && option.short_name == name) return &option;
+  }
+  return nullptr;
+}
+
+absl::Status UnknownOption(absl::string_view name, absl::Span<const OptionSpec> options) {
+  std::vector<absl::string_view> names = {"--help"};
+  for (const OptionSpec& option : options) names.push_back(option.name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown option ", name, " (", Suggestion(name, names), ")"));
+}
+
+absl::Status CheckValue(const OptionSpec& option, absl::string_view value) {
+  const auto wrong = [&](absl::string_view expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option.name, ": expected ", expected, ", is \"", value, "\""));
+  };
+  switch (option.kind) {
+    case OptionKind::kSwitch:
+      return absl::OkStatus();
+    case OptionKind::kText:
+      return value.empty() ? wrong("a value") : absl::OkStatus();
+    case OptionKind::kInteger: {
+      int64_t number = 0;
+      return absl::SimpleAtoi(value, &number) && number >= 0 ? absl::OkStatus()
+                                                             : wrong("an integer, 0 or more");
+    }
+    case OptionKind::kNumber: {
+      double number = 0;
+      return absl::SimpleAtod(value, &number) && std::isfinite(number) && number >= 0
+                 ? absl::OkStatus()
+                 : wrong("a number, 0 or more");
+    }
+    case OptionKind::kSeconds:
+      return ParseSeconds(value).ok() ? absl::OkStatus() : wrong("a time such as 60s, 2m or 1h");
+    case OptionKind::kShape:
+      return ParseNamedShape(value).ok() ? absl::OkStatus()
+                                         : wrong("NAME=DIMS such as input=1x3x224x224");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPositionals(const std::vector<std::string>& given, absl::string_view expected) {
+  const std::vector<absl::string_view> names = absl::StrSplit(expected, ' ', absl::SkipEmpty());
+  if (given.size() > names.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"", given[names.size()],
+                                                   "\" (expected ",
+                                                   names.empty() ? "none" : expected, ")"));
+  }
+  if (given.size() < names.size() && !absl::StartsWith(names[given.size()], "[")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(names[given.size()], " is missing (see --help)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<double> ParseSeconds(absl::string_view text) {
+  double scale = 1;
+  absl::string_view digits = text;
+  if (absl::EndsWith(text, "s")) digits.remove_suffix(1);
+  if (absl::EndsWith(text, "m")) scale = 60, digits.remove_suffix(1);
+  if (absl::EndsWith(text, "h")) scale = 3600, digits.remove_suffix(1);
+  double number = 0;
+  if (!absl::SimpleAtod(digits, &number) || !std::isfinite(number) || number < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is no time"));
+  }
+  return number * scale;
+}
+
+absl::StatusOr<std::pair<std::string, Shape>> ParseNamedShape(absl::string_view text) {
+  const absl::Status wrong = absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is no shape"));
+  // Names may hold '=': the shape is behind the last one.
+  const size_t split = text.rfind('=');
+  if (split == absl::string_view::npos || split == 0) return wrong;
+  Shape shape;
+  const absl::string_view dims = text.substr(split + 1);
+  if (!dims.empty()) {
+    for (const absl::string_view dim : absl::StrSplit(dims, 'x')) {
+      int64_t size = 0;
+      if (!absl::SimpleAtoi(dim, &size) || size < 1) return wrong;
+      shape.push_back(size);
+    }
+  }
+  if (!IsValidShape(shape)) return wrong;
+  return std::make_pair(std::string(text.substr(0, split)), shape);
+}
+
+absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
+                                         absl::Span<const OptionSpec> options,
+                                         absl::string_view positionals) {
+  Arguments arguments;
+  bool only_positionals = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (only_positionals || word.size() < 2 || word[0] != '-') {
+      arguments.positionals_.push_back(word);
+      continue;
+    }
+    if (word == "--") {
+      only_positionals = true;
+      continue;
+    }
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const OptionSpec* const option = FindOption(name, options);
+    if (option == nullptr) return UnknownOption(name, options);
+    std::string value;
+    if (option->kind == OptionKind::kSwitch) {
+      if (equals != std::string::npos) {
+        return absl::InvalidArgumentError(absl::StrCat(option->name, " takes no value"));
+      }
+    } else if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (++i < words.size()) {
+      value = words[i];
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option->name, ": the value ", option->value, " is missing"));
+    }
+    PLAIT_RETURN_IF_ERROR(CheckValue(*option, value));
+    arguments.values_[std::string(option->name)].push_back(value);
+  }
+  PLAIT_RETURN_IF_ERROR(CheckPositionals(arguments.positionals_, positionals));
+  return arguments;
+}
+
+bool Arguments::Has(absl::string_view option) const {
+  return values_.contains(std::string(option));
+}
+
+std::string Arguments::Text(absl::string_view option, absl::string_view fallback) const {
+  const auto found = values_.find(std::string(option));
+  return found == values_.end() ? std::string(fallback) : found->second.back();
+}
+
+int64_t Arguments::Integer(absl::string_view option, int64_t fallback) const {
+  int64_t number = fallback;
+  if (Has(option)) PLAIT_CHECK(absl::SimpleAtoi(Text(option), &number));
+  return number;
+}
+
+double Arguments::Number(absl::string_view option, double fallback) const {
+  double number = fallback;
+  if (Has(option)) PLAIT_CHECK(absl::SimpleAtod(Text(option), &number));
+  return number;
+}
+
+double Arguments::Seconds(absl::string_view option, double fallback) const {
+  return Has(option) ? ParseSeconds(Text(option)).value() : fallback;
+}
+
+std::vector<std::pair<std::string, Shape>> Arguments::Shapes(absl::string_view option) const {
+  std::vector<std::pair<std::string, Shape>> shapes;
+  const auto found = values_.find(std::string(option));
+  if (found == values_.end()) return shapes;
+  for (const std::string& text : found->second) shapes.push_back(ParseNamedShape(text).value());
+  return shapes;
+}
+
+}  // namespace plait

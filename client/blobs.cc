@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include <grpcpp/client_context.h>
+
+#include "absl/strings/str_cat.h"
+#include "client/client.h"
+#include "optimizer/base/digest.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "proto/wire/error.h"
+#include "proto/wire/grpc_status.h"
+
+namespace plait {
+
+absl::StatusOr<v1::Digest> Client::Upload(absl::string_view bytes) const {
+  const v1::Digest digest = wire::DigestToProto(DigestOf(bytes));
+  Retrier retrier = MakeRetrier();
+  PLAIT_RETURN_IF_ERROR(retrier.Run([&] { return UploadOnce(digest, bytes); }));
+  return digest;
+}
+
+absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view bytes) const {
+  v1::FindMissingBlobsRequest question;
+  *question.add_digests() = digest;
+  v1::FindMissingBlobsResponse missing;
+  grpc::ClientContext find_context;
+  PLAIT_RETURN_IF_ERROR(
+      wire::FromGrpcStatus(blobs_->FindMissingBlobs(&find_context, question, &missing)));
+  if (missing.missing().empty()) return absl::OkStatus();
+  int64_t offset = missing.missing(0).offset_bytes();
+  if (offset < 0 || offset > static_cast<int64_t>(bytes.size())) {
+    return absl::InternalError("the server asks for bytes outside of the model");
+  }
+  grpc::ClientContext context;
+  v1::UploadBlobResponse response;
+  const auto writer = blobs_->UploadBlob(&context, &response);
+  bool first = true;
+  // A blob of no bytes is one empty chunk.
+  while (first || offset < static_cast<int64_t>(bytes.size())) {
+    v1::UploadBlobRequest chunk;
+    if (first) *chunk.mutable_digest() = digest;
+    first = false;
+    const absl::string_view data = bytes.substr(offset, kBlobChunkBytesMax);
+    chunk.set_offset_bytes(offset);
+    chunk.set_data(data.data(), data.size());
+    if (!writer->Write(chunk)) break;
+    offset += static_cast<int64_t>(data.size());
+  }
+  writer->WritesDone();
+  absl::Status status = wire::FromGrpcStatus(writer->Finish());
+  // Another client uploads the same bytes, or the connection broke between question and upload: ask
+  // again where to continue.
+  if (absl::IsOutOfRange(status)) status = absl::UnavailableError(status.message());
+  return status;
+}
+
+absl::StatusOr<std::string> Client::Download(const v1::Digest& digest) const {
+  PLAIT_ASSIGN_OR_RETURN(const Digest wanted, wire::DigestFromProto(digest));
+  if (wanted.size_bytes > kModelBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a blob of ", wanted.size_bytes, " bytes is larger than ", kModelBytesMax));
+  }
+  std::string bytes;
+  Retrier retrier = MakeRetrier();
+  const absl::Status status = retrier.Run([&]() -> absl::Status {
+    grpc::ClientContext context;
+    v1::DownloadBlobRequest request;
+    *request.mutable_digest() = digest;
+    request.set_offset_bytes(static_cast<int64_t>(bytes.size()));
+    const auto reader = blobs_->DownloadBlob(&context, request);
+    v1::DownloadBlobResponse chunk;
+    while (reader->Read(&chunk)) {
+      const auto end = static_cast<int64_t>(bytes.size() + chunk.data().size());
+      if (chunk.offset_bytes() != static_cast<int64_t>(bytes.size()) || end > wanted.size_bytes) {
+        context.TryCancel();
+        return absl::DataLossError("the server sent other bytes than were asked for");
+      }
+      bytes += chunk.data();
+      retrier.Progress();
+    }
+    return wire::FromGrpcStatus(reader->Finish());
+  });
+  PLAIT_RETURN_IF_ERROR(status);
+  if (DigestOf(bytes) != wanted) {
+    return wire::Error(
+        v1::ERROR_REASON_BLOB_CORRUPT,
+        absl::StrCat("the bytes that arrived are not blob ", wanted.sha256_hex, " (try again)"));
+  }
+  return bytes;
+}
+
+}  // namespace plait

@@ -1,0 +1,64 @@
+#include "client/channel.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/file.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+bool IsLocal(absl::string_view address) {
+  return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "127.") ||
+         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "[::1]:");
+}
+
+absl::Status CheckAddress(absl::string_view address) {
+  if (absl::StartsWith(address, "unix:") && address.size() > 5) return absl::OkStatus();
+  const size_t colon = address.rfind(':');
+  int port = 0;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(address.substr(colon + 1), &port) || port < 1 || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--server: expected HOST:PORT or unix:PATH, is \"", address, "\""));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const ServerAddress& server) {
+  if (IsLocal(server.address) && server.ca_file.empty()) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  if (!server.ca_file.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(options.pem_root_certs, ReadFile(server.ca_file));
+  }
+  if (server.cert_file.empty() != server.key_file.empty()) {
+    return absl::InvalidArgumentError("--tls-cert and --tls-key are given together or not at all");
+  }
+  if (!server.cert_file.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadFile(server.cert_file));
+    PLAIT_ASSIGN_OR_RETURN(options.pem_private_key, ReadFile(server.key_file));
+  }
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& server) {
+  PLAIT_RETURN_IF_ERROR(CheckAddress(server.address));
+  PLAIT_ASSIGN_OR_RETURN(const auto credentials, Credentials(server));
+  grpc::ChannelArguments arguments;
+  // A chunk of the largest size with its field's overhead.
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(4 * kBlobChunkBytesMax));
+  // gRPC would wait a second before it looks again for a server that is just starting.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  return grpc::CreateCustomChannel(server.address, credentials, arguments);
+}
+
+}  // namespace plait

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/channel.h>
+
+#include "absl/status/statusor.h"
+
+namespace plait {
+
+// How to reach a server.
+struct ServerAddress {
+  std::string address;    // "host:port" or "unix:/path"
+  std::string ca_file;    // PEM; empty: the system's certificate authorities
+  std::string cert_file;  // PEM, of the client; empty: none
+  std::string key_file;   // PEM, of `cert_file`
+};
+
+// A channel to a server; nothing is sent yet. Unix sockets and loopback addresses are spoken to
+// without TLS unless a certificate authority is named, all others with TLS, always.
+// Errors: InvalidArgument for an address of another form; NotFound for a file that is not there.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& server);
+
+}  // namespace plait

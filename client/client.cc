@@ -1,0 +1,139 @@
+#include "client/client.h"
+
+#include <chrono>
+#include <random>
+
+#include <grpcpp/client_context.h>
+
+#include "absl/strings/str_format.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+#include "proto/wire/grpc_status.h"
+
+namespace plait {
+namespace {
+
+// 60 s: a unary call does one durable write; a server that takes longer is taken for dead.
+constexpr std::chrono::seconds kCallTimeout(60);
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+std::string NewRequestId() { return absl::StrFormat("%016x%016x", RandomSeed(), RandomSeed()); }
+
+// Calls `method` until it answers.
+template <typename Stub, typename Method, typename Request, typename Response>
+absl::Status Call(Retrier retrier, Stub& stub, Method method, const Request& request,
+                  Response* response) {
+  return retrier.Run([&] {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+    return wire::FromGrpcStatus((stub.*method)(&context, request, response));
+  });
+}
+
+bool IsFinal(v1::JobState state) {
+  return state == v1::JOB_STATE_SUCCEEDED || state == v1::JOB_STATE_FAILED ||
+         state == v1::JOB_STATE_CANCELLED || state == v1::JOB_STATE_QUARANTINED;
+}
+
+}  // namespace
+
+Client::Client(std::shared_ptr<grpc::Channel> channel, RetryPolicy policy, Retrier::Sleep sleep)
+    : policy_(policy),
+      sleep_(std::move(sleep)),
+      optimization_(v1::OptimizationService::NewStub(channel)),
+      blobs_(v1::BlobService::NewStub(channel)),
+      capabilities_(v1::CapabilityService::NewStub(channel)) {}
+
+Retrier Client::MakeRetrier() const { return Retrier(policy_, RandomSeed(), sleep_); }
+
+absl::StatusOr<v1::Job> Client::Submit(v1::OptimizeModelRequest request) const {
+  if (request.request_id().empty()) request.set_request_id(NewRequestId());
+  v1::OptimizeModelResponse response;
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
+                             &v1::OptimizationService::Stub::OptimizeModel, request, &response));
+  return std::move(*response.mutable_job());
+}
+
+absl::StatusOr<v1::Job> Client::GetJob(absl::string_view job_id) const {
+  v1::GetJobRequest request;
+  request.set_job_id(std::string(job_id));
+  v1::GetJobResponse response;
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_, &v1::OptimizationService::Stub::GetJob,
+                             request, &response));
+  return std::move(*response.mutable_job());
+}
+
+absl::StatusOr<v1::Job> Client::CancelJob(absl::string_view job_id) const {
+  v1::CancelJobRequest request;
+  request.set_job_id(std::string(job_id));
+  v1::CancelJobResponse response;
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
+                             &v1::OptimizationService::Stub::CancelJob, request, &response));
+  return std::move(*response.mutable_job());
+}
+
+absl::StatusOr<std::vector<v1::Job>> Client::ListJobs(v1::JobState state, int jobs_max) const {
+  std::vector<v1::Job> jobs;
+  v1::ListJobsRequest request;
+  request.set_state(state);
+  while (static_cast<int>(jobs.size()) < jobs_max) {
+    request.set_page_size(jobs_max - static_cast<int>(jobs.size()));
+    v1::ListJobsResponse response;
+    PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
+                               &v1::OptimizationService::Stub::ListJobs, request, &response));
+    for (v1::Job& job : *response.mutable_jobs()) jobs.push_back(std::move(job));
+    if (response.next_page_token().empty()) break;
+    request.set_page_token(response.next_page_token());
+  }
+  return jobs;
+}
+
+absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_sequence,
+                                      const std::function<void(const v1::Event&)>& on_event) const {
+  Retrier retrier = MakeRetrier();
+  v1::WatchJobRequest request;
+  request.set_job_id(std::string(job_id));
+  request.set_after_sequence(after_sequence);
+  v1::Job last;
+  const absl::Status status = retrier.Run([&]() -> absl::Status {
+    grpc::ClientContext context;
+    const auto reader = optimization_->WatchJob(&context, request);
+    v1::WatchJobResponse response;
+    while (reader->Read(&response)) {
+      retrier.Progress();
+      if (response.has_job()) last = response.job();
+      if (!response.has_event()) continue;
+      if (response.event().sequence() <= request.after_sequence()) continue;
+      request.set_after_sequence(response.event().sequence());
+      on_event(response.event());
+    }
+    PLAIT_RETURN_IF_ERROR(wire::FromGrpcStatus(reader->Finish()));
+    if (IsFinal(last.state())) return absl::OkStatus();
+    // A server that stops closes its streams in order.
+    return absl::UnavailableError("the server ended the stream before the job was over");
+  });
+  PLAIT_RETURN_IF_ERROR(status);
+  return last;
+}
+
+absl::StatusOr<std::vector<v1::AvailableDevice>> Client::ListDevices() const {
+  v1::ListDevicesResponse response;
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *capabilities_,
+                             &v1::CapabilityService::Stub::ListDevices, v1::ListDevicesRequest(),
+                             &response));
+  return std::vector<v1::AvailableDevice>(response.devices().begin(), response.devices().end());
+}
+
+absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities() const {
+  v1::GetCapabilitiesResponse response;
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *capabilities_,
+                             &v1::CapabilityService::Stub::GetCapabilities,
+                             v1::GetCapabilitiesRequest(), &response));
+  return response;
+}
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "client/arguments.h"
+#include "client/console.h"
+#include "client/exit_code.h"
+#include "client/interrupts.h"
+
+namespace plait {
+
+// What main knows of the machine.
+struct Environment {
+  std::string program_folder;  // where this program is; plaitd lies beside it
+  std::string cache_folder;    // where embedded servers live unless --cache-dir says otherwise
+  std::string server;          // the address used when --server is not given; empty: embedded
+};
+
+struct CommandContext {
+  const Arguments& arguments;
+  Console& console;
+  Interrupts& interrupts;
+  const Environment& environment;
+};
+
+// A verb: a constant, defined in the file named after it and listed in commands/commands.def.
+struct Command {
+  absl::string_view name;
+  absl::string_view positionals;  // "MODEL [MODEL2]"
+  absl::string_view summary;      // one line for the list of verbs
+  absl::string_view examples;     // whole lines, each a command that works
+  // The options, a function so that verbs can share some.
+  std::vector<OptionSpec> (*options)();
+  // Does it. A status is reported by the caller, with the exit code of its reason.
+  absl::StatusOr<ExitCode> (*run)(const CommandContext& context);
+};
+
+#define PLAIT_COMMAND(name) extern const Command k##name##Command;
+#include "client/commands/commands.def"
+#undef PLAIT_COMMAND
+
+// In the order in which help texts show them.
+absl::Span<const Command* const> AllCommands();
+
+}  // namespace plait

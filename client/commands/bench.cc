@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "client/command.h"
+#include "client/json.h"
+#include "client/loaded_model.h"
+#include "gpu_worker/measure_plans.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/search/paired_ratio.h"
+
+namespace plait {
+namespace {
+
+constexpr int kRoundsDefault = 50;
+constexpr double kBudgetSecondsDefault = 30;
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options;
+  AddLoadingOptions(&options);
+  options.push_back({"--rounds", OptionKind::kInteger, "N", "samples of each model; default 50"});
+  options.push_back({"--budget", OptionKind::kSeconds, "TIME", "stop after this; default 30s"});
+  options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});
+  return options;
+}
+
+// The weights of several models, found by their digests.
+class AllWeights : public WeightSource {
+ public:
+  explicit AllWeights(const std::vector<LoadedModel>& models) : models_(models) {}
+
+  absl::StatusOr<Tensor> Get(const Digest& digest, const TensorType& type) const override {
+    absl::StatusOr<Tensor> weight = absl::NotFoundError("no model was given");
+    for (const LoadedModel& model : models_) {
+      weight = model.weights->Get(digest, type);
+      if (weight.ok()) break;
+    }
+    return weight;
+  }
+
+ private:
+  const std::vector<LoadedModel>& models_;
+};
+
+// The sample at `part` of the sorted samples.
+double Quantile(std::vector<double> samples, double part) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  return samples[static_cast<size_t>(part * static_cast<double>(samples.size() - 1) + 0.5)];
+}
+
+Json ModelJson(const LoadedModel& model, const PlanMeasurement& measurement) {
+  Json json;
+  json["path"] = model.path;
+  json["latency_us_median"] = Median(measurement.samples_us);
+  json["latency_us_p10"] = Quantile(measurement.samples_us, 0.1);
+  json["latency_us_p95"] = Quantile(measurement.samples_us, 0.95);
+  json["samples"] = measurement.samples_us.size();
+  json["embedded_plan"] = model.embedded_plan;
+  json["kernels"] = model.plan.steps.size();
+  json["fallback_nodes"] = measurement.fallback_nodes;
+  return json;
+}
+
+std::string Table(const Json& result) {
+  std::string text =
+      absl::StrFormat("%-40s %12s %12s %12s\n", "latency, us", "median", "p10", "p95");
+  for (const Json& model : result["models"]) {
+    text += absl::StrFormat("%-40s %12.1f %12.1f %12.1f\n", model.value("path", ""),
+                            model.value("latency_us_median", 0.0),
+                            model.value("latency_us_p10", 0.0), model.value("latency_us_p95", 0.0));
+  }
+  const Json& ratio = result["ratio"];
+  if (ratio.is_null()) return text;
+  return text + absl::StrFormat("the second is %.3f times as fast (95 %% interval %.3f to %.3f)\n",
+                                ratio.value("median", 0.0), ratio.value("low", 0.0),
+                                ratio.value("high", 0.0));
+}
+
+Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models,
+                const std::vector<PlanMeasurement>& measurements) {
+  Json json;
+  json["device"]["id"] = executor.device().id;
+  json["device"]["name"] = executor.device().name;
+  json["device"]["fingerprint"] = executor.device().fingerprint;
+  json["models"] = Json::array();
+  for (size_t i = 0; i < models.size(); ++i) {
+    json["models"].push_back(ModelJson(models[i], measurements[i]));
+  }
+  json["ratio"] = nullptr;
+  if (models.size() == 2) {
+    const RatioInterval ratio =
+        PairedRatio(measurements[0].samples_us, measurements[1].samples_us, /*seed=*/0);
+    json["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
+  }
+  return json;
+}
+
+absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
+  std::vector<std::string> warnings;
+  std::vector<LoadedModel> models;
+  for (const std::string& path : arguments.positionals()) {
+    PLAIT_ASSIGN_OR_RETURN(LoadedModel model,
+                           LoadModel(path, LoadingOptions(arguments), *executor, &warnings));
+    models.push_back(std::move(model));
+  }
+  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  std::vector<MeasuredPlan> candidates;
+  for (const LoadedModel& model : models) candidates.push_back({&model.graph, &model.plan});
+  PlanMeasuring measuring;
+  measuring.rounds = static_cast<int>(
+      std::clamp<int64_t>(arguments.Integer("--rounds", kRoundsDefault), 1, 1'000'000));
+  measuring.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));
+  measuring.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
+  // Comparing outputs is verify's business: a fast wrong model is timed, too.
+  measuring.rel_error_max = std::numeric_limits<double>::infinity();
+  PLAIT_ASSIGN_OR_RETURN(const auto measurements,
+                         MeasurePlans(executor.get(), candidates, AllWeights(models), measuring));
+  for (size_t i = 0; i < models.size(); ++i) {
+    PLAIT_RETURN_IF_ERROR(Annotate(measurements[i].status, models[i].path));
+  }
+  const Json result = ResultJson(*executor, models, measurements);
+  context.console.out << (context.console.json ? JsonText(result) : Table(result));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command kBenchCommand = {
+    .name = "bench",
+    .positionals = "MODEL [MODEL2]",
+    .summary = "time a model, or two side by side, on this machine",
+    .examples =
+        "  plait bench model.onnx\n"
+        "  plait bench model.onnx faster.onnx --json\n"
+        "  plait bench faster.onnx --ignore-plan --threads 1\n",
+    .options = Options,
+    .run = RunBench,
+};
+
+}  // namespace plait

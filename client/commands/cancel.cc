@@ -1,0 +1,41 @@
+#include "client/command.h"
+#include "client/json.h"
+#include "client/server_session.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options;
+  AddServerOptions(&options);
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunCancel(const CommandContext& context) {
+  PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job job,
+                         session.client->CancelJob(context.arguments.positionals()[0]));
+  if (context.console.json) {
+    Json json;
+    json["id"] = job.id();
+    json["state"] = JobStateName(job.state());
+    context.console.out << JsonText(json);
+  } else {
+    context.console.out << job.id() << " " << JobStateName(job.state()) << "\n";
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command kCancelCommand = {
+    .name = "cancel",
+    .positionals = "ID",
+    .summary = "stop a job",
+    .examples = "  plait cancel 3f2a --server plait.example.com:7000\n",
+    .options = Options,
+    .run = RunCancel,
+};
+
+}  // namespace plait

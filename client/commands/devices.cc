@@ -1,0 +1,48 @@
+#include "absl/strings/str_format.h"
+#include "client/command.h"
+#include "client/json.h"
+#include "client/server_session.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options;
+  AddServerOptions(&options);
+  AddCacheOption(&options);
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunDevices(const CommandContext& context) {
+  PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectOrEmbed(context, "cpu", 0));
+  PLAIT_ASSIGN_OR_RETURN(const auto devices, session.client->ListDevices());
+  Json json;
+  json["devices"] = Json::array();
+  std::string table =
+      absl::StrFormat("%-12s %-40s %5s %-14s %7s\n", "ID", "NAME", "CORES", "ISA", "WORKERS");
+  for (const v1::AvailableDevice& available : devices) {
+    const v1::Device& device = available.device();
+    json["devices"].push_back(DeviceJson(available));
+    table += absl::StrFormat("%-12s %-40s %5d %-14s %7d%s\n", device.id(), device.name(),
+                             device.cores(), device.instruction_set(), available.workers(),
+                             device.predicted() ? "  predicted" : "");
+  }
+  context.console.out << (context.console.json ? JsonText(json) : table);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command kDevicesCommand = {
+    .name = "devices",
+    .positionals = "",
+    .summary = "list the devices that jobs can name",
+    .examples =
+        "  plait devices\n"
+        "  plait devices --server plait.example.com:7000 --json\n",
+    .options = Options,
+    .run = RunDevices,
+};
+
+}  // namespace plait

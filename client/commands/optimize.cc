@@ -1,0 +1,68 @@
+#include <filesystem>
+
+#include "client/command.h"
+#include "client/file.h"
+#include "client/job_request.h"
+#include "client/job_result.h"
+#include "client/json.h"
+#include "client/server_session.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options = {{"--output", OptionKind::kText, "FILE",
+                                      "the optimized model; default: MODEL.optimized.onnx", "-o"}};
+  AddJobOptions(&options);
+  options.push_back({"--explain", OptionKind::kSwitch, "", "print the law of each rule applied"});
+  options.push_back({"--validate-only", OptionKind::kSwitch, "", "check the request, do nothing"});
+  AddServerOptions(&options);
+  AddCacheOption(&options);
+  return options;
+}
+
+// "dir/model.onnx" -> "dir/model.optimized.onnx"
+std::string OutputPath(const CommandContext& context) {
+  std::filesystem::path model = context.arguments.positionals()[0];
+  return context.arguments.Text("--output", model.replace_extension(".optimized.onnx").string());
+}
+
+absl::StatusOr<ExitCode> RunOptimize(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  v1::OptimizeModelRequest request;
+  PLAIT_ASSIGN_OR_RETURN(*request.mutable_options(), JobOptions(arguments));
+  request.set_validate_only(arguments.Has("--validate-only"));
+  PLAIT_ASSIGN_OR_RETURN(const std::string model, ReadModelFile(arguments.positionals()[0]));
+  PLAIT_ASSIGN_OR_RETURN(
+      const ServerSession session,
+      ConnectOrEmbed(context, request.options().device(), request.options().threads()));
+  const Client& client = *session.client;
+  PLAIT_ASSIGN_OR_RETURN(*request.mutable_model(), client.Upload(model));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job submitted, client.Submit(request));
+  if (request.validate_only()) {
+    Json json;
+    json["valid"] = true;
+    context.console.out << (context.console.json ? JsonText(json) : "the request is valid\n");
+    return ExitCode::kOk;
+  }
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(context, client, submitted.id()));
+  return DeliverResult(context, client, job, OutputPath(context));
+}
+
+}  // namespace
+
+const Command kOptimizeCommand = {
+    .name = "optimize",
+    .positionals = "MODEL",
+    .summary = "make a model faster; without --server on this machine",
+    .examples =
+        "  plait optimize model.onnx -o faster.onnx\n"
+        "  plait optimize model.onnx --budget 5m --json > report.json\n"
+        "  plait optimize model.onnx --shape input=8x3x224x224 --threads 4\n"
+        "  plait optimize model.onnx --device cuda:0 --server plait.example.com:7000\n",
+    .options = Options,
+    .run = RunOptimize,
+};
+
+}  // namespace plait

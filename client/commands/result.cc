@@ -1,0 +1,46 @@
+#include "absl/strings/str_cat.h"
+#include "client/command.h"
+#include "client/job_result.h"
+#include "client/json.h"
+#include "client/server_session.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options = {
+      {"--output", OptionKind::kText, "FILE", "the optimized model; default: ID.onnx", "-o"},
+      {"--explain", OptionKind::kSwitch, "", "print the law of each rule applied"}};
+  AddServerOptions(&options);
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunResult(const CommandContext& context) {
+  const std::string id = context.arguments.positionals()[0];
+  PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->GetJob(id));
+  if (job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING) {
+    return wire::Error(v1::ERROR_REASON_WRONG_STATE,
+                       absl::StrCat("job ", id, " is ", JobStateName(job.state()),
+                                    " (wait for it with plait watch ", id, ")"));
+  }
+  const std::string path = context.arguments.Text("--output", id + ".onnx");
+  return DeliverResult(context, *session.client, job, path);
+}
+
+}  // namespace
+
+const Command kResultCommand = {
+    .name = "result",
+    .positionals = "ID",
+    .summary = "fetch what a job has made",
+    .examples =
+        "  plait result 3f2a -o faster.onnx --server plait.example.com:7000\n"
+        "  plait result 3f2a -o faster.onnx --json\n",
+    .options = Options,
+    .run = RunResult,
+};
+
+}  // namespace plait

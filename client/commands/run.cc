@@ -1,0 +1,83 @@
+#include "client/command.h"
+#include "client/json.h"
+#include "client/loaded_model.h"
+#include "client/tensor_folder.h"
+#include "gpu_worker/make_inputs.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options = {
+      {"--inputs", OptionKind::kText, "DIR", "input_<i>.pb (TensorProto) or <name>.npy"},
+      {"--seed", OptionKind::kInteger, "N", "random inputs instead of --inputs"},
+      {"--outputs", OptionKind::kText, "DIR", "where output_<i>.pb and <name>.npy are written"}};
+  AddLoadingOptions(&options);
+  return options;
+}
+
+Json ResultJson(const Graph& graph, absl::Span<const Tensor> outputs) {
+  Json json;
+  json["outputs"] = Json::array();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& name = graph.tensor(graph.outputs()[i]).name;
+    Json output;
+    output["name"] = name == nullptr ? "" : *name;
+    output["type"] = std::string(DataTypeName(outputs[i].type().dtype));
+    output["shape"] = Json::array();
+    for (const int64_t dim : outputs[i].type().shape) output["shape"].push_back(dim);
+    json["outputs"].push_back(std::move(output));
+  }
+  return json;
+}
+
+absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  if (arguments.Has("--inputs") == arguments.Has("--seed")) {
+    return absl::InvalidArgumentError("either --inputs DIR or --seed N is needed");
+  }
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
+  ModelLoading loading = LoadingOptions(arguments);
+  loading.quick = true;
+  std::vector<std::string> warnings;
+  PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
+                         LoadModel(arguments.positionals()[0], loading, *executor, &warnings));
+  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  absl::StatusOr<std::vector<Tensor>> inputs =
+      arguments.Has("--inputs")
+          ? ReadInputs(arguments.Text("--inputs"), model.graph)
+          : MakeInputs(model.graph, static_cast<uint64_t>(arguments.Integer("--seed")));
+  PLAIT_RETURN_IF_ERROR(inputs.status());
+  PLAIT_ASSIGN_OR_RETURN(const auto executable,
+                         executor->Load(model.graph, model.plan, *model.weights));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable->Run(*inputs));
+  if (arguments.Has("--outputs")) {
+    PLAIT_RETURN_IF_ERROR(WriteOutputs(arguments.Text("--outputs"), model.graph, outputs));
+  }
+  if (context.console.json) {
+    context.console.out << JsonText(ResultJson(model.graph, outputs));
+    return ExitCode::kOk;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& name = model.graph.tensor(model.graph.outputs()[i]).name;
+    context.console.out << (name == nullptr ? "" : *name) << ": " << outputs[i].type().ToString()
+                        << "\n";
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command kRunCommand = {
+    .name = "run",
+    .positionals = "MODEL",
+    .summary = "run a model once on this machine",
+    .examples =
+        "  plait run model.onnx --inputs inputs --outputs outputs\n"
+        "  plait run model.onnx --seed 1 --outputs outputs --device reference\n",
+    .options = Options,
+    .run = RunRun,
+};
+
+}  // namespace plait

@@ -1,0 +1,53 @@
+#include "client/command.h"
+#include "client/file.h"
+#include "client/job_request.h"
+#include "client/json.h"
+#include "client/server_session.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options;
+  AddJobOptions(&options);
+  options.push_back({"--request-id", OptionKind::kText, "ID",
+                     "makes repeating the command safe: the same id is the same job"});
+  AddServerOptions(&options);
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunSubmit(const CommandContext& context) {
+  v1::OptimizeModelRequest request;
+  PLAIT_ASSIGN_OR_RETURN(*request.mutable_options(), JobOptions(context.arguments));
+  request.set_request_id(context.arguments.Text("--request-id"));
+  PLAIT_ASSIGN_OR_RETURN(const std::string model,
+                         ReadModelFile(context.arguments.positionals()[0]));
+  PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
+  PLAIT_ASSIGN_OR_RETURN(*request.mutable_model(), session.client->Upload(model));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->Submit(request));
+  if (context.console.json) {
+    Json json;
+    json["id"] = job.id();
+    json["state"] = JobStateName(job.state());
+    context.console.out << JsonText(json);
+  } else {
+    context.console.out << job.id() << "\n";
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Command kSubmitCommand = {
+    .name = "submit",
+    .positionals = "MODEL",
+    .summary = "queue a job on a server and print its id",
+    .examples =
+        "  plait submit model.onnx --server plait.example.com:7000\n"
+        "  plait submit model.onnx --device cuda:0 --request-id build-1234 --json\n",
+    .options = Options,
+    .run = RunSubmit,
+};
+
+}  // namespace plait

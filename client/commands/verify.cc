@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "client/command.h"
+#include "client/json.h"
+#include "client/loaded_model.h"
+#include "gpu_worker/compare_outputs.h"
+#include "gpu_worker/make_inputs.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+namespace {
+
+constexpr int kInputsDefault = 3;
+// fp32 sums in another order differ by this much, relative to the largest output, at most.
+constexpr double kRelErrorMaxDefault = 1e-4;
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options;
+  AddLoadingOptions(&options);
+  options.push_back({"--inputs", OptionKind::kInteger, "N", "random inputs to try; default 3"});
+  options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});
+  options.push_back({"--max-rel-error", OptionKind::kNumber, "X",
+                     "largest error that counts as equal; default 1e-4"});
+  return options;
+}
+
+// Runs both models on the same inputs; one is in memory at a time.
+absl::StatusOr<OutputComparison> Compare(const Arguments& arguments,
+                                         const std::vector<LoadedModel>& models,
+                                         Executor& executor) {
+  const int64_t inputs_count =
+      std::clamp<int64_t>(arguments.Integer("--inputs", kInputsDefault), 1, 10'000);
+  const auto seed = static_cast<uint64_t>(arguments.Integer("--seed"));
+  std::vector<std::vector<Tensor>> outputs[2];
+  for (size_t side = 0; side < 2; ++side) {
+    const LoadedModel& model = models[side];
+    PLAIT_ASSIGN_OR_RETURN(const auto executable,
+                           executor.Load(model.graph, model.plan, *model.weights));
+    for (int64_t i = 0; i < inputs_count; ++i) {
+      PLAIT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(models[0].graph, seed + i));
+      absl::StatusOr<std::vector<Tensor>> result = executable->Run(inputs);
+      if (!result.ok()) return Annotate(result.status(), model.path);
+      outputs[side].push_back(*std::move(result));
+    }
+  }
+  OutputComparer comparer(arguments.Number("--max-rel-error", kRelErrorMaxDefault));
+  for (int64_t i = 0; i < inputs_count; ++i) comparer.Add(outputs[0][i], outputs[1][i]);
+  return comparer.Result();
+}
+
+ExitCode CodeOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kEquivalent:
+      return ExitCode::kOk;
+    case Verdict::kDifferent:
+      return ExitCode::kNotEquivalent;
+    default:
+      return ExitCode::kInconclusive;
+  }
+}
+
+absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
+  ModelLoading loading = LoadingOptions(arguments);
+  loading.quick = true;
+  std::vector<std::string> warnings;
+  std::vector<LoadedModel> models;
+  for (const std::string& path : arguments.positionals()) {
+    PLAIT_ASSIGN_OR_RETURN(LoadedModel model, LoadModel(path, loading, *executor, &warnings));
+    models.push_back(std::move(model));
+  }
+  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  PLAIT_ASSIGN_OR_RETURN(const OutputComparison comparison, Compare(arguments, models, *executor));
+  const Equivalence& equivalence = comparison.equivalence;
+  const std::string verdict(VerdictName(equivalence.verdict));
+  if (context.console.json) {
+    Json json;
+    json["verdict"] = verdict;
+    json["max_abs_error"] = equivalence.max_abs_error;
+    json["max_rel_error"] = equivalence.max_rel_error;
+    json["inputs_tried"] = equivalence.inputs_tried;
+    context.console.out << JsonText(json);
+  } else {
+    context.console.out << absl::StrFormat(
+        "%s: max abs error %.3g, max rel error %.3g, %d inputs\n", verdict,
+        equivalence.max_abs_error, equivalence.max_rel_error, equivalence.inputs_tried);
+  }
+  if (!comparison.reason.empty()) context.console.err << comparison.reason << "\n";
+  return CodeOf(equivalence.verdict);
+}
+
+}  // namespace
+
+const Command kVerifyCommand = {
+    .name = "verify",
+    .positionals = "MODEL MODEL2",
+    .summary = "compare the outputs of two models on this machine",
+    .examples =
+        "  plait verify model.onnx faster.onnx\n"
+        "  plait verify model.onnx faster.onnx --inputs 10 --max-rel-error 1e-5 --json\n",
+    .options = Options,
+    .run = RunVerify,
+};
+
+}  // namespace plait

@@ -1,0 +1,27 @@
+#include "client/console.h"
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "client/json.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+
+ExitCode ReportError(Console& console, absl::string_view what, const absl::Status& status,
+                     ExitCode code) {
+  const v1::ErrorDetail detail = wire::ErrorDetailOf(status);
+  if (console.json) {
+    Json error;
+    error["error"]["reason"] = ReasonName(detail.reason());
+    error["error"]["message"] = detail.message();
+    console.out << JsonLine(error);
+    console.out.flush();
+  }
+  // One line, whatever the message holds.
+  const std::string message = absl::StrReplaceAll(detail.message(), {{"\n", " "}, {"\r", " "}});
+  console.err << "plait: " << std::string(what) << " : " << message << "\n";
+  console.err.flush();
+  return code;
+}
+
+}  // namespace plait

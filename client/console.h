@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "client/exit_code.h"
+
+namespace plait {
+
+// Where a command writes: results to `out`, progress and errors to `err`. Not thread-safe.
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  bool err_is_terminal = false;
+  bool json = false;  // results are JSON, and an error is an object on `out` as well
+};
+
+// Prints "plait: <what> : <why>" as the last line of `err`; with `json` also {"error": {...}} on
+// `out`. The fix, where there is one, is part of the status's message. Returns `code`.
+// REQUIRES: `status` is not OK.
+ExitCode ReportError(Console& console, absl::string_view what, const absl::Status& status,
+                     ExitCode code);
+
+}  // namespace plait

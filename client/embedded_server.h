@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include <sys/types.h>
+
+#include "absl/status/statusor.h"
+
+namespace plait {
+
+// A private plaitd with its worker, for one run of the program. It lives in a cache folder, where
+// profiles and results stay for the next run. Only one program at a time uses a cache folder:
+// two that measure on the same processor would disturb each other, so the second one waits.
+// The server dies with this process, however that ends.
+class EmbeddedServer {
+ public:
+  struct Options {
+    std::string program;       // the plaitd to start
+    std::string cache_folder;  // is created when it is not there
+    std::string device = "cpu";
+    int threads = 0;  // of the worker; 0: all
+  };
+
+  // Starts the server and waits until it listens. Waiting for another program is told on
+  // `messages`. REQUIRES: the calling thread outlives the server.
+  // Errors: Unavailable with the end of the server's log when it does not start; those of the file
+  // system, naming the cache folder.
+  static absl::StatusOr<std::unique_ptr<EmbeddedServer>> Start(const Options& options,
+                                                               std::ostream& messages);
+
+  // Nothing runs yet: use Start.
+  EmbeddedServer() = default;
+  // Asks the server to stop, and kills it when it does not within some seconds.
+  ~EmbeddedServer();
+  EmbeddedServer(const EmbeddedServer&) = delete;
+  EmbeddedServer& operator=(const EmbeddedServer&) = delete;
+
+  // "unix:PATH"
+  const std::string& address() const { return address_; }
+
+ private:
+  absl::Status Lock(const Options& options, std::ostream& messages);
+  absl::Status Spawn(const Options& options);
+  absl::Status AwaitListening();
+
+  std::string address_;
+  std::string socket_path_;
+  std::string log_path_;
+  int lock_ = -1;
+  int output_ = -1;  // the server's standard output
+  pid_t process_ = -1;
+};
+
+}  // namespace plait

@@ -1,0 +1,127 @@
+#include "client/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/external_data.h"
+
+namespace plait {
+namespace {
+
+absl::Status FileError(absl::string_view path, int error) {
+  return absl::ErrnoToStatus(error, path);
+}
+
+absl::StatusOr<std::string> ReadRange(int file, const std::string& path, int64_t offset,
+                                      int64_t size) {
+  struct stat info = {};
+  if (fstat(file, &info) != 0) return FileError(path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is no regular file"));
+  }
+  if (size < 0) size = info.st_size;
+  if (offset > info.st_size || size > info.st_size - offset) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has ", info.st_size, " bytes, fewer than the model needs"));
+  }
+  if (size > kModelBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": ", size, " bytes are more than the limit of ", kModelBytesMax));
+  }
+  std::string bytes(static_cast<size_t>(size), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = pread(file, bytes.data() + done, bytes.size() - done,
+                                static_cast<off_t>(offset + static_cast<int64_t>(done)));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(path, errno);
+    if (count == 0) return absl::InvalidArgumentError(absl::StrCat(path, ": became shorter"));
+    done += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+// Opens a file below `folder` one step at a time, so that no step can be a symbolic link.
+absl::StatusOr<int> OpenBelow(const std::string& folder, const std::string& path) {
+  int current = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (current < 0) return FileError(folder, errno);
+  const std::vector<std::string> parts = absl::StrSplit(path, '/');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
+    const int next = openat(current, parts[i].c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind);
+    const int error = errno;
+    close(current);
+    if (next < 0 && error == ELOOP) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": external data behind a symbolic link is not read"));
+    }
+    if (next < 0) return FileError(path, error);
+    current = next;
+  }
+  return current;
+}
+
+absl::Status WriteAll(int file, const std::string& path, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(path, errno);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return fsync(file) == 0 ? absl::OkStatus() : FileError(path, errno);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return FileError(path, errno);
+  const auto closer = absl::MakeCleanup([&] { close(file); });
+  return ReadRange(file, path, 0, -1);
+}
+
+absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkstemp(temporary.data());
+  if (file < 0) return FileError(path, errno);
+  absl::Status status = WriteAll(file, path, bytes);
+  // mkstemp makes files for their owner only; results are files like any other.
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (status.ok() && fchmod(file, 0666 & ~mask) != 0) status = FileError(path, errno);
+  close(file);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = FileError(path, errno);
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+absl::Status MakeFolders(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? FileError(path, error.value()) : absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const auto read = [&](const ExternalRange& range) -> absl::StatusOr<std::string> {
+    PLAIT_ASSIGN_OR_RETURN(const int file, OpenBelow(folder, range.path));
+    const auto closer = absl::MakeCleanup([&] { close(file); });
+    return ReadRange(file, range.path, range.offset_bytes, range.size_bytes);
+  };
+  return PackExternalData(bytes, read);
+}
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace plait {
+
+// Ctrl-C and SIGTERM. While a handler is set, the first signal calls it, and the second ends the
+// program; without a handler the first one ends it. Thread-safe.
+class Interrupts {
+ public:
+  Interrupts() = default;
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  // Blocks the signals in this thread and in all threads that it starts later, and begins to wait
+  // for them. REQUIRES: called first in main, before any other thread is there.
+  void Start();
+
+  // What the first signal does, on a thread of its own. Empty: the program ends. Returns when no
+  // earlier handler runs any more. REQUIRES: not called by a handler.
+  void SetHandler(std::function<void()> handler);
+
+  bool interrupted() const;
+
+ private:
+  void Wait();
+
+  mutable absl::Mutex mutex_;
+  std::function<void()> handler_ ABSL_GUARDED_BY(mutex_);
+  std::thread caller_ ABSL_GUARDED_BY(mutex_);  // runs the handler
+  int count_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::thread thread_;  // waits for signals
+  int signals_ = -1;    // signalfd
+  int stop_ = -1;       // eventfd
+};
+
+}  // namespace plait

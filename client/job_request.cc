@@ -1,0 +1,53 @@
+#include "client/job_request.h"
+
+#include <limits>
+
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/options.h"
+
+namespace plait {
+
+void AddJobOptions(std::vector<OptionSpec>* options) {
+  const OptionSpec specs[] = {
+      {"--device", OptionKind::kText, "DEVICE", "cpu (default), cuda:0 or model:NAME"},
+      {"--search", OptionKind::kText, "POLICY", "none, taso, autograph or plait (default)"},
+      {"--schedule", OptionKind::kText, "POLICY", "sequential, greedy, nimble or plait (default)"},
+      {"--threads", OptionKind::kInteger, "N", "threads that the model may use; 0: all"},
+      {"--budget", OptionKind::kSeconds, "TIME", "how long to search, such as 60s or 5m"},
+      {"--seed", OptionKind::kInteger, "N", "of everything random; default 0"},
+      {"--precision", OptionKind::kText, "FORMAT",
+       "strict (default), tf32, bf16, fp16, int8, auto"},
+      {"--max-rel-error", OptionKind::kNumber, "X", "largest error of an output, relative"},
+      {"--shape", OptionKind::kShape, "NAME=DIMS", "shape of an input, such as input=1x3x224x224"},
+      {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
+      {"--portable", OptionKind::kSwitch, "", "leave out what is slower in other runtimes"},
+      {"--no-result-cache", OptionKind::kSwitch, "", "search again even if the result is known"},
+  };
+  options->insert(options->end(), std::begin(specs), std::end(specs));
+}
+
+absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
+  v1::OptimizeOptions options;
+  const auto number = [&](absl::string_view name) {
+    return static_cast<int32_t>(
+        std::min<int64_t>(arguments.Integer(name), std::numeric_limits<int32_t>::max()));
+  };
+  options.set_device(arguments.Text("--device"));
+  options.set_search(arguments.Text("--search"));
+  options.set_schedule(arguments.Text("--schedule"));
+  options.set_threads(number("--threads"));
+  options.set_budget_seconds(arguments.Seconds("--budget"));
+  options.set_seed(static_cast<uint64_t>(arguments.Integer("--seed")));
+  options.set_precision(arguments.Text("--precision"));
+  options.set_max_rel_error(arguments.Number("--max-rel-error"));
+  options.set_opset(number("--opset"));
+  options.set_portable(arguments.Has("--portable"));
+  options.set_no_result_cache(arguments.Has("--no-result-cache"));
+  for (const auto& [name, shape] : arguments.Shapes("--shape")) {
+    v1::Shape& proto = (*options.mutable_shapes())[name];
+    for (const int64_t dim : shape) proto.add_dims(dim);
+  }
+  return wire::CheckedOptions(options);
+}
+
+}  // namespace plait

@@ -1,0 +1,66 @@
+#include "client/job_result.h"
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "client/file.h"
+#include "client/progress_bar.h"
+#include "client/report_json.h"
+#include "client/report_table.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+absl::Status SaveModel(const Client& client, const v1::JobResult& result, const std::string& path) {
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, client.Download(result.optimized_model()));
+  return WriteFile(path, bytes);
+}
+
+void PrintReport(const CommandContext& context, const v1::Report& report) {
+  Console& console = context.console;
+  for (const std::string& warning : report.warnings()) {
+    console.err << "warning: " << warning << "\n";
+  }
+  if (console.json) {
+    console.out << JsonText(ReportJson(report));
+  } else {
+    console.out << ReportTable(report, context.arguments.Has("--explain"));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Job> FollowJob(const CommandContext& context, const Client& client,
+                                  const std::string& job_id) {
+  context.interrupts.SetHandler([&client, job_id] { client.CancelJob(job_id).IgnoreError(); });
+  const auto reset = absl::MakeCleanup([&] { context.interrupts.SetHandler(nullptr); });
+  // A signal between submitting and now has ended the program; a remote job goes on then.
+  ProgressBar bar(context.console.err, context.console.err_is_terminal);
+  absl::StatusOr<v1::Job> job =
+      client.Watch(job_id, 0, [&](const v1::Event& event) { bar.Show(event); });
+  bar.Clear();
+  return job;
+}
+
+absl::StatusOr<ExitCode> DeliverResult(const CommandContext& context, const Client& client,
+                                       const v1::Job& job, const std::string& path) {
+  Console& console = context.console;
+  if (job.state() == v1::JOB_STATE_SUCCEEDED) {
+    PLAIT_RETURN_IF_ERROR(SaveModel(client, job.result(), path));
+    v1::Report report = job.result().report();
+    report.mutable_output()->set_path(path);
+    *report.mutable_output()->mutable_digest() = job.result().optimized_model();
+    PrintReport(context, report);
+    return ExitCode::kOk;
+  }
+  if (job.has_incumbent() && job.incumbent().has_optimized_model()) {
+    PLAIT_RETURN_IF_ERROR(SaveModel(client, job.incumbent(), path));
+    console.err << "the best result so far is in " << path << "\n";
+  }
+  absl::Status status = wire::StatusOf(job.error());
+  if (status.ok()) status = absl::InternalError("the job ended without a result");
+  return ReportError(console, absl::StrCat("job ", job.id()), status, ExitCodeOfJob(job));
+}
+
+}  // namespace plait

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/client.h"
+#include "client/command.h"
+
+namespace plait {
+
+// Follows a job to its end with progress on `err`. While it waits, Ctrl-C cancels the job.
+// Errors: those of Client::Watch.
+absl::StatusOr<v1::Job> FollowJob(const CommandContext& context, const Client& client,
+                                  const std::string& job_id);
+
+// Writes the optimized model of a job that succeeded to `path` and prints its report. For one that
+// did not, reports its error and says whether its best result so far could be written.
+// Errors: those of Client::Download and WriteFile.
+absl::StatusOr<ExitCode> DeliverResult(const CommandContext& context, const Client& client,
+                                       const v1::Job& job, const std::string& path);
+
+}  // namespace plait

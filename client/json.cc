@@ -1,0 +1,90 @@
+#include "client/json.h"
+
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/util/time_util.h"
+
+namespace plait {
+namespace {
+
+std::string WithoutPrefix(const std::string& name, absl::string_view prefix) {
+  return std::string(absl::StripPrefix(name, prefix));
+}
+
+std::string TimeText(const google::protobuf::Timestamp& time) {
+  return google::protobuf::util::TimeUtil::ToString(time);
+}
+
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string JsonText(const Json& json) { return Dump(json, 2); }
+std::string JsonLine(const Json& json) { return Dump(json, -1); }
+
+std::string ReasonName(v1::ErrorReason reason) {
+  return WithoutPrefix(v1::ErrorReason_Name(reason), "ERROR_REASON_");
+}
+
+std::string JobStateName(v1::JobState state) {
+  return WithoutPrefix(v1::JobState_Name(state), "JOB_STATE_");
+}
+
+std::string EventTypeName(v1::EventType type) {
+  return WithoutPrefix(v1::EventType_Name(type), "EVENT_TYPE_");
+}
+
+Json JobJson(const v1::Job& job) {
+  Json json;
+  json["id"] = job.id();
+  json["state"] = JobStateName(job.state());
+  if (job.has_submitted_at()) json["submitted_at"] = TimeText(job.submitted_at());
+  if (job.has_started_at()) json["started_at"] = TimeText(job.started_at());
+  if (job.has_ended_at()) json["ended_at"] = TimeText(job.ended_at());
+  json["device"] = job.options().device();
+  json["model"] = job.model().sha256_hex();
+  if (job.has_progress()) {
+    json["phase"] = job.progress().phase();
+    json["fraction"] = job.progress().fraction();
+    json["speedup"] = job.progress().speedup();
+  }
+  if (job.has_error()) {
+    json["error"]["reason"] = ReasonName(job.error().reason());
+    json["error"]["message"] = job.error().message();
+  }
+  return json;
+}
+
+Json EventJson(const v1::Event& event) {
+  Json json;
+  json["sequence"] = event.sequence();
+  json["type"] = EventTypeName(event.type());
+  if (event.has_time()) json["time"] = TimeText(event.time());
+  json["text"] = event.text();
+  json["fraction"] = event.fraction();
+  json["speedup"] = event.speedup();
+  return json;
+}
+
+Json DeviceJson(const v1::AvailableDevice& available) {
+  const v1::Device& device = available.device();
+  Json json;
+  json["id"] = device.id();
+  json["name"] = device.name();
+  json["fingerprint"] = device.fingerprint();
+  json["cores"] = device.cores();
+  json["instruction_set"] = device.instruction_set();
+  json["memory_bytes"] = device.memory_bytes();
+  json["versions"] =
+      std::map<std::string, std::string>(device.versions().begin(), device.versions().end());
+  json["predicted"] = device.predicted();
+  json["workers"] = available.workers();
+  json["workers_idle"] = available.workers_idle();
+  return json;
+}
+
+}  // namespace plait

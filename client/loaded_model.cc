@@ -1,0 +1,177 @@
+#include "client/loaded_model.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "client/file.h"
+#include "client/local_profiler.h"
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/onnx/embedded_plan.h"
+#include "optimizer/onnx/import.h"
+#include "optimizer/ops/op_spec.h"
+#include "optimizer/search/plan_graph.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+// The server's, for the same version: plans of another engine may mean other things.
+constexpr absl::string_view kEngineVersion = "plait-" PLAIT_VERSION;
+// Choosing among variants needs their order only: 10 samples and 50 ms each keep a model of a
+// hundred operators below half a minute.
+constexpr KernelTiming kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
+constexpr KernelTiming kQuickTiming = {.samples_max = 1, .time_max = absl::Milliseconds(1)};
+
+// Measures whatever is asked: a plan is needed, however long it takes.
+class NoBudget : public Budget {
+ public:
+  bool Allows(int64_t) override { return true; }
+};
+
+// The plan is for a graph whose names and types of inputs and outputs are those of the model.
+absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
+  const auto same = [&](absl::Span<const TensorId> a, absl::Span<const TensorId> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](TensorId x, TensorId y) {
+      const auto& name = embedded.tensor(x).name;
+      const auto& other = model.tensor(y).name;
+      return embedded.type(x) == model.type(y) && name != nullptr && other != nullptr &&
+             *name == *other;
+    });
+  };
+  if (same(embedded.inputs(), model.inputs()) && same(embedded.outputs(), model.outputs())) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError("it is for other inputs or outputs, or for other shapes");
+}
+
+// The types in the text must be those that the operators give.
+absl::StatusOr<Graph> ParseCheckedGraph(absl::string_view text) {
+  return ParseGraph(text,
+                    [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
+                       absl::Span<const Tensor* const> constants, int output_count) {
+                      return InferTypes(op, attributes, types, constants, output_count);
+                    });
+}
+
+// The graph and plan inside a model, if they are for this device.
+absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
+                                             const Graph& bound, Executor& executor) {
+  const auto bytes = static_cast<int64_t>(embedded.graph.size() + embedded.plan.size());
+  if (bytes > kGraphTextBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(bytes, " bytes are more than the limit of ", kGraphTextBytesMax));
+  }
+  if (embedded.version != kEngineVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("it was made by engine ", embedded.version, ", this is ", kEngineVersion));
+  }
+  LoadedModel loaded;
+  PLAIT_ASSIGN_OR_RETURN(loaded.graph, ParseCheckedGraph(embedded.graph));
+  PLAIT_ASSIGN_OR_RETURN(loaded.plan, ParsePlan(embedded.plan));
+  if (loaded.plan.device_fingerprint != executor.device().fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat("it was made for another device (",
+                                                      loaded.plan.device_fingerprint,
+                                                      "; optimize the model on this one)"));
+  }
+  if (loaded.plan.graph_fingerprint != loaded.graph.fingerprint().ToString()) {
+    return absl::FailedPreconditionError("it is for another graph");
+  }
+  PLAIT_RETURN_IF_ERROR(CheckSameInterface(loaded.graph, bound));
+  PLAIT_RETURN_IF_ERROR(CheckPlan(loaded.plan, loaded.graph));
+  loaded.weights = std::make_shared<ModelWeights>(model.weights());
+  // Loading finds weights that the file lacks; what fails here is not used.
+  PLAIT_RETURN_IF_ERROR(executor.Load(loaded.graph, loaded.plan, *loaded.weights).status());
+  loaded.embedded_plan = true;
+  return loaded;
+}
+
+absl::StatusOr<Plan> BaselinePlan(const Graph& graph, bool quick, Executor& executor) {
+  const DeviceDescription& device = executor.device();
+  PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
+  MeasurementLog log;
+  LocalProfiler profiler(executor, quick ? kQuickTiming : kTiming);
+  ProfileDb profiles(profiler, log);
+  NoBudget budget;
+  BudgetedProfiles budgeted(profiles, budget, log);
+  ScheduleDevice schedule;
+  schedule.threads = device.threads;
+  const SearchDevice search_device = {device, *catalog, profiles, schedule};
+  PLAIT_ASSIGN_OR_RETURN(
+      PlannedGraph planned,
+      PlanBaseline(graph, search_device,
+                   {device.fingerprint, std::string(kEngineVersion), device.threads}, budgeted));
+  return std::move(planned.plan);
+}
+
+absl::Status CheckNoOpaqueNode(const Bound& bound) {
+  if (bound.opaque_nodes.empty()) return absl::OkStatus();
+  const OpaqueNode& node = bound.opaque_nodes.front();
+  return wire::Error(
+      v1::ERROR_REASON_MODEL_REJECTED,
+      absl::StrCat("node ", node.name, ": ", node.op_type, " cannot be run: ", node.reason));
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const ModelLoading& loading,
+                                      Executor& executor, std::vector<std::string>* warnings) {
+  const auto rejected = [&](const absl::Status& status) {
+    return wire::WithReason(Annotate(status, path), v1::ERROR_REASON_MODEL_REJECTED);
+  };
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path));
+  const absl::StatusOr<Model> model = ImportOnnx(bytes);
+  if (!model.ok()) return rejected(model.status());
+  absl::StatusOr<Bound> bound = Bind(*model, loading.shapes);
+  if (!bound.ok()) return rejected(bound.status());
+  const std::optional<EmbeddedPlan> embedded = ReadEmbeddedPlan(*model);
+  if (embedded.has_value() && !loading.ignore_plan) {
+    absl::StatusOr<LoadedModel> loaded =
+        FromEmbeddedPlan(*embedded, *model, bound->graph, executor);
+    if (loaded.ok()) {
+      loaded->path = path;
+      return loaded;
+    }
+    warnings->push_back(absl::StrCat(
+        path, ": the plan in the model is ignored: ", std::string(loaded.status().message())));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(*bound));
+  LoadedModel loaded;
+  loaded.path = path;
+  loaded.graph = bound->graph;
+  loaded.weights = std::make_shared<ModelWeights>(model->weights());
+  PLAIT_ASSIGN_OR_RETURN(loaded.plan, BaselinePlan(loaded.graph, loading.quick, executor));
+  return loaded;
+}
+
+void AddLoadingOptions(std::vector<OptionSpec>* options) {
+  const OptionSpec specs[] = {
+      {"--device", OptionKind::kText, "DEVICE", "cpu (default), reference or cuda:0"},
+      {"--threads", OptionKind::kInteger, "N", "threads that the models may use; 0: all"},
+      {"--shape", OptionKind::kShape, "NAME=DIMS", "shape of an input, such as input=1x3x224x224"},
+      {"--ignore-plan", OptionKind::kSwitch, "", "do not use the plan inside the model"},
+  };
+  options->insert(options->end(), std::begin(specs), std::end(specs));
+}
+
+ModelLoading LoadingOptions(const Arguments& arguments) {
+  ModelLoading loading;
+  for (const auto& [name, shape] : arguments.Shapes("--shape")) loading.shapes[name] = shape;
+  loading.ignore_plan = arguments.Has("--ignore-plan");
+  return loading;
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments) {
+  const int64_t threads = arguments.Integer("--threads");
+  if (threads > kThreadsMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threads: at most ", kThreadsMax, ", is ", threads));
+  }
+  absl::StatusOr<std::unique_ptr<Executor>> executor =
+      OpenExecutor(arguments.Text("--device", "cpu"), static_cast<int>(threads));
+  if (executor.ok()) return executor;
+  return wire::WithReason(executor.status(), v1::ERROR_REASON_DEVICE_UNAVAILABLE);
+}
+
+}  // namespace plait

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/command.h"
+#include "gpu_worker/executor.h"
+#include "optimizer/onnx/bind.h"
+
+namespace plait {
+
+// A model that is ready to be loaded on a device: its graph, a plan and its weights.
+struct LoadedModel {
+  std::string path;
+  Graph graph;
+  Plan plan;
+  std::shared_ptr<const WeightSource> weights;
+  bool embedded_plan = false;  // the plan came with the file
+};
+
+struct ModelLoading {
+  Bindings shapes;
+  bool ignore_plan = false;
+  // Kernels are chosen by one short measurement each: for verbs that do not time the model.
+  bool quick = false;
+};
+
+// Reads a model and finds the plan to run it by: the one inside the file when it is for this device
+// and fits, else the baseline plan, one kernel per operator with its fastest variant, for which
+// kernels are measured now. An embedded plan that does not fit is named in `warnings` and not used.
+// Errors: InvalidArgument (MODEL_REJECTED) for a model that is malformed; FailedPrecondition for
+// one that has operators the device cannot run; those of measuring.
+absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const ModelLoading& loading,
+                                      Executor& executor, std::vector<std::string>* warnings);
+
+// --device, --threads, --shape, --ignore-plan: for verbs that run models themselves.
+void AddLoadingOptions(std::vector<OptionSpec>* options);
+ModelLoading LoadingOptions(const Arguments& arguments);
+
+// The device that --device and --threads name. Errors: those of OpenExecutor, as
+// DEVICE_UNAVAILABLE.
+absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments);
+
+}  // namespace plait

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gpu_worker/executor.h"
+#include "gpu_worker/profile_kernel.h"
+#include "optimizer/cost/profile.h"
+
+namespace plait {
+
+// Measures kernels in this process. Not thread-safe.
+class LocalProfiler : public Profiler {
+ public:
+  // `executor` must outlive the profiler.
+  LocalProfiler(Executor& executor, KernelTiming timing) : executor_(executor), timing_(timing) {}
+
+  absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
+
+ private:
+  Executor& executor_;
+  KernelTiming timing_;
+};
+
+}  // namespace plait

@@ -1,0 +1,46 @@
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "client/cli.h"
+
+namespace {
+
+std::string EnvironmentVariable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string ProgramFolder() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  if (size <= 0) return ".";
+  const std::string program(path, static_cast<size_t>(size));
+  return program.substr(0, program.rfind('/'));
+}
+
+// The XDG base directory specification's place for caches.
+std::string CacheFolder() {
+  const std::string cache = EnvironmentVariable("XDG_CACHE_HOME");
+  if (!cache.empty() && cache[0] == '/') return cache + "/plait";
+  const std::string home = EnvironmentVariable("HOME");
+  if (!home.empty()) return home + "/.cache/plait";
+  return "/tmp/plait-" + std::to_string(getuid());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  plait::Interrupts interrupts;
+  interrupts.Start();
+  plait::Console console = {std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
+  const plait::Environment environment = {ProgramFolder(), CacheFolder(),
+                                          EnvironmentVariable("PLAIT_SERVER")};
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const plait::ExitCode code = plait::RunCli(words, console, interrupts, environment);
+  std::cout.flush();
+  return static_cast<int>(code);
+}

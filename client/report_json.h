@@ -1,0 +1,14 @@
+#pragma once
+
+#include "client/json.h"
+#include "plait/v1/report.pb.h"
+
+namespace plait {
+
+// A report as `plait optimize --json` prints it; the field names are part of the interface.
+Json ReportJson(const v1::Report& report);
+
+// "equivalent", "different" or "inconclusive".
+std::string VerdictText(v1::Verdict verdict);
+
+}  // namespace plait

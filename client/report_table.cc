@@ -1,0 +1,89 @@
+#include "client/report_table.h"
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/report_json.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+namespace {
+
+template <typename Measured>
+void AppendLatency(absl::string_view label, const Measured& measured, std::string* text) {
+  absl::StrAppendFormat(text, "%-12s %12.1f %12.1f %12.1f %9d\n", label,
+                        measured.latency_us_median(), measured.latency_us_p10(),
+                        measured.latency_us_p95(), measured.kernels());
+}
+
+absl::string_view LawOf(absl::string_view name) {
+  const Rule* const rule = FindRule(name);
+  return rule == nullptr ? "" : rule->law;
+}
+
+void AppendRules(const v1::SearchReport& search, bool explain, std::string* text) {
+  const std::map<std::string, int64_t> rules(search.rules_applied().begin(),
+                                             search.rules_applied().end());
+  if (rules.empty()) {
+    absl::StrAppend(text, "rules        none\n");
+    return;
+  }
+  absl::string_view label = "rules";
+  for (const auto& [rule, count] : rules) {
+    absl::StrAppendFormat(text, "%-12s %s x %d", label, rule, count);
+    if (explain) absl::StrAppend(text, "    ", LawOf(rule));
+    absl::StrAppend(text, "\n");
+    label = "";
+  }
+}
+
+void AppendSearch(const v1::SearchReport& search, std::string* text) {
+  absl::StrAppendFormat(text, "search       %.2f s searching, %.2f s profiling, %.2f s verifying\n",
+                        search.seconds(), search.profiling_seconds(),
+                        search.verification_seconds());
+  absl::StrAppendFormat(text,
+                        "             %d candidates (%d measured), %d profiles measured, "
+                        "%d cached\n",
+                        search.candidates(), search.candidates_measured(),
+                        search.profiles_measured(), search.profiles_cached());
+}
+
+}  // namespace
+
+std::string ReportTable(const v1::Report& report, bool explain) {
+  std::string text;
+  absl::StrAppendFormat(&text, "model        %d nodes on %s (%s)%s%s\n", report.model().nodes(),
+                        report.device().id(), report.device().name(),
+                        report.device().predicted() ? ", predicted, not measured" : "",
+                        report.cached() ? ", from the result cache" : "");
+  absl::StrAppendFormat(&text, "%-12s %12s %12s %12s %9s\n", "latency, us", "median", "p10", "p95",
+                        "kernels");
+  AppendLatency("  baseline", report.baseline(), &text);
+  AppendLatency("  optimized", report.optimized(), &text);
+  absl::StrAppendFormat(&text, "speedup      %.3f (95 %% interval %.3f to %.3f)\n",
+                        report.speedup(), report.speedup_low(), report.speedup_high());
+  absl::StrAppendFormat(&text,
+                        "outputs      %s: max abs error %.3g, max rel error %.3g, "
+                        "%d inputs\n",
+                        VerdictText(report.equivalence().verdict()),
+                        report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
+                        report.equivalence().inputs_tried());
+  if (report.optimized().fallback_nodes() > 0) {
+    absl::StrAppendFormat(&text, "fallback     %d nodes run as slow reference code\n",
+                          report.optimized().fallback_nodes());
+  }
+  if (report.model().opaque_nodes_size() > 0) {
+    absl::StrAppendFormat(&text, "opaque       %d nodes are not understood and stay as they are\n",
+                          report.model().opaque_nodes_size());
+  }
+  AppendRules(report.search(), explain, &text);
+  AppendSearch(report.search(), &text);
+  if (!report.output().path().empty()) {
+    absl::StrAppend(&text, "output       ", report.output().path(), "\n");
+  }
+  return text;
+}
+
+}  // namespace plait

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "plait/v1/report.pb.h"
+
+namespace plait {
+
+// A report for people: latencies, speed-up with its interval, equivalence, kernels, rules, cost of
+// the search and where the result is. With `explain`, each rule stands beside its law.
+std::string ReportTable(const v1::Report& report, bool explain);
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "optimizer/base/random.h"
+
+namespace plait {
+
+struct RetryPolicy {
+  int attempts_max = 6;
+  absl::Duration pause_first = absl::Milliseconds(100);
+  absl::Duration pause_max = absl::Seconds(5);
+};
+
+// Repeats calls that are safe to repeat while the server cannot be reached. Pauses double from one
+// attempt to the next, and each is shortened by a random part of up to a half, so that clients that
+// lost the same server do not come back together. Not thread-safe.
+class Retrier {
+ public:
+  using Sleep = std::function<void(absl::Duration)>;
+
+  Retrier(RetryPolicy policy, uint64_t seed, Sleep sleep)
+      : policy_(policy), random_(seed), sleep_(std::move(sleep)) {}
+
+  // Calls until the answer is not UNAVAILABLE, or is UNAVAILABLE for a reason that waiting a moment
+  // does not change (no such device, draining), or the attempts are used up. Returns the last
+  // answer.
+  absl::Status Run(const std::function<absl::Status()>& call);
+
+  // The same for a stream that makes progress: attempts are counted from the last Progress on.
+  void Progress() { attempts_ = 0; }
+
+ private:
+  RetryPolicy policy_;
+  Random random_;
+  Sleep sleep_;
+  int attempts_ = 0;
+};
+
+}  // namespace plait

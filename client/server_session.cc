@@ -1,0 +1,101 @@
+#include "client/server_session.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/channel.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+// 60 s: a worker that opens a GPU loads libraries of a gigabyte first.
+constexpr absl::Duration kWorkerTimeout = absl::Seconds(60);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+// 1,000: jobs that earlier programs may have left behind; far more than ever will.
+constexpr int kLeftJobsMax = 1000;
+
+absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
+                                                  const std::string& address) {
+  const Arguments& arguments = context.arguments;
+  PLAIT_ASSIGN_OR_RETURN(
+      auto channel, OpenChannel({address, arguments.Text("--tls-ca"), arguments.Text("--tls-cert"),
+                                 arguments.Text("--tls-key")}));
+  return std::make_unique<Client>(std::move(channel));
+}
+
+absl::Status AwaitDevice(const Client& client, const CommandContext& context,
+                         const std::string& device) {
+  // Described devices need no worker.
+  if (absl::StartsWith(device, "model:")) return absl::OkStatus();
+  const absl::Time end = absl::Now() + kWorkerTimeout;
+  while (absl::Now() < end && !context.interrupts.interrupted()) {
+    PLAIT_ASSIGN_OR_RETURN(const auto devices, client.ListDevices());
+    for (const v1::AvailableDevice& available : devices) {
+      if (available.device().id() == device && available.workers() > 0) return absl::OkStatus();
+    }
+    absl::SleepFor(kPollInterval);
+  }
+  return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
+                     absl::StrCat("device ", device,
+                                  " did not come up (plait devices lists those "
+                                  "there are)"));
+}
+
+// Programs that were killed leave their jobs in the store; nobody waits for them any more.
+absl::Status CancelLeftJobs(const Client& client) {
+  for (const v1::JobState state : {v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING}) {
+    PLAIT_ASSIGN_OR_RETURN(const auto jobs, client.ListJobs(state, kLeftJobsMax));
+    for (const v1::Job& job : jobs) PLAIT_RETURN_IF_ERROR(client.CancelJob(job.id()).status());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddServerOptions(std::vector<OptionSpec>* options) {
+  options->push_back({"--server", OptionKind::kText, "ADDR",
+                      "the server, HOST:PORT or unix:PATH (or PLAIT_SERVER)"});
+  options->push_back({"--tls-ca", OptionKind::kText, "FILE", "who may sign the server (PEM)"});
+  options->push_back({"--tls-cert", OptionKind::kText, "FILE", "the client's certificate (PEM)"});
+  options->push_back({"--tls-key", OptionKind::kText, "FILE", "the key of --tls-cert (PEM)"});
+}
+
+void AddCacheOption(std::vector<OptionSpec>* options) {
+  options->push_back(
+      {"--cache-dir", OptionKind::kText, "DIR", "profiles and results of runs without --server"});
+}
+
+absl::StatusOr<ServerSession> ConnectToServer(const CommandContext& context) {
+  const std::string address = context.arguments.Text("--server", context.environment.server);
+  if (address.empty()) {
+    return absl::InvalidArgumentError("--server is missing (or set PLAIT_SERVER)");
+  }
+  ServerSession session;
+  PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, address));
+  return session;
+}
+
+absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
+                                             const std::string& device, int threads) {
+  if (!context.arguments.Text("--server", context.environment.server).empty()) {
+    return ConnectToServer(context);
+  }
+  EmbeddedServer::Options options;
+  options.program = absl::StrCat(context.environment.program_folder, "/plaitd");
+  options.cache_folder = context.arguments.Text("--cache-dir", context.environment.cache_folder);
+  // Described devices are measured by nobody.
+  options.device = absl::StartsWith(device, "model:") ? "none" : device;
+  options.threads = threads;
+  ServerSession session;
+  PLAIT_ASSIGN_OR_RETURN(session.embedded, EmbeddedServer::Start(options, context.console.err));
+  PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address()));
+  PLAIT_RETURN_IF_ERROR(CancelLeftJobs(*session.client));
+  PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, context, device));
+  return session;
+}
+
+}  // namespace plait

@@ -1,0 +1,73 @@
+#include "client/tensor_folder.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "client/file.h"
+#include "client/npy.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/onnx/tensor_file.h"
+
+namespace plait {
+namespace {
+
+std::string NameOf(const Graph& graph, TensorId id) {
+  return graph.tensor(id).name == nullptr ? "" : *graph.tensor(id).name;
+}
+
+// A name that cannot lead out of the folder.
+std::string NpyPath(const std::string& folder, std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  std::replace(name.begin(), name.end(), ':', '_');
+  std::replace(name.begin(), name.end(), '\0', '_');
+  return absl::StrCat(folder, "/", name, ".npy");
+}
+
+absl::StatusOr<Tensor> ReadInput(const std::string& npy_path, const std::string& proto_path) {
+  absl::StatusOr<std::string> bytes = ReadFile(npy_path);
+  if (bytes.ok()) return ReadNpy(*bytes);
+  if (!absl::IsNotFound(bytes.status())) return bytes.status();
+  bytes = ReadFile(proto_path);
+  if (absl::IsNotFound(bytes.status())) {
+    return absl::NotFoundError(absl::StrCat("neither ", npy_path, " nor ", proto_path, " exists"));
+  }
+  PLAIT_RETURN_IF_ERROR(bytes.status());
+  PLAIT_ASSIGN_OR_RETURN(const NamedTensor named, ReadTensorFile(*bytes));
+  return named.tensor;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (const TensorId id : graph.inputs()) {
+    const std::string name = NameOf(graph, id);
+    absl::StatusOr<Tensor> input =
+        ReadInput(NpyPath(folder, name), absl::StrCat(folder, "/input_", inputs.size(), ".pb"));
+    if (!input.ok()) return Annotate(input.status(), absl::StrCat("input ", name));
+    if (!(input->type() == graph.type(id))) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", name, ": is ",
+                                                     input->type().ToString(), ", must be ",
+                                                     graph.type(id).ToString()));
+    }
+    inputs.push_back(*std::move(input));
+  }
+  return inputs;
+}
+
+absl::Status WriteOutputs(const std::string& folder, const Graph& graph,
+                          absl::Span<const Tensor> outputs) {
+  PLAIT_RETURN_IF_ERROR(MakeFolders(folder));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = NameOf(graph, graph.outputs()[i]);
+    PLAIT_ASSIGN_OR_RETURN(const std::string proto, WriteTensorFile({name, outputs[i]}));
+    PLAIT_RETURN_IF_ERROR(WriteFile(absl::StrCat(folder, "/output_", i, ".pb"), proto));
+    const absl::StatusOr<std::string> npy = WriteNpy(outputs[i]);
+    if (absl::IsUnimplemented(npy.status())) continue;
+    PLAIT_RETURN_IF_ERROR(npy.status());
+    PLAIT_RETURN_IF_ERROR(WriteFile(NpyPath(folder, name), *npy));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plait

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// The inputs of a graph, in its order, from a folder: input i is "<name>.npy" or "input_<i>.pb" (a
+// serialized TensorProto, as in ONNX's test data). '/' and ':' in names are '_' in file names.
+// Errors: NotFound naming both files; InvalidArgument for one of another type than the graph's.
+absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const Graph& graph);
+
+// Writes output i as "output_<i>.pb" and "<name>.npy"; the latter not for bfloat16, which numpy
+// does not have. Errors: those of the file system.
+absl::Status WriteOutputs(const std::string& folder, const Graph& graph,
+                          absl::Span<const Tensor> outputs);
+
+}  // namespace plait

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/schedule/plan.h"
+
+namespace plait {
+
+// Checks that a plan was made for this graph and this device.
+// Errors: InvalidArgument naming what differs; the caller then falls back to another plan.
+absl::Status CheckBinding(const Plan& plan, const Graph& graph, const DeviceDescription& device);
+
+// Checks that inputs are as many and of the types that the graph wants.
+// Errors: InvalidArgument naming the input.
+absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs);
+
+}  // namespace plait

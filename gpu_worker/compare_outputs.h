@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "optimizer/cost/measurement_log.h"
+#include "optimizer/ir/tensor.h"
+
+namespace plait {
+
+// How the outputs of a candidate relate to those of the original. An output that never changed
+// makes the verdict inconclusive, because its equality says nothing.
+struct OutputComparison {
+  Equivalence equivalence;
+  std::string reason;  // why not equivalent; empty when it is
+};
+
+// Compares outputs of two executions, over several inputs. Not thread-safe.
+class OutputComparer {
+ public:
+  // Float outputs differ beyond this relative error; integers and bools differ when they are not
+  // equal.
+  explicit OutputComparer(double rel_error_max) : rel_error_max_(rel_error_max) {}
+
+  // The outputs of both for one input. A different number or type of outputs, a NaN or infinity on
+  // one side only, are differences.
+  void Add(absl::Span<const Tensor> original, absl::Span<const Tensor> candidate);
+
+  OutputComparison Result() const;
+
+ private:
+  void Compare(size_t index, const Tensor& original, const Tensor& candidate);
+  void SetDifferent(std::string reason);
+
+  double rel_error_max_;
+  OutputComparison comparison_;
+  std::string difference_;
+  std::vector<bool> alive_;           // by output: saw two different values
+  std::vector<double> first_values_;  // by output: its very first element
+};
+
+}  // namespace plait

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "optimizer/schedule/kernel_catalog.h"
+
+namespace plait {
+
+// This machine's processor, granted `threads` cores (0: all that the process may run on).
+DeviceDescription DescribeCpu(int threads);
+
+}  // namespace plait

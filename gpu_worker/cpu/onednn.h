@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "oneapi/dnnl/dnnl.h"
+#include "optimizer/ir/tensor_type.h"
+#include "optimizer/schedule/layout.h"
+
+namespace plait {
+
+// Ownership for the handles of oneDNN's C interface, which reports errors by value: its C++
+// interface throws, and nothing of ours does.
+template <typename Handle, dnnl_status_t (*destroy)(Handle)>
+struct OnednnDeleter {
+  void operator()(std::remove_pointer_t<Handle>* handle) const { destroy(handle); }
+};
+template <typename Handle, dnnl_status_t (*destroy)(Handle)>
+using OnednnHandle = std::unique_ptr<std::remove_pointer_t<Handle>, OnednnDeleter<Handle, destroy>>;
+
+using OnednnEngine = OnednnHandle<dnnl_engine_t, dnnl_engine_destroy>;
+using OnednnStream = OnednnHandle<dnnl_stream_t, dnnl_stream_destroy>;
+using OnednnMemory = OnednnHandle<dnnl_memory_t, dnnl_memory_destroy>;
+using OnednnPrimitive = OnednnHandle<dnnl_primitive_t, dnnl_primitive_destroy>;
+using OnednnDescriptor = OnednnHandle<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
+using OnednnAttributes = OnednnHandle<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
+using OnednnPostOperations = OnednnHandle<dnnl_post_ops_t, dnnl_post_ops_destroy>;
+
+// OK, or what oneDNN said about `what`: Unimplemented, ResourceExhausted or Internal.
+absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what);
+
+// "2.6.3", for device fingerprints.
+std::string OnednnVersion();
+
+// The library's engine and stream for this processor. Primitives keep the number of OpenMP threads
+// that was current when they were created, so it must be set to a kernel's width first.
+// Not thread-safe, but for Execute, which holds no state between primitives.
+class Onednn {
+ public:
+  // Errors: Internal when the library has no engine for the processor.
+  static absl::StatusOr<std::unique_ptr<Onednn>> Create();
+
+  dnnl_engine_t engine() const { return engine_.get(); }
+  dnnl_stream_t stream() const { return stream_.get(); }
+
+  // An operation's descriptor; it picks the implementation. `operation` must outlive it.
+  absl::StatusOr<OnednnDescriptor> Describe(const_dnnl_op_desc_t operation,
+                                            dnnl_primitive_attr_t attributes) const;
+
+  // Copies elements between descriptions of the same shape, now.
+  absl::Status Reorder(const dnnl_memory_desc_t& from, const void* source,
+                       const dnnl_memory_desc_t& to, void* target) const;
+
+ private:
+  OnednnEngine engine_;
+  OnednnStream stream_;
+};
+
+// Attributes for inference: scratch memory is ours, so that Run allocates none.
+absl::StatusOr<OnednnAttributes> NewOnednnAttributes();
+
+// A float32 tensor of `shape` with these strides, in elements.
+absl::StatusOr<dnnl_memory_desc_t> DescribeStrided(const Shape& shape, const Shape& strides);
+
+// A float32 tensor in a layout; channels-last takes its strides even where a dimension is 1.
+absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Layout layout);
+
+// A float32 tensor whose format oneDNN may choose.
+absl::StatusOr<dnnl_memory_desc_t> DescribeAny(const Shape& shape);
+
+// What a primitive descriptor chose for an argument (DNNL_ARG_WEIGHTS, DNNL_ARG_SCRATCHPAD, ...).
+dnnl_memory_desc_t ChosenDescription(const OnednnDescriptor& descriptor, int argument);
+
+}  // namespace plait

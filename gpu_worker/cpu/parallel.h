@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <omp.h>
+
+namespace plait {
+
+// Calls part(begin, end, thread) for `threads` consecutive parts of [0, count), each in its own
+// OpenMP thread. With one thread it is a plain call, which is what kernels inside a parallel region
+// are.
+template <typename Part>
+void ForEachPart(int threads, int64_t count, const Part& part) {
+  if (threads <= 1 || count <= 1) {
+    part(int64_t{0}, count, 0);
+    return;
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t team = omp_get_num_threads();
+    const int64_t thread = omp_get_thread_num();
+    const int64_t begin = count * thread / team;
+    const int64_t end = count * (thread + 1) / team;
+    if (begin < end) part(begin, end, static_cast<int>(thread));
+  }
+}
+
+// Sets the number of threads that oneDNN takes for what the current thread creates and runs, and
+// restores it.
+class OpenMpWidth {
+ public:
+  explicit OpenMpWidth(int threads) : before_(omp_get_max_threads()) {
+    if (threads != before_) omp_set_num_threads(threads);
+  }
+  ~OpenMpWidth() { omp_set_num_threads(before_); }
+  OpenMpWidth(const OpenMpWidth&) = delete;
+  OpenMpWidth& operator=(const OpenMpWidth&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace plait

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/schedule/plan.h"
+
+namespace plait {
+
+// A graph loaded on a device by a plan: weights are packed, buffers allocated.
+// Not thread-safe; use from one thread at a time.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  // Runs once. Inputs in graph order, row-major; outputs come row-major. Allocates nothing but the
+  // returned tensors.
+  // Errors: InvalidArgument when an input's count or type differs from the graph's.
+  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
+
+  // Runs `repeats` times on the inputs of the last SetInputs and returns the time of each run in
+  // microseconds, from the first kernel's start to the last one's end; nothing is copied out.
+  // REQUIRES: SetInputs was called.
+  virtual absl::StatusOr<std::vector<double>> Time(int repeats) = 0;
+  virtual absl::Status SetInputs(absl::Span<const Tensor> inputs) = 0;
+
+  // Drops the weights from the device's caches, as if a large network had run since they were last
+  // read: a kernel that is timed alone would otherwise look faster than it is in its place.
+  virtual void EvictWeights() = 0;
+
+  // Nodes that run as reference code, because the backend has no kernel for them.
+  virtual int fallback_nodes() const = 0;
+};
+
+// A device, free of RPC, storage and server code: the same library serves the worker and
+// `plait run|bench|verify`. One Executor owns its device's threads or streams. Not thread-safe.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual const DeviceDescription& device() const = 0;
+
+  // Loads a graph by a plan. The executable must not outlive the executor.
+  // Errors: InvalidArgument when CheckPlan fails or the plan is for another device or graph;
+  // NotFound for a weight that `weights` lacks; ResourceExhausted when memory does not suffice.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const Plan& plan,
+                                                           const WeightSource& weights) = 0;
+
+  // Loads one kernel over all nodes of `graph` (none: a reorder of its only input, which is also
+  // its output) so that it can be timed alone. Inputs and outputs lie in the kernel's layouts;
+  // SetInputs and Run convert outside of what Time measures. Errors: InvalidArgument when the
+  // kernel does not fit the graph or the backend has no such kernel; Unimplemented when the library
+  // refuses it; ResourceExhausted.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph,
+                                                                 const Kernel& kernel,
+                                                                 const WeightSource& weights) = 0;
+};
+
+// The executor of a device id ("cpu", "reference", "cuda:0"), granted `threads` cores (0: all).
+// Errors: NotFound naming the backends that were built in; Unavailable when the device is missing.
+absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads);
+
+}  // namespace plait

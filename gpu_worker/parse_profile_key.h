@@ -1,0 +1,13 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/cost/profile.h"
+
+namespace plait {
+
+// The inverse of ProfileKey::ToString. The text comes from another process. Pure and thread-safe.
+// Errors: InvalidArgument naming the field that is missing or malformed.
+absl::StatusOr<ProfileKey> ParseProfileKey(absl::string_view text);
+
+}  // namespace plait

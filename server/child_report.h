@@ -1,0 +1,33 @@
+#pragma once
+
+#include "absl/types/span.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/search/optimize.h"
+#include "plait/v1/report.pb.h"
+#include "plait/v1/search_child.pb.h"
+
+namespace plait {
+
+// What a report tells of a search besides its result.
+struct SearchFacts {
+  const Graph& graph;  // as bound, before any change
+  absl::Span<const OpaqueNode> opaque_nodes;
+  absl::Span<const std::string> warnings;
+  double seconds = 0;  // without the two below
+  double profiling_seconds = 0;
+  double verification_seconds = 0;
+  int64_t profiles_measured = 0;
+  int64_t profiles_cached = 0;
+};
+
+// The report of a finished search, without id, output and digests, which the daemon fills in.
+// Pure and thread-safe.
+v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts, const SearchResult& result);
+
+// The plan with what a listing shows of it.
+v1::Plan MakePlanMessage(const Plan& plan, const v1::Start& start, double latency_us_predicted);
+
+// The bytes that a plan moves between kernels: what each kernel reads and writes.
+int64_t OffchipBytes(const Plan& plan, const Graph& graph);
+
+}  // namespace plait

@@ -1,0 +1,67 @@
+#include "server/config_file.h"
+
+#include <fstream>
+#include <sstream>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace plait {
+namespace {
+
+std::string ValueText(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
+  if (const auto number = node.value_exact<int64_t>()) return absl::StrCat(*number);
+  std::string list;
+  if (const toml::array* array = node.as_array()) {
+    for (const toml::node& element : *array) {
+      absl::StrAppend(&list, list.empty() ? "" : ",", ValueText(element));
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+absl::StatusOr<SettingValues> ReadConfigFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat("config: ", path, " cannot be read"));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  const toml::parse_result parsed = toml::parse(text.str());
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    const std::string_view description = error.description();
+    return absl::InvalidArgumentError(
+        absl::StrCat("config: ", path, ":", error.source().begin.line, ": ",
+                     absl::string_view(description.data(), description.size())));
+  }
+  SettingValues values;
+  for (const auto& [key, node] : parsed.table()) {
+    values[std::string(key.str())] = ValueText(node);
+  }
+  return values;
+}
+
+SettingValues SettingsFromEnvironment(const char* const* environment) {
+  SettingValues values;
+  for (; *environment != nullptr; ++environment) {
+    absl::string_view variable = *environment;
+    if (!absl::ConsumePrefix(&variable, "PLAIT_")) continue;
+    const size_t equals = variable.find('=');
+    if (equals == absl::string_view::npos) continue;
+    values[absl::AsciiStrToLower(variable.substr(0, equals))] =
+        std::string(variable.substr(equals + 1));
+  }
+  return values;
+}
+
+}  // namespace plait

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "server/config.h"
+
+namespace plait {
+
+// The settings in a TOML file; lists are joined by commas.
+// Errors: NotFound; InvalidArgument naming the place of a fault.
+absl::StatusOr<SettingValues> ReadConfigFile(const std::string& path);
+
+// The settings in environment variables PLAIT_*, given as "NAME=value" up to a null pointer.
+SettingValues SettingsFromEnvironment(const char* const* environment);
+
+}  // namespace plait

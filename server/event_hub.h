@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace plait {
+
+// Tells watchers that a job has changed. Thread-safe.
+class EventHub {
+ public:
+  // Some job has changed. One number for all jobs is enough: a watcher that is woken for another
+  // job asks the store once in vain.
+  void Notify();
+
+  // The number of changes so far, for Await.
+  uint64_t Changes();
+
+  // Waits until something has changed after `seen`, at most `time_max`.
+  void Await(uint64_t seen, absl::Duration time_max);
+
+  // Ends all waits for good.
+  void Close();
+  bool closed();
+
+ private:
+  absl::Mutex mutex_;
+  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace plait

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "plait/v1/search_child.pb.h"
+#include "storage/stores.h"
+
+namespace plait {
+
+// An empty file without a name in the data directory, for a child's output.
+// Errors: those of the file system.
+absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
+
+// Stores everything that a search has made: the optimized model in the file `output`, plan, report,
+// trace and measurement log; grants it to the job's tenant, and fills in what the child could not
+// know or might lie about. Errors: those of the storage; InvalidArgument when there is no output.
+absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
+                                             const v1::Start& start, const v1::Result& result,
+                                             int output);
+
+}  // namespace plait

@@ -1,0 +1,214 @@
+#include "server/server.h"
+
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/status_macros.h"
+#include "server/admin_service.h"
+#include "server/blob_service.h"
+#include "server/capability_service.h"
+#include "server/http_endpoint.h"
+#include "server/job_queue.h"
+#include "server/log.h"
+#include "server/optimization_service.h"
+#include "server/profile_service.h"
+#include "server/rpc_listener.h"
+#include "server/worker_service.h"
+#include "server/worker_supervisor.h"
+
+namespace plait {
+namespace {
+
+constexpr absl::Duration kShutdownGrace = absl::Seconds(3);
+
+std::string ProgramBeside(absl::string_view name) {
+  char path[4096] = {};
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  const absl::string_view self(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
+}
+
+std::string WorkerSocket(const std::string& data_dir) { return data_dir + "/worker.sock"; }
+
+}  // namespace
+
+std::string Version() { return PLAIT_VERSION; }
+std::string EngineVersion() { return absl::StrCat("plait-", PLAIT_VERSION); }
+
+// Members are destroyed from the last to the first: first who calls, then who is called.
+struct Server::Parts {
+  Parts(const Config& config_given, Clock& clock_given)
+      : config(config_given),
+        clock(clock_given),
+        began(clock.Monotonic()),
+        metrics(Version(), EngineVersion()),
+        pool(clock,
+             {.task_ended = [this](absl::string_view kind,
+                                   absl::string_view outcome) { metrics.TaskEnded(kind, outcome); },
+              .measuring_here = [this](bool measuring) { park.SetQuiet(measuring); }}) {}
+
+  std::string UnreadyReason() {
+    if (draining) return "draining";
+    if (!stores.jobs->Count().ok()) return "the storage does not answer";
+    if (pool.Workers().empty()) return "no worker is connected";
+    return "";
+  }
+
+  const Config config;
+  Clock& clock;
+  const absl::Duration began;
+  std::atomic<bool> draining = false;
+  Metrics metrics;
+  SearchPark park;
+  EventHub events;
+  std::atomic<JobQueue*> listening_queue = nullptr;
+  WorkerPool pool;
+  Stores stores;
+  std::unique_ptr<ServiceContext> services;
+  std::unique_ptr<JobRunner> runner;
+  std::unique_ptr<JobQueue> queue;
+  std::vector<std::unique_ptr<grpc::Service>> handlers;
+  RpcListener rpc;
+  std::unique_ptr<HttpEndpoint> http;
+  std::vector<std::unique_ptr<WorkerSupervisor>> supervisors;
+
+  absl::Status OpenStorage();
+  void StartJobs();
+  absl::Status Serve();
+  void StartWorkers();
+};
+
+absl::Status Server::Parts::OpenStorage() {
+  StoresOptions options;
+  options.directory = config.data_dir;
+  options.queued_jobs_max = config.queued_jobs_max;
+  options.listener = [this](const std::string& job_id) {
+    events.Notify();
+    if (JobQueue* const woken = listening_queue) woken->Wake(job_id);
+  };
+  PLAIT_ASSIGN_OR_RETURN(stores, OpenStores("sqlite", options, clock));
+  chmod(config.data_dir.c_str(), 0700);
+  PLAIT_ASSIGN_OR_RETURN(const int recovered, stores.jobs->RecoverRunningJobs());
+  LogInfo("storage.opened",
+          {{"directory", config.data_dir}, {"jobs_recovered", absl::StrCat(recovered)}});
+  return absl::OkStatus();
+}
+
+void Server::Parts::StartJobs() {
+  const JobRunnerContext context = {stores, pool, park, metrics, clock};
+  JobRunnerOptions options;
+  options.data_directory = config.data_dir;
+  options.engine_version = EngineVersion();
+  options.grace = absl::Seconds(config.job_grace_seconds);
+  options.child.limits.memory_bytes_max = config.child_memory_bytes;
+  runner = std::make_unique<JobRunner>(context, options);
+  queue = std::make_unique<JobQueue>(
+      context, *runner, JobQueueOptions{.runners = static_cast<int>(config.jobs_running_max)});
+  listening_queue = queue.get();
+  queue->Start();
+}
+
+absl::Status Server::Parts::Serve() {
+  services.reset(new ServiceContext{.stores = stores,
+                                    .pool = pool,
+                                    .metrics = metrics,
+                                    .clock = clock,
+                                    .events = events,
+                                    .version = Version(),
+                                    .engine_version = EngineVersion(),
+                                    .local_devices = config.workers,
+                                    .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
+                                    .started_at = clock.Now(),
+                                    .draining = draining});
+  handlers.push_back(std::make_unique<OptimizationServiceHandler>(*services));
+  handlers.push_back(std::make_unique<BlobServiceHandler>(*services));
+  handlers.push_back(std::make_unique<CapabilityServiceHandler>(*services));
+  handlers.push_back(std::make_unique<ProfileServiceHandler>(*services));
+  handlers.push_back(std::make_unique<WorkerServiceHandler>(*services));
+  handlers.push_back(std::make_unique<AdminServiceHandler>(*services));
+  std::vector<grpc::Service*> served;
+  for (const auto& handler : handlers) served.push_back(handler.get());
+  PLAIT_ASSIGN_OR_RETURN(rpc, StartRpcListener(config, WorkerSocket(config.data_dir), served));
+  if (!config.metrics_listen.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(http, HttpEndpoint::Start(config.metrics_listen, metrics,
+                                                     [this] { return UnreadyReason(); }));
+  }
+  return absl::OkStatus();
+}
+
+void Server::Parts::StartWorkers() {
+  for (const std::string& device : config.workers) {
+    WorkerSupervisorOptions options;
+    options.program =
+        config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
+    options.device = device;
+    options.server_address = absl::StrCat("unix:", WorkerSocket(config.data_dir));
+    options.threads = static_cast<int>(config.worker_threads);
+    options.restarted = [this] { metrics.WorkerRestarted(); };
+    supervisors.push_back(std::make_unique<WorkerSupervisor>(pool, clock, options));
+  }
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Clock& clock) {
+  auto parts = std::make_unique<Parts>(config, clock);
+  PLAIT_RETURN_IF_ERROR(parts->OpenStorage());
+  parts->StartJobs();
+  // From here on the parts have threads, which the destructor of the server stops.
+  std::unique_ptr<Server> server(new Server(std::move(parts)));
+  PLAIT_RETURN_IF_ERROR(server->parts_->Serve());
+  server->parts_->StartWorkers();
+  server->Tick();
+  return server;
+}
+
+Server::~Server() {
+  Parts& parts = *parts_;
+  parts.draining = true;
+  parts.events.Close();
+  parts.queue->Stop();
+  parts.supervisors.clear();
+  parts.pool.Drain();
+  parts.http.reset();
+  if (parts.rpc.server != nullptr) {
+    parts.rpc.server->Shutdown(std::chrono::system_clock::now() +
+                               absl::ToChronoMilliseconds(kShutdownGrace));
+  }
+  parts.listening_queue = nullptr;
+  parts.stores.jobs->Flush().IgnoreError();
+}
+
+const std::string& Server::address() const { return parts_->rpc.address; }
+
+const std::string& Server::metrics_address() const {
+  static const std::string none;
+  return parts_->http == nullptr ? none : parts_->http->address();
+}
+
+void Server::Tick() {
+  Parts& parts = *parts_;
+  parts.pool.DropSilentWorkers();
+  parts.metrics.SetUptime(parts.clock.Monotonic() - parts.began);
+  if (parts.draining) parts.queue->Drain();
+  if (const absl::StatusOr<JobCounts> counts = parts.stores.jobs->Count(); counts.ok()) {
+    parts.metrics.SetJobs(counts->queued, counts->running);
+  }
+  int64_t busy = 0;
+  const std::vector<v1::WorkerState> workers = parts.pool.Workers();
+  for (const v1::WorkerState& worker : workers) busy += worker.task_id().empty() ? 0 : 1;
+  parts.metrics.SetWorkers(static_cast<int64_t>(workers.size()) - busy, busy);
+  const absl::StatusOr<int64_t> profiles = parts.stores.profiles->Count();
+  const absl::StatusOr<std::vector<BlobEntry>> blobs = parts.stores.blobs->List();
+  if (!profiles.ok() || !blobs.ok()) return;
+  int64_t bytes = 0;
+  for (const BlobEntry& blob : *blobs) bytes += blob.digest.size_bytes;
+  parts.metrics.SetStored(*profiles, static_cast<int64_t>(blobs->size()), bytes);
+}
+
+bool Server::IsDrained() { return parts_->draining && parts_->queue->running() == 0; }
+
+}  // namespace plait

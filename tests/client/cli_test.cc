@@ -1,0 +1,90 @@
+#include "client/cli.h"
+
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/json.h"
+
+namespace plait {
+namespace {
+
+struct Outcome {
+  ExitCode code;
+  std::string out;
+  std::string err;
+};
+
+Outcome RunWords(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console = {out, err};
+  Interrupts interrupts;
+  const ExitCode code =
+      RunCli(words, console, interrupts, {"/nonexistent", "/nonexistent/cache", ""});
+  return {code, out.str(), err.str()};
+}
+
+TEST(CliTest, SuggestsTheNearestVerb) {
+  const Outcome outcome = RunWords({"optimise"});
+  EXPECT_EQ(outcome.code, ExitCode::kUsage);
+  EXPECT_EQ(outcome.err, "plait: usage : unknown verb optimise (did you mean optimize?)\n");
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(CliTest, ReportsErrorsAsJsonOnRequest) {
+  const Outcome outcome = RunWords({"bench", "--json", "--nothing"});
+  EXPECT_EQ(outcome.code, ExitCode::kUsage);
+  EXPECT_EQ(outcome.out,
+            "{\"error\":{\"reason\":\"INVALID_REQUEST\","
+            "\"message\":\"unknown option --nothing (see --help)\"}}\n");
+  EXPECT_EQ(outcome.err, "plait: bench : unknown option --nothing (see --help)\n");
+}
+
+TEST(CliTest, EveryVerbHasHelpWithItsExamples) {
+  std::set<std::string> names;
+  for (const Command* command : AllCommands()) {
+    const std::string name(command->name);
+    EXPECT_TRUE(names.insert(name).second) << name;
+    const Outcome outcome = RunWords({name, "--help"});
+    EXPECT_EQ(outcome.code, ExitCode::kOk);
+    EXPECT_THAT(outcome.out, testing::HasSubstr("plait " + name));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("examples:\n  plait " + name));
+  }
+  EXPECT_EQ(names.size(), 11u);
+}
+
+TEST(CliTest, NeedsAServerForVerbsThatWorkOnJobs) {
+  for (const char* verb : {"jobs", "cancel", "watch", "result"}) {
+    std::vector<std::string> words = {verb};
+    if (std::string(verb) != "jobs") words.push_back("id");
+    const Outcome outcome = RunWords(words);
+    EXPECT_EQ(outcome.code, ExitCode::kUsage) << verb;
+    EXPECT_THAT(outcome.err, testing::HasSubstr("--server is missing"));
+  }
+}
+
+TEST(CliTest, NamesTheModelThatIsNotThere) {
+  const Outcome outcome = RunWords({"optimize", "/nonexistent/model.onnx"});
+  EXPECT_EQ(outcome.code, ExitCode::kUsage);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("/nonexistent/model.onnx"));
+}
+
+TEST(CliTest, RefusesPoliciesThatDoNotExist) {
+  const Outcome outcome = RunWords({"optimize", "m.onnx", "--search", "magic"});
+  EXPECT_EQ(outcome.code, ExitCode::kUsage);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("autograph"));
+}
+
+TEST(CliTest, PrintsTheVersionAsJson) {
+  const Outcome outcome = RunWords({"version", "--json"});
+  EXPECT_EQ(outcome.code, ExitCode::kOk);
+  const Json json = Json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(json.contains("version"));
+  EXPECT_NE(json.value("version", ""), "");
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tests/conformance/published/published_case.h"
+
+namespace plait {
+
+// How one way of running models fares on the published cases.
+struct PublishedReport {
+  int total = 0;
+  int applicable = 0;
+  int passed = 0;
+  // By case: what went wrong, and why a case is not applicable.
+  std::map<std::string, std::string> failures;
+  std::map<std::string, std::string> skips;
+
+  // Counts, every failure, and every reason for skipping with its number of cases.
+  std::string ToString() const;
+};
+
+// The outputs of a case under test; Unimplemented counts as not applicable.
+using CaseRunner = std::function<absl::StatusOr<std::vector<Tensor>>(const LoadedCase& loaded)>;
+
+PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const CaseRunner& run);
+
+// Empty when `got` is what is expected: integers exactly, floats within a tolerance that follows
+// from their format (float32: 1e-3 relative, 1e-7 absolute, as ONNX's own runner has it).
+std::string DifferenceOf(const std::vector<Tensor>& expected, const std::vector<Tensor>& got);
+
+// Cases that are known to fail, from lines "name reason..."; '#' begins a comment. A line without a
+// reason is an error of the list and kept with an empty reason.
+std::map<std::string, std::string> ReadKnownFailures(const std::string& path);
+
+}  // namespace plait

@@ -1,0 +1,51 @@
+"""The Dockerfile: its steps are understood and name files that exist; with PLAIT_LONG=1 it runs."""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import dockerfile_in_chroot as dockerfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STAGES = dockerfile.parse((ROOT / "Dockerfile").read_text())
+can_run = os.environ.get("PLAIT_LONG") == "1" and os.geteuid() == 0 and shutil.which("mmdebstrap")
+
+
+def test_the_images_are_known():
+    assert {stage.image for stage in STAGES} <= set(dockerfile.SUITE_OF_IMAGE)
+
+
+def test_copied_files_exist():
+    for stage in STAGES:
+        for instruction, text in stage.steps:
+            if instruction == "COPY" and "--from=" not in text:
+                for name in shlex.split(text)[:-1]:
+                    assert (ROOT / name).exists(), text
+
+
+def test_the_image_starts_as_a_user_without_rights():
+    last = STAGES[-1]
+    assert last.last("USER") not in ("root", "0", "[]")
+    assert json.loads(last.last("ENTRYPOINT")) == ["plaitd"]
+
+
+def test_an_instruction_that_is_not_understood_is_an_error():
+    with pytest.raises(ValueError, match="ONBUILD"):
+        dockerfile.parse("FROM debian:bookworm-slim\nONBUILD RUN true\n")
+
+
+def test_continued_lines_are_one_step():
+    (stage,) = dockerfile.parse("FROM a AS b\n# text\nRUN one && \\\n  two\n")
+    assert stage.name == "b" and stage.steps[0][1].split() == ["one", "&&", "two"]
+
+
+@pytest.mark.skipif(not can_run, reason="set PLAIT_LONG=1, as root, with mmdebstrap")
+def test_every_step_runs_in_a_clean_root_and_the_daemon_answers():
+    script = ROOT / "tests" / "deploy" / "dockerfile_in_chroot.py"
+    subprocess.run([sys.executable, str(script)], check=True)

@@ -1,0 +1,87 @@
+"""Fixtures of the end-to-end tests: a daemon of one's own, the CLI, models as files."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import models  # noqa: E402 (found through the line above)
+import programs  # noqa: E402
+from daemon import Daemon  # noqa: E402
+
+IS_LONG = os.environ.get("PLAIT_LONG") == "1"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes minutes; runs with PLAIT_LONG=1 only")
+
+
+def pytest_collection_modifyitems(items):
+    missing = programs.missing_programs()
+    for item in items:
+        if "long" in item.keywords and not IS_LONG:
+            item.add_marker(pytest.mark.skip(reason="long: set PLAIT_LONG=1"))
+        assert not missing, f"{missing} are not in {programs.BUILD} (build, or set PLAIT_BUILD)"
+
+
+@pytest.fixture
+def folder():
+    """A folder with a short name: the path of a unix socket may have 107 bytes."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="plait-"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def new_daemon(folder):
+    """Makes daemons that are not started yet; all are gone when the test ends."""
+    made = []
+
+    def make(*arguments, name="data", **options):
+        made.append(Daemon(folder / name, *arguments, **options))
+        return made[-1]
+
+    yield make
+    for daemon in made:
+        daemon.kill()
+
+
+@pytest.fixture(scope="module")
+def shared_daemon():
+    """One daemon for the tests of a file that do not disturb it."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="plait-"))
+    daemon = Daemon(path / "data").start()
+    daemon.wait_for_worker()
+    yield daemon
+    daemon.kill()
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def client(shared_daemon):
+    with shared_daemon.client() as client:
+        yield client
+
+
+@pytest.fixture
+def cli(folder):
+    """`plait` with an empty cache."""
+    return programs.Cli(folder / "cache")
+
+
+@pytest.fixture
+def model_file(folder):
+    """Writes a model, by its name or its bytes, and returns the path."""
+
+    def write(model, name=None):
+        data = models.light_model(model) if isinstance(model, str) else model
+        path = folder / f"{name or (model if isinstance(model, str) else 'model')}.onnx"
+        path.write_bytes(data)
+        return path
+
+    return write

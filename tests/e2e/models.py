@@ -1,0 +1,75 @@
+"""Models for end-to-end tests, and ONNX Runtime as the judge of their results."""
+
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+import programs
+
+sys.path.insert(0, str(programs.ROOT / "bench" / "models"))
+
+import light  # noqa: E402 (found through the line above)
+import sample_inputs  # noqa: E402
+
+REL_ERROR_MAX = 1e-4
+
+
+def light_model(name):
+    """The bytes of a light model."""
+    return light.build(name).SerializeToString(deterministic=True)
+
+
+def small_model(width=16, operator="Relu", domain=""):
+    """MatMul, an operator, MatMul: a job of it takes as little time as a job can."""
+    random = np.random.default_rng(7)
+    weights = [numpy_helper.from_array(random.standard_normal((width, width)).astype(np.float32),
+                                       f"weight_{i}") for i in range(2)]
+    nodes = [helper.make_node("MatMul", ["input", "weight_0"], ["first"], name="first"),
+             helper.make_node(operator, ["first"], ["second"], name="second", domain=domain),
+             helper.make_node("MatMul", ["second", "weight_1"], ["output"], name="third")]
+    shape = [4, width]
+    graph = helper.make_graph(
+        nodes, "small", [helper.make_tensor_value_info("input", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)], weights)
+    domains = [helper.make_opsetid("", 17)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    model = helper.make_model(graph, opset_imports=domains)
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+def scaled_weight(data, factor):
+    """The model with its largest parameter multiplied."""
+    model = onnx.load_from_string(data)
+    largest = max(model.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+    values = numpy_helper.to_array(largest) * np.float32(factor)
+    largest.CopyFrom(numpy_helper.from_array(values, largest.name))
+    return model.SerializeToString(deterministic=True)
+
+
+def session_of(data):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def relative_error(original, optimized, dynamic_size=1, seeds=(11, 12)):
+    """The largest difference of an output by the largest value of that output, in ONNX Runtime."""
+    sessions = [session_of(original), session_of(optimized)]
+    names = [[value.name for value in session.get_outputs()] for session in sessions]
+    assert names[0] == names[1]
+    worst = 0.0
+    for seed in seeds:
+        feeds = sample_inputs.session_inputs(sessions[0], seed, dynamic_size)
+        for a, b in zip(*(session.run(None, feeds) for session in sessions)):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            assert np.abs(a).max() > 0, "a dead output proves nothing"
+            worst = max(worst, float(np.abs(a - b).max() / np.abs(a).max()))
+    return worst
+
+
+def assert_equal_in_onnx_runtime(original, optimized, dynamic_size=1):
+    assert relative_error(original, optimized, dynamic_size) <= REL_ERROR_MAX

@@ -1,0 +1,159 @@
+"""A gRPC client that knows nothing of plait: every message type comes from server reflection."""
+
+import hashlib
+import uuid
+
+import grpc
+from google.protobuf import descriptor_pool, message_factory
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
+    ProtoReflectionDescriptorDatabase)
+
+from waiting import wait_until
+
+CALL_SECONDS_MAX = 60
+CHUNK_BYTES = 256 * 1024
+FINAL_STATES = {"SUCCEEDED", "FAILED", "CANCELLED", "QUARANTINED"}
+SERVICES = {
+    "OptimizeModel": "OptimizationService", "GetJob": "OptimizationService",
+    "ListJobs": "OptimizationService", "WatchJob": "OptimizationService",
+    "CancelJob": "OptimizationService", "FindMissingBlobs": "BlobService",
+    "UploadBlob": "BlobService", "DownloadBlob": "BlobService",
+    "GetCapabilities": "CapabilityService", "ListDevices": "CapabilityService",
+    "ListProfiles": "ProfileService", "GetServerState": "AdminService",
+    "DrainServer": "AdminService",
+}
+
+
+class Client:
+    """Calls the services of one server."""
+
+    def __init__(self, address, tenant="default", credentials=None):
+        options = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]
+        self.channel = (grpc.secure_channel(address, credentials, options) if credentials
+                        else grpc.insecure_channel(address, options))
+        self.database = ProtoReflectionDescriptorDatabase(self.channel)
+        self.pool = descriptor_pool.DescriptorPool(self.database)
+        self.metadata = [("plait-tenant", tenant)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.channel.close()
+
+    def message(self, name, **fields):
+        descriptor = self.pool.FindMessageTypeByName(f"plait.v1.{name}")
+        return message_factory.GetMessageClass(descriptor)(**fields)
+
+    def call(self, name, request=None, seconds_max=CALL_SECONDS_MAX):
+        """Calls an RPC with a message, or a list of messages when it takes a stream."""
+        service = self.pool.FindServiceByName(f"plait.v1.{SERVICES[name]}")
+        method = service.methods_by_name[name]
+        answer = message_factory.GetMessageClass(method.output_type)
+        streams_in = isinstance(request, list)
+        streams_out = method.name in ("WatchJob", "DownloadBlob")
+        kind = ("stream" if streams_in else "unary") + ("_stream" if streams_out else "_unary")
+        invoke = getattr(self.channel, kind)(
+            f"/{service.full_name}/{name}",
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=answer.FromString)
+        if request is None:
+            request = message_factory.GetMessageClass(method.input_type)()
+        return invoke(iter(request) if streams_in else request, timeout=seconds_max,
+                      metadata=self.metadata)
+
+    def reason(self, error):
+        """The name of the documented reason that a failed call carries."""
+        details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+        detail = self.message("ErrorDetail")
+        detail.ParseFromString(details)
+        values = detail.DESCRIPTOR.fields_by_name["reason"].enum_type.values_by_number
+        return values[detail.reason].name.removeprefix("ERROR_REASON_")
+
+    def digest(self, data):
+        return self.message("Digest", sha256_hex=hashlib.sha256(data).hexdigest(),
+                            size_bytes=len(data))
+
+    def missing(self, digest):
+        request = self.message("FindMissingBlobsRequest", digests=[digest])
+        return list(self.call("FindMissingBlobs", request).missing)
+
+    def chunks(self, digest, data, offset=0, chunk_bytes=CHUNK_BYTES):
+        requests = []
+        for begin in range(offset, max(len(data), offset + 1), chunk_bytes):
+            request = self.message("UploadBlobRequest", offset_bytes=begin,
+                                   data=data[begin:begin + chunk_bytes])
+            request.digest.CopyFrom(digest)
+            requests.append(request)
+        return requests
+
+    def upload(self, data, chunk_bytes=CHUNK_BYTES):
+        digest = self.digest(data)
+        if self.missing(digest):
+            self.call("UploadBlob", self.chunks(digest, data, 0, chunk_bytes))
+        return digest
+
+    def download(self, digest, offset=0):
+        request = self.message("DownloadBlobRequest", digest=digest, offset_bytes=offset)
+        data = b""
+        for chunk in self.call("DownloadBlob", request):
+            assert chunk.offset_bytes == offset + len(data)
+            data += chunk.data
+        return data
+
+    def request(self, digest, request_id=None, validate_only=False, **options):
+        """An OptimizeModelRequest for an uploaded model."""
+        return self.message(
+            "OptimizeModelRequest", model=digest, validate_only=validate_only,
+            request_id=uuid.uuid4().hex if request_id is None else request_id,
+            options=self.message("OptimizeOptions", **options))
+
+    def submit(self, digest, request_id=None, **options):
+        request = self.request(digest, request_id, **options)
+        return self.call("OptimizeModel", request).job
+
+    def get(self, job_id):
+        return self.call("GetJob", self.message("GetJobRequest", job_id=job_id))
+
+    def cancel(self, job_id):
+        return self.call("CancelJob", self.message("CancelJobRequest", job_id=job_id)).job
+
+    def jobs(self, page_size=1000, **filters):
+        found, token = [], ""
+        while True:
+            page = self.call("ListJobs", self.message(
+                "ListJobsRequest", page_size=page_size, page_token=token, **filters))
+            found += page.jobs
+            token = page.next_page_token
+            if not token:
+                return found
+
+    def watch(self, job_id, after=0, seconds_max=120):
+        """Follows a job to its end; returns (first job, events, last job)."""
+        request = self.message("WatchJobRequest", job_id=job_id, after_sequence=after)
+        updates = list(self.call("WatchJob", request, seconds_max))
+        kinds = [update.WhichOneof("update") for update in updates]
+        assert kinds[0] == kinds[-1] == "job" and set(kinds[1:-1]) <= {"event"}, kinds
+        return updates[0].job, [update.event for update in updates[1:-1]], updates[-1].job
+
+    def wait_for(self, job_id, states, seconds_max=120):
+        """Polls until the job is in one of the states; returns it."""
+        return wait_until(
+            lambda: (job := self.get(job_id).job) and state_of(job) in states and job,
+            f"job {job_id} is one of {sorted(states)}", seconds_max)
+
+    def wait_for_end(self, job_id, seconds_max=120):
+        return self.wait_for(job_id, FINAL_STATES, seconds_max)
+
+
+def _enum_name(message, field, prefix):
+    values = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    return values[getattr(message, field)].name.removeprefix(prefix)
+
+
+def state_of(job):
+    return _enum_name(job, "state", "JOB_STATE_")
+
+
+def type_of(event):
+    return _enum_name(event, "type", "EVENT_TYPE_")

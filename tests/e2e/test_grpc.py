@@ -1,0 +1,177 @@
+"""The service as a stranger sees it: reflection, health, blobs, errors."""
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+import models
+from rpc import state_of, type_of
+
+
+def test_reflection_lists_every_service(client):
+    assert set(client.database.get_services()) >= {
+        "plait.v1.OptimizationService", "plait.v1.BlobService", "plait.v1.CapabilityService",
+        "plait.v1.ProfileService", "plait.v1.AdminService", "plait.v1.WorkerService",
+        "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
+    assert client.pool.FindMessageTypeByName("grpc.health.v1.HealthCheckRequest")
+
+
+@pytest.mark.parametrize("service", ["", "plait.v1.OptimizationService"])
+def test_health_is_serving(client, service):
+    stub = health_pb2_grpc.HealthStub(client.channel)
+    answer = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_optimizes_through_reflection_alone(client):
+    original = models.light_model("tiny_resnet")
+    job = client.submit(client.upload(original, 64 * 1024), budget_seconds=5)
+    assert state_of(job) == "QUEUED" and job.id
+    first, events, last = client.watch(job.id)
+    assert first.id == last.id == job.id
+    assert state_of(last) == "SUCCEEDED", last.error.message
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    assert type_of(events[0]) == "QUEUED" and type_of(events[-1]) == "SUCCEEDED"
+    report = last.result.report
+    assert report.speedup >= 1.0 and report.id == job.id
+    assert not report.device.predicted
+    optimized = client.download(last.result.optimized_model)
+    assert client.digest(optimized) == last.result.optimized_model
+    models.assert_equal_in_onnx_runtime(original, optimized)
+    for artifact in ("plan", "measurement_log"):
+        digest = getattr(last.result, artifact)
+        assert client.digest(client.download(digest)) == digest, artifact
+
+
+def test_upload_resumes_where_it_broke(client):
+    data = models.small_model(width=300)
+    digest = client.digest(data)
+    half = len(data) // 2 // 1000 * 1000
+    with pytest.raises(grpc.RpcError):
+        client.call("UploadBlob", client.chunks(digest, data[:half], chunk_bytes=1000))
+    (missing,) = client.missing(digest)
+    assert 0 <= missing.offset_bytes <= half
+    client.call("UploadBlob", client.chunks(digest, data, missing.offset_bytes))
+    assert client.missing(digest) == []
+    assert client.download(digest) == data
+    assert client.download(digest, len(data) - 7) == data[-7:]
+    assert client.download(digest, len(data)) == b""
+
+
+def test_upload_with_a_wrong_digest_is_refused(client):
+    data = models.small_model(width=20)
+    wrong = client.digest(data[::-1])
+    with pytest.raises(grpc.RpcError) as refused:
+        client.call("UploadBlob", client.chunks(wrong, data))
+    assert refused.value.code() == grpc.StatusCode.DATA_LOSS
+    assert client.reason(refused.value) == "BLOB_CORRUPT"
+    assert len(client.missing(wrong)) == 1
+
+
+def test_download_past_the_end_is_refused(client):
+    digest = client.upload(models.small_model())
+    with pytest.raises(grpc.RpcError) as refused:
+        client.download(digest, digest.size_bytes + 1)
+    assert refused.value.code() == grpc.StatusCode.OUT_OF_RANGE
+
+
+@pytest.mark.parametrize("options, code, reason, words", [
+    ({"device": "cuda:7"}, "UNAVAILABLE", "DEVICE_UNAVAILABLE", "cuda:7"),
+    ({"search": "magic"}, "INVALID_ARGUMENT", "INVALID_REQUEST", "search"),
+    ({"threads": -1}, "INVALID_ARGUMENT", "INVALID_REQUEST", "threads"),
+    ({"budget_seconds": float("nan")}, "INVALID_ARGUMENT", "INVALID_REQUEST", "budget"),
+    ({"precision": "fp7"}, "INVALID_ARGUMENT", "INVALID_REQUEST", "precision"),
+])
+def test_bad_options_are_refused_by_name(client, options, code, reason, words):
+    digest = client.upload(models.small_model())
+    with pytest.raises(grpc.RpcError) as refused:
+        client.submit(digest, **options)
+    assert refused.value.code().name == code
+    assert client.reason(refused.value) == reason
+    assert words in refused.value.details()
+
+
+def test_a_job_needs_its_model_uploaded(client):
+    with pytest.raises(grpc.RpcError) as refused:
+        client.submit(client.digest(b"never uploaded"))
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    assert client.reason(refused.value) == "BLOB_MISSING"
+
+
+def test_validate_only_queues_nothing(client):
+    request = client.request(client.upload(models.small_model()), validate_only=True)
+    before = len(client.jobs())
+    assert client.call("OptimizeModel", request).job.id == ""
+    assert len(client.jobs()) == before
+
+
+def test_a_request_id_names_one_job(client):
+    digest = client.upload(models.small_model())
+    first = client.submit(digest, "one-wish", search="none")
+    assert client.submit(digest, "one-wish", search="none").id == first.id
+    with pytest.raises(grpc.RpcError) as refused:
+        client.submit(digest, "one-wish", search="none", seed=1)
+    assert refused.value.code() == grpc.StatusCode.ALREADY_EXISTS
+    assert client.reason(refused.value) == "REQUEST_ID_REUSED"
+    client.wait_for_end(first.id)
+
+
+def test_tenants_do_not_see_each_other(shared_daemon, client):
+    digest = client.upload(models.small_model(width=24))
+    job = client.submit(digest, search="none")
+    with shared_daemon.client("somebody-else") as stranger:
+        for call in (stranger.get, stranger.cancel):
+            with pytest.raises(grpc.RpcError) as refused:
+                call(job.id)
+            assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+        with pytest.raises(grpc.RpcError) as refused:
+            stranger.download(digest)
+        assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+        with pytest.raises(grpc.RpcError) as refused:
+            stranger.submit(digest)
+        assert stranger.reason(refused.value) == "BLOB_MISSING"
+        assert job.id not in {other.id for other in stranger.jobs()}
+    client.wait_for_end(job.id)
+
+
+def test_jobs_are_listed_in_pages_newest_first(client):
+    digest = client.upload(models.small_model())
+    ids = [client.submit(digest, search="none").id for _ in range(5)]
+    listed = [job.id for job in client.jobs(page_size=2)]
+    assert listed[:5] == ids[::-1]
+    assert len(listed) == len(set(listed)) == len(client.jobs())
+    for job_id in ids:
+        assert state_of(client.wait_for_end(job_id)) == "SUCCEEDED"
+
+
+def test_an_equal_request_is_answered_from_the_cache(client):
+    digest = client.upload(models.small_model(width=28))
+    first = client.wait_for_end(client.submit(digest, search="none").id)
+    second = client.wait_for_end(client.submit(digest, search="none").id)
+    assert (state_of(first), state_of(second)) == ("SUCCEEDED", "SUCCEEDED")
+    assert not first.result.report.cached and second.result.report.cached
+    assert second.result.report.id == second.id
+    assert second.result.optimized_model == first.result.optimized_model
+
+
+def test_devices_and_capabilities_are_told(client):
+    (entry,) = [entry for entry in client.call("ListDevices").devices
+                if entry.device.id == "cpu"]
+    assert entry.workers == 1 and entry.device.cores >= 1 and entry.device.fingerprint
+    capabilities = client.call("GetCapabilities")
+    assert (capabilities.opset_min, capabilities.opset_max) == (7, 28)
+    assert {"none", "plait"} <= set(capabilities.search_policies)
+    assert "strict" in capabilities.precisions
+    assert capabilities.blob_chunk_bytes_max == 1 << 20
+
+
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.3, 0.7, 0.999])
+def test_a_truncated_model_fails_its_job_and_nothing_else(shared_daemon, client, part):
+    data = models.light_model("tiny_resnet")
+    job = client.submit(client.upload(data[:int(len(data) * part)]), budget_seconds=5)
+    ended = client.wait_for_end(job.id)
+    assert state_of(ended) == "FAILED"
+    reasons = ended.error.DESCRIPTOR.fields_by_name["reason"].enum_type.values_by_number
+    assert reasons[ended.error.reason].name == "ERROR_REASON_MODEL_REJECTED", ended.error
+    assert ended.error.message and ended.faults == 0
+    assert shared_daemon.is_alive()

@@ -1,0 +1,173 @@
+"""`plait optimize` without a server: the whole line, from a file to a faster file."""
+
+import json
+import os
+import signal
+import subprocess
+
+import onnx
+import pytest
+
+import models
+import processes
+from waiting import wait_until
+
+LATENCY = {"latency_us_median", "latency_us_p10", "latency_us_p95", "samples"}
+FIELDS = {
+    "": {"id", "cached", "model", "device", "baseline", "optimized", "speedup", "speedup_low",
+         "speedup_high", "equivalence", "search", "output"},
+    "model": {"digest", "nodes", "opaque_nodes"},
+    "device": {"id", "name", "fingerprint", "predicted"},
+    "baseline": LATENCY,
+    "optimized": LATENCY | {"kernels", "fallback_nodes", "offchip_bytes", "precision"},
+    "equivalence": {"verdict", "max_abs_error", "max_rel_error", "inputs_tried"},
+    "search": {"seconds", "profiling_seconds", "verification_seconds", "candidates",
+               "candidates_measured", "profiles_measured", "profiles_cached", "rules_applied"},
+    "output": {"path", "digest"},
+}
+
+
+def optimize(cli, model, output, *options):
+    return cli.run("optimize", model, "-o", output, "--budget", "5s", "--json", *options)
+
+
+def assert_report_is_whole(report):
+    for part, names in FIELDS.items():
+        found = report[part] if part else report
+        assert names <= set(found), f"{part or 'report'}: {names - set(found)} missing"
+    for part in ("baseline", "optimized"):
+        assert 0 < report[part]["latency_us_p10"] <= report[part]["latency_us_median"]
+        assert report[part]["latency_us_median"] <= report[part]["latency_us_p95"]
+        assert report[part]["samples"] >= 1
+    assert report["speedup"] >= 1.0
+    assert report["speedup_low"] <= report["speedup"] <= report["speedup_high"]
+    assert report["equivalence"]["verdict"] == "equivalent"
+    assert report["equivalence"]["inputs_tried"] >= 1
+    assert report["optimized"]["precision"] == "strict"
+    assert report["device"]["id"] == "cpu" and report["device"]["predicted"] is False
+
+
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_inception", "tiny_mobilenet", "tiny_bert"])
+def test_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, name):
+    model = model_file(name)
+    output = folder / "out.onnx"
+    report = optimize(cli, model, output).expect(0).json
+    assert_report_is_whole(report)
+    assert report["output"]["path"] == str(output)
+    assert report["model"]["nodes"] == len(onnx.load(model).graph.node)
+    assert report["model"]["opaque_nodes"] == []
+    onnx.checker.check_model(onnx.load(output), full_check=True)
+    models.assert_equal_in_onnx_runtime(model.read_bytes(), output.read_bytes())
+    metadata = {entry.key for entry in onnx.load(output).metadata_props}
+    assert "plait.plan" in metadata
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["tiny_nasnet", "tiny_densenet", "tiny_gpt", "tiny_sru", "demo"])
+def test_other_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, name):
+    model = model_file(name)
+    report = optimize(cli, model, folder / "out.onnx").expect(0).json
+    assert_report_is_whole(report)
+    models.assert_equal_in_onnx_runtime(model.read_bytes(), (folder / "out.onnx").read_bytes())
+
+
+def test_symbolic_dimensions_are_bound_by_shape(cli, folder, model_file):
+    model = model_file("tiny_dynamic")
+    (value,) = onnx.load(model).graph.input
+    dims = [dim.dim_value or 2 for dim in value.type.tensor_type.shape.dim]
+    shape = f"{value.name}={'x'.join(map(str, dims))}"
+    optimize(cli, model, folder / "out.onnx", "--shape", shape).expect(0)
+    models.assert_equal_in_onnx_runtime(
+        model.read_bytes(), (folder / "out.onnx").read_bytes(), dynamic_size=2)
+
+
+def test_profiles_are_measured_once(cli, folder, model_file):
+    model = model_file("tiny_resnet")
+    first = optimize(cli, model, folder / "a.onnx", "--search", "none").expect(0).json
+    assert first["search"]["profiles_measured"] > 0
+    second = optimize(cli, model, folder / "b.onnx", "--search", "none",
+                      "--no-result-cache").expect(0).json
+    assert second["search"]["profiles_measured"] == 0
+    assert second["search"]["profiles_cached"] > 0
+    assert second["cached"] is False
+
+
+def test_an_equal_request_comes_from_the_cache(cli, folder, model_file):
+    model = model_file(models.small_model())
+    first = optimize(cli, model, folder / "a.onnx").expect(0).json
+    second = optimize(cli, model, folder / "b.onnx").expect(0).json
+    assert (first["cached"], second["cached"]) == (False, True)
+    assert (folder / "a.onnx").read_bytes() == (folder / "b.onnx").read_bytes()
+
+
+def test_without_search_the_result_is_the_same_bytes_every_time(cli, folder, model_file):
+    model = model_file("tiny_inception")
+    graphs = []
+    for name in ("a", "b"):
+        optimize(cli, model, folder / f"{name}.onnx", "--search", "none", "--schedule",
+                 "sequential", "--no-result-cache").expect(0)
+        graphs.append(onnx.load(folder / f"{name}.onnx").graph.SerializeToString(
+            deterministic=True))
+    assert graphs[0] == graphs[1]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.2, 0.9])
+def test_a_truncated_model_is_rejected(cli, folder, model_file, part):
+    data = models.light_model("tiny_resnet")
+    model = model_file(data[:int(len(data) * part)])
+    finished = optimize(cli, model, folder / "out.onnx").expect(3)
+    error = json.loads(finished.out)["error"]
+    assert error["reason"] == "MODEL_REJECTED" and error["message"]
+    assert finished.last_error_line.startswith("plait: ")
+    assert not (folder / "out.onnx").exists()
+
+
+def test_an_unknown_operator_is_kept_or_refused_by_name(cli, folder, model_file):
+    model = model_file(models.small_model(operator="Frobnicate", domain="com.example"))
+    finished = optimize(cli, model, folder / "out.onnx")
+    if finished.code == 3:
+        assert "Frobnicate" in finished.last_error_line
+        return
+    finished.expect(0)
+    assert finished.json["model"]["opaque_nodes"] == ["second"]
+    assert finished.json["equivalence"]["verdict"] == "inconclusive"
+    kept = [node for node in onnx.load(folder / "out.onnx").graph.node
+            if (node.op_type, node.domain) == ("Frobnicate", "com.example")]
+    assert len(kept) == 1 and kept[0].name == "second"
+
+
+def test_a_missing_file_is_a_usage_error(cli, folder):
+    finished = optimize(cli, folder / "absent.onnx", folder / "out.onnx").expect(2)
+    assert "absent.onnx" in finished.last_error_line
+
+
+@pytest.mark.parametrize("words, suggestion", [
+    (["optimise", "m.onnx"], "optimize"), (["optimize", "m.onnx", "--budgte", "5s"], "--budget")])
+def test_a_misspelt_word_gets_a_suggestion(cli, words, suggestion):
+    assert suggestion in cli.run(*words).expect(2).last_error_line
+
+
+def start_and_wait_for_search(cli, model, folder):
+    running = cli.start("optimize", model, "-o", folder / "out.onnx", "--budget", "60s",
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: any("--search-child" in processes.command_line(pid)
+                           for pid in processes.descendants(running.pid)),
+               "the search has started")
+    return running, processes.descendants(running.pid)
+
+
+def test_an_interrupt_cancels_and_leaves_nothing_behind(cli, folder, model_file):
+    running, family = start_and_wait_for_search(cli, model_file("tiny_nasnet"), folder)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == 7
+    wait_until(lambda: not any(map(processes.is_alive, family)), "the private daemon ends", 30)
+    assert not (folder / "out.onnx").exists()
+
+
+def test_a_killed_client_leaves_no_processes(cli, folder, model_file):
+    running, family = start_and_wait_for_search(cli, model_file("tiny_nasnet"), folder)
+    assert len(family) >= 3, "a daemon, a worker and a search child"
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate(timeout=30)
+    wait_until(lambda: not any(map(processes.is_alive, family)), "the private daemon ends", 30)

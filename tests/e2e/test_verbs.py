@@ -1,0 +1,116 @@
+"""The CLI's other verbs, against a daemon and alone."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import models
+import sample_inputs
+
+
+@pytest.fixture
+def server(shared_daemon):
+    return ["--server", shared_daemon.address]
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_submit_watch_result(cli, server, folder, model_file):
+    model = model_file(models.small_model(width=40))
+    submitted = cli.run("submit", model, "--budget", "5s", *server, "--json").expect(0).json
+    assert submitted["state"] in ("QUEUED", "RUNNING") and submitted["id"]
+    events = json_lines(cli.run("watch", submitted["id"], *server, "--json").expect(0).out)
+    numbered = [event for event in events if "sequence" in event]
+    assert [event["sequence"] for event in numbered] == list(range(1, len(numbered) + 1))
+    assert numbered[-1]["type"] == "SUCCEEDED"
+    output = folder / "out.onnx"
+    report = cli.run("result", submitted["id"], "-o", output, *server, "--json").expect(0).json
+    assert report["id"] == submitted["id"]
+    models.assert_equal_in_onnx_runtime(model.read_bytes(), output.read_bytes())
+
+
+def test_jobs_are_listed(cli, server, model_file):
+    model = model_file(models.small_model(width=44))
+    ids = [cli.run("submit", model, "--search", "none", *server, "--json").expect(0).json["id"]
+           for _ in range(2)]
+    listed = cli.run("jobs", *server, "--json").expect(0).json["jobs"]
+    assert [job["id"] for job in listed[:2]] == ids[::-1]
+    assert all(job["state"] and job["submitted_at"] for job in listed)
+
+
+def test_cancel_tells_the_state(cli, server, model_file):
+    model = model_file("tiny_nasnet")
+    job_id = cli.run("submit", model, *server, "--json").expect(0).json["id"]
+    cancelled = cli.run("cancel", job_id, *server, "--json").expect(0).json
+    assert cancelled["id"] == job_id
+    cli.run("watch", job_id, *server, "--json").expect(7)
+    assert cli.run("cancel", job_id, *server, "--json").expect(0).json["state"] == "CANCELLED"
+
+
+def test_an_unknown_job_is_a_usage_error(cli, server):
+    for verb in (["watch", "0" * 32], ["cancel", "0" * 32], ["result", "0" * 32, "-o", "x.onnx"]):
+        finished = cli.run(*verb, *server, "--json").expect(2)
+        assert json_lines(finished.out)[-1]["error"]["reason"] == "NOT_FOUND"
+
+
+def test_devices(cli, server):
+    devices = cli.run("devices", *server, "--json").expect(0).json["devices"]
+    assert "cpu" in [device["id"] for device in devices]
+
+
+def test_an_absent_server_is_unreachable(cli):
+    finished = cli.run("devices", "--server", "127.0.0.1:1", "--json").expect(9)
+    assert finished.last_error_line.startswith("plait: ")
+
+
+def test_verify_accepts_the_same_model_and_refuses_another(cli, model_file):
+    data = models.light_model("tiny_resnet")
+    original = model_file(data, "a")
+    same = cli.run("verify", original, original, "--json").expect(0).json
+    assert same["verdict"] == "equivalent" and same["max_abs_error"] == 0
+    assert same["inputs_tried"] >= 1
+    other = model_file(models.scaled_weight(data, 1.01), "b")
+    different = cli.run("verify", original, other, "--json").expect(12).json
+    assert different["verdict"] == "different" and different["max_rel_error"] > 1e-4
+
+
+def test_bench_compares_two_models(cli, folder, model_file):
+    original = model_file("tiny_resnet")
+    optimized = folder / "out.onnx"
+    cli.run("optimize", original, "-o", optimized, "--budget", "5s").expect(0)
+    result = cli.run("bench", original, optimized, "--json").expect(0).json
+    assert [model["path"] for model in result["models"]] == [str(original), str(optimized)]
+    for model in result["models"]:
+        assert 0 < model["latency_us_p10"] <= model["latency_us_median"]
+        assert model["latency_us_median"] <= model["latency_us_p95"] and model["samples"] > 0
+    assert result["ratio"]["low"] <= result["ratio"]["median"] <= result["ratio"]["high"]
+
+
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_bert"])
+def test_run_computes_what_onnx_runtime_computes(cli, folder, model_file, name):
+    model = model_file(name)
+    session = models.session_of(model.read_bytes())
+    feeds = sample_inputs.session_inputs(session, 3)
+    (folder / "in").mkdir()
+    for i, (tensor, values) in enumerate(feeds.items()):
+        (folder / "in" / f"input_{i}.pb").write_bytes(
+            numpy_helper.from_array(values, tensor).SerializeToString())
+    cli.run("run", model, "--inputs", folder / "in", "--outputs", folder / "out").expect(0)
+    for i, expected in enumerate(session.run(None, feeds)):
+        tensor = onnx.TensorProto.FromString((folder / "out" / f"output_{i}.pb").read_bytes())
+        found = numpy_helper.to_array(tensor)
+        assert np.abs(found - expected).max() <= models.REL_ERROR_MAX * np.abs(expected).max()
+        name = session.get_outputs()[i].name
+        assert np.array_equal(np.load(folder / "out" / f"{name}.npy"), found)
+
+
+def test_version_and_help(cli):
+    assert cli.run("version").expect(0).out.strip()
+    for verb in ("optimize", "submit", "watch", "jobs", "result", "cancel", "run", "bench",
+                 "verify", "devices", "version"):
+        assert f"plait {verb}" in cli.run(verb, "--help").expect(0).out

@@ -1,0 +1,71 @@
+"""A worker that dies or hangs in the middle of a task costs that task an attempt, nothing else."""
+
+import os
+import signal
+
+import pytest
+
+import models
+import processes
+from rpc import state_of
+from waiting import wait_until
+
+
+@pytest.fixture
+def daemon(new_daemon):
+    return new_daemon().start()
+
+
+def task_of(client):
+    """The task that a worker runs now; empty when all are idle."""
+    return next((worker.task_id for worker in client.call("GetServerState").workers
+                 if worker.task_id), "")
+
+
+def stop_worker_in_mid_task(daemon, client):
+    """Stops the worker while it runs a task, and returns its process id."""
+
+    def attempt():
+        if not task_of(client):
+            return 0
+        pid = processes.workers(daemon.pid)[0]
+        os.kill(pid, signal.SIGSTOP)
+        # A stopped worker cannot end its task any more; it may have done so just before.
+        if task_of(client):
+            return pid
+        os.kill(pid, signal.SIGCONT)
+        return 0
+
+    return wait_until(attempt, "the worker runs a task")
+
+
+@pytest.mark.parametrize("how", ["killed", "stopped"])
+def test_the_job_succeeds_though_its_worker_is(daemon, how):
+    daemon.wait_for_worker()
+    with daemon.client() as client:
+        original = models.light_model("tiny_resnet")
+        job_id = client.submit(client.upload(original), budget_seconds=10).id
+        pid = stop_worker_in_mid_task(daemon, client)
+        if how == "killed":
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not processes.is_alive(pid), "the worker is gone")
+        job = client.wait_for_end(job_id)
+        assert state_of(job) == "SUCCEEDED", job.error.message
+        assert job.faults == 0
+        models.assert_equal_in_onnx_runtime(original, client.download(job.result.optimized_model))
+    assert daemon.metric("plait_worker_restarts_total") >= 1
+    assert len(processes.workers(daemon.pid)) == 1
+
+
+def test_a_job_waits_for_a_worker(new_daemon, folder):
+    daemon = new_daemon("--worker-program", "/bin/false").start()
+    with daemon.client() as client:
+        job_id = client.submit(client.upload(models.small_model()), search="none").id
+        wait_until(lambda: daemon.metric("plait_worker_restarts_total") >= 2,
+                   "the worker has failed to start")
+        assert state_of(client.get(job_id).job) == "QUEUED"
+        assert daemon.get("/readyz")[0] == 503
+    assert daemon.stop() == 0
+    repaired = new_daemon().start()
+    with repaired.client() as client:
+        assert state_of(client.wait_for_end(job_id)) == "SUCCEEDED"

@@ -1,0 +1,138 @@
+#include "tests/fakes/fake_device.h"
+
+#include <cstdio>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "optimizer/base/random.h"
+#include "optimizer/base/status_macros.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/ops/op_spec.h"
+
+namespace plait {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> Infer(OpKind op, const Attributes& attributes,
+                                              absl::Span<const TensorType> input_types,
+                                              absl::Span<const Tensor* const> constants,
+                                              int output_count) {
+  return InferTypes(op, attributes, input_types, constants, output_count);
+}
+
+bool IsUnary(const Graph& graph, NodeId node) {
+  return HasTraits(graph.node(node).op, kElementwiseUnary) && graph.node(node).inputs.size() == 1;
+}
+
+}  // namespace
+
+Graph GraphOf(absl::string_view text) {
+  absl::StatusOr<Graph> graph = ParseGraph(text, Infer);
+  if (!graph.ok()) std::fprintf(stderr, "%s\n", graph.status().ToString().c_str());
+  PLAIT_CHECK(graph.ok());
+  return *std::move(graph);
+}
+
+DeviceDescription FakeDevice(int threads) {
+  DeviceDescription device;
+  device.id = "fake";
+  device.backend = "fake";
+  device.fingerprint = absl::StrCat("fake device, ", threads, " threads");
+  device.threads = threads;
+  return device;
+}
+
+void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,
+                              std::vector<Kernel>* kernels) const {
+  const OpKind op = graph.node(nodes[0]).op;
+  const bool spatial =
+      graph.output_type(nodes[0]).rank() == 4 && (op == OpKind::kConv || IsUnary(graph, nodes[0]));
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+    if (layout == Layout::kChannelsLast && !(channels_last_ && spatial)) continue;
+    for (const int threads : {1, threads_}) {
+      if (threads == 1 && threads_ == 1 && !kernels->empty() && kernels->back().nodes == nodes &&
+          kernels->back().output_layouts[0] == layout) {
+        continue;
+      }
+      Kernel kernel;
+      kernel.family = HasTraits(op, kView) ? "view" : "fake";
+      kernel.nodes = nodes;
+      kernel.threads = threads;
+      kernel.input_layouts.assign(InputsOf(graph, nodes).size(), layout);
+      kernel.output_layouts.assign(OutputsOf(graph, nodes).size(), layout);
+      kernels->push_back(kernel);
+    }
+  }
+}
+
+std::vector<Kernel> FakeCatalog::KernelsAt(const Graph& graph, NodeId node, bool fuse) const {
+  std::vector<Kernel> kernels;
+  std::vector<NodeId> nodes = {node};
+  AddVariants(graph, nodes, &kernels);
+  if (!fuse || HasTraits(graph.node(node).op, kView)) return kernels;
+  while (graph.has_single_use(graph.node(nodes.back()).outputs[0])) {
+    const NodeId next = graph.users(graph.node(nodes.back()).outputs[0])[0];
+    if (!IsUnary(graph, next) || nodes.size() == 3) break;
+    nodes.push_back(next);
+    AddVariants(graph, nodes, &kernels);
+  }
+  return kernels;
+}
+
+Kernel FakeCatalog::Reorder(const TensorType& /*type*/, Layout from, Layout to) const {
+  Kernel kernel;
+  kernel.family = "reorder";
+  kernel.input_layouts = {from};
+  kernel.output_layouts = {to};
+  return kernel;
+}
+
+Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
+  Profile profile;
+  profile.samples = 20;
+  const Graph graph = GraphOf(key.graph_text);
+  double us = key.family == "reorder" ? 4 : 0;
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    const auto known = node_us.find(std::string(OpKindName(graph.node(node).op)));
+    us += known == node_us.end() ? 10 : known->second;
+    profile.flops += WorkOf(graph, node).flops;
+  }
+  if (graph.node_count() > 1) us *= 0.6;
+  if (key.threads > 1) us /= 0.9 * key.threads;
+  if (key.family == "fake" && absl::StrContains(key.layouts, "channels_last")) us *= 0.5;
+  profile.latency_us_median = us;
+  profile.latency_us_p10 = us;
+  return profile;
+}
+
+absl::StatusOr<std::vector<Profile>> FakeProfiler::Measure(
+    absl::Span<const ProfileRequest> requests) {
+  ++batches;
+  std::vector<Profile> profiles;
+  for (const ProfileRequest& request : requests) {
+    measured.push_back(request.key.ToString());
+    profiles.push_back(ProfileOf(request.key));
+  }
+  return profiles;
+}
+
+absl::StatusOr<std::vector<CandidateMeasurement>> FakeVerifier::Verify(
+    absl::Span<const PlanCandidate> candidates, int rounds) {
+  ++calls;
+  Random random(static_cast<uint64_t>(calls));
+  std::vector<CandidateMeasurement> measurements;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const absl::Status status = CheckPlan(candidates[i].plan, candidates[i].graph);
+    if (!status.ok()) plan_errors.push_back(status.ToString());
+    const double factor = i == 0 ? 1 : candidate_factor + factor_step * static_cast<double>(i - 1);
+    CandidateMeasurement measurement;
+    measurement.candidate = candidates[i].id;
+    for (int round = 0; round < rounds; ++round) {
+      measurement.latency_us.push_back(100 * factor * random.Uniform(0.99, 1.01));
+    }
+    measurement.equivalence = {i == 0 ? Verdict::kEquivalent : verdict, 1e-6, 1e-7, 3};
+    measurements.push_back(std::move(measurement));
+  }
+  return measurements;
+}
+
+}  // namespace plait

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/cost/profile.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/search/verifier.h"
+
+namespace plait {
+
+// Parses a graph whose node outputs may come without types; a wrong text ends the test program.
+Graph GraphOf(absl::string_view text);
+
+DeviceDescription FakeDevice(int threads);
+
+// Offers every node alone and, when fusing, a node with the chain of unary nodes behind it; each on
+// one thread and on all. Convolutions and unary nodes of rank 4 also work in channels-last.
+class FakeCatalog : public KernelCatalog {
+ public:
+  explicit FakeCatalog(int threads, bool channels_last = false)
+      : threads_(threads), channels_last_(channels_last) {}
+
+  std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
+  Kernel Reorder(const TensorType& type, Layout from, Layout to) const override;
+
+ private:
+  void AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,
+                   std::vector<Kernel>* kernels) const;
+
+  int threads_;
+  bool channels_last_;
+};
+
+// Times computed from a kernel's graph: each node takes what `node_us` says of its operator (10 us
+// where it says nothing), a fused kernel 0.6 times the sum, n threads speed up by 0.9 n, and a
+// channels-last kernel takes 0.5 times as long. Reorders take 4 us. Not thread-safe.
+class FakeProfiler : public Profiler {
+ public:
+  absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
+
+  std::map<std::string, double> node_us;
+  std::vector<std::string> measured;  // key texts, in order
+  int batches = 0;
+
+ private:
+  Profile ProfileOf(const ProfileKey& key) const;
+};
+
+// Claims that the baseline takes 100 us and the others what the factors say, with 1 % of seeded
+// noise; checks every plan it is given. Not thread-safe.
+class FakeVerifier : public Verifier {
+ public:
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, int rounds) override;
+
+  double candidate_factor = 0.5;  // time of the first candidate, relative to the baseline
+  double factor_step = 0.1;       // how much slower each further one is
+  Verdict verdict = Verdict::kEquivalent;
+  int calls = 0;
+  std::vector<std::string> plan_errors;  // what CheckPlan said about plans that were wrong
+};
+
+}  // namespace plait

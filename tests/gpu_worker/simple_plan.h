@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/schedule/plan.h"
+
+namespace plait {
+
+// How a test wants a graph to be run. Every value gets its own place: nothing is reused.
+struct SimplePlanOptions {
+  int threads = 1;  // width of every kernel that has it
+  int streams = 1;
+  // The stream of a node; steps on other streams that it depends on become waits.
+  std::function<int(NodeId)> stream_of = [](NodeId) { return 0; };
+};
+
+// One row-major kernel per node, in order. The plan passes CheckPlan.
+Plan SimplePlan(const Graph& graph, const DeviceDescription& device, const KernelCatalog& catalog,
+                const SimplePlanOptions& options);
+
+}  // namespace plait

@@ -1,0 +1,4 @@
+#include <unistd.h>
+
+// A worker that never calls.
+int main() { return pause(); }
