@@ -16,6 +16,7 @@ FROM debian:bookworm-slim AS run
 COPY tools/install-packages tools/packages-run.txt /tmp/tools/
 RUN apt-get update -qq && /tmp/tools/install-packages /tmp/tools/packages-run.txt && rm -rf /tmp/tools /var/lib/apt/lists
 COPY --from=build /out/bin/ /usr/local/bin/
+COPY deploy/config/plaitd.toml /etc/plait/plaitd.toml
 RUN useradd --system --home-dir /var/lib/plait --create-home plait
 USER plait
 VOLUME /var/lib/plait

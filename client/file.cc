@@ -15,6 +15,7 @@
 #include "optimizer/base/limits.h"
 #include "optimizer/base/status_macros.h"
 #include "optimizer/onnx/external_data.h"
+#include "proto/wire/error.h"
 
 namespace plait {
 namespace {
@@ -92,7 +93,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
-  std::string temporary = path + ".XXXXXX";
+  std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int file = mkstemp(temporary.data());
   if (file < 0) return FileError(path, errno);
   absl::Status status = WriteAll(file, path, bytes);
@@ -114,14 +115,16 @@ absl::Status MakeFolders(const std::string& path) {
 
 absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
   PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? std::string(1, '.') : parent;
   const auto read = [&](const ExternalRange& range) -> absl::StatusOr<std::string> {
     PLAIT_ASSIGN_OR_RETURN(const int file, OpenBelow(folder, range.path));
     const auto closer = absl::MakeCleanup([&] { close(file); });
     return ReadRange(file, range.path, range.offset_bytes, range.size_bytes);
   };
-  return PackExternalData(bytes, read);
+  absl::StatusOr<std::string> packed = PackExternalData(bytes, read);
+  if (!absl::IsInvalidArgument(packed.status())) return packed;
+  return wire::WithReason(packed.status(), v1::ERROR_REASON_MODEL_REJECTED);
 }
 
 }  // namespace plait

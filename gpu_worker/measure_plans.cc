@@ -64,9 +64,10 @@ void RunRounds(const PlanMeasuring& measuring, std::vector<Contestant>* contesta
 
 }  // namespace
 
-absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
-    Executor* executor, absl::Span<const MeasuredPlan> candidates, const WeightSource& weights,
-    const PlanMeasuring& measuring) {
+absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
+                                                          absl::Span<const MeasuredPlan> candidates,
+                                                          const WeightSource& weights,
+                                                          const PlanMeasuring& measuring) {
   if (candidates.empty()) return absl::InvalidArgumentError("measure: no candidates");
   std::vector<std::vector<Tensor>> inputs;
   for (int i = 0; i < std::max(1, measuring.inputs_tried); ++i) {
@@ -96,6 +97,7 @@ absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
   RunRounds(measuring, &contestants);
   PLAIT_RETURN_IF_ERROR(contestants[0].measurement.status);
   std::vector<PlanMeasurement> measurements;
+  measurements.reserve(contestants.size());
   for (Contestant& contestant : contestants) {
     measurements.push_back(std::move(contestant.measurement));
   }

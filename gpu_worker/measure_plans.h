@@ -38,8 +38,9 @@ struct PlanMeasurement {
 // alike: in every round each runs once, in alternating order. Results are in the candidates' order.
 // A candidate that cannot be loaded or run has a status and no samples.
 // Errors: those of the original.
-absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
-    Executor* executor, absl::Span<const MeasuredPlan> candidates, const WeightSource& weights,
-    const PlanMeasuring& measuring);
+absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
+                                                          absl::Span<const MeasuredPlan> candidates,
+                                                          const WeightSource& weights,
+                                                          const PlanMeasuring& measuring);
 
 }  // namespace plait

@@ -28,6 +28,7 @@ absl::Status AddValues(const Graph& graph, absl::Span<const TensorId> tensors,
 
 absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
   std::vector<NodeId> all;
+  all.reserve(graph.node_count());
   for (NodeId node = 0; node < graph.node_count(); ++node) all.push_back(node);
   if (kernel.nodes != all) {
     return absl::InvalidArgumentError("kernel: its nodes are not exactly the graph's");
@@ -47,6 +48,10 @@ absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
   Step step{.kernel = kernel};
   PLAIT_RETURN_IF_ERROR(AddValues(graph, inputs, kernel.input_layouts, &plan, &step.inputs));
   PLAIT_RETURN_IF_ERROR(AddValues(graph, outputs, kernel.output_layouts, &plan, &step.outputs));
+  // A view costs nothing in a plan, which lets it share its input's bytes; so it does here.
+  if (kernel.family == "view" && step.inputs.size() == 1 && step.outputs.size() == 1) {
+    plan.values[step.outputs[0]].alias_of = step.inputs[0];
+  }
   plan.steps.push_back(std::move(step));
   return plan;
 }

@@ -78,6 +78,7 @@ Profile Summary(const std::vector<double>& samples) {
   profile.latency_us_median = Quantile(samples, 0.5);
   profile.latency_us_p10 = Quantile(samples, 0.1);
   std::vector<double> deviations;
+  deviations.reserve(samples.size());
   for (const double sample : samples) {
     deviations.push_back(std::abs(sample - profile.latency_us_median));
   }

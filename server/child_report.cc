@@ -93,7 +93,9 @@ v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts,
   report.set_speedup_low(result.speedup.low);
   report.set_speedup_high(result.speedup.high);
   v1::EquivalenceReport& equivalence = *report.mutable_equivalence();
-  equivalence.set_verdict(VerdictOf(result.equivalence.verdict));
+  // Around opaque nodes only the parts between them were run: that is not the whole function.
+  const bool whole = result.islands == 0;
+  equivalence.set_verdict(whole ? VerdictOf(result.equivalence.verdict) : v1::VERDICT_INCONCLUSIVE);
   equivalence.set_max_abs_error(result.equivalence.max_abs_error);
   equivalence.set_max_rel_error(result.equivalence.max_rel_error);
   equivalence.set_inputs_tried(result.equivalence.inputs_tried);

@@ -16,7 +16,7 @@ Every setting can also stand in the file (data_dir = "...") or in the environmen
 Examples:
   plaitd --data-dir /var/lib/plait --insecure
   plaitd --data-dir /var/lib/plait --listen unix:/run/plait/plaitd.sock --insecure
-  plaitd --config plaitd.toml --listen 0.0.0.0:7433 --tls-cert server.pem --tls-key server.key
+  plaitd --config plaitd.toml --listen 0.0.0.0:7400 --tls-cert server.pem --tls-key server.key
 )";
 
 }  // namespace

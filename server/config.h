@@ -15,7 +15,7 @@ namespace plait {
 // How plaitd is set up.
 struct Config {
   std::string data_dir;
-  std::string listen = "127.0.0.1:7433";
+  std::string listen = "127.0.0.1:7400";
   std::string metrics_listen;  // empty: no metrics
   bool insecure = false;
   std::string tls_cert;

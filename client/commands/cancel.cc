@@ -33,7 +33,7 @@ const Command kCancelCommand = {
     .name = "cancel",
     .positionals = "ID",
     .summary = "stop a job",
-    .examples = "  plait cancel 3f2a --server plait.example.com:7000\n",
+    .examples = "  plait cancel 3f2a --server plait.example.com:7400\n",
     .options = Options,
     .run = RunCancel,
 };

@@ -40,7 +40,7 @@ const Command kDevicesCommand = {
     .summary = "list the devices that jobs can name",
     .examples =
         "  plait devices\n"
-        "  plait devices --server plait.example.com:7000 --json\n",
+        "  plait devices --server plait.example.com:7400 --json\n",
     .options = Options,
     .run = RunDevices,
 };

@@ -59,7 +59,7 @@ const Command kJobsCommand = {
     .positionals = "",
     .summary = "list jobs, newest first",
     .examples =
-        "  plait jobs --server plait.example.com:7000\n"
+        "  plait jobs --server plait.example.com:7400\n"
         "  plait jobs --state running --json\n",
     .options = Options,
     .run = RunJobs,

@@ -37,7 +37,7 @@ const Command kResultCommand = {
     .positionals = "ID",
     .summary = "fetch what a job has made",
     .examples =
-        "  plait result 3f2a -o faster.onnx --server plait.example.com:7000\n"
+        "  plait result 3f2a -o faster.onnx --server plait.example.com:7400\n"
         "  plait result 3f2a -o faster.onnx --json\n",
     .options = Options,
     .run = RunResult,

@@ -46,7 +46,7 @@ const Command kWatchCommand = {
     .positionals = "ID",
     .summary = "follow a job to its end",
     .examples =
-        "  plait watch 3f2a --server plait.example.com:7000\n"
+        "  plait watch 3f2a --server plait.example.com:7400\n"
         "  plait watch 3f2a --after 17 --json\n",
     .options = Options,
     .run = RunWatch,

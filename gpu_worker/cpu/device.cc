@@ -26,9 +26,11 @@ constexpr int kKernelsVersion = 1;
 // The brand string of leaves 0x80000002 to 0x80000004.
 std::string ProcessorName() {
   unsigned int words[12] = {};
-  for (unsigned int i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < 3; ++i) {
     unsigned int* const part = words + i * 4;
-    if (__get_cpuid(0x80000002u + i, part, part + 1, part + 2, part + 3) == 0) return "x86-64";
+    if (__get_cpuid(0x80000002u + static_cast<unsigned int>(i), part, part + 1, part + 2,
+                    part + 3) == 0)
+      return "x86-64";
   }
   char text[sizeof(words) + 1] = {};
   std::memcpy(text, words, sizeof(words));

@@ -65,7 +65,7 @@ class ElementwiseKernel : public CpuKernel {
   std::vector<Axis> axes_;  // merged; the last two are rows and columns of tiles
   std::vector<OperandPlan> operands_;
   std::vector<int> slots_;  // per register: its place in scratch; -1: in memory
-  int slot_count_ = 0;
+  int64_t slot_count_ = 0;
   int64_t rows_per_tile_ = 1;
   int64_t row_tiles_ = 1;
   int64_t column_tiles_ = 1;
@@ -151,7 +151,7 @@ void ElementwiseKernel::PlanSlots() {
     }
   }
   for (size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i].fetch != Fetch::kInPlace) slots_[i] = slot_count_++;
+    if (operands_[i].fetch != Fetch::kInPlace) slots_[i] = static_cast<int>(slot_count_++);
   }
   std::vector<bool> in_memory(program_.register_count, false);
   for (const TileProgram::Result& result : program_.results) {
@@ -165,7 +165,7 @@ void ElementwiseKernel::PlanSlots() {
   for (size_t i = 0; i < program_.instructions.size(); ++i) {
     const int target = program_.instructions[i].result;
     if (!in_memory[target] && slots_[target] < 0) {
-      if (free_slots.empty()) free_slots.push_back(slot_count_++);
+      if (free_slots.empty()) free_slots.push_back(static_cast<int>(slot_count_++));
       slots_[target] = free_slots.back();
       free_slots.pop_back();
     }
@@ -179,7 +179,7 @@ void ElementwiseKernel::PlanSlots() {
       free_slots.push_back(slots_[operand]);
     }
   }
-  slot_count_ = std::max(slot_count_, 1);
+  slot_count_ = std::max<int64_t>(slot_count_, 1);
 }
 
 int64_t ElementwiseKernel::Offset(size_t operand, int64_t outer) const {

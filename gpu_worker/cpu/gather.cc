@@ -12,7 +12,8 @@ namespace {
 // result[outer, i, inner] = data[outer, indices[i], inner]
 class GatherKernel : public CpuKernel {
  public:
-  GatherKernel(int threads, Operand data, Operand indices, Operand result, int64_t axis)
+  GatherKernel(int threads, const Operand& data, const Operand& indices, const Operand& result,
+               int64_t axis)
       : threads_(threads), data_(data), indices_(indices), result_(result) {
     const Shape& shape = data.type.shape;
     for (int64_t i = 0; i < axis; ++i) outer_ *= shape[i];

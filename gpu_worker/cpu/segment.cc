@@ -34,7 +34,7 @@ void AwaitStep(const LoadedStep& step, int64_t run) {
 }
 
 absl::Status RunStep(LoadedStep* step, int64_t run) {
-  const absl::Status status = step->kernel->Run();
+  absl::Status status = step->kernel->Run();
   // Also after an error, or others would wait forever.
   step->finished->store(run, std::memory_order_release);
   return status;

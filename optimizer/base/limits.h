@@ -83,8 +83,8 @@ constexpr int64_t kEventsPerJobMax = 10'000;
 constexpr int64_t kEvidenceBytesMax = int64_t{64} << 10;
 // 1,000: progress writes that may wait for the disk before their senders are made to wait.
 constexpr int kDelayedWritesMax = 1000;
-// 20,000 nodes: partial orders and memory plans compare pairs, which takes a second and 50 MB there;
-// the largest model that we know of in practice has 5,000.
+// 20,000 nodes: partial orders and memory plans compare pairs, which takes a second and 50 MB
+// there; the largest model that we know of in practice has 5,000.
 constexpr int kSearchNodesMax = 20'000;
 
 }  // namespace plait

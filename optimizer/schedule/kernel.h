@@ -10,8 +10,8 @@ namespace plait {
 
 // A convex set of nodes that a backend runs as one launch, with an implementation chosen.
 struct Kernel {
-  std::string family;         // the backend's kernel family: its file and its line in kernels.def
-  std::string variant;        // implementation and parameters, read by the family only; may be empty
+  std::string family;   // the backend's kernel family: its file and its line in kernels.def
+  std::string variant;  // implementation and parameters, read by the family only; may be empty
   int implementation_version = 1;
   std::vector<NodeId> nodes;  // ascending (so topological)
   int threads = 1;            // width: how many of the device's threads it occupies
@@ -23,15 +23,17 @@ struct Kernel {
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-// Tensors that the set reads and neither produces nor are constants: each once, in order of first use.
+// Tensors that the set reads and neither produces nor are constants: each once, in order of first
+// use.
 std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
 
 // Tensors that the set produces and that others read or that are graph outputs, in node order.
 std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
 
-// The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants are replaced
-// by synthetic ones of the same type (inline ones stay: they hold axes, shapes and epsilons), and names
-// are canonical, so that equal kernels of different models give equal graphs and equal texts.
+// The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants are
+// replaced by synthetic ones of the same type (inline ones stay: they hold axes, shapes and
+// epsilons), and names are canonical, so that equal kernels of different models give equal graphs
+// and equal texts.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes);
 
 }  // namespace plait

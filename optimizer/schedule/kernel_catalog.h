@@ -12,12 +12,12 @@ namespace plait {
 
 // A device as the search needs to know it; the worker reports one.
 struct DeviceDescription {
-  std::string id;                // "cpu", "cuda:0"
-  std::string backend;           // "cpu", "cuda", "reference"
-  std::string name;              // the processor's or GPU's name
-  std::string fingerprint;       // everything that a measured time depends on, as one line
-  std::string instruction_set;   // "avx2", "avx512", "avx512_bf16", "amx", "sm_90"
-  int threads = 1;               // cores granted; the width of a kernel that takes the whole device
+  std::string id;               // "cpu", "cuda:0"
+  std::string backend;          // "cpu", "cuda", "reference"
+  std::string name;             // the processor's or GPU's name
+  std::string fingerprint;      // everything that a measured time depends on, as one line
+  std::string instruction_set;  // "avx2", "avx512", "avx512_bf16", "amx", "sm_90"
+  int threads = 1;              // cores granted; the width of a kernel that takes the whole device
   int64_t memory_bytes = 0;
 };
 
@@ -27,14 +27,14 @@ class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;
 
-  // Kernels whose first node (lowest id) is `node`, each as a template: family, variant, nodes, threads
-  // and layouts filled in; all variants worth measuring. Kernels of just this node come first, and
-  // there is always at least one ("reference" when the backend has nothing faster).
-  // With `fuse` false only the one-node kernels: what the baseline may use.
+  // Kernels whose first node (lowest id) is `node`, each as a template: family, variant, nodes,
+  // threads and layouts filled in; all variants worth measuring. Kernels of just this node come
+  // first, and there is always at least one ("reference" when the backend has nothing faster). With
+  // `fuse` false only the one-node kernels: what the baseline may use.
   virtual std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const = 0;
 
-  // The kernel that copies a tensor from one layout to another; it has no nodes, and a plan inserts it
-  // where neighbours disagree. Its profile is keyed by the type.
+  // The kernel that copies a tensor from one layout to another; it has no nodes, and a plan inserts
+  // it where neighbours disagree. Its profile is keyed by the type.
   virtual Kernel Reorder(const TensorType& type, Layout from, Layout to) const = 0;
 };
 

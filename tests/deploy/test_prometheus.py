@@ -63,6 +63,8 @@ class Prometheus:
             with urllib.request.urlopen(url, timeout=10) as page:
                 return json.load(page)["data"]["result"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # it is starting
+                return []
             raise AssertionError(f"{expression}: {error.read().decode()}") from error
         except OSError:
             assert self.process.poll() is None, (self.folder / "prometheus.log").read_text()

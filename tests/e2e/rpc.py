@@ -102,9 +102,10 @@ class Client:
         return data
 
     def request(self, digest, request_id=None, validate_only=False, **options):
-        """An OptimizeModelRequest for an uploaded model."""
+        """An OptimizeModelRequest for an uploaded model, whichever client made its digest."""
+        model = self.message("Digest", sha256_hex=digest.sha256_hex, size_bytes=digest.size_bytes)
         return self.message(
-            "OptimizeModelRequest", model=digest, validate_only=validate_only,
+            "OptimizeModelRequest", model=model, validate_only=validate_only,
             request_id=uuid.uuid4().hex if request_id is None else request_id,
             options=self.message("OptimizeOptions", **options))
 

@@ -145,6 +145,7 @@ def test_a_second_daemon_on_the_same_socket_is_refused(new_daemon, folder):
 
 def test_a_socket_left_by_a_killed_daemon_is_taken_over(new_daemon, folder):
     daemon = new_daemon(listen=f"unix:{folder}/plaitd.sock").start()
+    daemon.wait_for_worker()
     daemon.kill()
     daemon.start()
     with daemon.client() as client:

@@ -24,7 +24,7 @@ TEST(ConfigTest, PrefersFlagThenEnvironmentThenFileThenDefault) {
   EXPECT_EQ(config->data_dir, "/flag");
   EXPECT_EQ(config->worker_threads, 2);
   EXPECT_EQ(config->log_level, "error");
-  EXPECT_EQ(config->listen, "127.0.0.1:7433");
+  EXPECT_EQ(config->listen, "127.0.0.1:7400");
 }
 
 TEST(ConfigTest, NamesAnUnknownSettingAndTheNearestKnownOne) {
@@ -35,8 +35,8 @@ TEST(ConfigTest, NamesAnUnknownSettingAndTheNearestKnownOne) {
 
 TEST(ConfigTest, RefusesInsecureOnAnAddressThatOthersReach) {
   const SettingValues flags = {
-      {"data_dir", "/x"}, {"insecure", "true"}, {"listen", "0.0.0.0:7433"}};
-  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("0.0.0.0:7433"));
+      {"data_dir", "/x"}, {"insecure", "true"}, {"listen", "0.0.0.0:7400"}};
+  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("0.0.0.0:7400"));
 }
 
 TEST(ConfigTest, AcceptsInsecureOnLoopbackAndUnixSockets) {

@@ -136,10 +136,9 @@ TEST(MovementTest, GathersElements) {
                   {x, Tensor::Of<int64_t>({2, 2}, {2, -3, 1, 1})}};
   EXPECT_EQ(InferredText(call), "float32[2,2]");
   EXPECT_THAT(Doubles(call), ElementsAre(2, 0, 4, 4));
-  EXPECT_THAT(InferredText({OpKind::kGatherElements, {}, {x, Int64s({1})}}),
-              testing::HasSubstr("indices have rank 1"));
+  EXPECT_EQ(InferredText({OpKind::kGatherElements, {}, {x, Int64s({1})}}), "INVALID_ARGUMENT");
   const Call wide{OpKind::kGatherElements, {}, {x, Tensor::Of<int64_t>({1, 4}, {0, 0, 0, 0})}};
-  EXPECT_THAT(InferredText(wide), testing::HasSubstr("reach beyond data"));
+  EXPECT_EQ(InferredText(wide), "INVALID_ARGUMENT");
 }
 
 TEST(MovementTest, ReportsAnIndexThatIsKnownOnlyWhenItRuns) {
