@@ -50,13 +50,6 @@ std::optional<ConstantSide> OneConstantInput(const Graph& graph, NodeId node) {
   return first ? ConstantSide{0, 1} : ConstantSide{1, 0};
 }
 
-std::optional<int> InputProducedBy(const Graph& graph, NodeId node, OpKind op) {
-  for (int index : {0, 1}) {
-    if (SoleProducerOf(graph, node, index, op) != kNoNode) return index;
-  }
-  return std::nullopt;
-}
-
 bool NearlyEqual(double a, double b) {
   return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }

@@ -34,9 +34,6 @@ struct ConstantSide {
 };
 std::optional<ConstantSide> OneConstantInput(const Graph& graph, NodeId node);
 
-// For a binary node: the index of the input that `op` produces and only this node reads.
-std::optional<int> InputProducedBy(const Graph& graph, NodeId node, OpKind op);
-
 // True when |a - b| is within a few float32 roundings: epsilons and factors that exporters write.
 bool NearlyEqual(double a, double b);
 

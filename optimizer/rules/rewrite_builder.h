@@ -44,9 +44,6 @@ class RewriteBuilder {
   // The node goes; its outputs must have been rewired or be unread afterwards.
   void Remove(NodeId node) { removed_.push_back(node); }
 
-  // For a side condition found out on the way.
-  void Fail() { failed_ = true; }
-
   std::optional<Rewrite> Finish();
 
  private:

@@ -178,6 +178,18 @@ TEST(MemoryPlanTest, StepsThatMayOverlapInTimeShareNothing) {
   EXPECT_NE(plan.offsets_bytes[0], plan.offsets_bytes[1]);
 }
 
+TEST(PartialOrderTest, ALaterStepNeverPrecedesAnEarlierOne) {
+  // Beyond 64 steps a step's set of predecessors is one word shorter than a later step's index
+  // wants.
+  PartialOrder order;
+  for (int step = 0; step < 200; ++step) order.AddStep(step % 2, false, {});
+  for (int earlier = 0; earlier < 200; ++earlier) {
+    for (int later = earlier; later < 200; ++later) {
+      EXPECT_FALSE(order.Precedes(later, earlier)) << later << " before " << earlier;
+    }
+  }
+}
+
 TEST(PartialOrderTest, OmitsWaitsThatAreImplied) {
   PartialOrder order;
   order.AddStep(0, false, {});
