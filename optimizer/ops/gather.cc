@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "optimizer/base/status_macros.h"
 #include "optimizer/ops/axes.h"
+#include "optimizer/ops/indices.h"
 #include "optimizer/ops/movement.h"
 #include "optimizer/ops/type_set.h"
 #include "optimizer/ops/versions.h"
@@ -11,16 +11,6 @@ namespace plait {
 namespace {
 
 constexpr size_t kIndices = 1;
-
-absl::Status CheckIndices(absl::Span<const int64_t> indices, int64_t dim) {
-  for (int64_t index : indices) {
-    if (index < -dim || index >= dim) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("indices must be in [", -dim, ", ", dim, "), one is ", index));
-    }
-  }
-  return absl::OkStatus();
-}
 
 // The indices' shape stands in the place of the axis.
 Types Infer(const OpCall& call) {

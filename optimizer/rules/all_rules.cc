@@ -1,4 +1,5 @@
 #include <array>
+#include <vector>
 
 #include "optimizer/rules/rule.h"
 
@@ -19,6 +20,17 @@ constexpr std::array kRules = {
 }  // namespace
 
 absl::Span<const Rule* const> AllRules() { return kRules; }
+
+absl::Span<const Rule* const> PortableRules() {
+  static const auto* const rules = [] {
+    auto* portable = new std::vector<const Rule*>;
+    for (const Rule* rule : kRules) {
+      if (rule->portable) portable->push_back(rule);
+    }
+    return portable;
+  }();
+  return *rules;
+}
 
 const Rule* FindRule(absl::string_view name) {
   for (const Rule* rule : kRules) {

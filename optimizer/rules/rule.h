@@ -27,10 +27,16 @@ struct Rule {
   // True when the rewrite computes a new number from inline constants, so that both sides are equal
   // up to the rounding of that number only, and not in exact arithmetic.
   bool rounds = false;
+
+  // False when the rewrite was measured to make models slower in another runtime (see bench/peers).
+  bool portable = true;
 };
 
 // All rules, in search order.
 absl::Span<const Rule* const> AllRules();
+
+// Those of them that are portable.
+absl::Span<const Rule* const> PortableRules();
 
 // nullptr when there is no rule of that name.
 const Rule* FindRule(absl::string_view name);

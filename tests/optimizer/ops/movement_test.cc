@@ -141,6 +141,25 @@ TEST(MovementTest, GathersElements) {
   EXPECT_EQ(InferredText(wide), "INVALID_ARGUMENT");
 }
 
+TEST(MovementTest, GathersByTuples) {
+  const Tensor x = Iota({2, 3, 2});
+  const Call elements{OpKind::kGatherND, {}, {x, Tensor::Of<int64_t>({2, 3}, {0, 2, 1, 1, -3, 0})}};
+  EXPECT_EQ(InferredText(elements), "float32[2]");
+  EXPECT_THAT(Doubles(elements), ElementsAre(5, 6));
+  const Call rows{OpKind::kGatherND, {}, {x, Tensor::Of<int64_t>({1, 2}, {1, 2})}};
+  EXPECT_EQ(InferredText(rows), "float32[1,2]");
+  EXPECT_THAT(Doubles(rows), ElementsAre(10, 11));
+  const Call batched{OpKind::kGatherND,
+                     {{"batch_dims", int64_t{1}}},
+                     {x, Tensor::Of<int64_t>({2, 2, 1}, {0, -1, 1, 1})}};
+  EXPECT_EQ(InferredText(batched), "float32[2,2,2]");
+  EXPECT_THAT(Doubles(batched), ElementsAre(0, 1, 4, 5, 8, 9, 8, 9));
+  EXPECT_EQ(InferredText({OpKind::kGatherND, {}, {x, Int64s({1, 2, 3, 4})}}), "INVALID_ARGUMENT");
+  EXPECT_EQ(InferredText({OpKind::kGatherND, {}, {x, Int64s({2})}}), "INVALID_ARGUMENT");
+  EXPECT_EQ(InferredText({OpKind::kGatherND, {{"batch_dims", int64_t{1}}}, {x, Int64s({0})}}),
+            "INVALID_ARGUMENT");
+}
+
 TEST(MovementTest, ReportsAnIndexThatIsKnownOnlyWhenItRuns) {
   const EvalTensor x = ToEvalTensor(Iota({3}));
   const EvalTensor index = ToEvalTensor(Int64s({3}));

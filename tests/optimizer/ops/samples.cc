@@ -72,6 +72,8 @@ constexpr OperatorSample kSamples[] = {
      "%y = Gather(%x, %i) {axis=1}", "float32[2,2,1,4]"},
     {"GatherElements", "input %x: float32[2,3]\nconst %i: int64[1,4] = [0,2,-1,1]\n",
      "%y = GatherElements(%x, %i) {axis=1}", "float32[1,4]"},
+    {"GatherND", "input %x: float32[2,3,4]\nconst %i: int64[2,1,1] = [2,-1]\n",
+     "%y = GatherND(%x, %i) {batch_dims=1}", "float32[2,1,4]"},
     {"Gelu", kX, "%y = Gelu(%x)", kFloats},
     {"Gelu", kX, "%y = Gelu(%x) {approximate=\"tanh\"}", kFloats},
     {"Gemm", "input %a: float32[4,2]\ninput %b: float32[3,4]\ninput %c: float32[3]\n",

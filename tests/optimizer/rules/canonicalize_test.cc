@@ -44,7 +44,7 @@ TEST(CanonicalizeTest, FoldsBatchNormalizationIntoTheConvolution) {
   const Graph result = Canonical(graph, &counts);
   EXPECT_EQ(result.node_count(), 2);
   EXPECT_EQ(result.node(0).op, OpKind::kConv);
-  EXPECT_EQ(counts["batch_normalization_to_scale"], 1);
+  EXPECT_EQ(counts["batch_normalization_after_conv"], 1);
   EXPECT_EQ(counts["scale_after_conv"], 1);
   EXPECT_EQ(counts["bias_after_conv"], 1);
 }
