@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/channel.h"
 #include "optimizer/base/status_macros.h"
+#include "proto/wire/channel.h"
 #include "proto/wire/error.h"
 
 namespace plait {
@@ -21,9 +21,11 @@ constexpr int kLeftJobsMax = 1000;
 absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
                                                   const std::string& address) {
   const Arguments& arguments = context.arguments;
-  PLAIT_ASSIGN_OR_RETURN(
-      auto channel, OpenChannel({address, arguments.Text("--tls-ca"), arguments.Text("--tls-cert"),
-                                 arguments.Text("--tls-key")}));
+  PLAIT_ASSIGN_OR_RETURN(auto channel,
+                         wire::OpenChannel({.address = address,
+                                            .ca_file = arguments.Text("--tls-ca"),
+                                            .cert_file = arguments.Text("--tls-cert"),
+                                            .key_file = arguments.Text("--tls-key")}));
   return std::make_unique<Client>(std::move(channel));
 }
 

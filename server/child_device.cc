@@ -14,7 +14,6 @@ constexpr size_t kKernelsPerTask = 16;
 constexpr int kKernelSamples = 50;
 // 50 ms: a kernel of 1 ms gets its 50 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.05;
-constexpr double kVerificationSecondsMax = 30;
 constexpr int kInputsCompared = 3;
 
 absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
@@ -84,7 +83,7 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   const ElapsedSum sum(clock_, elapsed_);
   v1::MeasureTask task;
   task.set_rounds(rounds);
-  task.set_seconds_max(kVerificationSecondsMax);
+  task.set_seconds_max(options_.seconds_max);
   task.set_seed(options_.seed);
   task.set_inputs_count(kInputsCompared);
   task.set_tolerance(options_.tolerance);

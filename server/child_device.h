@@ -52,7 +52,8 @@ class RemoteVerifier : public Verifier {
  public:
   struct Options {
     uint64_t seed = 0;
-    double tolerance = 0;  // the largest relative error that counts as equal
+    double tolerance = 0;    // the largest relative error that counts as equal
+    double seconds_max = 0;  // of timing in one verification
   };
 
   // What is passed must outlive the verifier.

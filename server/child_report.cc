@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "optimizer/rules/rule.h"
 #include "optimizer/search/paired_ratio.h"
 
 namespace plait {
@@ -47,6 +48,13 @@ void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchR
   }
 }
 
+bool IsPortable(const RuleCounts& rules_applied) {
+  return std::all_of(rules_applied.begin(), rules_applied.end(), [](const auto& entry) {
+    const Rule* const rule = FindRule(entry.first);
+    return rule == nullptr || rule->portable;  // folding and merging are no rules of the table
+  });
+}
+
 }  // namespace
 
 int64_t OffchipBytes(const Plan& plan, const Graph& graph) {
@@ -88,6 +96,7 @@ v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts,
   optimized.set_fallback_nodes(result.fallback_nodes);
   optimized.set_offchip_bytes(OffchipBytes(result.plan, result.graph));
   optimized.set_precision(result.plan.precision);
+  optimized.set_portable(IsPortable(result.rules_applied));
 
   report.set_speedup(result.speedup.median);
   report.set_speedup_low(result.speedup.low);

@@ -12,6 +12,9 @@
 namespace plait {
 namespace {
 
+// The workers' socket lies in this directory, and the path of a unix socket may have 107 bytes.
+constexpr size_t kDataDirBytesMax = 107 - sizeof("/worker.sock") + 1;
+
 constexpr Setting kSettings[] = {
     {"data_dir", "Where jobs, blobs and profiles are kept (required)", "DIR"},
     {"listen", "Where clients and workers connect", "HOST:PORT|unix:PATH"},
@@ -24,6 +27,7 @@ constexpr Setting kSettings[] = {
     {"worker_threads", "Cores of the cpu worker; 0: all", "N"},
     {"worker_program", "The plait-worker to start; default: beside plaitd", "FILE"},
     {"jobs_running_max", "Jobs that run at the same time", "N"},
+    {"search_threads", "Threads of one search; 0: all cores", "N"},
     {"queued_jobs_max", "Jobs that may wait", "N"},
     {"tenant_queued_jobs_max", "Jobs of one tenant that may wait", "N"},
     {"job_grace_seconds", "What a job may take beyond its budget", "N"},
@@ -87,6 +91,11 @@ absl::Status CheckConfig(const Config& config) {
   if (config.data_dir.empty()) {
     return absl::InvalidArgumentError("data_dir: is required (--data-dir DIR)");
   }
+  if (config.data_dir.size() > kDataDirBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("data_dir: its path may have ", kDataDirBytesMax,
+                                                   " bytes, has ", config.data_dir.size(),
+                                                   " (use a shorter one)"));
+  }
   if (config.jobs_running_max < 1 || config.jobs_running_max > 64) {
     return absl::InvalidArgumentError(
         absl::StrCat("jobs_running_max: must be 1 to 64, is ", config.jobs_running_max));
@@ -141,6 +150,7 @@ absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValue
   read("worker_threads", &config.worker_threads);
   read("worker_program", &config.worker_program);
   read("jobs_running_max", &config.jobs_running_max);
+  read("search_threads", &config.search_threads);
   read("queued_jobs_max", &config.queued_jobs_max);
   read("tenant_queued_jobs_max", &config.tenant_queued_jobs_max);
   read("job_grace_seconds", &config.job_grace_seconds);

@@ -25,6 +25,7 @@ struct Config {
   int64_t worker_threads = 0;                  // 0: all cores
   std::string worker_program;                  // empty: plait-worker beside plaitd
   int64_t jobs_running_max = 1;
+  int64_t search_threads = 0;  // of one search; 0: all cores
   int64_t queued_jobs_max = 10'000;
   int64_t tenant_queued_jobs_max = 1'000;
   int64_t job_grace_seconds = 600;

@@ -12,7 +12,7 @@
 #include "optimizer/base/limits.h"
 #include "optimizer/base/status_macros.h"
 #include "proto/wire/digest.h"
-#include "storage/blob_garbage.h"
+#include "storage/blob_bytes.h"
 
 namespace plait {
 namespace {

@@ -12,6 +12,7 @@
 #include "proto/wire/options.h"
 #include "server/job_artifacts.h"
 #include "server/log.h"
+#include "storage/blob_bytes.h"
 #include "storage/job_state.h"
 
 namespace plait {
@@ -188,6 +189,13 @@ absl::StatusOr<v1::Start> JobRunner::MakeStart(const v1::Job& job, const v1::Dev
   start.set_model_file_descriptor(kChildModel);
   start.set_output_file_descriptor(kChildOutput);
   start.set_engine_version(options_.engine_version);
+  start.set_search_threads(options_.search_threads);
+  if (job.options().has_measurement_log()) {
+    PLAIT_ASSIGN_OR_RETURN(const Digest log,
+                           wire::DigestFromProto(job.options().measurement_log()));
+    PLAIT_ASSIGN_OR_RETURN(*start.mutable_replay_log(), ReadBlob(*context_.stores.blobs, log));
+    return start;
+  }
   PLAIT_ASSIGN_OR_RETURN(std::vector<v1::StoredProfile> profiles,
                          context_.stores.profiles->List(
                              device.fingerprint(), {device.fingerprint(), ""}, kStartProfilesMax));

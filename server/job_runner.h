@@ -17,6 +17,7 @@ struct JobRunnerOptions {
   std::string data_directory;
   std::string engine_version;
   SearchChildOptions child;
+  int search_threads = 0;  // of one search; 0: all
   // What a job may take beyond its budget, for profiling the baseline and verifying.
   absl::Duration grace = absl::Minutes(10);
   absl::Duration lease = absl::Minutes(1);

@@ -45,14 +45,15 @@ absl::Status CheckDevice(const ServiceContext& context, const std::string& devic
                                   "\" (there are: ", names.empty() ? "none" : names, ")"));
 }
 
-absl::Status CheckModel(const ServiceContext& context, const std::string& tenant,
-                        const v1::Digest& proto) {
+// `what` names the blob in the error.
+absl::Status CheckBlob(const ServiceContext& context, const std::string& tenant,
+                       absl::string_view what, const v1::Digest& proto) {
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
   PLAIT_ASSIGN_OR_RETURN(const BlobState blob, context.stores.blobs->Find(digest));
   PLAIT_ASSIGN_OR_RETURN(const bool may_read, context.stores.jobs->MayReadBlob(tenant, digest));
   if (blob.complete && may_read) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_BLOB_MISSING,
-                     absl::StrCat("model ", digest.ToString(), " is not here (upload it first)"));
+                     absl::StrCat(what, " ", digest.ToString(), " is not here (upload it first)"));
 }
 
 // The whole queue is guarded by the store; this keeps one tenant from filling it.
@@ -77,7 +78,11 @@ absl::Status Submit(const ServiceContext& context, const std::string& tenant,
   PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
   PLAIT_ASSIGN_OR_RETURN(*job->mutable_options(), wire::CheckedOptions(request.options()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job->options().device()));
-  PLAIT_RETURN_IF_ERROR(CheckModel(context, tenant, request.model()));
+  PLAIT_RETURN_IF_ERROR(CheckBlob(context, tenant, "model", request.model()));
+  if (job->options().has_measurement_log()) {
+    PLAIT_RETURN_IF_ERROR(
+        CheckBlob(context, tenant, "measurement log", job->options().measurement_log()));
+  }
   job->set_tenant(tenant);
   *job->mutable_model() = request.model();
   if (request.validate_only()) return absl::OkStatus();

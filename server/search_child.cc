@@ -26,18 +26,14 @@
 #include "optimizer/search/optimize.h"
 #include "proto/wire/error.h"
 #include "server/child_connection.h"
-#include "server/child_device.h"
 #include "server/child_report.h"
 #include "server/embed_plan.h"
+#include "server/measurement_source.h"
 #include "server/search_child_process.h"
 
 namespace plait {
 namespace {
 
-// 60 s: enough for a convolutional network of a few hundred operators when nobody says otherwise.
-constexpr double kBudgetSecondsDefault = 60;
-// fp32 sums in another order differ by this much, relative to the largest output, at most.
-constexpr double kStrictTolerance = 1e-4;
 constexpr double kPreparationFraction = 0.02;
 
 [[noreturn]] void EndAtMemoryLimit() {
@@ -75,23 +71,6 @@ bool ApplyLimits(absl::string_view text) {
   std::set_new_handler(EndAtMemoryLimit);
   return true;
 }
-
-class TimeBudget : public Budget {
- public:
-  TimeBudget(Clock& clock, double seconds, const ChildConnection& connection)
-      : clock_(clock),
-        end_(clock.Monotonic() + absl::Seconds(seconds > 0 ? seconds : kBudgetSecondsDefault)),
-        connection_(connection) {}
-
-  bool Allows(int64_t) override {
-    return !connection_.stop_requested() && clock_.Monotonic() < end_;
-  }
-
- private:
-  Clock& clock_;
-  const absl::Duration end_;
-  const ChildConnection& connection_;
-};
 
 class ProgressSender : public ProgressSink {
  public:
@@ -143,7 +122,8 @@ absl::StatusOr<Bound> BindModel(const Model& model, const v1::OptimizeOptions& o
   return Bind(model, bindings);
 }
 
-DeviceDescription DescriptionOf(const v1::Device& device) {
+// The device as far as the job may use it.
+DeviceDescription DescriptionOf(const v1::Device& device, int threads_max) {
   DeviceDescription description;
   description.id = device.id();
   description.backend = std::string(device.id().substr(0, device.id().find(':')));
@@ -151,6 +131,7 @@ DeviceDescription DescriptionOf(const v1::Device& device) {
   description.fingerprint = device.fingerprint();
   description.instruction_set = device.instruction_set();
   description.threads = std::max(1, device.cores());
+  if (threads_max > 0) description.threads = std::min(description.threads, threads_max);
   description.memory_bytes = device.memory_bytes();
   return description;
 }
@@ -173,7 +154,10 @@ void LoadProfiles(const v1::Start& start, ProfileDb& profiles) {
 class ChildSearch {
  public:
   ChildSearch(const v1::Start& start, ChildConnection& connection)
-      : start_(start), connection_(connection), clock_(SystemClock()) {}
+      : start_(start),
+        connection_(connection),
+        clock_(SystemClock()),
+        rules_(start.options().portable() ? PortableRules() : AllRules()) {}
 
   absl::StatusOr<v1::Result> Run() {
     const absl::Duration began = clock_.Monotonic();
@@ -184,28 +168,26 @@ class ChildSearch {
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
     if (!bound.ok()) return Rejected(bound.status());
 
-    const DeviceDescription device = DescriptionOf(start_.device());
+    const DeviceDescription device = DescriptionOf(start_.device(), start_.options().threads());
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
-    const double tolerance =
-        start_.options().max_rel_error() > 0 ? start_.options().max_rel_error() : kStrictTolerance;
-    RemoteProfiler profiler(connection_, clock_);
-    RemoteVerifier verifier(connection_, clock_, {start_.options().seed(), tolerance});
+    PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
+                           MakeMeasurementSource(start_, connection_, clock_));
     MeasurementLog log;
-    ProfileDb profiles(profiler, log);
+    ProfileDb profiles(source->profiler(), log);
     LoadProfiles(start_, profiles);
-    TimeBudget budget(clock_, start_.options().budget_seconds(), connection_);
     ScheduleDevice schedule_device;
     schedule_device.streams_max = device.threads;
-    const SearchContext context = {device, *catalog, schedule_device, profiles, verifier,
-                                   budget, log,      progress};
+    const SearchContext context = {
+        device,           *catalog, schedule_device, profiles, source->verifier(),
+        source->budget(), log,      progress};
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
     if (!found.ok()) return found.status();
 
     std::vector<std::string> warnings = bound->warnings;
     PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
     SearchFacts facts = {bound->graph, bound->opaque_nodes, warnings};
-    facts.profiling_seconds = absl::ToDoubleSeconds(profiler.elapsed());
-    facts.verification_seconds = absl::ToDoubleSeconds(verifier.elapsed());
+    facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
+    facts.verification_seconds = absl::ToDoubleSeconds(source->verification_time());
     facts.seconds = absl::ToDoubleSeconds(clock_.Monotonic() - began) - facts.profiling_seconds -
                     facts.verification_seconds;
     facts.profiles_measured = profiles.profiles_measured();
@@ -231,8 +213,8 @@ class ChildSearch {
     SearchOptions options;
     options.search = start_.options().search();
     options.schedule = start_.options().schedule();
-    options.rules = AllRules();
-    const int threads = start_.options().threads();
+    options.rules = rules_;
+    const int threads = start_.search_threads();
     options.threads =
         threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options.seed = start_.options().seed();
@@ -260,6 +242,7 @@ class ChildSearch {
   const v1::Start& start_;
   ChildConnection& connection_;
   Clock& clock_;
+  const absl::Span<const Rule* const> rules_;
 };
 
 }  // namespace

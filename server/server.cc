@@ -16,6 +16,7 @@
 #include "server/optimization_service.h"
 #include "server/profile_service.h"
 #include "server/rpc_listener.h"
+#include "server/storage_upkeep.h"
 #include "server/worker_service.h"
 #include "server/worker_supervisor.h"
 
@@ -67,6 +68,7 @@ struct Server::Parts {
   std::atomic<JobQueue*> listening_queue = nullptr;
   WorkerPool pool;
   Stores stores;
+  StorageUpkeep upkeep{stores, metrics, clock};
   std::unique_ptr<ServiceContext> services;
   std::unique_ptr<JobRunner> runner;
   std::unique_ptr<JobQueue> queue;
@@ -103,6 +105,7 @@ void Server::Parts::StartJobs() {
   options.data_directory = config.data_dir;
   options.engine_version = EngineVersion();
   options.grace = absl::Seconds(config.job_grace_seconds);
+  options.search_threads = static_cast<int>(config.search_threads);
   options.child.limits.memory_bytes_max = config.child_memory_bytes;
   runner = std::make_unique<JobRunner>(context, options);
   queue = std::make_unique<JobQueue>(
@@ -201,12 +204,7 @@ void Server::Tick() {
   const std::vector<v1::WorkerState> workers = parts.pool.Workers();
   for (const v1::WorkerState& worker : workers) busy += worker.task_id().empty() ? 0 : 1;
   parts.metrics.SetWorkers(static_cast<int64_t>(workers.size()) - busy, busy);
-  const absl::StatusOr<int64_t> profiles = parts.stores.profiles->Count();
-  const absl::StatusOr<std::vector<BlobEntry>> blobs = parts.stores.blobs->List();
-  if (!profiles.ok() || !blobs.ok()) return;
-  int64_t bytes = 0;
-  for (const BlobEntry& blob : *blobs) bytes += blob.digest.size_bytes;
-  parts.metrics.SetStored(*profiles, static_cast<int64_t>(blobs->size()), bytes);
+  parts.upkeep.Tick();
 }
 
 bool Server::IsDrained() { return parts_->draining && parts_->queue->running() == 0; }

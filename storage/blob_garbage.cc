@@ -5,16 +5,6 @@
 
 namespace plait {
 
-absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes) {
-  const Digest digest = DigestOf(bytes);
-  PLAIT_ASSIGN_OR_RETURN(const BlobState state, store.Find(digest));
-  if (state.complete) return digest;
-  PLAIT_RETURN_IF_ERROR(
-      store.Append(digest, state.bytes_stored, bytes.substr(state.bytes_stored)).status());
-  PLAIT_RETURN_IF_ERROR(store.Finish(digest));
-  return digest;
-}
-
 absl::StatusOr<int> DeleteUnreferencedBlobs(BlobStore& store, absl::Span<const Digest> referenced,
                                             absl::Time used_before) {
   const absl::flat_hash_set<Digest> kept(referenced.begin(), referenced.end());

@@ -9,9 +9,6 @@
 
 namespace plait {
 
-// Stores all of `bytes` as one blob. Errors: those of Append and Finish.
-absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes);
-
 // Deletes the blobs that are not in `referenced` and were last used before `used_before`, which
 // must leave a client time between its upload and its job. Returns how many were deleted.
 // REQUIRES: `referenced` was read after `used_before` was taken.

@@ -1,6 +1,7 @@
 #include "storage/directory_lock.h"
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <system_error>
 
@@ -8,19 +9,39 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "optimizer/base/status_macros.h"
 #include "proto/wire/error.h"
 
 namespace plait {
 namespace {
 
-std::string Holder(int file) {
+// A child that a killed daemon was just starting holds the lock until the kernel ends it, too.
+constexpr int kTriesMax = 40;
+constexpr absl::Duration kTryInterval = absl::Milliseconds(50);
+
+// The process that wrote itself into the lock; 0 when none did.
+pid_t HolderOf(int file) {
   char text[32];
   const ssize_t length = pread(file, text, sizeof(text), 0);
-  if (length <= 0) return "another process";
-  return absl::StrCat("process ", absl::StripSuffix(absl::string_view(text, length), "\n"));
+  pid_t holder = 0;
+  if (length <= 0 || !absl::SimpleAtoi(absl::string_view(text, length), &holder)) return 0;
+  return holder;
+}
+
+// True when the file is locked now. Waits a little for a lock whose holder is dead.
+bool Lock(int file) {
+  for (int tries = 1; flock(file, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK) return false;
+    const pid_t holder = HolderOf(file);
+    const bool is_dead = holder > 0 && kill(holder, 0) != 0 && errno == ESRCH;
+    errno = EWOULDBLOCK;
+    if (!is_dead || tries == kTriesMax) return false;
+    absl::SleepFor(kTryInterval);
+  }
+  return true;
 }
 
 }  // namespace
@@ -32,11 +53,13 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& director
   const std::string path = directory + "/lock";
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.is_open()) return FileError(errno, path);
-  if (flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+  if (!Lock(file.number())) {
     if (errno != EWOULDBLOCK) return FileError(errno, path);
+    const pid_t holder = HolderOf(file.number());
     return wire::Error(
         v1::ERROR_REASON_WRONG_STATE,
-        absl::StrCat("data directory ", directory, ": is used by ", Holder(file.number()),
+        absl::StrCat("data directory ", directory, ": is used by ",
+                     holder > 0 ? absl::StrCat("process ", holder) : "another process",
                      "; stop it or choose another directory"));
   }
   const std::string holder = absl::StrCat(getpid(), "\n");

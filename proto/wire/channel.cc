@@ -1,4 +1,7 @@
-#include "client/channel.h"
+#include "proto/wire/channel.h"
+
+#include <fstream>
+#include <sstream>
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -6,16 +9,22 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/file.h"
-#include "optimizer/base/limits.h"
 #include "optimizer/base/status_macros.h"
 
-namespace plait {
+namespace plait::wire {
 namespace {
 
 bool IsLocal(absl::string_view address) {
   return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "127.") ||
          absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "[::1]:");
+}
+
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file && !text.str().empty()) return text.str();
+  return absl::NotFoundError(absl::StrCat("TLS: ", path, " cannot be read"));
 }
 
 absl::Status CheckAddress(absl::string_view address) {
@@ -34,14 +43,14 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Serv
   if (IsLocal(server.address) && server.ca_file.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   if (!server.ca_file.empty()) {
-    PLAIT_ASSIGN_OR_RETURN(options.pem_root_certs, ReadFile(server.ca_file));
+    PLAIT_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem(server.ca_file));
   }
   if (server.cert_file.empty() != server.key_file.empty()) {
     return absl::InvalidArgumentError("--tls-cert and --tls-key are given together or not at all");
   }
   if (!server.cert_file.empty()) {
-    PLAIT_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadFile(server.cert_file));
-    PLAIT_ASSIGN_OR_RETURN(options.pem_private_key, ReadFile(server.key_file));
+    PLAIT_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadPem(server.cert_file));
+    PLAIT_ASSIGN_OR_RETURN(options.pem_private_key, ReadPem(server.key_file));
   }
   return grpc::SslCredentials(options);
 }
@@ -52,8 +61,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& 
   PLAIT_RETURN_IF_ERROR(CheckAddress(server.address));
   PLAIT_ASSIGN_OR_RETURN(const auto credentials, Credentials(server));
   grpc::ChannelArguments arguments;
-  // A chunk of the largest size with its field's overhead.
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(4 * kBlobChunkBytesMax));
+  arguments.SetMaxReceiveMessageSize(server.message_bytes_max);
   // gRPC would wait a second before it looks again for a server that is just starting.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
@@ -61,4 +69,4 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& 
   return grpc::CreateCustomChannel(server.address, credentials, arguments);
 }
 
-}  // namespace plait
+}  // namespace plait::wire

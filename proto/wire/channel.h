@@ -6,8 +6,9 @@
 #include <grpcpp/channel.h>
 
 #include "absl/status/statusor.h"
+#include "optimizer/base/limits.h"
 
-namespace plait {
+namespace plait::wire {
 
 // How to reach a server.
 struct ServerAddress {
@@ -15,6 +16,8 @@ struct ServerAddress {
   std::string ca_file;    // PEM; empty: the system's certificate authorities
   std::string cert_file;  // PEM, of the client; empty: none
   std::string key_file;   // PEM, of `cert_file`
+  // Of one message. The default is a chunk of the largest size with its fields.
+  int message_bytes_max = static_cast<int>(4 * kBlobChunkBytesMax);
 };
 
 // A channel to a server; nothing is sent yet. Unix sockets and loopback addresses are spoken to
@@ -22,4 +25,4 @@ struct ServerAddress {
 // Errors: InvalidArgument for an address of another form; NotFound for a file that is not there.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& server);
 
-}  // namespace plait
+}  // namespace plait::wire

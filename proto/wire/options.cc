@@ -12,6 +12,7 @@
 #include "optimizer/base/digest.h"
 #include "optimizer/base/limits.h"
 #include "optimizer/base/status_macros.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
 
@@ -101,6 +102,9 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   }
   for (const auto& [name, shape] : checked.shapes()) {
     PLAIT_RETURN_IF_ERROR(CheckShape(name, shape));
+  }
+  if (checked.has_measurement_log() && !DigestFromProto(checked.measurement_log()).ok()) {
+    return Invalid("options.measurement_log: is no digest");
   }
   return checked;
 }

@@ -53,7 +53,7 @@ TEST(CliTest, EveryVerbHasHelpWithItsExamples) {
     EXPECT_THAT(outcome.out, testing::HasSubstr("plait " + name));
     EXPECT_THAT(outcome.out, testing::HasSubstr("examples:\n  plait " + name));
   }
-  EXPECT_EQ(names.size(), 11u);
+  EXPECT_EQ(names.size(), 12u);
 }
 
 TEST(CliTest, NeedsAServerForVerbsThatWorkOnJobs) {

@@ -8,6 +8,7 @@ import pytest
 
 import programs
 import rpc
+from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
 
@@ -97,3 +98,23 @@ def test_a_missing_key_file_is_refused_by_name(folder):
         env=programs.environment(), capture_output=True, text=True, timeout=60, check=False)
     assert finished.returncode == 2
     assert "no." in finished.stderr.strip().splitlines()[-1]
+
+
+def test_a_worker_of_another_host_shows_its_certificate(secured):
+    daemon, ours = secured
+    daemon.wait_for_worker()
+    command = [programs.program("plait-worker"), "--device", "cpu", "--id", "remote",
+               "--server", daemon.address, "--tls-ca", ours.certificate("ours")]
+    refused = subprocess.Popen([*map(str, command)], stderr=subprocess.DEVNULL)
+    shown = ["--tls-cert", ours.certificate("client"), "--tls-key", ours.key("client")]
+    served = subprocess.Popen([*map(str, command + shown)], stderr=subprocess.DEVNULL)
+    try:
+        with rpc.Client(daemon.address, credentials=credentials(ours, ours, "client")) as client:
+            def workers():
+                return [worker.worker_id for worker in client.call("GetServerState").workers]
+            wait_until(lambda: "remote" in workers(), "the worker with a certificate is served")
+            assert served.poll() is None and len(workers()) == 2
+    finally:
+        for worker in (refused, served):
+            worker.kill()
+            worker.wait()

@@ -1,12 +1,15 @@
 """A worker that dies or hangs in the middle of a task costs that task an attempt, nothing else."""
 
+import json
 import os
 import signal
+import subprocess
 
 import pytest
 
 import models
 import processes
+import programs
 from rpc import state_of
 from waiting import wait_until
 
@@ -69,3 +72,12 @@ def test_a_job_waits_for_a_worker(new_daemon, folder):
     repaired = new_daemon().start()
     with repaired.client() as client:
         assert state_of(client.wait_for_end(job_id)) == "SUCCEEDED"
+
+
+def test_check_compares_the_kernels_of_the_device_with_the_reference():
+    finished = subprocess.run([programs.program("plait-worker"), "--check", "--device", "cpu"],
+                              env=programs.environment(), capture_output=True, text=True,
+                              timeout=60, check=False)
+    assert finished.returncode == 0, finished.stderr
+    device = json.loads(finished.stdout)
+    assert device["id"] == "cpu" and device["kernels_checked"] > 10

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/wire/digest.h"
-#include "storage/blob_garbage.h"
+#include "storage/blob_bytes.h"
 #include "tests/server/manual_clock.h"
 
 namespace plait {

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "storage/blob_bytes.h"
 #include "storage/blob_garbage.h"
 #include "tests/storage/store_test.h"
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "absl/strings/match.h"
-#include "storage/blob_garbage.h"
+#include "storage/blob_bytes.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {

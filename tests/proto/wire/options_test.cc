@@ -9,7 +9,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "optimizer/base/digest.h"
 #include "optimizer/base/limits.h"
+#include "proto/wire/digest.h"
 
 namespace plait::wire {
 namespace {
@@ -64,6 +66,7 @@ TEST(WireOptionsTest, RefusesWhatIsOutOfRange) {
       {"max_rel_error", [&](auto& options) { options.set_max_rel_error(nan); }},
       {"opset", [](auto& options) { options.set_opset(6); }},
       {"opset", [](auto& options) { options.set_opset(29); }},
+      {"measurement_log", [](auto& options) { options.mutable_measurement_log(); }},
       {"shapes", [](auto& options) { (*options.mutable_shapes())[""]; }},
       {"shapes[x]", [](auto& options) { (*options.mutable_shapes())["x"].add_dims(0); }},
       {"shapes[x]",
@@ -105,6 +108,7 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { (*options.mutable_shapes())["x"].add_dims(1); },
       [](auto& options) { options.set_opset(17); },
       [](auto& options) { options.set_portable(true); },
+      [](auto& options) { *options.mutable_measurement_log() = DigestToProto(DigestOf("a log")); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.
   ASSERT_EQ(std::size(kChanges),

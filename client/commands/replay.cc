@@ -1,0 +1,74 @@
+#include "absl/strings/str_cat.h"
+#include "client/command.h"
+#include "client/job_result.h"
+#include "client/json.h"
+#include "client/server_session.h"
+#include "optimizer/base/status_macros.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options = {
+      {"--output", OptionKind::kText, "FILE", "the optimized model; default: ID.onnx", "-o"},
+      {"--explain", OptionKind::kSwitch, "", "print the law of each rule applied"},
+      {"--device", OptionKind::kText, "DEVICE", "of the job, without --server; default cpu"},
+      {"--threads", OptionKind::kInteger, "N", "of the job, without --server"}};
+  AddServerOptions(&options);
+  AddCacheOption(&options);
+  return options;
+}
+
+// The request that decides the job again from what was measured for it.
+absl::StatusOr<v1::OptimizeModelRequest> ReplayOf(const v1::Job& job) {
+  if (!job.result().has_measurement_log()) {
+    return wire::Error(v1::ERROR_REASON_WRONG_STATE,
+                       absl::StrCat("job ", job.id(), " is ", JobStateName(job.state()),
+                                    " and has no measurement log (replay one that succeeded)"));
+  }
+  v1::OptimizeModelRequest request;
+  *request.mutable_model() = job.model();
+  *request.mutable_options() = job.options();
+  *request.mutable_options()->mutable_measurement_log() = job.result().measurement_log();
+  request.mutable_options()->set_no_result_cache(true);
+  return request;
+}
+
+absl::StatusOr<ExitCode> RunReplay(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  const std::string id = arguments.positionals()[0];
+  PLAIT_ASSIGN_OR_RETURN(const ServerSession session,
+                         ConnectOrEmbed(context, arguments.Text("--device", "cpu"),
+                                        static_cast<int>(arguments.Integer("--threads"))));
+  const Client& client = *session.client;
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job original, client.GetJob(id));
+  PLAIT_ASSIGN_OR_RETURN(const v1::OptimizeModelRequest request, ReplayOf(original));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job submitted, client.Submit(request));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job replayed, FollowJob(context, client, submitted.id()));
+  PLAIT_ASSIGN_OR_RETURN(
+      const ExitCode exit_code,
+      DeliverResult(context, client, replayed, arguments.Text("--output", id + ".onnx")));
+  if (exit_code != ExitCode::kOk) return exit_code;
+  const std::string& before = original.result().optimized_model().sha256_hex();
+  const std::string& after = replayed.result().optimized_model().sha256_hex();
+  if (before == after) return ExitCode::kOk;
+  return absl::InternalError(absl::StrCat("the replay of job ", id, " made ", after,
+                                          ", the job had made ", before,
+                                          " (please report this with the model)"));
+}
+
+}  // namespace
+
+const Command kReplayCommand = {
+    .name = "replay",
+    .positionals = "ID",
+    .summary = "decide a job again from its measurements; the result is the same bytes",
+    .examples =
+        "  plait replay 3f2a -o again.onnx --server plait.example.com:7400\n"
+        "  plait replay 3f2a -o again.onnx\n",
+    .options = Options,
+    .run = RunReplay,
+};
+
+}  // namespace plait

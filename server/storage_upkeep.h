@@ -1,0 +1,33 @@
+#pragma once
+
+#include "absl/time/time.h"
+#include "optimizer/base/clock.h"
+#include "server/metrics.h"
+#include "storage/stores.h"
+
+namespace plait {
+
+// What a daemon does for its storage from time to time: counts what is stored, and deletes blobs
+// that no job needs, such as uploads whose job never came. Not thread-safe.
+class StorageUpkeep {
+ public:
+  // What is passed must outlive this object.
+  StorageUpkeep(Stores& stores, Metrics& metrics, Clock& clock)
+      : stores_(stores), metrics_(metrics), clock_(clock) {}
+
+  // Does what is due; called about once per second.
+  void Tick();
+
+ private:
+  void Count();
+  void CollectGarbage();
+
+  Stores& stores_;
+  Metrics& metrics_;
+  Clock& clock_;
+  // Due at the first Tick.
+  absl::Duration next_count_ = -absl::InfiniteDuration();
+  absl::Duration next_collection_ = -absl::InfiniteDuration();
+};
+
+}  // namespace plait

@@ -1,0 +1,30 @@
+#include "storage/blob_bytes.h"
+
+#include "optimizer/base/limits.h"
+#include "optimizer/base/status_macros.h"
+
+namespace plait {
+
+absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes) {
+  const Digest digest = DigestOf(bytes);
+  PLAIT_ASSIGN_OR_RETURN(const BlobState state, store.Find(digest));
+  if (state.complete) return digest;
+  PLAIT_RETURN_IF_ERROR(
+      store.Append(digest, state.bytes_stored, bytes.substr(state.bytes_stored)).status());
+  PLAIT_RETURN_IF_ERROR(store.Finish(digest));
+  return digest;
+}
+
+absl::StatusOr<std::string> ReadBlob(BlobStore& store, const Digest& digest) {
+  std::string bytes;
+  while (static_cast<int64_t>(bytes.size()) < digest.size_bytes) {
+    PLAIT_ASSIGN_OR_RETURN(
+        const std::string chunk,
+        store.Read(digest, static_cast<int64_t>(bytes.size()), kBlobChunkBytesMax));
+    if (chunk.empty()) return absl::DataLossError(digest.ToString() + " ends early");
+    bytes += chunk;
+  }
+  return bytes;
+}
+
+}  // namespace plait

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "storage/blob_store.h"
+
+namespace plait {
+
+// Stores all of `bytes` as one blob. Errors: those of Append and Finish.
+absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes);
+
+// All bytes of a complete blob. Errors: those of BlobStore::Read.
+absl::StatusOr<std::string> ReadBlob(BlobStore& store, const Digest& digest);
+
+}  // namespace plait
