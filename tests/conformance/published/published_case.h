@@ -9,6 +9,9 @@
 
 namespace plait {
 
+// Where Debian's libonnx-testdata lies.
+constexpr char kPublishedRoot[] = "/usr/share/libonnx-testdata/data";
+
 // A model of ONNX's published test data (Debian's libonnx-testdata) with one set of inputs and the
 // outputs that are expected for it.
 struct PublishedCase {

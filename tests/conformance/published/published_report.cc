@@ -4,6 +4,8 @@
 #include <fstream>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
@@ -34,6 +36,21 @@ bool IsClose(double expected, double got, Tolerance tolerance) {
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) == std::isnan(got);
   if (std::isinf(expected) || std::isinf(got)) return expected == got;
   return std::abs(expected - got) <= tolerance.absolute + tolerance.relative * std::abs(expected);
+}
+
+// From lines "name reason..."; '#' begins a comment.
+std::map<std::string, std::string> ReadKnownFailures(const std::string& path) {
+  std::map<std::string, std::string> known;
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    if (text.empty() || text[0] == '#') continue;
+    const size_t space = text.find(' ');
+    const absl::string_view reason = space == absl::string_view::npos ? "" : text.substr(space + 1);
+    known[std::string(text.substr(0, space))] = std::string(absl::StripAsciiWhitespace(reason));
+  }
+  return known;
 }
 
 }  // namespace
@@ -95,18 +112,17 @@ std::string PublishedReport::ToString() const {
   return text;
 }
 
-std::map<std::string, std::string> ReadKnownFailures(const std::string& path) {
-  std::map<std::string, std::string> known;
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    const absl::string_view text = absl::StripAsciiWhitespace(line);
-    if (text.empty() || text[0] == '#') continue;
-    const size_t space = text.find(' ');
-    const absl::string_view reason = space == absl::string_view::npos ? "" : text.substr(space + 1);
-    known[std::string(text.substr(0, space))] = std::string(absl::StripAsciiWhitespace(reason));
+void ExpectOnlyKnownFailures(const PublishedReport& report) {
+  const auto known = ReadKnownFailures(
+      absl::StrCat(PLAIT_SOURCE_DIR, "/tests/conformance/published/known_failures.txt"));
+  for (const auto& [name, reason] : report.failures) {
+    EXPECT_TRUE(known.contains(name)) << name << ": " << reason;
   }
-  return known;
+  for (const auto& [name, reason] : known) {
+    EXPECT_FALSE(reason.empty()) << name << " is listed without a reason";
+    EXPECT_TRUE(report.failures.contains(name)) << name << " is listed, but does not fail";
+  }
+  EXPECT_GT(report.applicable, 400) << "far fewer cases apply than are known to";
 }
 
 }  // namespace plait
