@@ -96,16 +96,26 @@ def _digest(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _counterpart(path, folder):
+    """Returns the file of that name in the folder, or None."""
+    found = folder / path.name if folder else None
+    return found if found and found.is_file() else None
+
+
+def _plait(name, arguments):
+    return PlaitParticipant(name, arguments.plait, arguments.threads, arguments.timeout_s)
+
+
 def _entrants(path, arguments):
     """Returns pairs of a participant and the file that it runs."""
-    optimized = arguments.optimized / path.name if arguments.optimized else None
-    if optimized is not None and not optimized.is_file():
-        optimized = None
+    optimized = _counterpart(path, arguments.optimized)
+    baseline = _counterpart(path, arguments.baseline)
     entrants = []
     for runtime in arguments.runtimes:
         if runtime == "plait":
-            plait = PlaitParticipant(arguments.plait, arguments.threads, arguments.timeout_s)
-            entrants.append((plait, optimized or path))
+            entrants.append((_plait("plait", arguments), optimized or path))
+            if baseline:
+                entrants.append((_plait("plait-baseline", arguments), baseline))
             continue
         child = ChildParticipant(runtime, runtime, arguments.threads, arguments.timeout_s)
         entrants.append((child, path))

@@ -112,10 +112,10 @@ class ChildParticipant:
 class PlaitParticipant:
     """plait through its command line: one process per round, which loads and times the model."""
 
-    name = "plait"
     version = "?"
 
-    def __init__(self, program, threads, timeout_s):
+    def __init__(self, name, program, threads, timeout_s):
+        self.name = name
         self.program = pathlib.Path(program)
         self.threads = threads
         self.timeout_s = timeout_s
@@ -141,7 +141,7 @@ class PlaitParticipant:
 
     def outputs(self, folder):
         """Returns output name to array, from `plait run` on the same inputs."""
-        given, taken = pathlib.Path(folder) / "plait_in", pathlib.Path(folder) / "plait_out"
+        given, taken = (pathlib.Path(folder) / f"{self.name}_{end}" for end in ("in", "out"))
         given.mkdir()
         taken.mkdir()
         with np.load(self.inputs) as file:

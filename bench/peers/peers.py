@@ -7,7 +7,8 @@ pause, and the order turns by one place each round. All get the same file, the s
 (never zeros), the same number of threads, batch 1 and fp32.
 
 With --optimized FOLDER, plait times FOLDER/NAME.onnx (what `plait optimize` wrote) instead of the
-original, and ONNX Runtime times that file too, as onnxruntime+plait.
+original, and ONNX Runtime times that file too, as onnxruntime+plait. With --baseline FOLDER, plait
+also times its baseline plan, one kernel per operator, as plait-baseline.
 
 Columns: median, p10 and p95 over the runs (medians over the rounds); spread is (max - min) / median
 of the round medians; "vs ort" is ONNX Runtime's time over this one's, the median of the per-round
@@ -44,6 +45,8 @@ def parse():
                         help=f"which take part ({','.join(RUNTIMES)})")
     parser.add_argument("--optimized", type=pathlib.Path, metavar="FOLDER",
                         help="folder of plait's optimized files, named like the originals")
+    parser.add_argument("--baseline", type=pathlib.Path, metavar="FOLDER",
+                        help="folder of what `plait optimize --search none` wrote")
     parser.add_argument("--plait", type=pathlib.Path, default=ROOT / "build" / "plait",
                         metavar="PROGRAM", help="the plait program (build/plait)")
     parser.add_argument("--threads", type=int, default=2)
