@@ -31,11 +31,16 @@ void PrintReport(const CommandContext& context, const v1::Report& report) {
 
 }  // namespace
 
-absl::StatusOr<v1::Job> FollowJob(const CommandContext& context, const Client& client,
-                                  const std::string& job_id) {
-  context.interrupts.SetHandler([&client, job_id] { client.CancelJob(job_id).IgnoreError(); });
+absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& client,
+                               const v1::OptimizeModelRequest& request) {
+  // A signal while the request is on its way must wait until the job has an id to cancel it by.
+  context.interrupts.SetHandler([] {});
   const auto reset = absl::MakeCleanup([&] { context.interrupts.SetHandler(nullptr); });
-  // A signal between submitting and now has ended the program; a remote job goes on then.
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job submitted, client.Submit(request));
+  const std::string job_id = submitted.id();
+  const auto cancel = [&client, job_id] { client.CancelJob(job_id).IgnoreError(); };
+  context.interrupts.SetHandler(cancel);
+  if (context.interrupts.interrupted()) cancel();
   ProgressBar bar(context.console.err, context.console.err_is_terminal);
   absl::StatusOr<v1::Job> job =
       client.Watch(job_id, 0, [&](const v1::Event& event) { bar.Show(event); });

@@ -8,10 +8,10 @@
 
 namespace plait {
 
-// Follows a job to its end with progress on `err`. While it waits, Ctrl-C cancels the job.
-// Errors: those of Client::Watch.
-absl::StatusOr<v1::Job> FollowJob(const CommandContext& context, const Client& client,
-                                  const std::string& job_id);
+// Queues a job and follows it to its end with progress on `err`. From the first byte that is sent,
+// Ctrl-C cancels the job. Errors: those of Client::Submit and Client::Watch.
+absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& client,
+                               const v1::OptimizeModelRequest& request);
 
 // Writes the optimized model of a job that succeeded to `path` and prints its report. For one that
 // did not, reports its error and says whether its best result so far could be written.

@@ -11,6 +11,9 @@ namespace {
 
 // Changes wake runners at once; this is for what nobody announces, such as a new worker.
 constexpr absl::Duration kPollInterval = absl::Milliseconds(300);
+constexpr absl::Duration kLease = absl::Minutes(1);
+// Of a job that waits for an equal one; a cancellation is noticed as fast.
+constexpr absl::Duration kHeartbeatInterval = absl::Seconds(3);
 
 }  // namespace
 
@@ -68,7 +71,7 @@ bool JobQueue::RunNext() {
   // An empty list would mean any device.
   if (draining_ || devices.empty()) return false;
   const absl::StatusOr<std::optional<LeasedJob>> job =
-      context_.stores.jobs->Acquire({absl::StrCat("plaitd-", getpid()), devices, absl::Minutes(1)});
+      context_.stores.jobs->Acquire({absl::StrCat("plaitd-", getpid()), devices, kLease});
   if (!job.ok()) {
     LogError("job.unavailable", {{"error", job.status().ToString()}});
     return false;
@@ -80,15 +83,11 @@ bool JobQueue::RunNext() {
   const auto wakeup = std::make_shared<Wakeup>();
   {
     absl::MutexLock lock(&mutex_);
-    const auto alone = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return stopping_ || in_flight_[request] == 0;
-    };
     running_[leased.id()] = wakeup;
-    // The equal job's result will be in the cache. Its run is bounded, and so is this wait, which
-    // must end before the lease does.
-    if (!leased.options().no_result_cache()) {
-      mutex_.AwaitWithTimeout(absl::Condition(&alone), absl::Seconds(30));
-    }
+  }
+  if (!leased.options().no_result_cache()) AwaitEqualJob(**job, request);
+  {
+    absl::MutexLock lock(&mutex_);
     ++in_flight_[request];
   }
   runner_.RunJob(**job, wakeup, stopping_);
@@ -96,6 +95,21 @@ bool JobQueue::RunNext() {
   running_.erase(leased.id());
   if (--in_flight_[request] == 0) in_flight_.erase(request);
   return true;
+}
+
+void JobQueue::AwaitEqualJob(const LeasedJob& job, const std::string& request) {
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto alone = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || in_flight_.count(request) == 0;
+      };
+      if (mutex_.AwaitWithTimeout(absl::Condition(&alone), kHeartbeatInterval)) return;
+    }
+    const absl::StatusOr<bool> cancelled = context_.stores.jobs->Heartbeat(job.lease, kLease);
+    // Whatever has happened to the job, its run finds out.
+    if (!cancelled.ok() || *cancelled) return;
+  }
 }
 
 std::vector<std::string> JobQueue::Devices() {

@@ -42,6 +42,8 @@ class JobQueue {
  private:
   void Loop();
   bool RunNext();
+  // Two equal jobs leased at the same moment may both pass: they measure together, at worst twice.
+  void AwaitEqualJob(const LeasedJob& job, const std::string& request);
   std::vector<std::string> Devices();
 
   const JobRunnerContext context_;

@@ -5,7 +5,7 @@ For each file, one after the other:
   1. `plait optimize --search plait`, and `--search none`, which writes the baseline with its plan;
   2. `plait optimize` once more without the result cache: nothing is left to profile;
   3. `plait bench` of the two outputs side by side: the gain, measured again by another program;
-  4. `plait bench` of the optimized file with and without its metadata_props: what the plan is worth;
+  4. `plait bench` of the optimized file with and without metadata_props: what the plan is worth;
   5. with --ort-python, ONNX Runtime loads input and output, compares and times them.
 
 Prints a row per file and the geometric means; --json keeps everything. The outputs stay in --out,

@@ -39,14 +39,14 @@ absl::StatusOr<ExitCode> RunOptimize(const CommandContext& context) {
       ConnectOrEmbed(context, request.options().device(), request.options().threads()));
   const Client& client = *session.client;
   PLAIT_ASSIGN_OR_RETURN(*request.mutable_model(), client.Upload(model));
-  PLAIT_ASSIGN_OR_RETURN(const v1::Job submitted, client.Submit(request));
   if (request.validate_only()) {
+    PLAIT_RETURN_IF_ERROR(client.Submit(request).status());
     Json json;
     json["valid"] = true;
     context.console.out << (context.console.json ? JsonText(json) : "the request is valid\n");
     return ExitCode::kOk;
   }
-  PLAIT_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(context, client, submitted.id()));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job job, RunJob(context, client, request));
   return DeliverResult(context, client, job, OutputPath(context));
 }
 

@@ -44,8 +44,7 @@ absl::StatusOr<ExitCode> RunReplay(const CommandContext& context) {
   const Client& client = *session.client;
   PLAIT_ASSIGN_OR_RETURN(const v1::Job original, client.GetJob(id));
   PLAIT_ASSIGN_OR_RETURN(const v1::OptimizeModelRequest request, ReplayOf(original));
-  PLAIT_ASSIGN_OR_RETURN(const v1::Job submitted, client.Submit(request));
-  PLAIT_ASSIGN_OR_RETURN(const v1::Job replayed, FollowJob(context, client, submitted.id()));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Job replayed, RunJob(context, client, request));
   PLAIT_ASSIGN_OR_RETURN(
       const ExitCode exit_code,
       DeliverResult(context, client, replayed, arguments.Text("--output", id + ".onnx")));

@@ -1,5 +1,6 @@
 """Nothing acknowledged is lost: kill -9 under load, damaged starts, and the sync before a reply."""
 
+import random
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ KILLS_SHORT = 5
 KILLS_LONG = 100
 JOBS_PER_KILL = 3
 UNFINISHED_MAX = 6
+MOMENT_SECONDS_MAX = 0.5
 
 
 class Load:
@@ -68,9 +70,12 @@ def kill_under_load(daemon, kills):
     with daemon.client() as client:
         digest = client.upload(models.small_model())
     load = Load(daemon, digest)
+    moments = random.Random(kills)
     for _ in range(kills):
         goal = len(load.acknowledged) + JOBS_PER_KILL
         wait_until(lambda goal=goal: len(load.acknowledged) >= goal, "jobs are acknowledged", 300)
+        # Anywhere in a job's life, which takes about as long.
+        time.sleep(moments.uniform(0, MOMENT_SECONDS_MAX))
         daemon.kill()
         daemon.start()
     load.stop()
@@ -85,6 +90,7 @@ def kill_under_load(daemon, kills):
         for job_id in ids:
             client.wait_for_end(job_id, 600)
             assert_finished_once(client, job_id)
+        print(f"{kills} kills, {len(ids)} acknowledged jobs, each finished once")
 
 
 def assert_finished_once(client, job_id):

@@ -118,3 +118,19 @@ def test_a_search_child_that_dies_three_times_is_quarantined(daemon, client):
     # The daemon is none the worse for it.
     job = client.submit(client.upload(models.small_model()), search="none")
     assert state_of(client.wait_for_end(job.id)) == "SUCCEEDED"
+
+
+def test_equal_jobs_that_come_together_share_one_search(new_daemon):
+    daemon = new_daemon("--jobs-running-max", "3").start()
+    daemon.wait_for_worker()
+    with daemon.client() as client:
+        digest = client.upload(models.light_model("demo"))
+        first = client.submit(digest, budget_seconds=10).id
+        client.wait_for(first, {"RUNNING"})
+        second, third = (client.submit(digest, budget_seconds=10).id for _ in range(2))
+        client.wait_for(third, {"RUNNING"})
+        client.cancel(third)
+        assert state_of(client.wait_for_end(third, 30)) == "CANCELLED"
+        assert state_of(client.get(first).job) == "RUNNING"
+        reports = [client.wait_for_end(job_id).result.report for job_id in (first, second)]
+        assert [report.cached for report in reports] == [False, True]

@@ -1,0 +1,47 @@
+"""bench/search/optimize_models.py on a small model: every step runs and every figure is there."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "bench" / "search" / "optimize_models.py"
+
+
+def run(*words):
+    return subprocess.run([sys.executable, str(SCRIPT), *map(str, words)], capture_output=True,
+                          text=True, timeout=300, check=False)
+
+
+def write_model(folder):
+    subprocess.run([sys.executable, str(ROOT / "bench" / "models" / "light.py"), "--out",
+                    str(folder), "tiny_bert"], check=True, capture_output=True)
+    return folder / "tiny_bert.onnx"
+
+
+def test_a_small_model_goes_through_all_steps(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    model = write_model(tmp_path)
+    kept = tmp_path / "results.json"
+    done = run(model, "--out", tmp_path / "out", "--budget", "3s", "--json", kept,
+               "--ort-python", sys.executable)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads(kept.read_text())
+    assert results["failures"] == {}
+    entry = results["models"]["tiny_bert"]
+    assert entry["optimize"]["equivalence"]["verdict"] == "equivalent"
+    assert entry["optimize_again"]["profiles_measured"] == 0
+    assert entry["gain_in_bench"]["median"] > 0 and entry["gain_of_plan"]["median"] > 0
+    assert entry["onnxruntime"]["max_rel_error"] < 1e-3
+    assert "geometric mean of 1" in done.stdout
+    assert (tmp_path / "out" / "baseline" / "tiny_bert.onnx").is_file()
+
+
+def test_a_file_that_is_no_model_has_a_row_that_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"this is no model")
+    done = run(broken, "--out", tmp_path / "out", "--budget", "1s")
+    assert done.returncode == 1
+    assert "| broken | failed: optimize: exit code 3" in done.stdout
