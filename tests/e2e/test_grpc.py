@@ -1,6 +1,7 @@
 """The service as a stranger sees it: reflection, health, blobs, errors."""
 
 import grpc
+import onnx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -175,3 +176,11 @@ def test_a_truncated_model_fails_its_job_and_nothing_else(shared_daemon, client,
     assert reasons[ended.error.reason].name == "ERROR_REASON_MODEL_REJECTED", ended.error
     assert ended.error.message and ended.faults == 0
     assert shared_daemon.is_alive()
+
+
+def test_a_job_uses_no_more_threads_than_it_asks_for(client):
+    model = client.upload(models.light_model("tiny_resnet"))
+    job = client.wait_for_end(client.submit(model, threads=1, budget_seconds=2).id)
+    optimized = onnx.load_from_string(client.download(job.result.optimized_model))
+    (plan,) = (entry.value for entry in optimized.metadata_props if entry.key == "plait.plan")
+    assert "\n  threads 1\n" in plan and "threads=2" not in plan.replace("_threads=2", "")
