@@ -72,7 +72,8 @@ def test_verify_accepts_the_same_model_and_refuses_another(cli, model_file):
     data = models.light_model("tiny_resnet")
     original = model_file(data, "a")
     same = cli.run("verify", original, original, "--json").expect(0).json
-    assert same["verdict"] == "equivalent" and same["max_abs_error"] == 0
+    # Each side measures which kernels to use, so that their sums may run in another order.
+    assert same["verdict"] == "equivalent" and same["max_rel_error"] < 1e-5
     assert same["inputs_tried"] >= 1
     other = model_file(models.scaled_weight(data, 1.01), "b")
     different = cli.run("verify", original, other, "--json").expect(12).json
