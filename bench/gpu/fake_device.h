@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bench/gpu/session.h"
+#include "gpu_worker/cuda/candidate.h"
+#include "gpu_worker/cuda/runtime.h"
+
+namespace plait::cuda {
+
+// A device for --fake: the recording runtime, and three candidates for every problem that compute
+// the reference: "fake/reference", "fake/slow", and "fake/wrong", which leaves an element unwritten
+// and has to be refused. Its times are made up.
+struct FakeDevice {
+  std::unique_ptr<Runtime> runtime;
+  ProbeKernels probes;
+  std::function<std::vector<std::unique_ptr<Candidate>>(const Problem&, Precision, MemoryLayout)>
+      enumerate;
+};
+
+FakeDevice MakeFakeDevice();
+
+}  // namespace plait::cuda

@@ -1,0 +1,61 @@
+#include "bench/gpu/nvml.h"
+
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+namespace plait::cuda {
+namespace {
+
+// Of nvml.h, which the toolkit need not have.
+constexpr unsigned kClockSm = 1, kClockMemory = 2, kTemperatureGpu = 0;
+
+}  // namespace
+
+Result<Nvml> Nvml::Open() {
+  const Result<DynamicLibrary> library = DynamicLibrary::Open({"libnvidia-ml.so.1"});
+  if (!library.ok()) return library.error();
+  const auto init = library.value().Symbol<int()>("nvmlInit_v2");
+  const auto find =
+      library.value().Symbol<int(const char*, Handle*)>("nvmlDeviceGetHandleByPciBusId_v2");
+  const auto clock =
+      library.value().Symbol<int(Handle, unsigned, unsigned*)>("nvmlDeviceGetClockInfo");
+  const auto power = library.value().Symbol<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
+  const auto temperature =
+      library.value().Symbol<int(Handle, unsigned, unsigned*)>("nvmlDeviceGetTemperature");
+  if (!init.ok()) return init.error();
+  if (!find.ok()) return find.error();
+  if (!clock.ok()) return clock.error();
+  if (const int code = (*init.value())(); code != 0) {
+    return Error{ErrorCode::kUnavailable, "nvmlInit_v2: " + std::to_string(code)};
+  }
+  char bus_id[32] = {};
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), 0) != cudaSuccess) {
+    return Error{ErrorCode::kUnavailable, "cudaDeviceGetPCIBusId failed"};
+  }
+  Nvml nvml;
+  if (const int code = (*find.value())(bus_id, &nvml.device_); code != 0) {
+    return Error{ErrorCode::kUnavailable,
+                 "nvmlDeviceGetHandleByPciBusId_v2: " + std::to_string(code)};
+  }
+  nvml.clock_ = clock.value();
+  if (power.ok()) nvml.power_ = power.value();
+  if (temperature.ok()) nvml.temperature_ = temperature.value();
+  return nvml;
+}
+
+Result<Nvml::Reading> Nvml::Read() const {
+  Reading reading;
+  if (const int code = clock_(device_, kClockSm, &reading.sm_mhz); code != 0) {
+    return Error{ErrorCode::kDevice, "nvmlDeviceGetClockInfo: " + std::to_string(code)};
+  }
+  if (clock_(device_, kClockMemory, &reading.memory_mhz) != 0) reading.memory_mhz = 0;
+  if (power_ != nullptr && power_(device_, &reading.power_mw) != 0) reading.power_mw = 0;
+  if (temperature_ != nullptr &&
+      temperature_(device_, kTemperatureGpu, &reading.temperature_c) != 0) {
+    reading.temperature_c = 0;
+  }
+  return reading;
+}
+
+}  // namespace plait::cuda

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "gpu_worker/cuda/dynamic_library.h"
+#include "gpu_worker/cuda/result.h"
+
+namespace plait::cuda {
+
+// Reads clocks, power and temperature of CUDA's device 0. Changes no setting. Not thread-safe.
+class Nvml {
+ public:
+  struct Reading {
+    unsigned sm_mhz = 0;
+    unsigned memory_mhz = 0;
+    unsigned power_mw = 0;
+    unsigned temperature_c = 0;
+  };
+
+  // Errors: kUnavailable without libnvidia-ml.so.1 or a device.
+  static Result<Nvml> Open();
+
+  // Errors: kDevice when no clock can be read; what else cannot be read is 0.
+  Result<Reading> Read() const;
+
+ private:
+  using Handle = struct nvmlDevice_st*;
+
+  Handle device_ = nullptr;
+  int (*clock_)(Handle, unsigned, unsigned*) = nullptr;
+  int (*power_)(Handle, unsigned*) = nullptr;
+  int (*temperature_)(Handle, unsigned, unsigned*) = nullptr;
+};
+
+}  // namespace plait::cuda

@@ -1,0 +1,140 @@
+#include "bench/gpu/session.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "bench/gpu/fake_device.h"
+#include "gpu_worker/cuda/device_description.h"
+#include "gpu_worker/cuda/dynamic_library.h"
+
+namespace plait::cuda {
+
+#define PLAIT_CANDIDATE_SOURCE(constant) extern const CandidateSource constant;
+#include "gpu_worker/cuda/candidate_sources.def"
+#undef PLAIT_CANDIDATE_SOURCE
+
+namespace {
+
+constexpr size_t kAlignment = 256;
+constexpr size_t kMemoryBytesMax = size_t{24} << 30;
+constexpr size_t kFakeMemoryBytes = size_t{1} << 30;
+
+Session::Listing EnumerateReal(const DeviceDescription& description, const Problem& problem,
+                               Precision precision, MemoryLayout layout) {
+  Session::Listing listing;
+  for (const CandidateSource* source : {
+#define PLAIT_CANDIDATE_SOURCE(constant) &constant,
+#include "gpu_worker/cuda/candidate_sources.def"
+#undef PLAIT_CANDIDATE_SOURCE
+       }) {
+    auto candidates = source->enumerate(problem, precision, layout, description);
+    if (!candidates.ok()) {
+      listing.errors.push_back(std::string(source->name) + ": " + candidates.error().message);
+      continue;
+    }
+    for (auto& candidate : candidates.value()) listing.candidates.push_back(std::move(candidate));
+  }
+  return listing;
+}
+
+std::string CudnnVersion() {
+  const Result<DynamicLibrary> library = DynamicLibrary::Open({"libcudnn.so.9"});
+  if (!library.ok()) return "none";
+  const auto version = library.value().Symbol<size_t()>("cudnnGetVersion");
+  return version.ok() ? std::to_string((*version.value())()) : "unknown";
+}
+
+std::string FingerprintOf(const DeviceFacts& facts) {
+  return facts.name + "; driver " + std::to_string(facts.driver_version) + "; cuda " +
+         std::to_string(facts.runtime_version) + "; cudnn " + CudnnVersion();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::Open(bool fake) {
+  std::unique_ptr<Session> session(new Session());
+  session->fake_ = fake;
+  if (fake) {
+    FakeDevice device = MakeFakeDevice();
+    session->owned_runtime_ = std::move(device.runtime);
+    session->runtime_ = session->owned_runtime_.get();
+    session->probes_ = device.probes;
+    session->enumerate_ = [list = device.enumerate](const Problem& problem, Precision precision,
+                                                    MemoryLayout layout) {
+      return Listing{list(problem, precision, layout), {}};
+    };
+    session->description_ = DescribeH200();
+  } else {
+    session->runtime_ = &CudaRuntime();
+    session->probes_ = RealProbeKernels();
+    // Failing here is no reason to stop: only cuDNN's candidates need the description.
+    const Result<DeviceDescription> description = DescribeDevice();
+    if (!description.ok()) {
+      std::fprintf(stderr, "device description: %s\n", description.error().message.c_str());
+    }
+    session->description_ = description.ok() ? description.value() : DescribeH200();
+    session->description_.present = true;
+    session->enumerate_ = [raw = session.get()](const Problem& problem, Precision precision,
+                                                MemoryLayout layout) {
+      return EnumerateReal(raw->description_, problem, precision, layout);
+    };
+  }
+  Result<DeviceFacts> facts = session->runtime_->Describe();
+  if (!facts.ok()) return facts.error();
+  session->facts_ = facts.value();
+  session->fingerprint_ = fake ? "fake" : FingerprintOf(session->facts_);
+  PLAIT_CUDA_RETURN_IF_ERROR(session->OpenMemory());
+  return session;
+}
+
+Status Session::OpenMemory() {
+  const Result<Stream> stream = runtime_->CreateStream(0);
+  if (!stream.ok()) return stream.error();
+  stream_ = stream.value();
+  size_t wanted = fake_ ? kFakeMemoryBytes : kMemoryBytesMax;
+  // Another process may hold some of the device's memory: take what there is.
+  while (memory_ == nullptr) {
+    const Result<void*> memory = runtime_->Allocate(wanted);
+    if (memory.ok()) {
+      memory_ = static_cast<std::byte*>(memory.value());
+      size_ = wanted;
+    } else if (wanted < (size_t{1} << 29)) {
+      return memory.error();
+    }
+    wanted /= 2;
+  }
+  // Three times the L2 and a little: its replacement is not exactly by age.
+  flush_bytes_ = static_cast<size_t>(facts_.l2_bytes) * 32 / 10;
+  const Result<void*> flush = runtime_->Allocate(flush_bytes_);
+  if (!flush.ok()) return flush.error();
+  flush_ = flush.value();
+  return Ok();
+}
+
+Session::~Session() {
+  if (memory_ != nullptr) static_cast<void>(runtime_->Free(memory_).ok());
+  if (flush_ != nullptr) static_cast<void>(runtime_->Free(flush_).ok());
+  if (stream_ != nullptr) static_cast<void>(runtime_->DestroyStream(stream_).ok());
+}
+
+Session::Listing Session::Enumerate(const Problem& problem, Precision precision,
+                                    MemoryLayout layout) {
+  return enumerate_(problem, precision, layout);
+}
+
+Result<void*> Session::Take(size_t bytes) {
+  const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (rounded > free_bytes()) {
+    return Error{ErrorCode::kUnavailable, "out of device memory: " + std::to_string(rounded) +
+                                              " bytes wanted, " + std::to_string(free_bytes()) +
+                                              " free"};
+  }
+  void* taken = memory_ + used_;
+  used_ += rounded;
+  return taken;
+}
+
+Status Session::FlushL2() { return runtime_->Fill(flush_, 0x5a, flush_bytes_, stream_); }
+
+}  // namespace plait::cuda

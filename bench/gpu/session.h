@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu_worker/cuda/candidate.h"
+#include "gpu_worker/cuda/problem.h"
+#include "gpu_worker/cuda/result.h"
+#include "gpu_worker/cuda/runtime.h"
+
+namespace plait::cuda {
+
+// The probe kernels of the constants, in constants_kernels.cu or as fakes.
+struct ProbeKernels {
+  Kernel empty = nullptr;  // ()
+  Kernel spin = nullptr;   // (long long clock cycles)
+  Kernel read = nullptr;   // (const float4* data, long long count, long long rounds, float* sink)
+  Kernel producer = nullptr;  // (long long cycles): lets its dependents start early, then works
+  Kernel consumer = nullptr;  // (long long cycles): works as long before it waits as after
+};
+
+// What every sub-command works with: a device, real or fake, a stream, and memory. Not thread-safe.
+class Session {
+ public:
+  // Opens device 0, or the fake one. Errors: kUnavailable without a driver or device.
+  static Result<std::unique_ptr<Session>> Open(bool fake);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Runtime& runtime() { return *runtime_; }
+  Stream stream() const { return stream_; }
+  const DeviceFacts& facts() const { return facts_; }
+  const DeviceDescription& description() const { return description_; }
+  const ProbeKernels& probes() const { return probes_; }
+  bool fake() const { return fake_; }
+  // Name, driver, runtime and library versions: what a profile depends on.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+  struct Listing {
+    std::vector<std::unique_ptr<Candidate>> candidates;
+    std::vector<std::string> errors;  // of the sources that failed
+  };
+  // The candidates of every source; of the fake one only, if the session is fake.
+  Listing Enumerate(const Problem& problem, Precision precision, MemoryLayout layout);
+
+  // Memory that Release() gives back all at once down to a mark. 256-byte aligned. Errors:
+  // kUnavailable when there is not enough.
+  Result<void*> Take(size_t bytes);
+  size_t mark() const { return used_; }
+  void Release(size_t mark) { used_ = mark; }
+  size_t free_bytes() const { return size_ - used_; }
+
+  // Enqueues writing more than the L2 holds, so that whatever was there is gone.
+  Status FlushL2();
+
+ private:
+  Session() = default;
+  Status OpenMemory();
+
+  std::unique_ptr<Runtime> owned_runtime_;  // the fake
+  Runtime* runtime_ = nullptr;
+  bool fake_ = false;
+  DeviceFacts facts_;
+  DeviceDescription description_;
+  std::string fingerprint_;
+  ProbeKernels probes_;
+  std::function<Listing(const Problem&, Precision, MemoryLayout)> enumerate_;
+  Stream stream_ = nullptr;
+  std::byte* memory_ = nullptr;
+  size_t size_ = 0, used_ = 0;
+  void* flush_ = nullptr;
+  size_t flush_bytes_ = 0;
+};
+
+// constants_kernels.cu
+ProbeKernels RealProbeKernels();
+
+}  // namespace plait::cuda

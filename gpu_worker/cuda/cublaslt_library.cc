@@ -1,0 +1,88 @@
+#include "gpu_worker/cuda/cublaslt_library.h"
+
+#include "gpu_worker/cuda/dynamic_library.h"
+
+namespace plait::cuda {
+namespace {
+
+// Stores the symbol `name` in `function`; the first failure goes to `status`.
+template <class Function>
+void Load(const DynamicLibrary& library, const char* name, Function** function, Status* status) {
+  Result<Function*> symbol = library.Symbol<Function>(name);
+  if (symbol.ok()) {
+    *function = symbol.value();
+  } else if (status->ok()) {
+    *status = symbol.error();
+  }
+}
+
+Result<CublasLtLibrary> Open() {
+  const Result<DynamicLibrary> opened =
+      DynamicLibrary::Open({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"});
+  if (!opened.ok()) return Error{ErrorCode::kUnavailable, "cuBLASLt: " + opened.error().message};
+  const DynamicLibrary& from = opened.value();
+  CublasLtLibrary library;
+  Status status = Ok();
+  Load(from, "cublasLtCreate", &library.create, &status);
+  Load(from, "cublasLtGetVersion", &library.get_version, &status);
+  Load(from, "cublasLtGetStatusString", &library.get_status_string, &status);
+  Load(from, "cublasLtMatmulDescCreate", &library.matmul_create, &status);
+  Load(from, "cublasLtMatmulDescDestroy", &library.matmul_destroy, &status);
+  Load(from, "cublasLtMatmulDescSetAttribute", &library.matmul_set, &status);
+  Load(from, "cublasLtMatrixLayoutCreate", &library.layout_create, &status);
+  Load(from, "cublasLtMatrixLayoutDestroy", &library.layout_destroy, &status);
+  Load(from, "cublasLtMatrixLayoutSetAttribute", &library.layout_set, &status);
+  Load(from, "cublasLtMatmulPreferenceCreate", &library.preference_create, &status);
+  Load(from, "cublasLtMatmulPreferenceDestroy", &library.preference_destroy, &status);
+  Load(from, "cublasLtMatmulPreferenceSetAttribute", &library.preference_set, &status);
+  Load(from, "cublasLtMatmulAlgoGetHeuristic", &library.get_heuristic, &status);
+  Load(from, "cublasLtMatmulAlgoCheck", &library.algo_check, &status);
+  Load(from, "cublasLtMatmulAlgoCapGetAttribute", &library.algo_get_capability, &status);
+  Load(from, "cublasLtMatmulAlgoConfigGetAttribute", &library.algo_get, &status);
+  Load(from, "cublasLtMatmulAlgoConfigSetAttribute", &library.algo_set, &status);
+  Load(from, "cublasLtMatmul", &library.matmul, &status);
+  PLAIT_CUDA_RETURN_IF_ERROR(status);
+  return library;
+}
+
+ErrorCode CodeOf(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return ErrorCode::kUnavailable;
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return ErrorCode::kInvalid;
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      return ErrorCode::kUnsupported;
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+    case CUBLAS_STATUS_MAPPING_ERROR:
+      return ErrorCode::kDevice;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+}  // namespace
+
+Result<const CublasLtLibrary*> CublasLtLibrary::Get() {
+  static const Result<CublasLtLibrary> library = Open();
+  if (!library.ok()) return library.error();
+  return &library.value();
+}
+
+Status CublasLtLibrary::Check(cublasStatus_t status, const std::string& what) const {
+  if (status == CUBLAS_STATUS_SUCCESS) return Ok();
+  return Error{CodeOf(status), what + ": " + get_status_string(status)};
+}
+
+Result<cublasLtHandle_t> ProcessCublasLtHandle(const CublasLtLibrary& library) {
+  // Never destroyed: at exit the driver may be gone before it.
+  static const Result<cublasLtHandle_t> handle = [&]() -> Result<cublasLtHandle_t> {
+    cublasLtHandle_t created = nullptr;
+    PLAIT_CUDA_RETURN_IF_ERROR(library.Check(library.create(&created), "cublasLtCreate"));
+    return created;
+  }();
+  return handle;
+}
+
+}  // namespace plait::cuda

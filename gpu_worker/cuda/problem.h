@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace plait::cuda {
+
+// The numbers that a kernel reads and writes, and the units that may compute them.
+//   kStrict: fp32 storage; no tensor cores and no rounding of inputs.
+//   kTf32:   fp32 storage; inputs may be rounded to 10 bits of mantissa.
+//   kFp16, kBf16: that storage, fp32 accumulation.
+enum class Precision { kStrict, kTf32, kFp16, kBf16 };
+
+// How a 4-d activation lies in memory. Weights follow: KCRS with kNchw, KRSC with kNhwc.
+enum class MemoryLayout { kNchw, kNhwc };
+
+enum class Activation { kNone, kRelu, kRelu6, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh };
+
+// One kernel that the models need, free of precision and layout. All sizes are in elements.
+
+// y[n,k,oh,ow] = activation(conv(x[n,c,h,w], weights[k,c/groups,r,s]) + bias[k] + residual).
+// A prologue_relu is applied to x first.
+struct ConvProblem {
+  int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
+  std::array<int64_t, 2> stride = {1, 1};
+  std::array<int64_t, 2> dilation = {1, 1};
+  std::array<int64_t, 4> pad = {0, 0, 0, 0};  // top, left, bottom, right
+  int64_t groups = 1;
+  bool bias = false;
+  bool residual = false;
+  bool prologue_relu = false;
+  Activation activation = Activation::kNone;
+
+  int64_t output_h() const {
+    return (h + pad[0] + pad[2] - dilation[0] * (r - 1) - 1) / stride[0] + 1;
+  }
+  int64_t output_w() const {
+    return (w + pad[1] + pad[3] - dilation[1] * (s - 1) - 1) / stride[1] + 1;
+  }
+};
+
+// pointwise(relu?(depthwise(relu?(x)))): a depthwise convolution with multiplier 1 and the 1x1
+// convolution that reads it, as one kernel. The depthwise half has groups == c == k.
+struct SeparableConvProblem {
+  ConvProblem depthwise;
+  ConvProblem pointwise;
+};
+
+// y[b,m,n] = activation(a[b,m,k] x w[b,k,n] + bias[n] + residual[b,m,n]), row-major. `weights`: w
+// is a constant without a batch dimension (packed once); otherwise it is an activation with
+// `batch`.
+struct GemmProblem {
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool weights = true;
+  bool transpose_a = false, transpose_b = false;  // as stored
+  bool bias = false;
+  bool residual = false;
+  Activation activation = Activation::kNone;
+};
+
+// softmax(scale * q k^T + mask) v with q[batch,heads,query,dim], k and v[batch,heads,keys,dim];
+// mask[batch,1,query,keys], added, if present.
+struct AttentionProblem {
+  int64_t batch = 1, heads = 1, query = 1, keys = 1, dim = 1;
+  bool mask = false;
+  bool causal = false;
+};
+
+struct PoolProblem {
+  enum class Mode { kMax, kAverage, kAverageWithPadding };
+  Mode mode = Mode::kMax;
+  int64_t n = 1, c = 1, h = 1, w = 1, r = 1, s = 1;
+  std::array<int64_t, 2> stride = {1, 1};
+  std::array<int64_t, 4> pad = {0, 0, 0, 0};
+  int64_t output_h = 1, output_w = 1;  // given, because ceil_mode changes them
+};
+
+// Over the last `columns` elements of each of `rows` rows.
+struct RowsProblem {
+  enum class Kind { kSoftmax, kLogSoftmax, kLayerNorm, kReduceSum, kReduceMean, kReduceMax };
+  Kind kind = Kind::kSoftmax;
+  int64_t rows = 1, columns = 1;
+  bool residual = false;  // kLayerNorm of x + residual
+};
+
+// Inference BatchNormalization that was not folded: y = x * scale[c] + shift[c], then activation.
+struct ScaleShiftProblem {
+  int64_t n = 1, c = 1, spatial = 1;
+  Activation activation = Activation::kNone;
+};
+
+// A chain of elementwise operators as one expression over the inputs, such as
+// "relu(add(x0,mul(x1,0.5)))", of add sub mul div max min pow neg exp log sqrt rsqrt erf tanh
+// sigmoid relu silu gelu gelu_tanh abs clip(x,lo,hi). Inputs broadcast to `shape`.
+struct ElementwiseProblem {
+  std::string expression;
+  std::vector<int64_t> shape;
+  std::vector<std::vector<int64_t>> inputs;
+};
+
+// A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
+// (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
+struct MovementProblem {
+  enum class Kind { kTranspose, kConcat, kSlice, kGather, kPad, kCopy };
+  Kind kind = Kind::kCopy;
+  std::vector<std::vector<int64_t>> inputs;
+  std::vector<int64_t> permutation;
+  int64_t axis = 0;
+  std::vector<int64_t> starts, sizes;  // kSlice: one pair per output; kPad: before, after
+};
+
+using Problem =
+    std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem, PoolProblem,
+                 RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem>;
+
+}  // namespace plait::cuda

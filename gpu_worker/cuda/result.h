@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace plait::cuda {
+
+// Why this folder has an error type of its own: below the executor it builds on a bare GPU machine
+// that has the CUDA toolkit and nothing else, no Abseil. The executor turns an Error into an
+// absl::Status of the same code.
+enum class ErrorCode {
+  kUnsupported,  // the library or device cannot do this; try another candidate
+  kInvalid,      // the caller's description is wrong
+  kUnavailable,  // a library or device is missing
+  kDevice,       // the device failed; if sticky, the process has to be restarted
+  kInternal,
+};
+
+// What went wrong, in one line that names the thing and the call.
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+};
+
+// A value or an Error. REQUIRES of value(): ok().
+template <typename Value>
+class [[nodiscard]] Result {
+ public:
+  Result(Value value) : state_(std::move(value)) {}
+  Result(Error error) : state_(std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  Value& value() & { return std::get<0>(state_); }
+  const Value& value() const& { return std::get<0>(state_); }
+  Value&& value() && { return std::get<0>(std::move(state_)); }
+  const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<Value, Error> state_;
+};
+
+// The result of a call that returns nothing else.
+using Status = Result<std::monostate>;
+inline Status Ok() { return std::monostate(); }
+
+}  // namespace plait::cuda
+
+// Returns the error of `expression`, a Status, from the enclosing function.
+#define PLAIT_CUDA_RETURN_IF_ERROR(expression)                  \
+  do {                                                          \
+    if (auto plait_status = (expression); !plait_status.ok()) { \
+      return plait_status.error();                              \
+    }                                                           \
+  } while (false)

@@ -1,0 +1,72 @@
+#include "bench/gpu/kernel_list.h"
+
+#include "bench/gpu/timing.h"
+#include "gtest/gtest.h"
+
+namespace plait::cuda {
+namespace {
+
+Result<ListedKernel> Read(const std::string& line) {
+  const auto object = FlatObject::Parse(line);
+  if (!object.ok()) return object.error();
+  return ReadKernel(object.value());
+}
+
+constexpr const char* kGraph =
+    R"("family":"conv","layouts":"plain,plain,plain",)"
+    R"("graph":"graph {\n  input %a: float32[1,8,4,4]\n  input %b: float32[8]\n)"
+    R"(  %y: float32[1,16,4,4] = Conv(%a) {}\n  output %y\n}\n")";
+
+TEST(KernelListTest, ReadsAConvolution) {
+  const auto kernel = Read(std::string("{") + kGraph +
+                           R"(,"problem":"conv","n":1,"c":8,"h":4,"w":4,"k":16,"r":3,"s":3,)"
+                           R"("stride":[1,1],"pad":[1,1,1,1],"bias":true,"activation":"relu6"})");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto& conv = std::get<ConvProblem>(kernel.value().problem);
+  EXPECT_EQ(conv.k, 16);
+  EXPECT_EQ(conv.activation, Activation::kRelu6);
+  EXPECT_TRUE(conv.bias);
+  EXPECT_EQ(LayoutsIn(kernel.value(), MemoryLayout::kNchw), "plain,plain,plain");
+  EXPECT_EQ(LayoutsIn(kernel.value(), MemoryLayout::kNhwc), "channels_last,plain,channels_last");
+}
+
+TEST(KernelListTest, ReadsASeparableConvolution) {
+  const auto kernel =
+      Read(std::string("{") + kGraph +
+           R"(,"problem":"separable_conv","n":1,"c":8,"h":5,"w":5,"k":8,"r":3,"s":3,)"
+           R"("stride":[2,2],"pad":[1,1,1,1],"groups":8,"pointwise_k":12,)"
+           R"("pointwise_bias":true,"pointwise_activation":"relu"})");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto& p = std::get<SeparableConvProblem>(kernel.value().problem);
+  EXPECT_EQ(p.pointwise.c, 8);
+  EXPECT_EQ(p.pointwise.h, 3);
+  EXPECT_EQ(p.pointwise.k, 12);
+  EXPECT_TRUE(p.pointwise.bias);
+}
+
+TEST(KernelListTest, RefusesWhatIsNoKernel) {
+  for (const std::string& fields :
+       {std::string(R"(,"problem":"unheard of")"), std::string(R"(,"problem":"conv","n":0)"),
+        std::string(R"(,"problem":"conv","activation":"swoosh")"),
+        std::string(R"(,"problem":"conv","stride":[1])"),
+        std::string(R"(,"problem":"pool","mode":"median")"),
+        std::string(R"(,"problem":"separable_conv","stride":[0,0])"),
+        std::string(R"(,"problem":"elementwise","expression":"x0(","shape":[2],"inputs":[[2]])"),
+        std::string(R"(,"problem":"movement","kind":"transpose","inputs":[[2,2]])"),
+        std::string()}) {
+    EXPECT_FALSE(Read(std::string("{") + kGraph + fields + "}").ok()) << fields;
+  }
+  EXPECT_FALSE(Read(R"({"problem":"gemm"})").ok());
+}
+
+TEST(TimingTest, SummarizesByMedian) {
+  const Timing timing = Summarize({5, 1, 3, 100, 4});
+  EXPECT_EQ(timing.median_us, 4);
+  EXPECT_EQ(timing.p10_us, 1);
+  EXPECT_EQ(timing.mad_us, 1);
+  EXPECT_EQ(timing.samples, 5);
+  EXPECT_EQ(Summarize({}).samples, 0);
+}
+
+}  // namespace
+}  // namespace plait::cuda
