@@ -144,7 +144,7 @@ def check_answers(stage, root):
     settings = (ROOT / "deploy" / "config" / "plaitd.toml").read_text()
     settings = settings.replace("127.0.0.1:7400", f"127.0.0.1:{PORT}").replace(
         "127.0.0.1:7401", "127.0.0.1:0")
-    (root.path / "etc" / "plait").mkdir()
+    (root.path / "etc" / "plait").mkdir(exist_ok=True)
     (root.path / "etc" / "plait" / "plaitd.toml").write_text(settings)
     words = json.loads(stage.last("ENTRYPOINT")) + json.loads(stage.last("CMD"))
     daemon = subprocess.Popen(root.command(words), env=root.environment, stdout=subprocess.PIPE)
