@@ -1,4 +1,4 @@
-# plait_library(NAME SOURCES file... DEPS target...): one static library per folder.
+# plait_library(NAME SOURCES file... DEPS target... [PRECOMPILED target]): one static library per folder.
 # plait_binary(NAME SOURCES file... DEPS target...): a program, left in the top of the build folder.
 # plait_test(NAME SOURCES file... DEPS target... [LABELS label...]): a GoogleTest program, run by ctest.
 
@@ -24,10 +24,16 @@ if(PLAIT_SANITIZE)
   endif()
 endif()
 
+include(cmake/precompiled_headers.cmake)
+
 function(plait_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PRECOMPILED" "SOURCES;DEPS")
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC plait_options ${arg_DEPS})
+  if(NOT arg_PRECOMPILED)
+    set(arg_PRECOMPILED plait_precompiled)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED})
 endfunction()
 
 function(plait_binary name)
@@ -41,7 +47,8 @@ endfunction()
 function(plait_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LABELS")
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE plait_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE plait_test_options ${arg_DEPS} GTest::gtest_main)
+  target_precompile_headers(${name} REUSE_FROM plait_precompiled_test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE PLAIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     PLAIT_BINARY_DIR="${CMAKE_BINARY_DIR}")

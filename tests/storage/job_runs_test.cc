@@ -113,7 +113,7 @@ TEST_P(JobRunsTest, QuarantinesAJobAfterThreeFaultsWithEvidence) {
 }
 
 TEST_P(JobRunsTest, KeepsTheEndOfLongEvidenceAndMakesItText) {
-  const std::string evidence = std::string(200'000, 'x') + "\xff the end";
+  const std::string evidence = absl::StrCat(std::string(200'000, 'x'), "\xff the end");
   ASSERT_TRUE(jobs().ReportFault(Running("j1").lease, evidence).ok());
   const std::string kept = (*jobs().Attempts("alice", "j1"))[0].evidence();
   EXPECT_EQ(kept.size(), static_cast<size_t>(kEvidenceBytesMax));
