@@ -41,6 +41,12 @@ void StorageUpkeep::CollectGarbage() {
   } else if (*deleted > 0) {
     LogInfo("blobs.collected", {{"blobs", absl::StrCat(*deleted)}});
   }
+  const absl::StatusOr<int> dropped = stores_.blobs->DropUploads(used_before);
+  if (!dropped.ok()) {
+    LogWarning("uploads.collection_failed", {{"error", dropped.status().ToString()}});
+  } else if (*dropped > 0) {
+    LogInfo("uploads.dropped", {{"uploads", absl::StrCat(*dropped)}});
+  }
 }
 
 void StorageUpkeep::Count() {

@@ -8,7 +8,7 @@
 namespace plait {
 
 // What a daemon does for its storage from time to time: counts what is stored, and deletes blobs
-// that no job needs, such as uploads whose job never came. Not thread-safe.
+// that no job needs and uploads that nobody continued. Not thread-safe.
 class StorageUpkeep {
  public:
   // What is passed must outlive this object.

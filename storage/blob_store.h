@@ -59,6 +59,9 @@ class BlobStore {
 
   // Removes a blob; nothing happens when it is not there. Open descriptors stay valid.
   virtual absl::Status Delete(const Digest& digest) = 0;
+
+  // Removes the unfinished uploads that last grew before `grown_before`; returns how many.
+  virtual absl::StatusOr<int> DropUploads(absl::Time grown_before) = 0;
 };
 
 }  // namespace plait

@@ -102,7 +102,7 @@ class FileBlobStore : public BlobStore {
   absl::StatusOr<BlobState> Find(const Digest& digest) override {
     PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
     if (complete) {
-      PLAIT_RETURN_IF_ERROR(Touch(digest));
+      PLAIT_RETURN_IF_ERROR(Touch(BlobPath(digest)));
       return BlobState{true, digest.size_bytes};
     }
     PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(UploadPath(digest)));
@@ -119,6 +119,7 @@ class FileBlobStore : public BlobStore {
     PLAIT_RETURN_IF_ERROR(CheckAppend(digest, stored.value_or(0), offset, bytes.size()));
     PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_WRONLY | O_CREAT));
     PLAIT_RETURN_IF_ERROR(WriteAt(file.number(), offset, bytes, path));
+    PLAIT_RETURN_IF_ERROR(Touch(path));
     return offset + static_cast<int64_t>(bytes.size());
   }
 
@@ -180,6 +181,24 @@ class FileBlobStore : public BlobStore {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<int> DropUploads(absl::Time grown_before) override {
+    absl::MutexLock lock(&mutex_);
+    int dropped = 0;
+    std::error_code error;
+    std::filesystem::directory_iterator files(uploads_, error);
+    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+      const std::string path = files->path().string();
+      struct stat info;
+      // An upload that Finish is hashing right now belongs to it.
+      if (absl::EndsWith(path, kCheckingSuffix) || stat(path.c_str(), &info) != 0) continue;
+      if (absl::TimeFromTimespec(info.st_mtim) >= grown_before) continue;
+      if (unlink(path.c_str()) != 0) return FileError(errno, path);
+      ++dropped;
+    }
+    if (error) return FileError(error.value(), uploads_);
+    return dropped;
+  }
+
  private:
   static std::string FileName(const Digest& digest) {
     return absl::StrCat(digest.sha256_hex, "-", digest.size_bytes);
@@ -205,10 +224,9 @@ class FileBlobStore : public BlobStore {
     return size.has_value();
   }
 
-  absl::Status Touch(const Digest& digest) {
+  absl::Status Touch(const std::string& path) {
     const timespec now = absl::ToTimespec(clock_.Now());
     const timespec times[] = {now, now};
-    const std::string path = BlobPath(digest);
     if (utimensat(AT_FDCWD, path.c_str(), times, 0) != 0) return FileError(errno, path);
     return absl::OkStatus();
   }
@@ -240,7 +258,7 @@ class FileBlobStore : public BlobStore {
     const std::string path = BlobPath(digest);
     if (rename(checking.c_str(), path.c_str()) != 0) return FileError(errno, path);
     PLAIT_RETURN_IF_ERROR(Synchronize(Shard(digest), O_RDONLY | O_DIRECTORY));
-    return Touch(digest);
+    return Touch(path);
   }
 
   const std::string blobs_;

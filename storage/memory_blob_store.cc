@@ -18,6 +18,11 @@ struct StoredBlob {
   absl::Time used_at;
 };
 
+struct Upload {
+  std::string bytes;
+  absl::Time grown_at;
+};
+
 class MemoryBlobStore : public BlobStore {
  public:
   explicit MemoryBlobStore(Clock& clock) : clock_(clock) {}
@@ -29,28 +34,27 @@ class MemoryBlobStore : public BlobStore {
       blob->second.used_at = clock_.Now();
       return BlobState{true, digest.size_bytes};
     }
-    const auto upload = uploads_.find(digest);
-    return BlobState{false,
-                     upload == uploads_.end() ? 0 : static_cast<int64_t>(upload->second.size())};
+    return BlobState{false, BytesUploaded(digest)};
   }
 
   absl::StatusOr<int64_t> Append(const Digest& digest, int64_t offset,
                                  absl::string_view bytes) override {
     absl::MutexLock lock(&mutex_);
     if (blobs_.contains(digest)) return digest.size_bytes;
-    const auto upload = uploads_.find(digest);
-    const size_t stored = upload == uploads_.end() ? 0 : upload->second.size();
-    PLAIT_RETURN_IF_ERROR(CheckAppend(digest, static_cast<int64_t>(stored), offset, bytes.size()));
-    std::string& target = uploads_[digest];
-    target.append(bytes.data(), bytes.size());
-    return static_cast<int64_t>(target.size());
+    PLAIT_RETURN_IF_ERROR(CheckAppend(digest, BytesUploaded(digest), offset, bytes.size()));
+    Upload& upload = uploads_[digest];
+    upload.bytes.append(bytes.data(), bytes.size());
+    upload.grown_at = clock_.Now();
+    return static_cast<int64_t>(upload.bytes.size());
   }
 
   absl::Status Finish(const Digest& digest) override {
     absl::MutexLock lock(&mutex_);
     if (blobs_.contains(digest)) return absl::OkStatus();
     std::string bytes;
-    if (const auto upload = uploads_.find(digest); upload != uploads_.end()) bytes = upload->second;
+    if (const auto upload = uploads_.find(digest); upload != uploads_.end()) {
+      bytes = upload->second.bytes;
+    }
     if (static_cast<int64_t>(bytes.size()) != digest.size_bytes) {
       return BlobUnfinished(digest, bytes.size());
     }
@@ -97,11 +101,24 @@ class MemoryBlobStore : public BlobStore {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<int> DropUploads(absl::Time grown_before) override {
+    absl::MutexLock lock(&mutex_);
+    const size_t before = uploads_.size();
+    std::erase_if(uploads_,
+                  [&](const auto& upload) { return upload.second.grown_at < grown_before; });
+    return static_cast<int>(before - uploads_.size());
+  }
+
  private:
+  int64_t BytesUploaded(const Digest& digest) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto upload = uploads_.find(digest);
+    return upload == uploads_.end() ? 0 : static_cast<int64_t>(upload->second.bytes.size());
+  }
+
   Clock& clock_;
   absl::Mutex mutex_;
   std::map<Digest, StoredBlob> blobs_ ABSL_GUARDED_BY(mutex_);
-  std::map<Digest, std::string> uploads_ ABSL_GUARDED_BY(mutex_);
+  std::map<Digest, Upload> uploads_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

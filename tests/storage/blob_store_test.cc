@@ -97,5 +97,21 @@ TEST_P(BlobStoreTest, DeletesOnlyOldBlobsThatNobodyNeeds) {
   EXPECT_TRUE(blobs().Delete(garbage).ok());
 }
 
+TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {
+  const Digest abandoned = DigestOf("abandoned");
+  const Digest continued = DigestOf("continued");
+  ASSERT_TRUE(blobs().Append(abandoned, 0, "aban").ok());
+  ASSERT_TRUE(blobs().Append(continued, 0, "cont").ok());
+  const Digest whole = *PutBlob(blobs(), "whole");
+  clock_.Advance(absl::Hours(2));
+  ASSERT_TRUE(blobs().Append(continued, 4, "inu").ok());
+  const absl::StatusOr<int> dropped = blobs().DropUploads(clock_.Now() - absl::Hours(1));
+  ASSERT_TRUE(dropped.ok()) << dropped.status();
+  EXPECT_EQ(*dropped, 1);
+  EXPECT_EQ(blobs().Find(abandoned)->bytes_stored, 0);
+  EXPECT_EQ(blobs().Find(continued)->bytes_stored, 7);
+  EXPECT_TRUE(blobs().Find(whole)->complete);
+}
+
 }  // namespace
 }  // namespace plait

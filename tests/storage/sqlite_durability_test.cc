@@ -14,7 +14,7 @@ namespace {
 // Submits and runs jobs from several threads, and tells each acknowledged change as one byte-wide
 // record on the pipe, until it is killed.
 [[noreturn]] void WriteUntilKilled(const std::string& directory, int pipe_end, int round) {
-  FakeClock clock;
+  ManualClock clock;
   absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory}, clock);
   if (!stores.ok()) _exit(1);
   std::vector<std::thread> threads;
@@ -84,7 +84,7 @@ TEST(SqliteDurabilityTest, LosesNoAcknowledgedJobWhenKilled) {
     ASSERT_TRUE(WIFSIGNALED(state)) << "the child ended by itself: " << WEXITSTATUS(state);
     ASSERT_GT(acknowledged.size(), before);
 
-    FakeClock clock;
+    ManualClock clock;
     absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
     ASSERT_TRUE(stores.ok()) << stores.status();
     for (const std::string& id : acknowledged) {

@@ -26,7 +26,7 @@ class SqliteSchemaTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  FakeClock clock_;
+  ManualClock clock_;
 };
 
 constexpr const char* kScripts[] = {

@@ -9,29 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "optimizer/base/clock.h"
 #include "proto/wire/digest.h"
 #include "storage/stores.h"
+#include "tests/optimizer/base/manual_clock.h"
 
 namespace plait {
-
-// Time that stands still until a test moves it.
-class FakeClock : public Clock {
- public:
-  absl::Time Now() override {
-    absl::MutexLock lock(&mutex_);
-    return now_;
-  }
-  absl::Duration Monotonic() override { return Now() - absl::UnixEpoch(); }
-  void Advance(absl::Duration duration) {
-    absl::MutexLock lock(&mutex_);
-    now_ += duration;
-  }
-
- private:
-  absl::Mutex mutex_;
-  absl::Time now_ ABSL_GUARDED_BY(mutex_) = absl::FromUnixSeconds(1'700'000'000);
-};
 
 // A folder of its own for each test, gone afterwards.
 class TemporaryDirectory {
@@ -104,7 +86,7 @@ class StoreTest : public testing::TestWithParam<std::string> {
   }
 
   TemporaryDirectory directory_;
-  FakeClock clock_;
+  ManualClock clock_;
   absl::Mutex changed_mutex_;
   std::vector<std::string> changed_ ABSL_GUARDED_BY(changed_mutex_);
   Stores stores_;  // last: its listener uses the members above

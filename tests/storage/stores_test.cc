@@ -12,14 +12,14 @@ namespace plait {
 namespace {
 
 TEST(StoresTest, NamesTheBackendsWhenOneIsUnknown) {
-  FakeClock clock;
+  ManualClock clock;
   const absl::Status status = OpenStores("oracle", {}, clock).status();
   EXPECT_EQ(status.message(), "storage backend: must be one of memory, sqlite, is \"oracle\"");
 }
 
 TEST(StoresTest, RefusesASecondOwnerOfADirectory) {
   TemporaryDirectory directory;
-  FakeClock clock;
+  ManualClock clock;
   absl::StatusOr<Stores> first = OpenStores("sqlite", {directory.path()}, clock);
   ASSERT_TRUE(first.ok()) << first.status();
   const absl::Status second = OpenStores("sqlite", {directory.path()}, clock).status();
@@ -31,7 +31,7 @@ TEST(StoresTest, RefusesASecondOwnerOfADirectory) {
 }
 
 TEST(StoresTest, NamesADirectoryThatCannotBeMade) {
-  FakeClock clock;
+  ManualClock clock;
   const absl::Status status = OpenStores("sqlite", {"/proc/plait"}, clock).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "/proc/plait")) << status;
 }
@@ -44,7 +44,7 @@ TEST(StoresTest, ReportsAFullDiskAsResourceExhausted) {
 
 TEST(StoresTest, KeepsUploadsAndBlobsOverARestart) {
   TemporaryDirectory directory;
-  FakeClock clock;
+  ManualClock clock;
   const Digest unfinished = DigestOf("unfinished");
   absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
   ASSERT_TRUE(stores.ok());
@@ -59,7 +59,7 @@ TEST(StoresTest, KeepsUploadsAndBlobsOverARestart) {
 
 TEST(StoresTest, ReportsABlobWhoseFileWasCut) {
   TemporaryDirectory directory;
-  FakeClock clock;
+  ManualClock clock;
   absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
   const Digest digest = *PutBlob(*stores->blobs, "hello");
   std::filesystem::resize_file(

@@ -9,19 +9,21 @@ namespace plait {
 // A clock that moves only when a test moves it. Thread-safe.
 class ManualClock : public Clock {
  public:
-  absl::Time Now() override { return absl::UnixEpoch() + Monotonic(); }
-  absl::Duration Monotonic() override {
-    absl::MutexLock lock(&mutex_);
-    return now_;
-  }
+  absl::Time Now() override { return absl::FromUnixSeconds(1'700'000'000) + Elapsed(); }
+  absl::Duration Monotonic() override { return absl::Seconds(1000) + Elapsed(); }
   void Advance(absl::Duration duration) {
     absl::MutexLock lock(&mutex_);
-    now_ += duration;
+    elapsed_ += duration;
   }
 
  private:
+  absl::Duration Elapsed() {
+    absl::MutexLock lock(&mutex_);
+    return elapsed_;
+  }
+
   absl::Mutex mutex_;
-  absl::Duration now_ ABSL_GUARDED_BY(mutex_) = absl::Seconds(1000);
+  absl::Duration elapsed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plait

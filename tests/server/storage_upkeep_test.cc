@@ -1,0 +1,79 @@
+#include "server/storage_upkeep.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "proto/wire/digest.h"
+#include "server/log.h"
+#include "storage/blob_bytes.h"
+#include "tests/optimizer/base/manual_clock.h"
+
+namespace plait {
+namespace {
+
+class StorageUpkeepTest : public testing::Test {
+ protected:
+  StorageUpkeepTest() { EXPECT_TRUE(SetLogLevel("off").ok()); }
+
+  // The value of the gauge `name`, which has no labels; -1 when it was never set.
+  double Gauge(absl::string_view name) {
+    for (const prometheus::MetricFamily& family : metrics_.registry().Collect()) {
+      if (family.name == name && !family.metric.empty()) return family.metric[0].gauge.value;
+    }
+    return -1;
+  }
+
+  bool IsThere(absl::string_view bytes) {
+    // Asking keeps a blob from being collected; listing does not.
+    const std::vector<BlobEntry> entries = *stores_.blobs->List();
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const BlobEntry& entry) { return entry.digest == DigestOf(bytes); });
+  }
+
+  ManualClock clock_;
+  Stores stores_ = *OpenStores("memory", {}, clock_);
+  Metrics metrics_{"1", "1"};
+  StorageUpkeep upkeep_{stores_, metrics_, clock_};
+};
+
+TEST_F(StorageUpkeepTest, CollectsAfterADayWhatNoJobNeeds) {
+  v1::Job job;
+  job.set_id("job-1");
+  job.set_tenant("alice");
+  *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model of a job"));
+  job.mutable_options()->set_device("cpu");
+  ASSERT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "job never came").ok());
+  const Digest abandoned = DigestOf("abandoned upload");
+  ASSERT_TRUE(stores_.blobs->Append(abandoned, 0, "aban").ok());
+
+  clock_.Advance(absl::Hours(23));
+  upkeep_.Tick();
+  EXPECT_TRUE(IsThere("job never came"));
+  EXPECT_EQ(stores_.blobs->Find(abandoned)->bytes_stored, 4);
+
+  clock_.Advance(absl::Hours(2));
+  upkeep_.Tick();
+  EXPECT_FALSE(IsThere("job never came"));
+  EXPECT_TRUE(IsThere("model of a job"));
+  EXPECT_EQ(stores_.blobs->Find(abandoned)->bytes_stored, 0);
+}
+
+TEST_F(StorageUpkeepTest, CountsEveryTenSeconds) {
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "12345").ok());
+  upkeep_.Tick();
+  EXPECT_EQ(Gauge("plait_blob_files"), 1);
+  EXPECT_EQ(Gauge("plait_blob_stored_bytes"), 5);
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "123").ok());
+  clock_.Advance(absl::Seconds(9));
+  upkeep_.Tick();
+  EXPECT_EQ(Gauge("plait_blob_files"), 1);
+  clock_.Advance(absl::Seconds(1));
+  upkeep_.Tick();
+  EXPECT_EQ(Gauge("plait_blob_files"), 2);
+  EXPECT_EQ(Gauge("plait_blob_stored_bytes"), 8);
+}
+
+}  // namespace
+}  // namespace plait
