@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "bench/gpu/fake_device.h"
+#include "gpu_worker/cuda/cublaslt_library.h"
+#include "gpu_worker/cuda/cudnn_library.h"
 #include "gpu_worker/cuda/device_description.h"
-#include "gpu_worker/cuda/dynamic_library.h"
 
 namespace plait::cuda {
 
@@ -39,15 +40,19 @@ Session::Listing EnumerateReal(const DeviceDescription& description, const Probl
 }
 
 std::string CudnnVersion() {
-  const Result<DynamicLibrary> library = DynamicLibrary::Open({"libcudnn.so.9"});
-  if (!library.ok()) return "none";
-  const auto version = library.value().Symbol<size_t()>("cudnnGetVersion");
-  return version.ok() ? std::to_string((*version.value())()) : "unknown";
+  const Result<const CudnnLibrary*> library = CudnnLibrary::Get();
+  return library.ok() ? library.value()->Version() : "none";
+}
+
+std::string CublasLtVersion() {
+  const Result<const CublasLtLibrary*> library = CublasLtLibrary::Get();
+  return library.ok() ? std::to_string(library.value()->get_version()) : "none";
 }
 
 std::string FingerprintOf(const DeviceFacts& facts) {
   return facts.name + "; driver " + std::to_string(facts.driver_version) + "; cuda " +
-         std::to_string(facts.runtime_version) + "; cudnn " + CudnnVersion();
+         std::to_string(facts.runtime_version) + "; cudnn " + CudnnVersion() + "; cublaslt " +
+         CublasLtVersion();
 }
 
 }  // namespace

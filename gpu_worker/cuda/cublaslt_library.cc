@@ -5,17 +5,6 @@
 namespace plait::cuda {
 namespace {
 
-// Stores the symbol `name` in `function`; the first failure goes to `status`.
-template <class Function>
-void Load(const DynamicLibrary& library, const char* name, Function** function, Status* status) {
-  Result<Function*> symbol = library.Symbol<Function>(name);
-  if (symbol.ok()) {
-    *function = symbol.value();
-  } else if (status->ok()) {
-    *status = symbol.error();
-  }
-}
-
 Result<CublasLtLibrary> Open() {
   const Result<DynamicLibrary> opened =
       DynamicLibrary::Open({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"});
@@ -23,24 +12,24 @@ Result<CublasLtLibrary> Open() {
   const DynamicLibrary& from = opened.value();
   CublasLtLibrary library;
   Status status = Ok();
-  Load(from, "cublasLtCreate", &library.create, &status);
-  Load(from, "cublasLtGetVersion", &library.get_version, &status);
-  Load(from, "cublasLtGetStatusString", &library.get_status_string, &status);
-  Load(from, "cublasLtMatmulDescCreate", &library.matmul_create, &status);
-  Load(from, "cublasLtMatmulDescDestroy", &library.matmul_destroy, &status);
-  Load(from, "cublasLtMatmulDescSetAttribute", &library.matmul_set, &status);
-  Load(from, "cublasLtMatrixLayoutCreate", &library.layout_create, &status);
-  Load(from, "cublasLtMatrixLayoutDestroy", &library.layout_destroy, &status);
-  Load(from, "cublasLtMatrixLayoutSetAttribute", &library.layout_set, &status);
-  Load(from, "cublasLtMatmulPreferenceCreate", &library.preference_create, &status);
-  Load(from, "cublasLtMatmulPreferenceDestroy", &library.preference_destroy, &status);
-  Load(from, "cublasLtMatmulPreferenceSetAttribute", &library.preference_set, &status);
-  Load(from, "cublasLtMatmulAlgoGetHeuristic", &library.get_heuristic, &status);
-  Load(from, "cublasLtMatmulAlgoCheck", &library.algo_check, &status);
-  Load(from, "cublasLtMatmulAlgoCapGetAttribute", &library.algo_get_capability, &status);
-  Load(from, "cublasLtMatmulAlgoConfigGetAttribute", &library.algo_get, &status);
-  Load(from, "cublasLtMatmulAlgoConfigSetAttribute", &library.algo_set, &status);
-  Load(from, "cublasLtMatmul", &library.matmul, &status);
+  from.Load("cublasLtCreate", &library.create, &status);
+  from.Load("cublasLtGetVersion", &library.get_version, &status);
+  from.Load("cublasLtGetStatusString", &library.get_status_string, &status);
+  from.Load("cublasLtMatmulDescCreate", &library.matmul_create, &status);
+  from.Load("cublasLtMatmulDescDestroy", &library.matmul_destroy, &status);
+  from.Load("cublasLtMatmulDescSetAttribute", &library.matmul_set, &status);
+  from.Load("cublasLtMatrixLayoutCreate", &library.layout_create, &status);
+  from.Load("cublasLtMatrixLayoutDestroy", &library.layout_destroy, &status);
+  from.Load("cublasLtMatrixLayoutSetAttribute", &library.layout_set, &status);
+  from.Load("cublasLtMatmulPreferenceCreate", &library.preference_create, &status);
+  from.Load("cublasLtMatmulPreferenceDestroy", &library.preference_destroy, &status);
+  from.Load("cublasLtMatmulPreferenceSetAttribute", &library.preference_set, &status);
+  from.Load("cublasLtMatmulAlgoGetHeuristic", &library.get_heuristic, &status);
+  from.Load("cublasLtMatmulAlgoCheck", &library.algo_check, &status);
+  from.Load("cublasLtMatmulAlgoCapGetAttribute", &library.algo_get_capability, &status);
+  from.Load("cublasLtMatmulAlgoConfigGetAttribute", &library.algo_get, &status);
+  from.Load("cublasLtMatmulAlgoConfigSetAttribute", &library.algo_set, &status);
+  from.Load("cublasLtMatmul", &library.matmul, &status);
   PLAIT_CUDA_RETURN_IF_ERROR(status);
   return library;
 }

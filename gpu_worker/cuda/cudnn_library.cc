@@ -9,17 +9,6 @@
 namespace plait::cuda {
 namespace {
 
-// Stores the symbol `name` in `function`; REQUIRES: `status` is where the first failure goes.
-template <class Function>
-void Load(const DynamicLibrary& library, const char* name, Function** function, Status* status) {
-  Result<Function*> symbol = library.Symbol<Function>(name);
-  if (symbol.ok()) {
-    *function = symbol.value();
-  } else if (status->ok()) {
-    *status = symbol.error();
-  }
-}
-
 ErrorCode CodeOf(cudnnStatus_t status) {
   switch (CUDNN_STATUS_CATEGORY(static_cast<int>(status))) {
     case 1000:
@@ -47,17 +36,17 @@ Result<CudnnLibrary> CudnnLibrary::Open(std::initializer_list<const char*> cubla
   const DynamicLibrary& from = opened.value();
   CudnnLibrary library;
   Status status = Ok();
-  Load(from, "cudnnGetVersion", &library.get_version, &status);
-  Load(from, "cudnnGetErrorString", &library.get_error_string, &status);
-  Load(from, "cudnnGetLastErrorString", &library.get_last_error_string, &status);
-  Load(from, "cudnnCreate", &library.create, &status);
-  Load(from, "cudnnSetStream", &library.set_stream, &status);
-  Load(from, "cudnnBackendCreateDescriptor", &library.create_descriptor, &status);
-  Load(from, "cudnnBackendDestroyDescriptor", &library.destroy_descriptor, &status);
-  Load(from, "cudnnBackendFinalize", &library.finalize, &status);
-  Load(from, "cudnnBackendSetAttribute", &library.set_attribute, &status);
-  Load(from, "cudnnBackendGetAttribute", &library.get_attribute, &status);
-  Load(from, "cudnnBackendExecute", &library.execute, &status);
+  from.Load("cudnnGetVersion", &library.get_version, &status);
+  from.Load("cudnnGetErrorString", &library.get_error_string, &status);
+  from.Load("cudnnGetLastErrorString", &library.get_last_error_string, &status);
+  from.Load("cudnnCreate", &library.create, &status);
+  from.Load("cudnnSetStream", &library.set_stream, &status);
+  from.Load("cudnnBackendCreateDescriptor", &library.create_descriptor, &status);
+  from.Load("cudnnBackendDestroyDescriptor", &library.destroy_descriptor, &status);
+  from.Load("cudnnBackendFinalize", &library.finalize, &status);
+  from.Load("cudnnBackendSetAttribute", &library.set_attribute, &status);
+  from.Load("cudnnBackendGetAttribute", &library.get_attribute, &status);
+  from.Load("cudnnBackendExecute", &library.execute, &status);
   PLAIT_CUDA_RETURN_IF_ERROR(status);
   return library;
 }

@@ -26,6 +26,18 @@ class DynamicLibrary {
     return reinterpret_cast<Function*>(address.value());
   }
 
+  // Stores the function `name` in `function`; the first failure of many such calls goes to
+  // `status`.
+  template <class Function>
+  void Load(const char* name, Function** function, Status* status) const {
+    Result<Function*> symbol = Symbol<Function>(name);
+    if (symbol.ok()) {
+      *function = symbol.value();
+    } else if (status->ok()) {
+      *status = symbol.error();
+    }
+  }
+
   // The name by which the library was opened.
   const std::string& name() const { return name_; }
 

@@ -20,26 +20,21 @@ struct Nvrtc {
   decltype(&nvrtcGetCUBIN) cubin = nullptr;
 };
 
-template <typename Function>
-Status Find(const DynamicLibrary& library, const char* name, Function** function) {
-  Result<Function*> found = library.Symbol<Function>(name);
-  if (!found.ok()) return found.error();
-  *function = found.value();
-  return Ok();
-}
-
 Result<Nvrtc> Load() {
   const Result<DynamicLibrary> library = DynamicLibrary::Open(
       {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13", "libnvrtc.so"});
   if (!library.ok()) return library.error();
+  const DynamicLibrary& from = library.value();
   Nvrtc nvrtc;
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcCreateProgram", &nvrtc.create));
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcDestroyProgram", &nvrtc.destroy));
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcCompileProgram", &nvrtc.compile));
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcGetProgramLogSize", &nvrtc.log_size));
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcGetProgramLog", &nvrtc.log));
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcGetCUBINSize", &nvrtc.cubin_size));
-  PLAIT_CUDA_RETURN_IF_ERROR(Find(library.value(), "nvrtcGetCUBIN", &nvrtc.cubin));
+  Status status = Ok();
+  from.Load("nvrtcCreateProgram", &nvrtc.create, &status);
+  from.Load("nvrtcDestroyProgram", &nvrtc.destroy, &status);
+  from.Load("nvrtcCompileProgram", &nvrtc.compile, &status);
+  from.Load("nvrtcGetProgramLogSize", &nvrtc.log_size, &status);
+  from.Load("nvrtcGetProgramLog", &nvrtc.log, &status);
+  from.Load("nvrtcGetCUBINSize", &nvrtc.cubin_size, &status);
+  from.Load("nvrtcGetCUBIN", &nvrtc.cubin, &status);
+  PLAIT_CUDA_RETURN_IF_ERROR(status);
   return nvrtc;
 }
 

@@ -9,6 +9,11 @@
 
 namespace plait {
 
+bool IsKernelSetting(const Constant& constant) {
+  return constant.inline_value() != nullptr &&
+         (!IsFloat(constant.type().dtype) || constant.type().elements() <= 1);
+}
+
 std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> nodes) {
   absl::flat_hash_set<TensorId> known;
   for (NodeId node : nodes) {
@@ -54,7 +59,7 @@ Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes) {
     if (found != copies.end()) return found->second;
     // Everything else that the set reads is a constant at its first use.
     ConstantRef constant = graph.tensor(id).constant;
-    if (constant->inline_value() == nullptr) {
+    if (!IsKernelSetting(*constant)) {
       constant = Constant::OfSynthetic(constant->type(), static_cast<uint64_t>(synthetic_count++));
     }
     const TensorId copy =

@@ -30,10 +30,14 @@ std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> node
 // Tensors that the set produces and that others read or that are graph outputs, in node order.
 std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
 
-// The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants are
-// replaced by synthetic ones of the same type (inline ones stay: they hold axes, shapes and
-// epsilons), and names are canonical, so that equal kernels of different models give equal graphs
-// and equal texts.
+// Whether the constant may decide what a kernel does, and not only what it computes: it is inline,
+// and holds integers or booleans (axes, shapes, masks) or a single number (an epsilon, a bound).
+// Others are parameters, such as biases: kernels that differ in them alone take the same time.
+bool IsKernelSetting(const Constant& constant);
+
+// The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
+// no settings are replaced by synthetic ones of the same type, and names are canonical, so that
+// equal kernels of different models give equal graphs and equal texts.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes);
 
 }  // namespace plait

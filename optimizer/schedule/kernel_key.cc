@@ -65,10 +65,9 @@ class LocalTensors {
     if (!is_new) return;
     AddType(builder, graph_.type(tensor));
     const ConstantRef& constant = graph_.tensor(tensor).constant;
-    builder.Add(constant == nullptr ? 0 : constant->inline_value() == nullptr ? 1 : 2);
-    if (constant != nullptr && constant->inline_value() != nullptr) {
-      builder.Add(constant->inline_value()->bytes());
-    }
+    const bool is_setting = constant != nullptr && IsKernelSetting(*constant);
+    builder.Add(constant == nullptr ? 0 : is_setting ? 2 : 1);
+    if (is_setting) builder.Add(constant->inline_value()->bytes());
   }
 
  private:

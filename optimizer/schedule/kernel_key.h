@@ -9,8 +9,8 @@
 
 namespace plait {
 
-// What KernelGraph(graph, nodes) is, as a number: operators, attributes, types, wiring, inline
-// constants by value and other constants by type. Equal for equal node sets of different models and
+// What KernelGraph(graph, nodes) is, as a number: operators, attributes, types, wiring, settings by
+// value and other constants by type. Equal for equal node sets of different models and
 // different places, provided that the nodes stand in the same order. Names take no part.
 // REQUIRES: nodes ascending.
 Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> nodes);

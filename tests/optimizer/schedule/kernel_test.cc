@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optimizer/ir/text.h"
+#include "optimizer/schedule/kernel_key.h"
 #include "tests/optimizer/ir/graphs.h"
 
 namespace plait {
@@ -53,7 +54,7 @@ TEST(KernelTest, TheGraphOfAKernelIsCanonical) {
   input %i1: float32[4]
   const %c0: float32[4] = synthetic 0
   const %c1: float32[4] = synthetic 1
-  const %c2: float32[4] = [1,2,3,4]
+  const %c2: float32[4] = synthetic 2
   %t0: float32[4] = Add(%i0, %c0) {}
   %t1: float32[4] = Mul(%t0, %c1) {}
   %t2: float32[4] = Sub(%i1, %t1) {}
@@ -90,6 +91,28 @@ TEST(KernelTest, EqualKernelsOfDifferentModelsHaveEqualTexts) {
   EXPECT_NE(PrintGraph(KernelGraph(first, {0, 1})), PrintGraph(KernelGraph(other, {1, 2})));
   EXPECT_EQ(PrintGraph(KernelGraph(first, {5})), PrintGraph(KernelGraph(other, {2})));
   EXPECT_EQ(KernelGraph(first, {5}).fingerprint(), KernelGraph(other, {2}).fingerprint());
+}
+
+TEST(KernelTest, ParametersTakeNoPartHoweverSmall) {
+  const auto model = [](absl::string_view bias, absl::string_view bound) {
+    return GraphOf(absl::StrCat(R"(graph {
+  input %x: float32[2]
+  const %bias: float32[2] = [)",
+                                bias, R"(,1]
+  const %bound: float32[] = [)",
+                                bound, R"(]
+  %sum: float32[2] = Add(%x, %bias) {}
+  %y: float32[2] = Min(%sum, %bound) {}
+  output %y
+}
+)"));
+  };
+  const std::vector<NodeId> nodes = {0, 1};
+  const Graph first = model("1", "6"), other_bias = model("2", "6"), other_bound = model("1", "7");
+  EXPECT_EQ(PrintGraph(KernelGraph(first, nodes)), PrintGraph(KernelGraph(other_bias, nodes)));
+  EXPECT_EQ(StructureFingerprint(first, nodes), StructureFingerprint(other_bias, nodes));
+  EXPECT_NE(PrintGraph(KernelGraph(first, nodes)), PrintGraph(KernelGraph(other_bound, nodes)));
+  EXPECT_NE(StructureFingerprint(first, nodes), StructureFingerprint(other_bound, nodes));
 }
 
 TEST(LayoutTest, NamesRoundTrip) {
