@@ -203,6 +203,9 @@ class TableJobStore : public JobStore {
     for (const JobRow& row : rows) {
       std::vector<v1::Digest> blobs = BlobsMadeBy(row.job);
       blobs.push_back(row.job.model());
+      if (row.job.options().has_measurement_log()) {
+        blobs.push_back(row.job.options().measurement_log());
+      }
       for (const v1::Digest& blob : blobs) {
         PLAIT_ASSIGN_OR_RETURN(Digest digest, wire::DigestFromProto(blob));
         digests.push_back(std::move(digest));

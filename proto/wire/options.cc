@@ -103,8 +103,15 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   for (const auto& [name, shape] : checked.shapes()) {
     PLAIT_RETURN_IF_ERROR(CheckShape(name, shape));
   }
-  if (checked.has_measurement_log() && !DigestFromProto(checked.measurement_log()).ok()) {
-    return Invalid("options.measurement_log: is no digest");
+  if (checked.has_measurement_log()) {
+    if (!DigestFromProto(checked.measurement_log()).ok()) {
+      return Invalid("options.measurement_log: is no digest");
+    }
+    if (checked.measurement_log().size_bytes() > kMeasurementLogBytesMax) {
+      return Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
+                   absl::StrCat("options.measurement_log: at most ", kMeasurementLogBytesMax,
+                                " bytes are allowed"));
+    }
   }
   return checked;
 }

@@ -191,10 +191,13 @@ TEST_P(JobStoreTest, LetsTenantsReadTheirBlobsOnly) {
 
 TEST_P(JobStoreTest, NamesEveryBlobThatAJobNeeds) {
   ASSERT_TRUE(jobs().Finish(Running("j1").lease, Success()).ok());
+  JobSubmission replay = Submission("j2");
+  *replay.job.mutable_options()->mutable_measurement_log() = wire::DigestToProto(DigestOf("log"));
+  ASSERT_TRUE(jobs().Submit(replay).ok());
   const absl::StatusOr<std::vector<Digest>> blobs = jobs().ReferencedBlobs();
   ASSERT_TRUE(blobs.ok());
   EXPECT_EQ(std::set<Digest>(blobs->begin(), blobs->end()),
-            (std::set<Digest>{DigestOf("model"), DigestOf("optimized")}));
+            (std::set<Digest>{DigestOf("model"), DigestOf("optimized"), DigestOf("log")}));
 }
 
 TEST_P(JobStoreTest, TellsItsListenerOfEachChange) {

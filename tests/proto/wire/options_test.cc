@@ -94,6 +94,17 @@ TEST(WireOptionsTest, RefusesWhatIsOutOfRange) {
   }
 }
 
+TEST(WireOptionsTest, RefusesALogThatWouldFillTheMemory) {
+  v1::OptimizeOptions options;
+  *options.mutable_measurement_log() = DigestToProto(DigestOf("a log"));
+  options.mutable_measurement_log()->set_size_bytes(kMeasurementLogBytesMax);
+  EXPECT_TRUE(CheckedOptions(options).ok());
+  options.mutable_measurement_log()->set_size_bytes(kMeasurementLogBytesMax + 1);
+  const absl::Status status = CheckedOptions(options).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_TRUE(absl::StartsWith(status.message(), "options.measurement_log")) << status;
+}
+
 TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
   const std::function<void(v1::OptimizeOptions&)> kChanges[] = {
       [](auto&) {},
