@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kFinalists = 8;
 constexpr int kRounds = 3;
-constexpr int kSamplesPerRoundMax = 10;
+constexpr int kSamplesPerRoundMax = 5;
 constexpr double kRoundUsMax = 4000;  // of one finalist, warm: slow kernels get fewer samples
 // Each takes about a second to build; they rarely win where precompiled ones exist.
 constexpr int kRuntimeCompiledMax = 3;

@@ -1,6 +1,8 @@
 #include "storage/directory_lock.h"
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
@@ -8,7 +10,6 @@
 #include <sys/wait.h>
 
 #include "absl/strings/match.h"
-#include "absl/synchronization/notification.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {
@@ -31,19 +32,26 @@ FileDescriptor LockedBy(pid_t holder, const std::string& directory) {
   return file;
 }
 
+// How many of this process's descriptors lead to the file.
+int DescriptorsOf(const std::string& path) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;  // one may be closed by now
+    count += std::filesystem::read_symlink(entry.path(), error) == path ? 1 : 0;
+  }
+  return count;
+}
+
 // A daemon's half-started child holds its lock for a moment longer than a killed daemon lives.
 TEST(DirectoryLockTest, WaitsForALockWhoseHolderIsDead) {
   TemporaryDirectory directory;
   FileDescriptor file = LockedBy(DeadProcess(), directory.path());
-  absl::Notification released;
+  const std::string path = std::filesystem::canonical(directory.path() + "/lock").string();
   std::thread child([&] {
-    // Long enough that the lock's first try fails; correct also when it comes first.
-    absl::SleepFor(absl::Milliseconds(120));
-    released.Notify();
+    while (DescriptorsOf(path) < 2) std::this_thread::yield();  // until Acquire has opened it
     file = FileDescriptor();
   });
   const absl::StatusOr<DirectoryLock> lock = DirectoryLock::Acquire(directory.path());
-  EXPECT_TRUE(released.HasBeenNotified());
   child.join();
   EXPECT_TRUE(lock.ok()) << lock.status();
 }

@@ -14,10 +14,17 @@
 namespace plait::cuda {
 namespace {
 
-constexpr size_t kGuardBytes = 256;
+// More than a faulty kernel of the tests misses an operand by.
+constexpr size_t kGuardBytes = 4096;
 constexpr unsigned char kPoison = 0xff;  // NaN in every storage type
 // Around an output, so that poison copied from beyond an input is seen as well.
 constexpr unsigned char kOutputGuard = 0xa5;
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr const char* kSanitizer = " -fsanitize=address";
+#else
+constexpr const char* kSanitizer = "";
+#endif
 
 // An operand with guards on both sides: reading them gives NaN, writing them is noticed.
 class GuardedBuffer {
@@ -65,9 +72,9 @@ Result<std::string> CompileText(const std::string& text) {
   if (mkdtemp(folder.data()) == nullptr) return Error{ErrorCode::kInternal, "mkdtemp failed"};
   const std::string source = folder + "/kernels.cc", library = folder + "/kernels.so";
   std::ofstream(source) << text;
-  const std::string command = std::string(PLAIT_CXX) + " -std=c++20 -O1 -w -fPIC -shared -I" +
-                              PLAIT_EMULATION_DIR + " " + source + " -o " + library + " 2>" +
-                              folder + "/errors";
+  const std::string command = std::string(PLAIT_CXX) + " -std=c++20 -O1 -w -fPIC -shared" +
+                              kSanitizer + " -I" + PLAIT_EMULATION_DIR + " " + source + " -o " +
+                              library + " 2>" + folder + "/errors";
   if (std::system(command.c_str()) != 0) {
     std::stringstream errors;
     errors << std::ifstream(folder + "/errors").rdbuf();
