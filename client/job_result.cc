@@ -37,7 +37,7 @@ absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& clie
   context.interrupts.SetHandler([] {});
   const auto reset = absl::MakeCleanup([&] { context.interrupts.SetHandler(nullptr); });
   PLAIT_ASSIGN_OR_RETURN(const v1::Job submitted, client.Submit(request));
-  const std::string job_id = submitted.id();
+  const std::string& job_id = submitted.id();
   const auto cancel = [&client, job_id] { client.CancelJob(job_id).IgnoreError(); };
   context.interrupts.SetHandler(cancel);
   if (context.interrupts.interrupted()) cancel();

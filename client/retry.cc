@@ -21,7 +21,7 @@ bool IsWorthRetrying(const absl::Status& status) {
 absl::Status Retrier::Run(const std::function<absl::Status()>& call) {
   attempts_ = 0;
   while (true) {
-    const absl::Status status = call();
+    absl::Status status = call();
     if (!IsWorthRetrying(status) || ++attempts_ >= policy_.attempts_max) return status;
     const int doublings = std::min(attempts_ - 1, 30);
     const absl::Duration pause =

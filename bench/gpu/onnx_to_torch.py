@@ -69,6 +69,10 @@ class TorchBackend:
         return torch.clamp(x, low, high)
 
     def transpose(self, x, order):
+        if list(order) == [0, 2, 3, 1]:
+            # Attention's keys, split into heads and transposed at once. torch.compile knows them in
+            # two steps; in one, torch 2.11's own rewriting of attention fails.
+            return x.permute(0, 2, 1, 3).transpose(-1, -2)
         return x.permute(order)
 
     def concat(self, parts, axis):

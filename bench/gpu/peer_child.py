@@ -72,7 +72,7 @@ def serve(child, commands, answers):
             reply = {"failure": str(error)}
         except Exception as error:  # whatever a framework throws is this peer's result
             traceback.print_exc()
-            reply = {"failure": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+            reply = {"failure": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
         answers.write(json.dumps(reply) + "\n")
         answers.flush()
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_format.h"
@@ -46,7 +47,7 @@ class AllWeights : public WeightSource {
 double Quantile(std::vector<double> samples, double part) {
   if (samples.empty()) return 0;
   std::sort(samples.begin(), samples.end());
-  return samples[static_cast<size_t>(part * static_cast<double>(samples.size() - 1) + 0.5)];
+  return samples[std::lround(part * static_cast<double>(samples.size() - 1))];
 }
 
 Json ModelJson(const LoadedModel& model, const PlanMeasurement& measurement) {

@@ -125,7 +125,7 @@ class BorrowedHandle {
 
   Result<cudnnHandle_t> Get(const CudnnLibrary& library) {
     if (handle_ != nullptr) return handle_;
-    const Result<cudnnHandle_t> taken = pool_.Take(library);
+    Result<cudnnHandle_t> taken = pool_.Take(library);
     if (taken.ok()) handle_ = taken.value();
     return taken;
   }

@@ -124,7 +124,7 @@ GeneratedKernel Kernel(const RowsProblem& p, int row_threads, int width) {
                              {"kThreads", threads},
                              {"kRowThreads", row_threads},
                              {"kWidth", width},
-                             {"kVectors", CeilDivide(p.columns, row_threads * width)}});
+                             {"kVectors", CeilDivide(p.columns, int64_t{row_threads} * width)}});
   kernel.source += kReduce;
   kernel.source += Replace(kHead, {{"PARAMETERS", Parameters(kernel.arguments)},
                                    {"RESIDUAL", p.residual ? kAddResidual : ""}});
@@ -143,7 +143,7 @@ std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, Precision 
   const int width = VectorWidth(precision, {problem.columns});
   std::vector<GeneratedKernel> kernels;
   for (int threads : {32, 128, 256, 1024}) {
-    const int64_t per_thread = CeilDivide(problem.columns, threads * width) * width;
+    const int64_t per_thread = CeilDivide(problem.columns, int64_t{threads} * width) * width;
     if (per_thread > kPerThreadMax) continue;
     // More threads than vectors in a row would only wait.
     if (threads > 32 && problem.columns <= threads * width / 2) continue;

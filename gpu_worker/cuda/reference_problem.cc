@@ -291,8 +291,9 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
   for (size_t o = 0; o < shape.outputs.size(); ++o) {
     const int64_t count = shape.outputs[o];
     const double share = static_cast<double>(count) / static_cast<double>(total);
-    const int64_t samples = std::max<int64_t>(
-        64, static_cast<int64_t>(share * static_cast<double>(operations_max / cost)));
+    const int64_t evaluations_max = operations_max / cost;
+    const int64_t samples =
+        std::max<int64_t>(64, static_cast<int64_t>(share * static_cast<double>(evaluations_max)));
     const int output = static_cast<int>(o);
     if (samples >= count) {
       for (int64_t i = 0; i < count; ++i) elements.push_back({output, i, 0});

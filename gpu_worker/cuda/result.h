@@ -47,9 +47,9 @@ inline Status Ok() { return std::monostate(); }
 }  // namespace plait::cuda
 
 // Returns the error of `expression`, a Status, from the enclosing function.
-#define PLAIT_CUDA_RETURN_IF_ERROR(expression)                  \
-  do {                                                          \
-    if (auto plait_status = (expression); !plait_status.ok()) { \
-      return plait_status.error();                              \
-    }                                                           \
+#define PLAIT_CUDA_RETURN_IF_ERROR(expression)                         \
+  do {                                                                 \
+    if (const auto& plait_status = (expression); !plait_status.ok()) { \
+      return plait_status.error();                                     \
+    }                                                                  \
   } while (false)
