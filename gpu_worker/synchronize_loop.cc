@@ -118,8 +118,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
     v1::SynchronizeResponse response;
-    const absl::Status status =
-        wire::FromGrpcStatus(worker->Synchronize(&context, request, &response));
+    absl::Status status = wire::FromGrpcStatus(worker->Synchronize(&context, request, &response));
     if (!status.ok()) {
       if (IsRefusal(status)) return status;
       if (SystemClock().Monotonic() - answered_at > options.server_silence_max) return status;

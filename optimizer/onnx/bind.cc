@@ -101,7 +101,7 @@ class Binder {
       return absl::OkStatus();
     }
     if (const std::optional<std::string> reason = WhyOpaque(node)) return AddOpaque(node, *reason);
-    const absl::Status status = AddKnown(node, *OpKindFromName(node.op_type()));
+    absl::Status status = AddKnown(node, *OpKindFromName(node.op_type()));
     if (!absl::IsUnimplemented(status)) return status;
     return AddOpaque(node, std::string(status.message()));
   }
