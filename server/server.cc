@@ -10,6 +10,7 @@
 #include "server/admin_service.h"
 #include "server/blob_service.h"
 #include "server/capability_service.h"
+#include "server/engine_digest.h"
 #include "server/http_endpoint.h"
 #include "server/job_queue.h"
 #include "server/log.h"
@@ -37,7 +38,9 @@ std::string WorkerSocket(const std::string& data_dir) { return data_dir + "/work
 }  // namespace
 
 std::string Version() { return PLAIT_VERSION; }
-std::string EngineVersion() { return absl::StrCat("plait-", PLAIT_VERSION); }
+std::string EngineVersion() {
+  return absl::StrCat("plait-", PLAIT_VERSION, "+", PLAIT_ENGINE_DIGEST);
+}
 
 // Members are destroyed from the last to the first: first who calls, then who is called.
 struct Server::Parts {

@@ -48,6 +48,12 @@ def test_promtool_finds_no_fault(metrics_text):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+def test_the_engine_version_tells_builds_apart(metrics_text):
+    build, = re.findall(r"^plait_build_info\{(.*)\} 1", metrics_text, re.MULTILINE)
+    labels = dict(re.findall(r'(\w+)="([^"]*)"', build))
+    assert re.fullmatch(rf"plait-{labels['version']}\+[0-9a-f]{{12}}", labels["engine_version"])
+
+
 def test_labels_name_no_job_and_no_model(shared_daemon, metrics_text):
     with shared_daemon.client() as client:
         for job in client.jobs():

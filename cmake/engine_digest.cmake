@@ -1,0 +1,13 @@
+# Writes engine_digest.h, the digest of the sources that decide what an optimization returns.
+# usage: cmake -DROOT=DIR -DOUTPUT=FILE -P engine_digest.cmake
+file(GLOB_RECURSE sources RELATIVE ${ROOT}
+  ${ROOT}/optimizer/*.cc ${ROOT}/optimizer/*.h
+  ${ROOT}/gpu_worker/*.cc ${ROOT}/gpu_worker/*.h
+  ${ROOT}/server/*.cc ${ROOT}/server/*.h)
+foreach(source IN LISTS sources)
+  file(SHA256 ${ROOT}/${source} digest)
+  string(APPEND digests "${source} ${digest}\n")
+endforeach()
+string(SHA256 digest "${digests}")
+string(SUBSTRING ${digest} 0 12 digest)
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define PLAIT_ENGINE_DIGEST \"${digest}\"\n")
