@@ -1,6 +1,7 @@
 #include "server/child_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "optimizer/rules/rule.h"
@@ -12,7 +13,7 @@ namespace {
 double Quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[std::lround(share * static_cast<double>(values.size() - 1))];
 }
 
 v1::Verdict VerdictOf(Verdict verdict) {

@@ -126,7 +126,7 @@ class FileBlobStore : public BlobStore {
   absl::Status Finish(const Digest& digest) override {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<std::string> checking, TakeUpload(digest));
     if (!checking.has_value()) return absl::OkStatus();
-    const absl::Status status = CheckAndPublish(digest, *checking);
+    absl::Status status = CheckAndPublish(digest, *checking);
     if (!status.ok()) unlink(checking->c_str());
     return status;
   }

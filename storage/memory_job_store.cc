@@ -148,7 +148,7 @@ class MemoryTransactor : public JobTransactor {
     absl::MutexLock lock(&mutex_);
     // A copy of everything for each write: this store is for small numbers of jobs.
     MemoryJobTable before = table_;
-    const absl::Status status = operation(table_);
+    absl::Status status = operation(table_);
     if (!status.ok()) table_ = std::move(before);
     return status;
   }

@@ -130,7 +130,7 @@ class TableJobStore : public JobStore {
     v1::Job job;
     PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
       PLAIT_ASSIGN_OR_RETURN(JobRow row, FindOfTenant(table, tenant, job_id));
-      const absl::Status status = CancelJob(table, row, clock_.Now());
+      absl::Status status = CancelJob(table, row, clock_.Now());
       job = row.job;
       return status;
     }));

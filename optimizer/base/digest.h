@@ -21,7 +21,7 @@ struct Digest {
   // Errors: InvalidArgument when `text` is not 64 lowercase hex digits, '/', and a size >= 0.
   static absl::StatusOr<Digest> Parse(absl::string_view text);
 
-  friend auto operator<=>(const Digest&, const Digest&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const Digest&, const Digest&) = default;
 };
 
 template <typename H>

@@ -13,7 +13,7 @@ namespace {
 
 // 64 Ki elements of unfolded input (half a MiB as doubles) stay in the second-level cache while
 // every output channel reads them.
-constexpr int64_t kUnfoldedElements = 64 * 1024;
+constexpr int64_t kUnfoldedElements = 64 << 10;
 
 absl::StatusOr<std::vector<WindowAxis>> WindowOf(const OpCall& call) {
   const Shape& weights = call.input_types[1].shape;

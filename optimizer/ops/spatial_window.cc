@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<WindowAxis>> ReadWindow(const Attributes& attributes,
                                                    absl::Span<const int64_t> kernel,
                                                    bool ceil_mode) {
   const std::string auto_pad = attributes.String("auto_pad", "NOTSET");
-  if (auto_pad != "NOTSET" && auto_pad != "") {
+  if (auto_pad != "NOTSET" && !auto_pad.empty()) {
     return absl::UnimplementedError(
         absl::StrCat("auto_pad must have been replaced by pads, is ", auto_pad));
   }
@@ -114,7 +114,7 @@ std::vector<WindowAxis> ThreeAxes(const std::vector<WindowAxis>& window) {
 absl::Status RaiseAutoPad(VersionedNode* node) {
   const std::string auto_pad = node->attributes.String("auto_pad", "NOTSET");
   node->attributes.Erase("auto_pad");
-  if (auto_pad == "NOTSET" || auto_pad == "") return absl::OkStatus();
+  if (auto_pad == "NOTSET" || auto_pad.empty()) return absl::OkStatus();
   node->attributes.Erase("pads");
   if (auto_pad != "VALID" && auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER") {
     return absl::InvalidArgumentError(

@@ -117,7 +117,7 @@ class Partitioner {
     network.MaximumFlow(source, sink);
     const std::vector<bool> reached = network.SourceSide(source);
     std::vector<bool> is_first(count);
-    for (int i = 0; i < count; ++i) is_first[i] = reached[2 * i];
+    for (size_t i = 0; i < is_first.size(); ++i) is_first[i] = reached[2 * i];
     return is_first;
   }
 

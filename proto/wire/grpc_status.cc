@@ -46,9 +46,8 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const int number = static_cast<int>(status.error_code());
   const bool known = number > 0 && number <= kCodeMax;
-  const absl::Status result(
-      known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown,
-      status.error_message());
+  absl::Status result(known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown,
+                      status.error_message());
   v1::ErrorDetail detail;
   if (status.error_details().empty() || !detail.ParseFromString(status.error_details()) ||
       detail.reason() == v1::ERROR_REASON_UNSPECIFIED) {
