@@ -17,7 +17,7 @@
 namespace plait {
 namespace {
 
-// The server's, for the same version: plans of another engine may mean other things.
+// The server's without the digest of its build: plans of another release may mean other things.
 constexpr absl::string_view kEngineVersion = "plait-" PLAIT_VERSION;
 // Choosing among variants needs their order only: 10 samples and 50 ms each keep a model of a
 // hundred operators below half a minute.
@@ -63,7 +63,7 @@ absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const
     return absl::ResourceExhaustedError(
         absl::StrCat(bytes, " bytes are more than the limit of ", kGraphTextBytesMax));
   }
-  if (embedded.version != kEngineVersion) {
+  if (embedded.version.substr(0, embedded.version.find('+')) != kEngineVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("it was made by engine ", embedded.version, ", this is ", kEngineVersion));
   }
