@@ -134,15 +134,13 @@ class Optimizer {
     plans_.push_back(std::move(ranked));
   }
 
-  // The baseline stays first; of the others those that the simulator thinks faster, best first.
+  // The baseline stays first, then those that the simulator thinks fastest. Also those that it
+  // thinks slower than the baseline: profiles of a slower and of a faster hour may have met, and
+  // measuring decides.
   void KeepBest() {
     std::stable_sort(
         plans_.begin() + 1, plans_.end(),
         [](const RankedPlan& a, const RankedPlan& b) { return a.rank_us < b.rank_us; });
-    const auto hopeless = [&](const RankedPlan& ranked) {
-      return ranked.planned.predicted_us >= result_.predicted_baseline_us;
-    };
-    plans_.erase(std::remove_if(plans_.begin() + 1, plans_.end(), hopeless), plans_.end());
     const size_t kept = static_cast<size_t>(options_.candidates_max) + 1;
     if (plans_.size() > kept) plans_.erase(plans_.begin() + kept, plans_.end());
     for (size_t i = 1; i < plans_.size(); ++i) {

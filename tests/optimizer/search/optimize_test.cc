@@ -155,6 +155,23 @@ TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
   }
 }
 
+// Profiles of a slow and of a fast hour of the machine may meet: measuring decides, not predicting.
+TEST(OptimizeTest, MeasuresAlsoWhatItPredictsToBeSlower) {
+  Rule to_neg = kTanhToPair;
+  to_neg.always_wins = true;
+  to_neg.match = [](const Graph& graph, NodeId node) {
+    return ReplaceOp(graph, node, {OpKind::kNeg});
+  };
+  const Rule* const rules[] = {&to_neg};
+  Job job(1);
+  job.options.rules = rules;
+  job.profiler.node_us = {{"Tanh", 10}, {"Neg", 1000}};
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(1));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->predicted_us, result->predicted_baseline_us);
+  EXPECT_TRUE(result->improved) << result->trace;
+}
+
 TEST(OptimizeTest, NeverReturnsASlowerGraph) {
   Job job;
   job.verifier.candidate_factor = 1.02;
