@@ -31,7 +31,7 @@ class Row:
 
     runtime: str
     version: str = "?"
-    load_ms: float = 0.0
+    load_ms: float | None = None
     runs: int = RUNS_MIN
     rounds: list = dataclasses.field(default_factory=list)
     max_rel_error: float | None = None

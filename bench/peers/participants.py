@@ -123,10 +123,11 @@ class PlaitParticipant:
         self.inputs = None
 
     def load(self, model, inputs):
+        """Remembers both; returns None, since each round loads the model anew."""
         if not self.program.is_file():
             raise ParticipantFailure(f"{self.program.name} is not built")
         self.model, self.inputs = model, inputs
-        return 0.0
+        self.version = json.loads(self._call("version", "--json"))["version"]
 
     def time(self, runs):
         """Returns what plait measured; it chooses the number of runs itself."""
@@ -165,4 +166,8 @@ class PlaitParticipant:
             lines = result.stderr.strip().splitlines() or ["no message"]
             raise ParticipantFailure(
                 f"{arguments[0]} ended with exit code {result.returncode}: {lines[-1]}")
+        warnings = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+        if warnings:
+            # A plan that is ignored would be timed as if it were plait's.
+            raise ParticipantFailure(f"{arguments[0]}: {warnings[0]}")
         return result.stdout

@@ -86,8 +86,8 @@ def main():
             return 1
         results.append(result)
         print(report.table_rows(result), flush=True)
-    if arguments.json:
-        report.write_json(arguments.json, arguments, results)
+        if arguments.json:
+            report.write_json(arguments.json, arguments, results)
     return 0 if all(row.failure is None for result in results for row in result.rows) else 1
 
 

@@ -43,6 +43,10 @@ def run_json(*words):
     if done.returncode != 0:
         lines = (done.stderr.strip() or "no message").splitlines()
         raise StepFailure(f"{words[1]}: exit code {done.returncode}: {lines[-1]}")
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    if warnings and words[1] == "bench":
+        # A plan that is ignored would be timed as if it were plait's.
+        raise StepFailure(f"bench: {warnings[0]}")
     return json.loads(done.stdout)
 
 

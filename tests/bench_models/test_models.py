@@ -1,10 +1,9 @@
-"""The light models, the skeletons and the tools that compare models.
+"""The light models and the skeletons.
 
 Needs numpy, onnx and onnxruntime. Run from anywhere: `python -m pytest tests/bench_models`.
 """
 
 import hashlib
-import json
 import pathlib
 import subprocess
 import sys
@@ -176,26 +175,3 @@ def test_committed_skeleton_restores_the_recorded_bits_and_runs(name, bits, tmp_
     model = onnx.load(str(target))
     assert digest(*map(numpy_helper.to_array, model.graph.initializer)) == bits
     assert sample_inputs.liveness_faults(session_of(model)) == []
-
-
-def test_check_equal_tells_equal_from_different(tmp_path):
-    first = light.write("tiny_sru", tmp_path / "a")
-    second = light.write("tiny_sru", tmp_path / "b", seed=1)
-    same = run_tool("peers/check_equal.py", first, first, "--json")
-    assert same.returncode == 0 and json.loads(same.stdout)["max_rel_error"] == 0
-    assert run_tool("peers/check_equal.py", first, second).returncode == 12
-    assert run_tool("peers/check_equal.py", first, second, "--tolerance", 1e3).returncode == 0
-    assert run_tool("peers/check_equal.py", first, tmp_path / "none.onnx").returncode == 1
-
-
-def test_peers_compares_runtimes_and_says_what_is_missing(tmp_path):
-    model = light.write("tiny_sru", tmp_path)
-    table = tmp_path / "table.json"
-    result = run_tool(
-        "peers/peers.py", model, "--runtimes", "onnxruntime,plait", "--plait", tmp_path / "plait",
-        "--rounds", 2, "--round-ms", 5, "--pause-ms", 1, "--json", table)
-    assert "plait is not built" in result.stdout and result.returncode == 1
-    (entry,) = json.loads(table.read_text())["models"]
-    reference, plait = entry["runtimes"]
-    assert reference["latency_us_median"] > 0 and len(reference["rounds"]) == 2
-    assert plait["failure"] == "plait is not built"

@@ -45,3 +45,15 @@ def test_a_file_that_is_no_model_has_a_row_that_says_so(tmp_path, monkeypatch):
     done = run(broken, "--out", tmp_path / "out", "--budget", "1s")
     assert done.returncode == 1
     assert "| broken | failed: optimize: exit code 3" in done.stdout
+
+
+def test_a_plan_that_is_ignored_is_a_failure_and_not_a_figure(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    talkative = tmp_path / "plait"
+    talkative.write_text('#!/bin/sh\n[ "$1" = bench ] && echo "warning: the plan is ignored" >&2\n'
+                         f'exec "{ROOT}/build/plait" "$@"\n')
+    talkative.chmod(0o755)
+    done = run(write_model(tmp_path), "--out", tmp_path / "out", "--budget", "1s",
+               "--plait", talkative)
+    assert done.returncode == 1
+    assert "| tiny_bert | failed: bench: warning: the plan is ignored" in done.stdout
