@@ -123,8 +123,10 @@ absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
     return ReadRange(file, range.path, range.offset_bytes, range.size_bytes);
   };
   absl::StatusOr<std::string> packed = PackExternalData(bytes, read);
-  if (!absl::IsInvalidArgument(packed.status())) return packed;
-  return wire::WithReason(packed.status(), v1::ERROR_REASON_MODEL_REJECTED);
+  if (packed.ok()) return packed;
+  const absl::Status status = Annotate(packed.status(), path);
+  if (!absl::IsInvalidArgument(status)) return status;
+  return wire::WithReason(status, v1::ERROR_REASON_MODEL_REJECTED);
 }
 
 }  // namespace plait

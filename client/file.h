@@ -20,7 +20,7 @@ absl::Status MakeFolders(const std::string& path);
 
 // A model file with the external data that it names packed into it. That data is looked for beside
 // the model only, and never behind a symbolic link, because the model may come from a stranger.
-// Errors: those of ReadFile and PackExternalData.
+// Errors: those of ReadFile and PackExternalData, naming the model's file.
 absl::StatusOr<std::string> ReadModelFile(const std::string& path);
 
 }  // namespace plait
