@@ -12,7 +12,7 @@ Prints a row per file and the geometric means; --json keeps everything. The outp
 where bench/peers finds them (--optimized). Run it on an idle machine.
 
     python bench/search/optimize_models.py build/models/resnet50.onnx --out build/optimized \\
-        --json bench/results/cpu/DATE-optimize.json
+        --json bench/results/cpu/PROCESSOR/DATE-optimize.json
 
 Exit codes: 0 all well, 1 a step failed (its row says which), 2 usage.
 """
