@@ -127,18 +127,12 @@ class PlaitParticipant:
         if not self.program.is_file():
             raise ParticipantFailure(f"{self.program.name} is not built")
         self.model, self.inputs = model, inputs
-        self.version = json.loads(self._call("version", "--json"))["version"]
+        self.version = self._read(lambda answer: answer["version"], "version")
 
     def time(self, runs):
         """Returns what plait measured; it chooses the number of runs itself."""
         del runs
-        text = self._call("bench", str(self.model), "--threads", str(self.threads), "--json")
-        try:
-            entry = json.loads(text)["models"][0]
-            return Round(float(entry["latency_us_median"]), float(entry["latency_us_p10"]),
-                         float(entry["latency_us_p95"]), int(entry["samples"]))
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise ParticipantFailure(f"bench printed something else: {error!r}") from error
+        return self._read(self._round, "bench", str(self.model), "--threads", str(self.threads))
 
     def outputs(self, folder):
         """Returns output name to array, from `plait run` on the same inputs."""
@@ -153,6 +147,21 @@ class PlaitParticipant:
 
     def close(self):
         """Nothing stays behind between calls."""
+
+    @staticmethod
+    def _round(answer):
+        entry = answer["models"][0]
+        return Round(float(entry["latency_us_median"]), float(entry["latency_us_p10"]),
+                     float(entry["latency_us_p95"]), int(entry["samples"]))
+
+    def _read(self, pick, *arguments):
+        """Calls plait with --json and returns what `pick` takes out of its answer."""
+        text = self._call(*arguments, "--json")
+        try:
+            return pick(json.loads(text))
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise ParticipantFailure(
+                f"{arguments[0]} printed something else: {error!r}") from error
 
     def _call(self, *arguments):
         try:

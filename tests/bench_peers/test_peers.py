@@ -76,6 +76,12 @@ def test_a_runtime_that_is_missing_has_a_row_that_says_so(tmp_path):
     assert rows["plait"]["failure"] == "plait is not built"
 
 
+def test_a_program_that_is_not_plait_has_a_row_that_says_so(tmp_path):
+    done, rows = compare(light.write("tiny_sru", tmp_path), "--plait", "/bin/true")
+    assert done.returncode == 1 and not done.stderr
+    assert "version printed something else" in rows["plait"]["failure"]
+
+
 def test_a_plan_that_is_ignored_is_a_failure_and_not_a_figure(model):
     optimized = model.parent / "optimized" / model.name
     changed = onnx.load(optimized)
