@@ -6,8 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "client/suggest.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -3,10 +3,10 @@
 #include <grpcpp/client_context.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "client/client.h"
-#include "optimizer/base/digest.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"

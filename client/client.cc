@@ -6,7 +6,7 @@
 #include <grpcpp/client_context.h>
 
 #include "absl/strings/str_format.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"
 

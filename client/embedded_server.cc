@@ -17,8 +17,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/status_macros.h"
 #include "client/file.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

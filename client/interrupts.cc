@@ -8,8 +8,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/status_macros.h"
 #include "client/exit_code.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 

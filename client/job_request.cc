@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/options.h"
 
 namespace plait {

@@ -2,11 +2,11 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "client/file.h"
 #include "client/progress_bar.h"
 #include "client/report_json.h"
 #include "client/report_table.h"
-#include "optimizer/base/status_macros.h"
 #include "proto/wire/error.h"
 
 namespace plait {

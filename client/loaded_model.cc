@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "client/file.h"
 #include "client/local_profiler.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/onnx/import.h"

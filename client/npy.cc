@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "optimizer/base/random.h"
+#include "base/random.h"
 
 namespace plait {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/channel.h"
 #include "proto/wire/error.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "client/file.h"
 #include "client/npy.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/onnx/tensor_file.h"
 
 namespace plait {

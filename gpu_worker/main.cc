@@ -12,10 +12,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "gpu_worker/executor.h"
 #include "gpu_worker/self_test.h"
 #include "gpu_worker/synchronize_loop.h"
-#include "optimizer/base/status_macros.h"
 #include "proto/wire/channel.h"
 
 namespace plait {

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/random.h"
+#include "base/random.h"
 #include "optimizer/ops/op_spec.h"
 
 namespace plait {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "gpu_worker/make_inputs.h"
 #include "gpu_worker/stopwatch.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

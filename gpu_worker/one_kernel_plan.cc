@@ -1,7 +1,7 @@
 #include "gpu_worker/one_kernel_plan.h"
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {

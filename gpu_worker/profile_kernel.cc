@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "gpu_worker/make_inputs.h"
 #include "gpu_worker/stopwatch.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluate.h"
 #include "optimizer/ops/op_spec.h"

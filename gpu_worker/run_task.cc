@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "gpu_worker/measure_plans.h"
 #include "gpu_worker/parse_profile_key.h"
 #include "gpu_worker/profile_kernel.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/evaluate.h"

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "gpu_worker/compare_outputs.h"
 #include "gpu_worker/make_inputs.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluate.h"
 #include "optimizer/ops/op_spec.h"

@@ -1,6 +1,6 @@
 #include "server/admin_service.h"
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "server/log.h"
 #include "server/rpc_scope.h"
 

@@ -1,8 +1,8 @@
 #include "server/blob_service.h"
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "server/rpc_scope.h"

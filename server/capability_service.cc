@@ -1,6 +1,6 @@
 #include "server/capability_service.h"
 
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "proto/wire/options.h"
 #include "server/rpc_scope.h"
 

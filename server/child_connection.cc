@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 

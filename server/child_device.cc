@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ir/text.h"
 
 namespace plait {

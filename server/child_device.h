@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "optimizer/cost/profile.h"
 #include "optimizer/search/verifier.h"
 #include "server/child_connection.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "storage/blob_bytes.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "plait/v1/search_child.pb.h"
 #include "server/search_child_process.h"
 #include "server/wakeup.h"

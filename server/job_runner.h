@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "server/job_conversation.h"
 #include "server/metrics.h"
 #include "server/search_park.h"

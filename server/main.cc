@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "server/command_line.h"
 #include "server/config_file.h"
 #include "server/log.h"

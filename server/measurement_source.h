@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "optimizer/search/budget.h"
 #include "optimizer/search/verifier.h"
 #include "plait/v1/search_child.pb.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "server/frame.h"
 #include "storage/file_descriptor.h"
 

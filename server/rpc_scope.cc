@@ -1,6 +1,6 @@
 #include "server/rpc_scope.h"
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/grpc_status.h"
 #include "proto/wire/names.h"
 

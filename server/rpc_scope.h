@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "server/metrics.h"
 
 namespace plait {

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "server/admin_service.h"
 #include "server/blob_service.h"
 #include "server/capability_service.h"

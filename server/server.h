@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "server/config.h"
 
 namespace plait {

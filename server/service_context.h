@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "server/event_hub.h"
 #include "server/metrics.h"
 #include "server/worker_pool.h"

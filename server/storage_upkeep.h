@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/time/time.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "server/metrics.h"
 #include "storage/stores.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "proto/wire/options.h"
 
 namespace plait {

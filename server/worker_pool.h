@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "plait/v1/admin.pb.h"
 #include "plait/v1/worker.pb.h"
 

@@ -1,6 +1,6 @@
 #include "server/worker_service.h"
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/names.h"
 #include "server/rpc_scope.h"
 

@@ -1,7 +1,7 @@
 #include "storage/blob_bytes.h"
 
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 
 namespace plait {
 

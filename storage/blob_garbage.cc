@@ -1,7 +1,7 @@
 #include "storage/blob_garbage.h"
 
 #include "absl/container/flat_hash_set.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 

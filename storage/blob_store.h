@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 #include "storage/file_descriptor.h"
 
 namespace plait {

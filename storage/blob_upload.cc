@@ -1,7 +1,7 @@
 #include "storage/blob_upload.h"
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "proto/wire/error.h"
 
 namespace plait {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 
 // The checks that every blob store makes. All functions are pure and thread-safe.
 namespace plait {

@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/error.h"
 
 namespace plait {

@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "storage/blob_upload.h"
 

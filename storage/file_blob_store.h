@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "storage/blob_store.h"
 
 namespace plait {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 #include "plait/v1/optimization.pb.h"
 
 namespace plait {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "absl/synchronization/mutex.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "storage/blob_upload.h"
 
 namespace plait {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "storage/blob_store.h"
 
 namespace plait {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 // The only file that sees SQLite, with its .cc: a connection, a statement and a transaction that
 // clean up after themselves and answer with statuses.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "storage/sqlite_job_table.h"
 #include "storage/sqlite_schema.h"
 #include "storage/sqlite_writer.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "storage/sqlite.h"
 #include "storage/sqlite_schema.h"

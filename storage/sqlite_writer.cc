@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "storage/file_blob_store.h"
 #include "storage/memory_blob_store.h"

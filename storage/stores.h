@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "optimizer/base/clock.h"
-#include "optimizer/base/limits.h"
+#include "base/clock.h"
+#include "base/limits.h"
 #include "storage/blob_store.h"
 #include "storage/directory_lock.h"
 #include "storage/job_store.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 #include "storage/job_store.h"
 #include "storage/job_table.h"
 

@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "gpu_worker/measure_plans.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/search/paired_ratio.h"
 
 namespace plait {

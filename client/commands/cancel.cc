@@ -1,7 +1,7 @@
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
 #include "client/server_session.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -1,8 +1,8 @@
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
 #include "client/server_session.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

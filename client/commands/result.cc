@@ -1,9 +1,9 @@
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/job_result.h"
 #include "client/json.h"
 #include "client/server_session.h"
-#include "optimizer/base/status_macros.h"
 #include "proto/wire/error.h"
 
 namespace plait {

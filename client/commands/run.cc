@@ -1,9 +1,9 @@
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "client/tensor_folder.h"
 #include "gpu_worker/make_inputs.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -1,9 +1,9 @@
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/file.h"
 #include "client/job_request.h"
 #include "client/json.h"
 #include "client/server_session.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

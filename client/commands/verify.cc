@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "gpu_worker/compare_outputs.h"
 #include "gpu_worker/make_inputs.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

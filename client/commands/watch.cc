@@ -1,8 +1,8 @@
+#include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
 #include "client/progress_bar.h"
 #include "client/server_session.h"
-#include "optimizer/base/status_macros.h"
 #include "proto/wire/error.h"
 
 namespace plait {

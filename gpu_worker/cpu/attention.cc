@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/loops/loops.h"
 #include "gpu_worker/cpu/onednn_kernel.h"
 #include "gpu_worker/cpu/parallel.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/cpu_support.h"
 
 namespace plait {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/onednn_kernel.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/cpu_support.h"
 #include "optimizer/schedule/layout_rules.h"
 

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "gpu_worker/check_load.h"
 #include "gpu_worker/cpu/parallel.h"
 #include "gpu_worker/stopwatch.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/ops/evaluate.h"
 #include "optimizer/schedule/layout_rules.h"
 

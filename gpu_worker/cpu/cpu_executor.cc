@@ -1,10 +1,10 @@
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "gpu_worker/check_load.h"
 #include "gpu_worker/cpu/cpu_executable.h"
 #include "gpu_worker/cpu/device.h"
 #include "gpu_worker/executor.h"
 #include "gpu_worker/one_kernel_plan.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 namespace {

@@ -2,10 +2,10 @@
 #include <array>
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/elementwise_program.h"
 #include "gpu_worker/cpu/parallel.h"
 #include "gpu_worker/cpu/tile_instructions.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/elementwise_group.h"
 #include "optimizer/schedule/layout_rules.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/tile_instructions.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/elementwise_group.h"
 
 namespace plait {

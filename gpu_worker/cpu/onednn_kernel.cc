@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {

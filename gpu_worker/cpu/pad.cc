@@ -1,8 +1,8 @@
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/parallel.h"
 #include "gpu_worker/cpu/strided_copy.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/cpu_support.h"
 
 namespace plait {

@@ -5,8 +5,8 @@
 #include <omp.h>
 #include <sched.h>
 
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/parallel.h"
-#include "optimizer/base/status_macros.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

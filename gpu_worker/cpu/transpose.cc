@@ -1,6 +1,6 @@
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/onednn_kernel.h"
 #include "gpu_worker/cpu/strided_copy.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/cpu_support.h"
 
 namespace plait {

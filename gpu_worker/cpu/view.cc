@@ -1,7 +1,7 @@
 #include <cstring>
 
+#include "base/status_macros.h"
 #include "gpu_worker/cpu/kernel.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/schedule/cpu_support.h"
 
 namespace plait {

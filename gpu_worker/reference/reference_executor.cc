@@ -1,8 +1,8 @@
+#include "base/status_macros.h"
 #include "gpu_worker/check_load.h"
 #include "gpu_worker/executor.h"
 #include "gpu_worker/one_kernel_plan.h"
 #include "gpu_worker/stopwatch.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/ops/evaluate.h"
 
 namespace plait {

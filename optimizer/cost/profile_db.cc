@@ -4,7 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 

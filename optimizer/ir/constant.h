@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 #include "optimizer/ir/attributes.h"
 #include "optimizer/ir/fingerprint.h"
 #include "optimizer/ir/op_kind.h"

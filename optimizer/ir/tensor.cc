@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ir/float16.h"
 
 namespace plait {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 
 namespace plait {
 

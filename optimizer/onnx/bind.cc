@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/attribute_proto.h"
 #include "optimizer/onnx/bind_inputs.h"
 #include "optimizer/onnx/captured_names.h"

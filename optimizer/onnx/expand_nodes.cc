@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/copy_graph.h"
 #include "optimizer/onnx/node_version.h"
 #include "optimizer/ops/op_spec.h"

@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/attribute_proto.h"
 #include "optimizer/onnx/expand_nodes.h"
 #include "optimizer/onnx/export_names.h"

@@ -1,7 +1,7 @@
 #include "optimizer/onnx/export_names.h"
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/captured_names.h"
 #include "optimizer/onnx/opaque_node.h"
 

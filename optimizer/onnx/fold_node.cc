@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "optimizer/ops/op_spec.h"
 #include "optimizer/ops/run_operator.h"
 

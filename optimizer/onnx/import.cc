@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/check_names.h"
 #include "optimizer/onnx/inline_functions.h"
 #include "optimizer/onnx/model_parts.h"

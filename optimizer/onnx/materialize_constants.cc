@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "absl/container/flat_hash_map.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/copy_graph.h"
 #include "optimizer/ops/evaluate.h"
 

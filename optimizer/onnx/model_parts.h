@@ -6,8 +6,8 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "base/digest.h"
 #include "onnx/onnx_pb.h"
-#include "optimizer/base/digest.h"
 #include "optimizer/ir/constant.h"
 #include "optimizer/onnx/model.h"
 

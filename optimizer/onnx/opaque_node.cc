@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/captured_names.h"
 #include "optimizer/onnx/protobuf_guard.h"
 

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "optimizer/base/limits.h"
 
 namespace plait {
 

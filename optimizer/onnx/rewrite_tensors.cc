@@ -1,8 +1,8 @@
 #include "optimizer/onnx/rewrite_tensors.h"
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/wire.h"
 #include "optimizer/onnx/wire_limits.h"
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/protobuf_guard.h"
 #include "optimizer/onnx/rewrite_tensors.h"
 #include "optimizer/onnx/tensor_proto.h"

@@ -7,7 +7,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 
 namespace plait {
 

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/digest.h"
 #include "onnx/onnx_pb.h"
-#include "optimizer/base/digest.h"
 #include "optimizer/ir/tensor.h"
 
 namespace plait {

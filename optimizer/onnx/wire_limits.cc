@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/onnx/wire.h"
 
 namespace plait {

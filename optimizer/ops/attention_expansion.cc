@@ -1,7 +1,7 @@
 #include <limits>
 #include <utility>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/attention.h"
 #include "optimizer/ops/expansion.h"
 

@@ -1,4 +1,4 @@
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/op_spec.h"
 #include "optimizer/ops/quotient.h"
 #include "optimizer/ops/type_set.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/evaluate.h"
 #include "optimizer/ops/op_spec.h"
 

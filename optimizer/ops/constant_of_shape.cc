@@ -1,4 +1,4 @@
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/movement.h"
 #include "optimizer/ops/type_set.h"

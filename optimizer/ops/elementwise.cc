@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 
 namespace plait {

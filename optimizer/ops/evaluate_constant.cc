@@ -1,8 +1,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/random.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/evaluate.h"
 #include "optimizer/ops/run_operator.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/indices.h"
 #include "optimizer/ops/movement.h"

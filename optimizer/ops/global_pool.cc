@@ -1,7 +1,7 @@
 #include "optimizer/ops/global_pool.h"
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/channel_planes.h"
 #include "optimizer/ops/type_set.h"
 

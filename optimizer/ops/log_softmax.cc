@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/softmax_axis.h"
 

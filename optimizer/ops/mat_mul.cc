@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/broadcast.h"
 #include "optimizer/ops/matrix_product.h"

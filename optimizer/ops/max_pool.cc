@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/op_spec.h"
 #include "optimizer/ops/type_set.h"
 #include "optimizer/ops/window_pool.h"

@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/elementwise.h"
 #include "optimizer/ops/versions.h"
 

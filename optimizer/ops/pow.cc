@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/elementwise.h"
 #include "optimizer/ops/versions.h"

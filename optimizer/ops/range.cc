@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/elementwise.h"
 #include "optimizer/ops/movement.h"

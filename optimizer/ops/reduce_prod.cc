@@ -1,4 +1,4 @@
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/matrix_product.h"
 #include "optimizer/ops/reduction.h"
 

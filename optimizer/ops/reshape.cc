@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/status_macros.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/axes.h"
 #include "optimizer/ops/movement.h"
 #include "optimizer/ops/type_set.h"

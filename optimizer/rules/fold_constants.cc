@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/constant_expression.h"
 #include "optimizer/rules/canonicalize.h"
 #include "optimizer/rules/graph_copier.h"

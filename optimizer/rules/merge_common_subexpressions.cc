@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/op_spec.h"
 #include "optimizer/rules/canonicalize.h"
 #include "optimizer/rules/graph_copier.h"

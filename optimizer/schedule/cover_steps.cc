@@ -6,7 +6,7 @@
 #include <queue>
 #include <utility>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {

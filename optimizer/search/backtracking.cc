@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/cost/roofline.h"
 #include "optimizer/ops/op_spec.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "optimizer/base/random.h"
+#include "base/random.h"
 
 namespace plait {
 

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/schedule/kernel.h"
 
 namespace plait {

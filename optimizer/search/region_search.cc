@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 #include "optimizer/schedule/kernel_key.h"
 #include "optimizer/search/interval_dp.h"
 #include "optimizer/search/parallel.h"

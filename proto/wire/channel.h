@@ -6,7 +6,7 @@
 #include <grpcpp/channel.h>
 
 #include "absl/status/statusor.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 
 namespace plait::wire {
 

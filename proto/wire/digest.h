@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 #include "plait/v1/blob.pb.h"
 
 // Digests as they travel. All functions are pure and thread-safe.

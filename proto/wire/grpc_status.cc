@@ -1,6 +1,6 @@
 #include "proto/wire/grpc_status.h"
 
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "proto/wire/error.h"
 
 namespace plait::wire {

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "proto/wire/error.h"
 
 namespace plait::wire {

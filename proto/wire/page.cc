@@ -5,8 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "optimizer/base/digest.h"
-#include "optimizer/base/limits.h"
+#include "base/digest.h"
+#include "base/limits.h"
 #include "proto/wire/error.h"
 
 namespace plait::wire {

@@ -7,7 +7,7 @@
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"

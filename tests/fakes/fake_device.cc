@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/random.h"
-#include "optimizer/base/status_macros.h"
+#include "base/random.h"
+#include "base/status_macros.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/op_spec.h"
 

@@ -5,7 +5,7 @@
 
 #include "proto/wire/digest.h"
 #include "storage/blob_bytes.h"
-#include "tests/optimizer/base/manual_clock.h"
+#include "tests/base/manual_clock.h"
 
 namespace plait {
 namespace {

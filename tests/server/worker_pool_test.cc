@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/optimizer/base/manual_clock.h"
+#include "tests/base/manual_clock.h"
 
 namespace plait {
 namespace {

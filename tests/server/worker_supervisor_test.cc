@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "server/log.h"
-#include "tests/optimizer/base/manual_clock.h"
+#include "tests/base/manual_clock.h"
 
 namespace plait {
 namespace {

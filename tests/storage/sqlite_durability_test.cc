@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "optimizer/base/random.h"
+#include "base/random.h"
 #include "storage/sqlite.h"
 #include "tests/storage/store_test.h"
 

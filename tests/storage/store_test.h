@@ -11,7 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "proto/wire/digest.h"
 #include "storage/stores.h"
-#include "tests/optimizer/base/manual_clock.h"
+#include "tests/base/manual_clock.h"
 
 namespace plait {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status_macros.h"
 #include "gpu_worker/executor.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/search/plan_graph.h"
 #include "tests/conformance/published/published_report.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "onnx/onnx_pb.h"
-#include "optimizer/base/status_macros.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/tensor_file.h"
 #include "optimizer/ops/op_spec.h"

@@ -1,9 +1,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/limits.h"
+#include "base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/limits.h"
-#include "optimizer/base/random.h"
 #include "tests/optimizer/ir/graphs.h"
 
 namespace plait {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/limits.h"
 
 namespace plait {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "optimizer/base/random.h"
+#include "base/random.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/external_data.h"

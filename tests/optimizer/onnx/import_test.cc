@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/limits.h"
+#include "base/limits.h"
 #include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {

@@ -1,8 +1,8 @@
 #include "tests/optimizer/onnx/model_text.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "onnx/defs/parser.h"
-#include "optimizer/base/status_macros.h"
 
 namespace plait {
 

@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/limits.h"
 #include "tests/optimizer/ops/op_testing.h"
 #include "tests/optimizer/ops/samples.h"
 

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/random.h"
 #include "tests/optimizer/ops/call_operator.h"
 
 namespace plait {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/random.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/random.h"
 #include "optimizer/ops/run_operator.h"
 #include "tests/optimizer/ops/op_testing.h"
 #include "tests/optimizer/ops/samples.h"

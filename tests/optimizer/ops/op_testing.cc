@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/random.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/random.h"
 
 namespace plait {
 

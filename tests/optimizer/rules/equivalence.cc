@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/random.h"
-#include "optimizer/base/status_macros.h"
+#include "base/random.h"
+#include "base/status_macros.h"
 #include "optimizer/ops/evaluate.h"
 
 namespace plait {

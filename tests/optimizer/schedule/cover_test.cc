@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimizer/base/random.h"
+#include "base/random.h"
 #include "optimizer/schedule/cover_steps.h"
 #include "tests/fakes/fake_device.h"
 

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "absl/strings/str_replace.h"
+#include "base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "optimizer/base/limits.h"
 #include "tests/optimizer/ir/graphs.h"
 
 namespace plait {

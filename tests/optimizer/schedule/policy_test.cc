@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimizer/base/random.h"
+#include "base/random.h"
 #include "optimizer/schedule/make_plan.h"
 #include "optimizer/schedule/matching.h"
 #include "optimizer/schedule/memory_plan.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimizer/base/random.h"
+#include "base/random.h"
 #include "optimizer/search/interval_dp.h"
 #include "optimizer/search/min_cut.h"
 #include "optimizer/search/paired_ratio.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait::wire {
 namespace {

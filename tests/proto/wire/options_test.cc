@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/digest.h"
-#include "optimizer/base/limits.h"
+#include "base/digest.h"
+#include "base/limits.h"
 #include "proto/wire/digest.h"
 
 namespace plait::wire {

@@ -1,4 +1,4 @@
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 
 #include <openssl/evp.h>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "optimizer/base/status_macros.h"
+#include "base/status_macros.h"
 
 namespace plait {
 

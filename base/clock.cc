@@ -1,4 +1,4 @@
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 
 #include <chrono>
 

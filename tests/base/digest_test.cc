@@ -1,4 +1,4 @@
-#include "optimizer/base/digest.h"
+#include "base/digest.h"
 
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "optimizer/base/clock.h"
+#include "base/clock.h"
 
 namespace plait {
 

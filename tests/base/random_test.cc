@@ -1,4 +1,4 @@
-#include "optimizer/base/random.h"
+#include "base/random.h"
 
 #include <limits>
 
