@@ -44,7 +44,7 @@ bool AsksForHelp(absl::Span<const std::string> words) {
 absl::Span<const Command* const> AllCommands() {
   static const Command* const kCommands[] = {
 #define PLAIT_COMMAND(name) &k##name##Command,
-#include "client/commands/commands.def"
+#include "client/commands.def"
 #undef PLAIT_COMMAND
   };
   return kCommands;

@@ -38,7 +38,7 @@ struct Command {
 };
 
 #define PLAIT_COMMAND(name) extern const Command k##name##Command;
-#include "client/commands/commands.def"
+#include "client/commands.def"
 #undef PLAIT_COMMAND
 
 // In the order in which help texts show them.

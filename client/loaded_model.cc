@@ -10,7 +10,7 @@
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/search/plan_graph.h"
 #include "proto/wire/error.h"
 

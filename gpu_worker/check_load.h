@@ -2,8 +2,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "optimizer/schedule/kernel_catalog.h"
-#include "optimizer/schedule/plan.h"
+#include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/plan/plan.h"
 
 namespace plait {
 

@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
-#include "optimizer/schedule/kernel_catalog.h"
-#include "optimizer/schedule/plan.h"
+#include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/plan/plan.h"
 
 namespace plait {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "optimizer/schedule/plan.h"
+#include "optimizer/plan/plan.h"
 
 namespace plait {
 

@@ -2,7 +2,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "optimizer/cost/profile.h"
+#include "optimizer/kernels/profile_key.h"
 
 namespace plait {
 

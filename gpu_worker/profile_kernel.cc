@@ -9,8 +9,8 @@
 #include "gpu_worker/make_inputs.h"
 #include "gpu_worker/stopwatch.h"
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {

@@ -12,8 +12,8 @@
 #include "gpu_worker/profile_kernel.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {

@@ -22,12 +22,12 @@
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
+#include "optimizer/plan/embed_plan.h"
 #include "optimizer/rules/rule.h"
 #include "optimizer/search/optimize.h"
 #include "proto/wire/error.h"
 #include "server/child_connection.h"
 #include "server/child_report.h"
-#include "server/embed_plan.h"
 #include "server/measurement_source.h"
 #include "server/search_child_process.h"
 

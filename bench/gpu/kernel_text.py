@@ -1,4 +1,4 @@
-"""Kernels as graphs in plait's text form, named as optimizer/schedule/kernel.h names them.
+"""Kernels as graphs in plait's text form, named as optimizer/kernels/kernel.h names them.
 
 Inputs are %i0.., constants %c0.. in the order of first use, results %t0... Scalars and integer
 constants keep their values, parameters are synthetic.

@@ -1,4 +1,4 @@
-#include "optimizer/ops/attention.h"
+#include "optimizer/ops/shared/attention.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,8 +8,8 @@
 #include "gpu_worker/check_load.h"
 #include "gpu_worker/cpu/parallel.h"
 #include "gpu_worker/stopwatch.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/schedule/layout_rules.h"
+#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 namespace {

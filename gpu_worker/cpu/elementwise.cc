@@ -6,8 +6,8 @@
 #include "gpu_worker/cpu/elementwise_program.h"
 #include "gpu_worker/cpu/parallel.h"
 #include "gpu_worker/cpu/tile_instructions.h"
+#include "optimizer/kernels/layout_rules.h"
 #include "optimizer/schedule/elementwise_group.h"
-#include "optimizer/schedule/layout_rules.h"
 
 namespace plait {
 namespace {

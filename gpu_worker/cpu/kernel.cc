@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/schedule/layout_rules.h"
+#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 

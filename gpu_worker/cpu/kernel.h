@@ -7,7 +7,7 @@
 #include "gpu_worker/cpu/memory.h"
 #include "gpu_worker/cpu/onednn.h"
 #include "optimizer/ir/graph.h"
-#include "optimizer/schedule/kernel.h"
+#include "optimizer/kernels/kernel.h"
 
 namespace plait {
 

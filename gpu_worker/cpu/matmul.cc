@@ -3,8 +3,8 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/cpu/onednn_kernel.h"
+#include "optimizer/kernels/layout_rules.h"
 #include "optimizer/schedule/cpu_support.h"
-#include "optimizer/schedule/layout_rules.h"
 
 namespace plait {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "optimizer/schedule/layout_rules.h"
+#include "optimizer/kernels/layout_rules.h"
 
 namespace plait {
 

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "oneapi/dnnl/dnnl.h"
 #include "optimizer/ir/tensor_type.h"
-#include "optimizer/schedule/layout.h"
+#include "optimizer/kernels/layout.h"
 
 namespace plait {
 

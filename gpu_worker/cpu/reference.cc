@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/cpu/kernel.h"
-#include "optimizer/ops/evaluate.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 namespace {

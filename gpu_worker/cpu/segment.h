@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gpu_worker/cpu/kernel.h"
-#include "optimizer/schedule/plan.h"
+#include "optimizer/plan/plan.h"
 
 namespace plait {
 

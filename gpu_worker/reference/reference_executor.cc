@@ -3,7 +3,7 @@
 #include "gpu_worker/executor.h"
 #include "gpu_worker/one_kernel_plan.h"
 #include "gpu_worker/stopwatch.h"
-#include "optimizer/ops/evaluate.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 namespace {

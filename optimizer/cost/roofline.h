@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

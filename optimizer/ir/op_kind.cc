@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<const char*, kOpKindCount> kNames = {
     "Opaque",
 #define PLAIT_OP(name) #name,
-#include "optimizer/ops/ops.def"
+#include "optimizer/ir/op_kinds.def"
 #undef PLAIT_OP
 };
 

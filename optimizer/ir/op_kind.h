@@ -7,26 +7,26 @@
 
 namespace plait {
 
-// Which operator a node applies. One enumerator per line of optimizer/ops/ops.def, named as ONNX
-// names the operator; the numbers are not stable between builds and are never stored.
+// Which operator a node applies. One enumerator per line of optimizer/ir/op_kinds.def, named as
+// ONNX names the operator; the numbers are not stable between builds and are never stored.
 enum class OpKind : uint16_t {
   // A node that plait does not understand: kept as it is, and nothing moves across it.
   kOpaque,
 #define PLAIT_OP(name) k##name,
-#include "optimizer/ops/ops.def"
+#include "optimizer/ir/op_kinds.def"
 #undef PLAIT_OP
 };
 
 constexpr int kOpKindCount = 1
 #define PLAIT_OP(name) +1
-#include "optimizer/ops/ops.def"
+#include "optimizer/ir/op_kinds.def"
 #undef PLAIT_OP
     ;
 
 // The operator's ONNX name, such as "Conv"; "Opaque" for kOpaque.
 absl::string_view OpKindName(OpKind op);
 
-// The inverse of OpKindName; nullopt for a name that is not in ops.def.
+// The inverse of OpKindName; nullopt for a name that is not in op_kinds.def.
 std::optional<OpKind> OpKindFromName(absl::string_view name);
 
 }  // namespace plait

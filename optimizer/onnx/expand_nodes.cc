@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "optimizer/onnx/copy_graph.h"
 #include "optimizer/onnx/node_version.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

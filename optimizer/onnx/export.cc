@@ -19,7 +19,7 @@
 #include "optimizer/onnx/protobuf_guard.h"
 #include "optimizer/onnx/tensor_proto.h"
 #include "optimizer/onnx/value_info.h"
-#include "optimizer/ops/evaluate.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/ops/run_operator.h"
+#include "optimizer/ops/evaluation/run_operator.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

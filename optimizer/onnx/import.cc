@@ -16,7 +16,7 @@
 #include "optimizer/onnx/read_constants.h"
 #include "optimizer/onnx/value_info.h"
 #include "optimizer/onnx/wire_limits.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/copy_graph.h"
-#include "optimizer/ops/evaluate.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 

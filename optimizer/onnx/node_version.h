@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/ir/graph.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

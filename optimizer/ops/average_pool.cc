@@ -1,8 +1,8 @@
 #include "base/status_macros.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/ops/quotient.h"
-#include "optimizer/ops/type_set.h"
-#include "optimizer/ops/window_pool.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/ops/shared/quotient.h"
+#include "optimizer/ops/shared/type_set.h"
+#include "optimizer/ops/shared/window_pool.h"
 
 namespace plait {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/shared/elementwise.h"
 
 namespace plait {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/axes.h"
-#include "optimizer/ops/indices.h"
-#include "optimizer/ops/movement.h"
-#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/indices.h"
+#include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/type_set.h"
 
 namespace plait {
 namespace {

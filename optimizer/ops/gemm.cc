@@ -1,10 +1,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/axes.h"
-#include "optimizer/ops/broadcast.h"
-#include "optimizer/ops/matrix_product.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/broadcast.h"
+#include "optimizer/ops/shared/matrix_product.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/ops/shared/type_set.h"
 
 namespace plait {
 namespace {

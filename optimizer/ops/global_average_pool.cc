@@ -1,6 +1,6 @@
-#include "optimizer/ops/channel_planes.h"
-#include "optimizer/ops/global_pool.h"
-#include "optimizer/ops/quotient.h"
+#include "optimizer/ops/shared/channel_planes.h"
+#include "optimizer/ops/shared/global_pool.h"
+#include "optimizer/ops/shared/quotient.h"
 
 namespace plait {
 namespace {

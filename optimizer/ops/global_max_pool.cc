@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "optimizer/ops/channel_planes.h"
-#include "optimizer/ops/global_pool.h"
+#include "optimizer/ops/shared/channel_planes.h"
+#include "optimizer/ops/shared/global_pool.h"
 
 namespace plait {
 namespace {

@@ -1,5 +1,5 @@
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/expansion.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/expansion.h"
 
 namespace plait {
 namespace {

@@ -1,5 +1,5 @@
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/movement.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/movement.h"
 
 namespace plait {
 

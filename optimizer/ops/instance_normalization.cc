@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/channel_planes.h"
-#include "optimizer/ops/mean_variance.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/shared/channel_planes.h"
+#include "optimizer/ops/shared/mean_variance.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/ops/shared/type_set.h"
 
 namespace plait {
 namespace {

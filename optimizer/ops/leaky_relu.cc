@@ -1,4 +1,4 @@
-#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/shared/elementwise.h"
 
 namespace plait {
 

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/status_macros.h"
-#include "optimizer/ops/axes.h"
-#include "optimizer/ops/softmax_axis.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/softmax_axis.h"
 
 namespace plait {
 namespace {

@@ -1,5 +1,5 @@
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 namespace {

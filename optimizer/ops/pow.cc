@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "base/status_macros.h"
-#include "optimizer/ops/axes.h"
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 namespace {

@@ -3,10 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/axes.h"
-#include "optimizer/ops/elementwise.h"
-#include "optimizer/ops/movement.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 namespace {

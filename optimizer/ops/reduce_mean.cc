@@ -1,7 +1,7 @@
 #include "base/status_macros.h"
-#include "optimizer/ops/matrix_product.h"
-#include "optimizer/ops/quotient.h"
-#include "optimizer/ops/reduction.h"
+#include "optimizer/ops/shared/matrix_product.h"
+#include "optimizer/ops/shared/quotient.h"
+#include "optimizer/ops/shared/reduction.h"
 
 namespace plait {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/status_macros.h"
-#include "optimizer/ops/reduction.h"
+#include "optimizer/ops/shared/reduction.h"
 
 namespace plait {
 namespace {

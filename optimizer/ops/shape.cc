@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "optimizer/ops/movement.h"
-#include "optimizer/ops/type_set.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/type_set.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/shared/elementwise.h"
 
 namespace plait {
 

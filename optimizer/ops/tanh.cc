@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "optimizer/ops/elementwise.h"
+#include "optimizer/ops/shared/elementwise.h"
 
 namespace plait {
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/movement.h"
-#include "optimizer/ops/type_set.h"
+#include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/type_set.h"
 
 namespace plait {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/axes.h"
-#include "optimizer/ops/movement.h"
-#include "optimizer/ops/type_set.h"
-#include "optimizer/ops/versions.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/type_set.h"
+#include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 namespace {

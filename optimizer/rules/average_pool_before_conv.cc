@@ -1,5 +1,5 @@
-#include "optimizer/rules/average_pool_view.h"
-#include "optimizer/rules/conv_view.h"
+#include "optimizer/rules/patterns/average_pool_view.h"
+#include "optimizer/rules/patterns/conv_view.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,5 +1,5 @@
-#include "optimizer/rules/expand_batch_normalization.h"
-#include "optimizer/rules/match.h"
+#include "optimizer/rules/patterns/expand_batch_normalization.h"
+#include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

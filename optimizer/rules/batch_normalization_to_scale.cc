@@ -1,4 +1,4 @@
-#include "optimizer/rules/expand_batch_normalization.h"
+#include "optimizer/rules/patterns/expand_batch_normalization.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "optimizer/rules/gelu_pattern.h"
-#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/rules/patterns/gelu_pattern.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

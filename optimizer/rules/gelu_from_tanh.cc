@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "optimizer/rules/gelu_pattern.h"
-#include "optimizer/rules/match.h"
-#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/rules/patterns/gelu_pattern.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

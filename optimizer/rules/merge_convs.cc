@@ -1,5 +1,5 @@
-#include "optimizer/rules/conv_view.h"
-#include "optimizer/rules/merge_siblings.h"
+#include "optimizer/rules/patterns/conv_view.h"
+#include "optimizer/rules/patterns/merge_siblings.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

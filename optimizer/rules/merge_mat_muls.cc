@@ -1,5 +1,5 @@
-#include "optimizer/rules/match.h"
-#include "optimizer/rules/merge_siblings.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/merge_siblings.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

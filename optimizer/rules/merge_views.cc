@@ -1,5 +1,5 @@
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "optimizer/rules/conv_view.h"
+#include "optimizer/rules/patterns/conv_view.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

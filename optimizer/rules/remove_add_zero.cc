@@ -1,4 +1,4 @@
-#include "optimizer/rules/match.h"
+#include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

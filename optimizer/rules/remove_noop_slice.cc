@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "optimizer/rules/match.h"
+#include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-#include "optimizer/rules/conv_view.h"
+#include "optimizer/rules/patterns/conv_view.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,5 +1,4 @@
-#include "optimizer/rules/sum_of_convs.h"
-
+#include "optimizer/rules/patterns/sum_of_convs_pattern.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,5 +1,5 @@
+#include "optimizer/rules/patterns/sum_of_convs_pattern.h"
 #include "optimizer/rules/rule.h"
-#include "optimizer/rules/sum_of_convs.h"
 
 namespace plait {
 namespace {

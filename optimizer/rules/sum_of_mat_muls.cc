@@ -1,5 +1,5 @@
-#include "optimizer/rules/match.h"
-#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-#include "optimizer/rules/push_through_unary.h"
+#include "optimizer/rules/patterns/push_through_unary.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {

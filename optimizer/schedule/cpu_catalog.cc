@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/schedule/cpu_support.h"
 #include "optimizer/schedule/elementwise_group.h"
-#include "optimizer/schedule/layout_rules.h"
 
 namespace plait {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait {
 

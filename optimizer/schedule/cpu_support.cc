@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/schedule/elementwise_group.h"
 
 namespace plait {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "optimizer/schedule/kernel.h"
+#include "optimizer/kernels/kernel.h"
 
 namespace plait {
 namespace {

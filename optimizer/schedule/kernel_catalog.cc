@@ -1,4 +1,4 @@
-#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/kernels/kernel_catalog.h"
 
 #include "absl/strings/str_cat.h"
 #include "optimizer/schedule/cpu_catalog.h"

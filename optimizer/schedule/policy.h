@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "optimizer/cost/simulator.h"
-#include "optimizer/schedule/cover.h"
+#include "optimizer/cover/cover.h"
 
 namespace plait {
 

@@ -5,7 +5,7 @@
 
 #include "base/status_macros.h"
 #include "optimizer/cost/roofline.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {

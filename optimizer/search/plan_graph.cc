@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/schedule/cover.h"
+#include "optimizer/cover/cover.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "optimizer/schedule/make_plan.h"
+#include "optimizer/plan/make_plan.h"
 #include "optimizer/search/budget.h"
 #include "optimizer/search/search_device.h"
 

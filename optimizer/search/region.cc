@@ -7,7 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/schedule/kernel.h"
+#include "optimizer/kernels/kernel.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/cost/critical_path_cost.h"
-#include "optimizer/schedule/cover.h"
+#include "optimizer/cover/cover.h"
 
 namespace plait {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
-#include "optimizer/schedule/kernel_key.h"
+#include "optimizer/kernels/kernel_key.h"
 #include "optimizer/search/interval_dp.h"
 #include "optimizer/search/parallel.h"
 #include "optimizer/search/region.h"

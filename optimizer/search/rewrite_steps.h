@@ -3,7 +3,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
-#include "optimizer/rules/canonicalize.h"
+#include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/search/match_index.h"
 
 namespace plait {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "optimizer/cost/profile_db.h"
-#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/schedule/policy.h"
 
 namespace plait {

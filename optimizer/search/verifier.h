@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "optimizer/cost/measurement_log.h"
 #include "optimizer/ir/graph.h"
-#include "optimizer/schedule/plan.h"
+#include "optimizer/plan/plan.h"
 
 namespace plait {
 

@@ -14,7 +14,7 @@ def words_in(path, pattern):
 
 
 def test_the_guide_names_every_verb():
-    verbs = {name.lower() for name in words_in("client/commands/commands.def",
+    verbs = {name.lower() for name in words_in("client/commands.def",
                                                r"^PLAIT_COMMAND\((\w+)\)")}
     assert verbs and words_in("docs/cli.md", r"^\| `(\w+)(?: \[?[A-Z][^`]*)?` \| [a-z]") >= verbs
 

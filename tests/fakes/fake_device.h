@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/cost/profile.h"
 #include "optimizer/ir/graph.h"
-#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/search/verifier.h"
 
 namespace plait {

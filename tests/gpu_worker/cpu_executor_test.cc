@@ -7,8 +7,8 @@
 #include "gpu_worker/executor.h"
 #include "gpu_worker/make_inputs.h"
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/simple_plan.h"
 
 namespace plait {

@@ -12,9 +12,9 @@
 #include "gpu_worker/executor.h"
 #include "gpu_worker/make_inputs.h"
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/schedule/kernel_catalog.h"
+#include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {

@@ -8,9 +8,9 @@
 #include "gpu_worker/measure_plans.h"
 #include "gpu_worker/profile_kernel.h"
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/schedule/kernel_key.h"
+#include "optimizer/kernels/kernel_key.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/simple_plan.h"
 
 namespace plait {

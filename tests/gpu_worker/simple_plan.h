@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "optimizer/schedule/kernel_catalog.h"
-#include "optimizer/schedule/plan.h"
+#include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/plan/plan.h"
 
 namespace plait {
 

@@ -12,7 +12,7 @@
 #include "onnx/onnx_pb.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/tensor_file.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimizer/ops/evaluate.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 #include "tests/conformance/published/published_report.h"
 
 namespace plait {

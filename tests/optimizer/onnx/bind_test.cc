@@ -5,7 +5,7 @@
 
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {

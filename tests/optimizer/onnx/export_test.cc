@@ -9,8 +9,8 @@
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/materialize_constants.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "optimizer/ops/run_operator.h"
+#include "optimizer/ops/evaluation/run_operator.h"
 
 namespace plait {
 

@@ -9,7 +9,7 @@
 #include "tests/optimizer/ops/op_testing.h"
 #include "tests/optimizer/ops/samples.h"
 
-// What holds for every operator of ops.def.
+// What holds for every operator of op_kinds.def.
 namespace plait {
 namespace {
 

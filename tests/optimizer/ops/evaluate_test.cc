@@ -1,4 +1,4 @@
-#include "optimizer/ops/evaluate.h"
+#include "optimizer/ops/evaluation/evaluate.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "gtest/gtest.h"
-#include "optimizer/ops/run_operator.h"
+#include "optimizer/ops/evaluation/run_operator.h"
 #include "tests/optimizer/ops/op_testing.h"
 #include "tests/optimizer/ops/samples.h"
 

@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/evaluate.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 

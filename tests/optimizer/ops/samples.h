@@ -15,7 +15,7 @@ struct OperatorSample {
   const char* types;
 };
 
-// At least one sample of every operator in ops.def: what the conformance suite runs.
+// At least one sample of every operator in op_kinds.def: what the conformance suite runs.
 absl::Span<const OperatorSample> OperatorSamples();
 
 // The sample as a graph with the outputs of its node (%y, and %y1, %y2 where it has them).

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/op_spec.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/rules/rule.h"
 #include "tests/optimizer/rules/equivalence.h"
 #include "tests/optimizer/rules/golden_case.h"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "optimizer/ir/text.h"
-#include "optimizer/ops/op_spec.h"
-#include "optimizer/rules/conv_view.h"
-#include "optimizer/rules/rewrite_builder.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/rules/patterns/conv_view.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "tests/optimizer/rules/equivalence.h"
 
 namespace plait {

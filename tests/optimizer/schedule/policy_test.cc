@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "optimizer/schedule/make_plan.h"
+#include "optimizer/plan/make_plan.h"
+#include "optimizer/plan/memory_plan.h"
 #include "optimizer/schedule/matching.h"
-#include "optimizer/schedule/memory_plan.h"
 #include "optimizer/schedule/reachability.h"
 #include "tests/fakes/fake_device.h"
 

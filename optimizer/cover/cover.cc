@@ -1,0 +1,262 @@
+#include "optimizer/cover/cover.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "optimizer/cover/cover_state.h"
+#include "optimizer/cover/cover_steps.h"
+
+namespace plait {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class CoverSearch {
+ public:
+  CoverSearch(const Graph& graph, const KernelTable& table, const CoverOptions& options)
+      : graph_(graph), table_(table), options_(options), positions_(graph.node_count() + 1) {
+    single_us_.reserve(graph.node_count());
+    for (NodeId node = 0; node < graph.node_count(); ++node) {
+      double best_us = kNever;
+      for (const int group : table.groups_at[node]) {
+        if (table.groups[group].nodes.size() == 1) {
+          best_us = std::min(best_us, LatencyUs(table.groups[group]));
+        }
+      }
+      single_us_.push_back(best_us == kNever ? 0 : best_us);
+    }
+  }
+
+  // The indices of the chosen groups, or an error.
+  absl::StatusOr<std::vector<int>> Run() {
+    positions_[0].push_back(AddState(CoverState{}));
+    for (NodeId node = 0; node < graph_.node_count(); ++node) {
+      std::vector<int>& states = positions_[node];
+      if (states.empty()) continue;
+      KeepBest(states);
+      for (const int state : states) {
+        for (const int group : table_.groups_at[node]) Extend(state, node, group);
+      }
+    }
+    std::vector<int>& complete = positions_[graph_.node_count()];
+    if (complete.empty()) return NothingCovers();
+    KeepBest(complete);
+    return GroupsOf(complete.front());
+  }
+
+ private:
+  double LatencyUs(const KernelGroup& group) const {
+    return plait::LatencyUs(group, options_.width);
+  }
+
+  int AddState(CoverState state) {
+    states_.push_back(std::move(state));
+    return static_cast<int>(states_.size()) - 1;
+  }
+
+  // Of states with the same future only the cheapest stay, and of those the best few. A state that
+  // has covered more nodes ahead has paid for them already, so it is ranked without their usual
+  // price.
+  void KeepBest(std::vector<int>& states) const {
+    std::vector<int> kept;
+    std::stable_sort(states.begin(), states.end(), [this](int a, int b) {
+      return states_[a].latency_us - states_[a].ahead_us <
+             states_[b].latency_us - states_[b].ahead_us;
+    });
+    for (const int state : states) {
+      const bool known = std::any_of(kept.begin(), kept.end(), [&](int other) {
+        return states_[state].SameFuture(states_[other]);
+      });
+      if (known) continue;
+      kept.push_back(state);
+      if (static_cast<int>(kept.size()) == options_.states_max) break;
+    }
+    states = std::move(kept);
+  }
+
+  std::vector<int> GroupsOf(int state) const {
+    std::vector<int> groups;
+    for (; states_[state].group >= 0; state = states_[state].parent) {
+      groups.push_back(states_[state].group);
+    }
+    std::reverse(groups.begin(), groups.end());
+    return groups;
+  }
+
+  absl::Status NothingCovers() const {
+    for (NodeId node = 0; node < graph_.node_count(); ++node) {
+      if (!positions_[node].empty() && table_.groups_at[node].empty()) {
+        const Node& stuck = graph_.node(node);
+        return absl::FailedPreconditionError(
+            absl::StrCat(stuck.name == nullptr ? absl::StrCat("node ", node) : *stuck.name, " (",
+                         std::string(OpKindName(stuck.op)),
+                         "): the device has no kernel that could be measured"));
+      }
+    }
+    return absl::FailedPreconditionError(
+        "no choice of the device's kernels runs every node exactly once");
+  }
+
+  bool IsCovered(const CoverState& state, NodeId first_open, NodeId node) const {
+    return node < first_open || std::binary_search(state.ahead.begin(), state.ahead.end(), node);
+  }
+
+  // The state after covering `node`, the first open one, by `group`; dropped when impossible.
+  void Extend(int parent, NodeId node, int group_index) {
+    const KernelGroup& group = table_.groups[group_index];
+    CoverState next = states_[parent];
+    for (const NodeId member : group.nodes) {
+      if (IsCovered(next, node, member)) return;
+    }
+    if (group.nodes.size() > 1 && WaitsForItself(parent, group_index)) return;
+    next.parent = parent;
+    next.group = group_index;
+    next.latency_us += LatencyUs(group);
+    for (const NodeId member : group.nodes) {
+      if (member == node) continue;
+      next.ahead.insert(std::lower_bound(next.ahead.begin(), next.ahead.end(), member), member);
+      next.ahead_us += single_us_[member];
+    }
+    NodeId first_open = node + 1;
+    while (!next.ahead.empty() && next.ahead.front() == first_open) {
+      next.ahead_us -= single_us_[first_open];
+      next.ahead.erase(next.ahead.begin());
+      ++first_open;
+    }
+    for (size_t i = 0; i < group.inputs.size(); ++i) {
+      Read(next, group.inputs[i], group.input_layouts[i]);
+    }
+    for (size_t i = 0; i < group.outputs.size(); ++i) {
+      Produce(next, group.outputs[i], group.output_layouts[i]);
+    }
+    if (next.latency_us == kNever) return;
+    ForgetSettled(next, first_open);
+    positions_[first_open].push_back(AddState(std::move(next)));
+  }
+
+  // What is known about a tensor that no covered kernel has touched.
+  LiveTensor Untouched(TensorId tensor) const {
+    LiveTensor fresh{tensor, 0, 0};
+    if (graph_.tensor(tensor).producer == kNoNode) {
+      fresh.available = options_.free_boundary ? kAllLayouts : MaskOf(Layout::kPlain);
+    } else if (graph_.is_output(tensor) && !options_.free_boundary) {
+      fresh.demanded = MaskOf(Layout::kPlain);
+    }
+    return fresh;
+  }
+
+  LiveTensor& Touch(CoverState& state, TensorId tensor) const {
+    auto place = std::lower_bound(
+        state.live.begin(), state.live.end(), tensor,
+        [](const LiveTensor& live, TensorId wanted) { return live.tensor < wanted; });
+    if (place == state.live.end() || place->tensor != tensor) {
+      place = state.live.insert(place, Untouched(tensor));
+    }
+    return *place;
+  }
+
+  double ReorderUs(TensorId tensor, Layout to) const {
+    const std::vector<KernelGroup>& reorders = table_.reorders[tensor];
+    if (reorders.empty() || reorders[static_cast<size_t>(to)].inputs.empty()) return kNever;
+    return LatencyUs(reorders[static_cast<size_t>(to)]);
+  }
+
+  void Read(CoverState& state, TensorId tensor, Layout layout) const {
+    LiveTensor& live = Touch(state, tensor);
+    if (live.available == 0) {
+      live.demanded |= MaskOf(layout);
+    } else if ((live.available & MaskOf(layout)) == 0) {
+      state.latency_us += ReorderUs(tensor, layout);
+      live.available |= MaskOf(layout);
+    }
+  }
+
+  void Produce(CoverState& state, TensorId tensor, Layout layout) const {
+    LiveTensor& live = Touch(state, tensor);
+    live.available = MaskOf(layout) | live.demanded;
+    for (int other = 0; other < kLayoutCount; ++other) {
+      const Layout wanted = static_cast<Layout>(other);
+      if (wanted != layout && (live.demanded & MaskOf(wanted)) != 0) {
+        state.latency_us += ReorderUs(tensor, wanted);
+      }
+    }
+    live.demanded = 0;
+  }
+
+  // Drops what no longer distinguishes futures: tensors whose readers are all covered.
+  void ForgetSettled(CoverState& state, NodeId first_open) const {
+    const auto settled = [&](const LiveTensor& live) {
+      if (live == Untouched(live.tensor)) return true;
+      if (live.available == 0) return false;
+      const absl::Span<const NodeId> users = graph_.users(live.tensor);
+      return std::all_of(users.begin(), users.end(),
+                         [&](NodeId user) { return IsCovered(state, first_open, user); });
+    };
+    state.live.erase(std::remove_if(state.live.begin(), state.live.end(), settled),
+                     state.live.end());
+  }
+
+  // The nodes that run together with `node` in the partial cover: itself when it is uncovered.
+  absl::Span<const NodeId> RunTogether(int state, const NodeId& node) const {
+    for (; states_[state].group >= 0; state = states_[state].parent) {
+      const std::vector<NodeId>& nodes = table_.groups[states_[state].group].nodes;
+      if (std::binary_search(nodes.begin(), nodes.end(), node)) return nodes;
+    }
+    return absl::MakeConstSpan(&node, 1);
+  }
+
+  // True when the group, run as one, would wait for its own output: through a node outside of it
+  // (the set is not convex) or through another group of the partial cover. Behind the last node
+  // that any group has covered, paths only lead away, so the walk ends there.
+  bool WaitsForItself(int state, int group) const {
+    const std::vector<NodeId>& members = table_.groups[group].nodes;
+    const auto is_member = [&](NodeId node) {
+      return std::binary_search(members.begin(), members.end(), node);
+    };
+    NodeId limit = members.back();
+    if (!states_[state].ahead.empty()) limit = std::max(limit, states_[state].ahead.back());
+    absl::flat_hash_set<NodeId> seen;
+    std::vector<NodeId> open;
+    const auto push_users = [&](NodeId node) {
+      for (const TensorId output : graph_.node(node).outputs) {
+        if (output == kNoTensor) continue;
+        for (const NodeId user : graph_.users(output)) {
+          if (user <= limit && seen.insert(user).second) open.push_back(user);
+        }
+      }
+    };
+    for (const NodeId member : members) push_users(member);
+    // Steps inside the group are no way out of it.
+    open.erase(std::remove_if(open.begin(), open.end(), is_member), open.end());
+    for (const NodeId member : members) seen.erase(member);
+    while (!open.empty()) {
+      const NodeId node = open.back();
+      open.pop_back();
+      if (is_member(node)) return true;
+      for (const NodeId together : RunTogether(state, node)) push_users(together);
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  const KernelTable& table_;
+  const CoverOptions& options_;
+  std::vector<CoverState> states_;
+  std::vector<std::vector<int>> positions_;  // per first open node: indices of states
+  std::vector<double> single_us_;            // per node: its cheapest one-node kernel
+};
+
+}  // namespace
+
+absl::StatusOr<Cover> FindCover(const Graph& graph, const KernelTable& table,
+                                const CoverOptions& options) {
+  CoverSearch search(graph, table, options);
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int> groups, search.Run());
+  return MakeCover(graph, table, options, groups);
+}
+
+}  // namespace plait

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/cover/kernel_table.h"
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// Where a group's time is taken from while a cover is chosen.
+enum class CoverWidth {
+  kFastest,  // the faster of its two widths: right when kernels run one after the other
+  kPart,     // the one that leaves room: right when they run side by side
+};
+
+inline double LatencyUs(const KernelGroup& group, CoverWidth width) {
+  return width == CoverWidth::kPart ? group.part.latency_us
+                                    : std::min(group.whole.latency_us, group.part.latency_us);
+}
+
+struct CoverOptions {
+  CoverWidth width = CoverWidth::kFastest;
+  // True for a piece of a larger graph: its inputs may come and its outputs may leave in any
+  // layout, because the neighbours that decide it are not in sight. False: both are row-major.
+  bool free_boundary = false;
+  // States kept per position. The cover is optimal when no position ever has more.
+  int states_max = 32;
+};
+
+// A tensor in one layout.
+struct LaidOutTensor {
+  TensorId tensor = kNoTensor;
+  Layout layout = Layout::kPlain;
+  friend auto operator<=>(const LaidOutTensor&, const LaidOutTensor&) = default;
+};
+
+// One launch: a kernel, or a reorder between kernels that disagree about a tensor's layout.
+struct CoverStep {
+  KernelGroup group;
+  std::vector<LaidOutTensor> inputs;
+  std::vector<LaidOutTensor> outputs;
+  std::vector<int> predecessors;  // steps that produce the inputs, ascending, all smaller
+};
+
+// A choice of kernels that runs every node exactly once, in an order that respects their inputs.
+struct Cover {
+  std::vector<CoverStep> steps;
+  double latency_us = 0;  // sum over steps at the width that the cover was chosen for
+};
+
+// Chooses the kernels that run `graph` with the least total time, reorders included: a dynamic
+// program over the nodes in topological order (operator fusion as AutoGTCO's F[j], ICCAD 2021,
+// generalized from intervals to convex sets). A state is the first node that is not yet covered,
+// the later nodes that are, and for every tensor that is still to be read the layouts it exists in;
+// of equal states the cheapest is kept. On a chain there are few states and the result is optimal;
+// where branches lie side by side the states multiply, and only the best `states_max` survive. A
+// set of kernels that would wait for each other in a circle is never chosen. Errors:
+// FailedPrecondition naming a node that no measured kernel can run.
+absl::StatusOr<Cover> FindCover(const Graph& graph, const KernelTable& table,
+                                const CoverOptions& options);
+
+}  // namespace plait

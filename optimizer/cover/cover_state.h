@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "optimizer/cover/cover.h"
+
+namespace plait {
+
+// One bit per layout.
+using LayoutMask = uint8_t;
+constexpr LayoutMask kAllLayouts = (1 << kLayoutCount) - 1;
+
+inline LayoutMask MaskOf(Layout layout) {
+  return static_cast<LayoutMask>(1u << static_cast<int>(layout));
+}
+
+// A tensor that some uncovered node still reads, or that is still to be produced.
+struct LiveTensor {
+  TensorId tensor = kNoTensor;
+  LayoutMask available = 0;  // layouts it exists in; 0: not produced yet
+  LayoutMask demanded = 0;   // layouts that readers want which were covered before its producer
+  friend auto operator<=>(const LiveTensor&, const LiveTensor&) = default;
+};
+
+// A partial cover, as far as the rest of the graph can tell partial covers apart.
+struct CoverState {
+  absl::InlinedVector<NodeId, 8> ahead;     // covered nodes behind the first uncovered one, sorted
+  absl::InlinedVector<LiveTensor, 8> live;  // sorted by tensor
+
+  double latency_us = 0;
+  double ahead_us = 0;  // what the nodes in `ahead` would cost one by one; for ranking only
+  int parent = -1;      // the state that this one extends
+  int group = -1;       // the group that extended it
+
+  bool SameFuture(const CoverState& other) const {
+    return ahead == other.ahead && live == other.live;
+  }
+};
+
+}  // namespace plait

@@ -1,0 +1,139 @@
+#include "optimizer/cover/cover_steps.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace plait {
+namespace {
+
+// Sorts steps that wait for each other: Kahn's algorithm, lowest rank first.
+class StepSorter {
+ public:
+  // Ranks are twice the first node of a kernel plus one, and twice that of its first reader for a
+  // reorder, which so runs right before it.
+  void Add(CoverStep step, int rank) {
+    for (const LaidOutTensor& output : step.outputs) {
+      producers_[output] = static_cast<int>(steps_.size());
+    }
+    steps_.push_back(std::move(step));
+    ranks_.push_back(rank);
+  }
+
+  std::vector<CoverStep> Sort() {
+    std::vector<std::vector<int>> readers(steps_.size());
+    std::vector<int> open_inputs(steps_.size(), 0);
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      for (const int producer : ProducersOf(step)) {
+        readers[producer].push_back(static_cast<int>(step));
+        ++open_inputs[step];
+      }
+    }
+    using Ranked = std::pair<int, int>;
+    std::priority_queue<Ranked, std::vector<Ranked>, std::greater<Ranked>> ready;
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      if (open_inputs[step] == 0) ready.emplace(ranks_[step], static_cast<int>(step));
+    }
+    std::vector<CoverStep> sorted;
+    std::vector<int> place(steps_.size(), -1);
+    while (!ready.empty()) {
+      const int step = ready.top().second;
+      ready.pop();
+      place[step] = static_cast<int>(sorted.size());
+      std::vector<int> predecessors;
+      for (const int producer : ProducersOf(step)) predecessors.push_back(place[producer]);
+      std::sort(predecessors.begin(), predecessors.end());
+      steps_[step].predecessors = std::move(predecessors);
+      sorted.push_back(steps_[step]);
+      for (const int reader : readers[step]) {
+        if (--open_inputs[reader] == 0) ready.emplace(ranks_[reader], reader);
+      }
+    }
+    PLAIT_CHECK(sorted.size() == steps_.size());
+    return sorted;
+  }
+
+ private:
+  std::vector<int> ProducersOf(size_t step) const {
+    std::vector<int> producers;
+    for (const LaidOutTensor& input : steps_[step].inputs) {
+      const auto found = producers_.find(input);
+      if (found == producers_.end()) continue;  // a graph input
+      if (std::find(producers.begin(), producers.end(), found->second) == producers.end()) {
+        producers.push_back(found->second);
+      }
+    }
+    return producers;
+  }
+
+  std::vector<CoverStep> steps_;
+  std::vector<int> ranks_;
+  std::map<LaidOutTensor, int> producers_;
+};
+
+CoverStep StepOf(const KernelGroup& group) {
+  CoverStep step;
+  step.group = group;
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    step.inputs.push_back({group.inputs[i], group.input_layouts[i]});
+  }
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    step.outputs.push_back({group.outputs[i], group.output_layouts[i]});
+  }
+  return step;
+}
+
+// Every tensor and layout that is read, with the first node of its first reader.
+std::map<LaidOutTensor, NodeId> CollectReads(const Graph& graph, const KernelTable& table,
+                                             const CoverOptions& options,
+                                             const std::vector<int>& groups) {
+  std::map<LaidOutTensor, NodeId> reads;
+  for (const int index : groups) {
+    const KernelGroup& group = table.groups[index];
+    for (size_t i = 0; i < group.inputs.size(); ++i) {
+      const LaidOutTensor read{group.inputs[i], group.input_layouts[i]};
+      const auto [place, is_new] = reads.emplace(read, group.nodes.front());
+      if (!is_new) place->second = std::min(place->second, group.nodes.front());
+    }
+  }
+  if (options.free_boundary) return reads;
+  for (const TensorId output : graph.outputs()) {
+    if (graph.tensor(output).producer == kNoNode) continue;
+    reads.emplace(LaidOutTensor{output, Layout::kPlain}, graph.node_count());
+  }
+  return reads;
+}
+
+}  // namespace
+
+Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions& options,
+                const std::vector<int>& groups) {
+  Cover cover;
+  StepSorter sorter;
+  std::map<TensorId, Layout> produced;
+  for (const int index : groups) {
+    const KernelGroup& group = table.groups[index];
+    cover.latency_us += LatencyUs(group, options.width);
+    for (size_t i = 0; i < group.outputs.size(); ++i) {
+      produced[group.outputs[i]] = group.output_layouts[i];
+    }
+    sorter.Add(StepOf(group), 2 * group.nodes.front() + 1);
+  }
+  for (const auto& [read, reader] : CollectReads(graph, table, options, groups)) {
+    const auto found = produced.find(read.tensor);
+    if (found == produced.end() && options.free_boundary) continue;
+    const Layout from = found == produced.end() ? Layout::kPlain : found->second;
+    if (from == read.layout) continue;
+    const KernelGroup& reorder = table.reorders[read.tensor][static_cast<size_t>(read.layout)];
+    cover.latency_us += LatencyUs(reorder, options.width);
+    sorter.Add(StepOf(reorder), 2 * reader);
+  }
+  cover.steps = sorter.Sort();
+  return cover;
+}
+
+}  // namespace plait

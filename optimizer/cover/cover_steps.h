@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "optimizer/cover/cover.h"
+
+namespace plait {
+
+// Turns a choice of groups into launches: adds the reorders between groups that disagree about a
+// tensor's layout, one per tensor and layout, and sorts everything so that producers come first
+// and, among independent steps, the one whose first node comes first. REQUIRES: the groups run
+// every node once, and no group waits for itself.
+Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions& options,
+                const std::vector<int>& groups);
+
+}  // namespace plait

@@ -1,0 +1,179 @@
+#include "optimizer/cover/kernel_table.h"
+
+#include <optional>
+#include <utility>
+
+#include "optimizer/kernels/kernel_key.h"
+
+namespace plait {
+namespace {
+
+// A group under construction: the fastest choice of each width so far.
+struct OpenGroup {
+  KernelGroup group;
+  std::optional<KernelChoice> whole;
+  std::optional<KernelChoice> part;
+};
+
+void Offer(std::optional<KernelChoice>& best, const KernelChoice& choice) {
+  if (!best.has_value() || choice.latency_us < best->latency_us) best = choice;
+}
+
+KernelGroup Close(OpenGroup&& open) {
+  open.group.whole = open.whole.has_value() ? *open.whole : *open.part;
+  open.group.part = open.part.has_value() ? *open.part : *open.whole;
+  return std::move(open.group);
+}
+
+class TableBuilder {
+ public:
+  TableBuilder(const Graph& graph, const KernelTableOptions& options,
+               std::vector<ProfileQuery>* missing)
+      : graph_(graph),
+        options_(options),
+        missing_(missing),
+        reordered_(graph.tensor_count(), false) {}
+
+  KernelTable Build() {
+    table_.groups_at.resize(graph_.node_count());
+    table_.reorders.resize(graph_.tensor_count());
+    for (NodeId node = 0; node < graph_.node_count(); ++node) {
+      if (graph_.node(node).op == OpKind::kOpaque) {
+        AddOpaque(node);
+      } else {
+        AddKernelsAt(node);
+      }
+    }
+    AddReorders();
+    return std::move(table_);
+  }
+
+ private:
+  void AddGroup(NodeId node, KernelGroup group) {
+    table_.groups_at[node].push_back(static_cast<int>(table_.groups.size()));
+    table_.groups.push_back(std::move(group));
+  }
+
+  void AddOpaque(NodeId node) {
+    KernelGroup group;
+    group.nodes = {node};
+    group.inputs = InputsOf(graph_, group.nodes);
+    group.outputs = OutputsOf(graph_, group.nodes);
+    group.input_layouts.assign(group.inputs.size(), Layout::kPlain);
+    group.output_layouts.assign(group.outputs.size(), Layout::kPlain);
+    Kernel kernel;
+    kernel.family = "opaque";
+    kernel.nodes = group.nodes;
+    kernel.threads = options_.device.threads;
+    kernel.input_layouts = group.input_layouts;
+    kernel.output_layouts = group.output_layouts;
+    group.whole.kernel = kernel;
+    group.part = group.whole;
+    AddGroup(node, std::move(group));
+  }
+
+  void AddKernelsAt(NodeId node) {
+    std::vector<OpenGroup> open;
+    // Variants of one node set follow each other, so what depends on the set alone is kept.
+    KernelGroup shape;
+    Fingerprint structure;
+    for (Kernel& kernel : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
+      if (kernel.nodes != shape.nodes) {
+        shape.nodes = kernel.nodes;
+        shape.inputs = InputsOf(graph_, shape.nodes);
+        shape.outputs = OutputsOf(graph_, shape.nodes);
+        structure = StructureFingerprint(graph_, shape.nodes);
+      }
+      NoteLayouts(shape, kernel);
+      const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
+      const Profile* profile = options_.profiles.Find(fingerprint);
+      if (profile == nullptr) {
+        if (missing_ != nullptr) {
+          missing_->push_back(
+              {fingerprint, KernelProfileKey(graph_, kernel, options_.device.fingerprint)});
+        }
+      } else if (profile->samples > 0) {
+        AddChoice(open, shape, std::move(kernel), *profile);
+      }
+    }
+    for (OpenGroup& group : open) AddGroup(node, Close(std::move(group)));
+  }
+
+  // A tensor needs reorders when some kernel that touches it wants another layout than row-major.
+  void NoteLayouts(const KernelGroup& shape, const Kernel& kernel) {
+    for (size_t i = 0; i < shape.inputs.size(); ++i) {
+      if (kernel.input_layouts[i] != Layout::kPlain) reordered_[shape.inputs[i]] = true;
+    }
+    for (size_t i = 0; i < shape.outputs.size(); ++i) {
+      if (kernel.output_layouts[i] != Layout::kPlain) reordered_[shape.outputs[i]] = true;
+    }
+  }
+
+  void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, Kernel kernel,
+                 const Profile& profile) {
+    OpenGroup* home = nullptr;
+    for (OpenGroup& candidate : open) {
+      if (candidate.group.nodes == kernel.nodes &&
+          candidate.group.input_layouts == kernel.input_layouts &&
+          candidate.group.output_layouts == kernel.output_layouts) {
+        home = &candidate;
+        break;
+      }
+    }
+    if (home == nullptr) {
+      home = &open.emplace_back();
+      home->group = shape;
+      home->group.input_layouts = kernel.input_layouts;
+      home->group.output_layouts = kernel.output_layouts;
+    }
+    const bool takes_all = kernel.threads >= options_.device.threads;
+    Offer(takes_all ? home->whole : home->part,
+          {std::move(kernel), profile.latency_us_median, profile.bytes, profile.compute_share});
+  }
+
+  void AddReorders() {
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (!reordered_[tensor]) continue;
+      table_.reorders[tensor].resize(kLayoutCount);
+      AddReorder(tensor, Layout::kPlain, Layout::kChannelsLast);
+      AddReorder(tensor, Layout::kChannelsLast, Layout::kPlain);
+    }
+  }
+
+  void AddReorder(TensorId tensor, Layout from, Layout to) {
+    const TensorType& type = graph_.type(tensor);
+    const Kernel kernel = options_.catalog.Reorder(type, from, to);
+    const Fingerprint fingerprint = ReorderFingerprint(type, kernel);
+    const Profile* profile = options_.profiles.Find(fingerprint);
+    if (profile == nullptr) {
+      if (missing_ != nullptr) {
+        missing_->push_back(
+            {fingerprint, ReorderProfileKey(type, kernel, options_.device.fingerprint)});
+      }
+      return;
+    }
+    if (profile->samples == 0) return;
+    KernelGroup& group = table_.reorders[tensor][static_cast<size_t>(to)];
+    group.inputs = {tensor};
+    group.outputs = {tensor};
+    group.input_layouts = {from};
+    group.output_layouts = {to};
+    group.whole = {kernel, profile->latency_us_median, profile->bytes, profile->compute_share};
+    group.part = group.whole;
+  }
+
+  const Graph& graph_;
+  const KernelTableOptions& options_;
+  std::vector<ProfileQuery>* missing_;
+  std::vector<bool> reordered_;  // per tensor: some kernel wants it in another layout
+  KernelTable table_;
+};
+
+}  // namespace
+
+KernelTable BuildKernelTable(const Graph& graph, const KernelTableOptions& options,
+                             std::vector<ProfileQuery>* missing) {
+  return TableBuilder(graph, options, missing).Build();
+}
+
+}  // namespace plait

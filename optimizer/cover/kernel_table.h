@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "optimizer/cost/profile_db.h"
+#include "optimizer/kernels/kernel_catalog.h"
+
+namespace plait {
+
+constexpr int kLayoutCount = 2;
+
+// A kernel that can run, with its measured time.
+struct KernelChoice {
+  Kernel kernel;
+  double latency_us = 0;
+  int64_t bytes = 0;
+  double compute_share = 1;
+};
+
+// Ways to run one set of nodes from and to the same layouts, which a schedule may exchange freely.
+// Where the backend offers only one of the widths, both choices are that one.
+struct KernelGroup {
+  std::vector<NodeId> nodes;  // empty for a reorder
+  std::vector<TensorId> inputs;
+  std::vector<TensorId> outputs;
+  std::vector<Layout> input_layouts;
+  std::vector<Layout> output_layouts;
+  KernelChoice whole;  // the fastest that takes all of the device's threads
+  KernelChoice part;   // the fastest of those that leave room for others
+};
+
+// Every kernel that a backend offers for a graph and that has a profile.
+struct KernelTable {
+  std::vector<KernelGroup> groups;          // by first node, then in the catalog's order
+  std::vector<std::vector<int>> groups_at;  // per node: indices of groups that start there
+  // Per tensor: empty when no kernel wants it in another layout, else one entry per target layout
+  // (there are two layouts, so the source is the other one). No input: that reorder cannot run.
+  std::vector<std::vector<KernelGroup>> reorders;
+};
+
+// What a table is made from.
+struct KernelTableOptions {
+  const DeviceDescription& device;
+  const KernelCatalog& catalog;
+  const ProfileDb& profiles;
+  bool fuse = true;
+};
+
+// Looks every offered kernel up. Kernels without a profile are left out and, unless `missing` is
+// null, appended to it. Kernels that cannot run (samples == 0) are left out. Opaque nodes get a
+// group that costs nothing, so that graphs around them can be compared.
+KernelTable BuildKernelTable(const Graph& graph, const KernelTableOptions& options,
+                             std::vector<ProfileQuery>* missing);
+
+}  // namespace plait

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "optimizer/ir/graph.h"
+#include "optimizer/kernels/layout.h"
+
+namespace plait {
+
+// A convex set of nodes that a backend runs as one launch, with an implementation chosen.
+struct Kernel {
+  std::string family;   // the backend's kernel family: its file and its line in kernels.def
+  std::string variant;  // implementation and parameters, read by the family only; may be empty
+  int implementation_version = 1;
+  std::vector<NodeId> nodes;  // ascending (so topological)
+  int threads = 1;            // width: how many of the device's threads it occupies
+
+  // Layouts of InputsOf(graph, nodes) and OutputsOf(graph, nodes), in their order.
+  std::vector<Layout> input_layouts;
+  std::vector<Layout> output_layouts;
+
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+// Tensors that the set reads and neither produces nor are constants: each once, in order of first
+// use.
+std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
+
+// Tensors that the set produces and that others read or that are graph outputs, in node order.
+std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
+
+// Whether the constant may decide what a kernel does, and not only what it computes: it is inline,
+// and holds integers or booleans (axes, shapes, masks) or a single number (an epsilon, a bound).
+// Others are parameters, such as biases: kernels that differ in them alone take the same time.
+bool IsKernelSetting(const Constant& constant);
+
+// The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
+// no settings are replaced by synthetic ones of the same type, and names are canonical, so that
+// equal kernels of different models give equal graphs and equal texts.
+Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes);
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "optimizer/ir/fingerprint.h"
+#include "optimizer/kernels/kernel.h"
+#include "optimizer/kernels/profile_key.h"
+
+namespace plait {
+
+// What KernelGraph(graph, nodes) is, as a number: operators, attributes, types, wiring, settings by
+// value and other constants by type. Equal for equal node sets of different models and
+// different places, provided that the nodes stand in the same order. Names take no part.
+// REQUIRES: nodes ascending.
+Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> nodes);
+
+// Stands for KernelProfileKey(graph, kernel, ...) in one process and for one device; far cheaper.
+// `structure` is StructureFingerprint(graph, kernel.nodes).
+Fingerprint KernelFingerprint(const Fingerprint& structure, const Kernel& kernel);
+
+// The key under which the kernel's time is known on a device.
+ProfileKey KernelProfileKey(const Graph& graph, const Kernel& kernel,
+                            absl::string_view device_fingerprint);
+
+// The same for a reorder of a tensor of this type, which has no nodes.
+Fingerprint ReorderFingerprint(const TensorType& type, const Kernel& reorder);
+ProfileKey ReorderProfileKey(const TensorType& type, const Kernel& reorder,
+                             absl::string_view device_fingerprint);
+
+}  // namespace plait

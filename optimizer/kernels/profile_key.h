@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace plait {
+
+// What a measured time depends on; two kernels with equal keys take the same time. Every field is
+// part of the key's text, and a test changes each one and expects another text.
+struct ProfileKey {
+  std::string device_fingerprint;  // name, driver, library versions, instruction set, cores granted
+  std::string family;              // the kernel family, such as "conv"
+  std::string variant;             // the implementation and its parameters
+  int implementation_version = 0;  // raised by hand when a family's code changes its speed
+  int threads = 1;                 // width
+  bool cold_weights = true;        // weights rotated through memory, as in a real network
+  // The kernel as a graph: operators, attributes, shapes, dtypes; constants are synthetic, names
+  // are canonical (see KernelGraph). Equal texts are equal kernels. A reorder, which copies a
+  // tensor from one layout to another, has a graph without nodes, whose input is its output.
+  std::string graph_text;
+  // The layout of each graph input, then of each output, such as "plain,channels_last".
+  std::string layouts;
+
+  // Calls visit(name, field) for every field in order. Decomposing the key by number of fields
+  // makes a field that is forgotten here a compile error.
+  template <typename Key, typename Visitor>
+  static void VisitFields(Key& key, Visitor visit) {
+    auto& [device, family, variant, version, threads, cold, graph, layouts] = key;
+    visit("device", device);
+    visit("family", family);
+    visit("variant", variant);
+    visit("version", version);
+    visit("threads", threads);
+    visit("cold_weights", cold);
+    visit("layouts", layouts);
+    visit("graph", graph);
+  }
+
+  // One line of "name=value" separated by tabs, values escaped as in C; the database key.
+  std::string ToString() const;
+
+  friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
+};
+
+}  // namespace plait

@@ -1,0 +1,54 @@
+#include <utility>
+
+#include "base/status_macros.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/normal_form/graph_copier.h"
+#include "optimizer/ops/evaluation/constant_expression.h"
+
+namespace plait {
+namespace {
+
+// The constants behind a node's inputs (null for omitted ones); false when an input is none.
+bool ConstantInputs(const Graph& graph, NodeId id, std::vector<ConstantRef>* constants) {
+  const Node& node = graph.node(id);
+  if (node.op == OpKind::kOpaque) return false;
+  for (TensorId input : node.inputs) {
+    constants->push_back(input == kNoTensor ? nullptr : graph.tensor(input).constant);
+    if (input != kNoTensor && constants->back() == nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts) {
+  // Folding one node can make its readers foldable: constants found on the way are remembered.
+  Graph current = graph;
+  for (bool changed = true; changed;) {
+    changed = false;
+    GraphCopier copier(current);
+    for (NodeId node = 0; node < current.node_count(); ++node) {
+      std::vector<ConstantRef> inputs;
+      if (!ConstantInputs(current, node, &inputs)) {
+        copier.Copy(node);
+        continue;
+      }
+      changed = true;
+      ++(*counts)["fold_constants"];
+      const auto& outputs = current.node(node).outputs;
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        if (outputs[i] == kNoTensor) continue;
+        PLAIT_ASSIGN_OR_RETURN(
+            ConstantRef folded,
+            ApplyToConstants(current.node(node).op, current.node(node).attributes, inputs,
+                             static_cast<int>(i), static_cast<int>(outputs.size())));
+        copier.Set(outputs[i], copier.builder().AddConstant(std::move(folded)));
+      }
+    }
+    if (!changed) break;
+    PLAIT_ASSIGN_OR_RETURN(current, std::move(copier).Finish());
+  }
+  return current;
+}
+
+}  // namespace plait

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+
+// Which numbers a float tensor holds under evaluation.
+enum class Numbers { kReal, kField };
+
+// One application of an operator, free of any graph.
+struct OperatorUse {
+  OpKind op;
+  const Attributes& attributes;
+  absl::Span<const Tensor* const> constants;  // as in OpCall
+  int output_count = 1;
+};
+
+// Infers, evaluates and rounds to the inferred dtypes. `inputs`: nullptr for omitted ones.
+// Errors: those of InferTypes and OpSpec::evaluate, with the operator's name in front;
+// ResourceExhausted beyond kEvaluatedElementsMax.
+absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use,
+                                                    absl::Span<const EvalTensor* const> inputs,
+                                                    Numbers numbers);
+
+// The value of a constant expression, as EvaluateConstant but in either kind of numbers.
+absl::StatusOr<EvalTensor> RunConstant(const Constant& constant, const WeightSource& weights,
+                                       Numbers numbers);
+
+}  // namespace plait

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "optimizer/ops/shared/broadcast.h"
+#include "optimizer/ops/shared/signatures.h"
+#include "optimizer/ops/shared/type_set.h"
+
+// What elementwise operators share. An operator says which element types it takes (InferUnary and
+// its kind) and what it does to one element (EvaluateFloatUnary and its kind).
+namespace plait {
+
+// One output of input 0's type.
+Types InferUnary(const OpCall& call, TypeSet allowed);
+
+// One output of the broadcast shape of the inputs, whose element types are equal. Variadic
+// operators use it too.
+Types InferBroadcast(const OpCall& call, TypeSet allowed);
+
+// As InferBroadcast, with bool elements.
+Types InferComparison(const OpCall& call, TypeSet allowed);
+
+// For OpSpec::infer.
+template <TypeSet allowed>
+Types InferUnaryOf(const OpCall& call) {
+  return InferUnary(call, allowed);
+}
+template <TypeSet allowed>
+Types InferBroadcastOf(const OpCall& call) {
+  return InferBroadcast(call, allowed);
+}
+template <TypeSet allowed>
+Types InferComparisonOf(const OpCall& call) {
+  return InferComparison(call, allowed);
+}
+
+absl::Status NoMeaningInField();
+
+// What an output vector holds for a function's result: doubles, field elements, else int64.
+template <typename Result>
+using Stored =
+    std::conditional_t<std::is_same_v<Result, double> || std::is_same_v<Result, FieldElement>,
+                       Result, int64_t>;
+
+// outputs[0][i] = function(inputs[0][i]) for doubles.
+absl::Status EvaluateFloatUnary(EvalInputs inputs, EvalOutputs outputs,
+                                absl::FunctionRef<double(double)> function);
+
+namespace elementwise_internal {
+
+template <typename Number, typename Value, typename Function>
+void Map(const std::vector<Value>& input, EvalTensor* output, Function function) {
+  using Result = Stored<decltype(function(Number{}))>;
+  std::vector<Result> results(input.size());
+  for (size_t i = 0; i < input.size(); ++i) {
+    results[i] = static_cast<Result>(function(static_cast<Number>(input[i])));
+  }
+  output->values = std::move(results);
+}
+
+template <typename Number, typename Value, typename Function>
+void Zip(const EvalTensor& a, const EvalTensor& b, EvalTensor* output, Function function) {
+  using Result = Stored<decltype(function(Number{}, Number{}))>;
+  const std::vector<Value>& a_values = std::get<std::vector<Value>>(a.values);
+  const std::vector<Value>& b_values = std::get<std::vector<Value>>(b.values);
+  const Shape& shape = output->type.shape;
+  std::vector<Result> results(static_cast<size_t>(ElementsOf(shape)));
+  const std::array<Shape, 2> strides = {BroadcastStrides(a.type.shape, shape),
+                                        BroadcastStrides(b.type.shape, shape)};
+  ForEachIndex(shape, strides, [&](int64_t index, const std::array<int64_t, 2>& at) {
+    results[index] = static_cast<Result>(
+        function(static_cast<Number>(a_values[at[0]]), static_cast<Number>(b_values[at[1]])));
+  });
+  output->values = std::move(results);
+}
+
+}  // namespace elementwise_internal
+
+// outputs[0][i] = function(inputs[0][i]); `function` takes double, int64_t and, for uint64 tensors,
+// uint64_t.
+template <typename Function>
+absl::Status EvaluateNumberUnary(EvalInputs inputs, EvalOutputs outputs, Function function) {
+  const EvalTensor& input = *inputs[0];
+  if (const auto* floats = std::get_if<std::vector<double>>(&input.values)) {
+    elementwise_internal::Map<double>(*floats, &outputs[0], function);
+    return absl::OkStatus();
+  }
+  const auto* integers = std::get_if<std::vector<int64_t>>(&input.values);
+  if (integers == nullptr) return NoMeaningInField();
+  if (input.type.dtype == DataType::kUint64) {
+    elementwise_internal::Map<uint64_t>(*integers, &outputs[0], function);
+  } else {
+    elementwise_internal::Map<int64_t>(*integers, &outputs[0], function);
+  }
+  return absl::OkStatus();
+}
+
+// The same for functions of sums and products, which mean something in every ring: `function` takes
+// double, FieldElement and uint64_t, whose arithmetic wraps as two's complement does.
+template <typename Function>
+absl::Status EvaluateRingUnary(EvalInputs inputs, EvalOutputs outputs, Function function) {
+  const EvalTensor& input = *inputs[0];
+  if (const auto* floats = std::get_if<std::vector<double>>(&input.values)) {
+    elementwise_internal::Map<double>(*floats, &outputs[0], function);
+  } else if (const auto* elements = std::get_if<std::vector<FieldElement>>(&input.values)) {
+    elementwise_internal::Map<FieldElement>(*elements, &outputs[0], function);
+  } else {
+    elementwise_internal::Map<uint64_t>(std::get<std::vector<int64_t>>(input.values), &outputs[0],
+                                        function);
+  }
+  return absl::OkStatus();
+}
+
+// outputs[0] = function(inputs[0], inputs[1]) with broadcasting; types as in EvaluateNumberUnary.
+template <typename Function>
+absl::Status EvaluateNumberBinary(EvalInputs inputs, EvalOutputs outputs, Function function) {
+  const EvalTensor& a = *inputs[0];
+  const EvalTensor& b = *inputs[1];
+  if (std::holds_alternative<std::vector<FieldElement>>(a.values)) return NoMeaningInField();
+  if (std::holds_alternative<std::vector<double>>(a.values)) {
+    elementwise_internal::Zip<double, double>(a, b, &outputs[0], function);
+  } else if (a.type.dtype == DataType::kUint64) {
+    elementwise_internal::Zip<uint64_t, int64_t>(a, b, &outputs[0], function);
+  } else {
+    elementwise_internal::Zip<int64_t, int64_t>(a, b, &outputs[0], function);
+  }
+  return absl::OkStatus();
+}
+
+// outputs[0] = function(inputs[0], inputs[1]) with broadcasting; types as in EvaluateRingUnary.
+template <typename Function>
+absl::Status EvaluateRingBinary(EvalInputs inputs, EvalOutputs outputs, Function function) {
+  const EvalTensor& a = *inputs[0];
+  const EvalTensor& b = *inputs[1];
+  if (std::holds_alternative<std::vector<double>>(a.values)) {
+    elementwise_internal::Zip<double, double>(a, b, &outputs[0], function);
+  } else if (std::holds_alternative<std::vector<FieldElement>>(a.values)) {
+    elementwise_internal::Zip<FieldElement, FieldElement>(a, b, &outputs[0], function);
+  } else {
+    elementwise_internal::Zip<uint64_t, int64_t>(a, b, &outputs[0], function);
+  }
+  return absl::OkStatus();
+}
+
+// outputs[0] = function(... function(inputs[0], inputs[1]) ..., inputs[n-1]) with broadcasting,
+// where `evaluate_pair` evaluates one application.
+absl::Status EvaluateFold(
+    EvalInputs inputs, EvalOutputs outputs,
+    absl::FunctionRef<absl::Status(EvalInputs inputs, EvalOutputs outputs)> evaluate_pair);
+
+}  // namespace plait

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "optimizer/ops/shared/broadcast.h"
+#include "optimizer/ops/shared/signatures.h"
+
+// What operators share that move elements and compute none. They treat every number type alike.
+namespace plait {
+
+// Calls move(from, to) with the elements of `input` and a zeroed vector of the same number type
+// that has as many elements as `output`, and makes it the output's value.
+template <typename Move>
+void MoveElements(const EvalTensor& input, EvalTensor* output, Move move) {
+  std::visit(
+      [&](const auto& from) {
+        std::decay_t<decltype(from)> to(static_cast<size_t>(output->type.elements()));
+        move(from, to);
+        output->values = std::move(to);
+      },
+      input.values);
+}
+
+// output[c] = input[start + c . strides] for every coordinate c of the output, whose shape is read
+// as `shape` (an equal number of elements). Strides may be 0 or negative.
+void CopyStrided(const EvalTensor& input, int64_t start, const Shape& shape, const Shape& strides,
+                 EvalTensor* output);
+
+// outputs[0] has the elements of inputs[0], in the same order: every view.
+absl::Status EvaluateView(const OpCall& call, EvalInputs inputs, EvalOutputs outputs);
+
+// Nothing: a view, or a value that depends on types alone.
+Work NoWork(const OpCall& call, absl::Span<const TensorType> output_types);
+
+// Every output element read once and written once.
+Work MovementWork(const OpCall& call, absl::Span<const TensorType> output_types);
+
+// Every output element written once.
+Work FillWork(const OpCall& call, absl::Span<const TensorType> output_types);
+
+}  // namespace plait

@@ -1,0 +1,88 @@
+#include "optimizer/ops/shared/softmax_axis.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/expansion.h"
+#include "optimizer/ops/shared/type_set.h"
+
+namespace plait {
+namespace {
+
+// True when all axes of `shape` in [first, end) but `axis` have one element.
+bool OnlyAxis(const Shape& shape, int first, int axis) {
+  for (int i = first; i < static_cast<int>(shape.size()); ++i) {
+    if (i != axis && shape[i] != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> InferSoftmax(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
+  PLAIT_RETURN_IF_ERROR(AxisOfInput(call, "axis", -1).status());
+  return std::vector<TensorType>{call.input_types[0]};
+}
+
+Work WorkOfSoftmax(const OpCall& call, absl::Span<const TensorType> output_types) {
+  Work work = DefaultWork(call, output_types);
+  work.flops *= 5;
+  return work;
+}
+
+absl::Status RaiseSoftmax(VersionedNode* node) {
+  if (node->opset >= 13) return absl::OkStatus();
+  if (node->input_types.empty() || !node->input_types[0].known()) {
+    return absl::UnimplementedError("the meaning of axis depends on the input's shape, not known");
+  }
+  const Shape& shape = node->input_types[0].shape;
+  const int rank = node->input_types[0].rank();
+  // The flattening accepts axis == rank too: rows of one element, whose axis may be any of
+  // length 1.
+  PLAIT_ASSIGN_OR_RETURN(const int first, NormalizeAxis(node->attributes.Int("axis", 1), rank));
+  int axis = first;
+  for (int i = first; i < rank; ++i) {
+    if (shape[i] != 1) axis = i;
+  }
+  if (!OnlyAxis(shape, first, axis)) {
+    return absl::UnimplementedError(
+        absl::StrCat("axis ", first, " of ", ShapeToString(shape),
+                     " normalizes several axes at once, which newer opsets cannot say"));
+  }
+  node->attributes.Set("axis", int64_t{axis});
+  return absl::OkStatus();
+}
+
+absl::Status LowerSoftmax(VersionedNode* node) {
+  if (node->opset >= 13) return absl::OkStatus();
+  const TensorType& type = node->input_types[0];
+  PLAIT_ASSIGN_OR_RETURN(const int axis,
+                         NormalizeAxis(node->attributes.Int("axis", -1), type.rank()));
+  if (!OnlyAxis(type.shape, axis, axis)) {
+    return absl::UnimplementedError(absl::StrCat("opset ", node->opset, " cannot normalize axis ",
+                                                 axis, " of ", ShapeToString(type.shape),
+                                                 " alone"));
+  }
+  node->attributes.Set("axis", int64_t{axis});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TensorId>> ExpandSoftmax(const Node& node, GraphBuilder* builder) {
+  Expansion expansion(builder);
+  const int rank = expansion.type(node.inputs[0]).rank();
+  PLAIT_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(node.attributes->Int("axis", -1), rank));
+  // Exchanging two axes is its own inverse.
+  std::vector<int64_t> exchange(static_cast<size_t>(rank));
+  std::iota(exchange.begin(), exchange.end(), 0);
+  std::swap(exchange[axis], exchange[rank - 1]);
+  const Attributes permutation = {{"perm", exchange}};
+  const TensorId moved = expansion.Add(OpKind::kTranspose, {node.inputs[0]}, permutation);
+  const TensorId normal = expansion.Add(node.op, {moved}, {{"axis", int64_t{rank - 1}}});
+  return expansion.Outputs({expansion.Add(OpKind::kTranspose, {normal}, permutation)});
+}
+
+}  // namespace plait

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+
+// The element types that an operator takes.
+enum class TypeSet {
+  kFloat,   // float16, bfloat16, float32, float64
+  kNumber,  // floats and integers
+  kInteger,
+  kBool,
+  kAny,  // numbers and bool
+};
+
+bool Contains(TypeSet set, DataType dtype);
+
+// Checks the element type of input `index`.
+// Errors: InvalidArgument when it is not in `set`; Unimplemented when plait cannot compute with it
+// (string, complex) or does not know it (the output of an opaque node).
+absl::Status CheckDataType(const OpCall& call, size_t index, TypeSet set);
+
+// Errors: InvalidArgument when the inputs' element types differ.
+absl::Status CheckSameDataType(const OpCall& call, size_t first, size_t second);
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "optimizer/cover/cover.h"
+#include "optimizer/plan/plan.h"
+#include "optimizer/schedule/policy.h"
+
+namespace plait {
+
+// What a plan is bound to, beside its graph.
+struct PlanBinding {
+  std::string device_fingerprint;
+  std::string engine_version;
+  int threads = 1;  // the device's width
+};
+
+// The kernel family whose output is its input's bytes under another shape; a plan lets it share
+// them.
+constexpr absl::string_view kViewFamily = "view";
+
+// Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs
+// need, one value per tensor and layout, and a place for each in the arena. A view shares its
+// input's bytes unless it makes a graph output, which the caller owns. The plan passes CheckPlan.
+// REQUIRES: the cover is one of the whole graph (free_boundary false), the schedule one of the
+// cover.
+Plan MakePlan(const Graph& graph, const Cover& cover, const Schedule& schedule,
+              const PlanBinding& binding);
+
+}  // namespace plait

@@ -1,0 +1,34 @@
+#include "optimizer/plan/step_clocks.h"
+
+#include <algorithm>
+
+namespace plait {
+
+StepClocks::StepClocks(const Plan& plan)
+    : streams_(static_cast<size_t>(plan.streams)), last_before_(plan.steps.size() * streams_, -1) {
+  // By stream: its last step so far.
+  std::vector<int> last(streams_, -1);
+  int last_alone = -1;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    int* clock = &last_before_[i * streams_];
+    const auto include = [&](int earlier) {
+      const int* before = &last_before_[static_cast<size_t>(earlier) * streams_];
+      for (size_t s = 0; s < streams_; ++s) clock[s] = std::max(clock[s], before[s]);
+      clock[stream_[earlier]] = std::max(clock[stream_[earlier]], earlier);
+    };
+    if (step.kernel.threads >= plan.threads) {
+      // Runs alone: after all that was launched before it, and before all that comes later.
+      std::copy(last.begin(), last.end(), clock);
+      last_alone = static_cast<int>(i);
+    } else {
+      if (last_alone >= 0) include(last_alone);
+      if (last[step.stream] >= 0) include(last[step.stream]);
+      for (int wait : step.waits) include(wait);
+    }
+    last[step.stream] = static_cast<int>(i);
+    stream_.push_back(step.stream);
+  }
+}
+
+}  // namespace plait

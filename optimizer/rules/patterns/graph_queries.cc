@@ -1,0 +1,64 @@
+#include "optimizer/rules/patterns/graph_queries.h"
+
+#include <cmath>
+
+namespace plait {
+
+NodeId ProducerOf(const Graph& graph, NodeId node, int index, OpKind op) {
+  const TensorId input = InputOr(graph, node, index);
+  if (input == kNoTensor) return kNoNode;
+  const NodeId producer = graph.tensor(input).producer;
+  return producer != kNoNode && graph.node(producer).op == op ? producer : kNoNode;
+}
+
+NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op) {
+  const NodeId producer = ProducerOf(graph, node, index, op);
+  return producer != kNoNode && graph.has_single_use(graph.node(node).inputs[index]) ? producer
+                                                                                     : kNoNode;
+}
+
+NodeId SoleUser(const Graph& graph, TensorId tensor, OpKind op) {
+  if (!graph.has_single_use(tensor)) return kNoNode;
+  const NodeId user = graph.users(tensor)[0];
+  return graph.node(user).op == op ? user : kNoNode;
+}
+
+TensorId InputOr(const Graph& graph, NodeId node, int index) {
+  const auto& inputs = graph.node(node).inputs;
+  return index < static_cast<int>(inputs.size()) ? inputs[index] : kNoTensor;
+}
+
+std::optional<double> ScalarAt(const Graph& graph, NodeId node, int index) {
+  if (InputOr(graph, node, index) == kNoTensor) return std::nullopt;
+  const Tensor* value = graph.inline_constant(node, index);
+  if (value == nullptr || value->elements() != 1) return std::nullopt;
+  return value->AsDoubles()[0];
+}
+
+std::optional<std::vector<int64_t>> IntsAt(const Graph& graph, NodeId node, int index) {
+  if (InputOr(graph, node, index) == kNoTensor) return std::nullopt;
+  const Tensor* value = graph.inline_constant(node, index);
+  if (value == nullptr || !IsInteger(value->type().dtype)) return std::nullopt;
+  return value->AsInt64s();
+}
+
+std::optional<ConstantSide> OneConstantInput(const Graph& graph, NodeId node) {
+  if (graph.node(node).inputs.size() != 2) return std::nullopt;
+  const bool first = graph.constant(node, 0) != nullptr;
+  const bool second = graph.constant(node, 1) != nullptr;
+  if (first == second) return std::nullopt;
+  return first ? ConstantSide{0, 1} : ConstantSide{1, 0};
+}
+
+bool NearlyEqual(double a, double b) {
+  return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
+}
+
+bool IsPerChannel(const TensorType& constant, int rank, int axis, int64_t channels) {
+  if (constant.elements() == 1) return constant.rank() <= rank;
+  if (constant.rank() > rank || constant.elements() != channels) return false;
+  const int position = constant.rank() - (rank - axis);
+  return position >= 0 && constant.shape[position] == channels;
+}
+
+}  // namespace plait

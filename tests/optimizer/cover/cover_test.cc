@@ -1,0 +1,226 @@
+#include "optimizer/cover/cover.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "optimizer/cover/cover_steps.h"
+#include "tests/fakes/fake_device.h"
+
+namespace plait {
+namespace {
+
+// A table over plain kernels whose latencies are drawn from a seed: every node alone, and every
+// pair and triple of consecutive nodes of a path.
+KernelTable RandomTable(const Graph& graph, Random& random) {
+  KernelTable table;
+  table.groups_at.resize(graph.node_count());
+  table.reorders.resize(graph.tensor_count());
+  const auto add = [&](const std::vector<NodeId>& nodes, bool channels_last_input,
+                       bool channels_last_output) {
+    KernelGroup group;
+    group.nodes = nodes;
+    group.inputs = InputsOf(graph, nodes);
+    group.outputs = OutputsOf(graph, nodes);
+    group.input_layouts.assign(group.inputs.size(), static_cast<Layout>(channels_last_input));
+    group.output_layouts.assign(group.outputs.size(), static_cast<Layout>(channels_last_output));
+    group.whole.latency_us = random.Uniform(5, 10) * (1 + 0.4 * static_cast<double>(nodes.size()));
+    group.part = group.whole;
+    table.groups_at[nodes[0]].push_back(static_cast<int>(table.groups.size()));
+    table.groups.push_back(group);
+  };
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    for (int variant = 0; variant < 4; ++variant) add({node}, variant & 1, variant & 2);
+    for (const NodeId second : graph.users(graph.node(node).outputs[0])) {
+      add({node, second}, false, false);
+      for (const NodeId third : graph.users(graph.node(second).outputs[0])) {
+        add({node, second, third}, true, true);
+      }
+    }
+  }
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    table.reorders[tensor].resize(kLayoutCount);
+    for (int to = 0; to < kLayoutCount; ++to) {
+      KernelGroup& reorder = table.reorders[tensor][to];
+      reorder.inputs = reorder.outputs = {tensor};
+      reorder.input_layouts = {static_cast<Layout>(1 - to)};
+      reorder.output_layouts = {static_cast<Layout>(to)};
+      reorder.whole.latency_us = reorder.part.latency_us = random.Uniform(1, 3);
+    }
+  }
+  return table;
+}
+
+// True when launching the groups one after the other is possible in some order.
+bool CanRun(const Graph& graph, const KernelTable& table, const std::vector<int>& chosen) {
+  std::vector<bool> ready(graph.tensor_count(), false);
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    ready[tensor] = graph.tensor(tensor).producer == kNoNode;
+  }
+  std::vector<int> left = chosen;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t i = 0; i < left.size(); ++i) {
+      const KernelGroup& group = table.groups[left[i]];
+      if (!std::all_of(group.inputs.begin(), group.inputs.end(),
+                       [&](TensorId input) { return ready[input]; })) {
+        continue;
+      }
+      for (const TensorId output : group.outputs) ready[output] = true;
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+      progress = true;
+      break;
+    }
+  }
+  return left.empty();
+}
+
+// The cheapest choice of all, by trying every one.
+double BruteForceUs(const Graph& graph, const KernelTable& table, std::vector<int>& chosen,
+                    std::vector<bool>& covered) {
+  const auto open = std::find(covered.begin(), covered.end(), false);
+  if (open == covered.end()) {
+    if (!CanRun(graph, table, chosen)) return std::numeric_limits<double>::infinity();
+    return MakeCover(graph, table, {}, chosen).latency_us;
+  }
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const int group : table.groups_at[open - covered.begin()]) {
+    const std::vector<NodeId>& nodes = table.groups[group].nodes;
+    if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return covered[node]; }))
+      continue;
+    for (const NodeId node : nodes) covered[node] = true;
+    chosen.push_back(group);
+    best_us = std::min(best_us, BruteForceUs(graph, table, chosen, covered));
+    chosen.pop_back();
+    for (const NodeId node : nodes) covered[node] = false;
+  }
+  return best_us;
+}
+
+void ExpectOptimal(const Graph& graph, uint64_t seed) {
+  Random random(seed);
+  const KernelTable table = RandomTable(graph, random);
+  const absl::StatusOr<Cover> cover = FindCover(graph, table, {.states_max = 100000});
+  ASSERT_TRUE(cover.ok()) << cover.status();
+  std::vector<int> chosen;
+  std::vector<bool> covered(graph.node_count(), false);
+  EXPECT_NEAR(cover->latency_us, BruteForceUs(graph, table, chosen, covered), 1e-9)
+      << "seed " << seed;
+}
+
+TEST(CoverTest, IsOptimalOnChains) {
+  const Graph chain = GraphOf(R"(graph {
+    input %x: float32[1,2,3,3]
+    %a = Relu(%x) {}
+    %b = Exp(%a) {}
+    %c = Tanh(%b) {}
+    %d = Sigmoid(%c) {}
+    %e = Sqrt(%d) {}
+    output %e
+  })");
+  for (uint64_t seed = 0; seed < 20; ++seed) ExpectOptimal(chain, seed);
+}
+
+TEST(CoverTest, IsOptimalOnBranchesWhenTheBeamIsWide) {
+  const Graph branches = GraphOf(R"(graph {
+    input %x: float32[1,2,3,3]
+    %a = Relu(%x) {}
+    %b = Exp(%a) {}
+    %c = Tanh(%a) {}
+    %d = Add(%b, %c) {}
+    %e = Mul(%d, %a) {}
+    output %e, %c
+  })");
+  for (uint64_t seed = 0; seed < 20; ++seed) ExpectOptimal(branches, seed);
+}
+
+TEST(CoverTest, IsOptimalWhereGroupsCouldWaitForEachOther) {
+  // {a, d} and {b, c} each make sense, but a->b, c->d: together they would wait in a circle.
+  const Graph crossing = GraphOf(R"(graph {
+    input %x: float32[1,2,3,3]
+    %a = Relu(%x) {}
+    %b = Exp(%x) {}
+    %c = Add(%a, %b) {}
+    %d = Mul(%b, %a) {}
+    %e = Sub(%c, %d) {}
+    output %e
+  })");
+  for (uint64_t seed = 0; seed < 20; ++seed) ExpectOptimal(crossing, seed);
+}
+
+class MeasuredCoverTest : public testing::Test {
+ protected:
+  // The cover of `graph` by a fake device, as text.
+  std::string CoverText(const Graph& graph, bool fuse) {
+    const DeviceDescription device = FakeDevice(1);
+    const FakeCatalog catalog(1, true);
+    const KernelTableOptions options{device, catalog, db_, fuse};
+    std::vector<ProfileQuery> missing;
+    BuildKernelTable(graph, options, &missing);
+    EXPECT_TRUE(db_.Resolve(missing).ok());
+    missing.clear();
+    const KernelTable table = BuildKernelTable(graph, options, &missing);
+    EXPECT_TRUE(missing.empty());
+    const absl::StatusOr<Cover> cover = FindCover(graph, table, {});
+    if (!cover.ok()) return std::string(cover.status().message());
+    std::string text;
+    for (const CoverStep& step : cover->steps) {
+      text += step.group.nodes.empty() ? "reorder" : "nodes";
+      for (const NodeId node : step.group.nodes) text += " " + std::to_string(node);
+      text += step.outputs[0].layout == Layout::kPlain ? " plain\n" : " last\n";
+    }
+    return text;
+  }
+
+  MeasurementLog log_;
+  FakeProfiler profiler_;
+  ProfileDb db_{profiler_, log_};
+};
+
+constexpr char kConvs[] = R"(graph {
+  input %x: float32[1,4,8,8]
+  const %w: float32[4,4,1,1] = synthetic 1
+  %a = Conv(%x, %w) {}
+  %b = Relu(%a) {}
+  %c = Conv(%b, %w) {}
+  %d = Relu(%c) {}
+  output %d
+})";
+
+TEST_F(MeasuredCoverTest, EntersAndLeavesTheFasterLayoutOnce) {
+  EXPECT_EQ(CoverText(GraphOf(kConvs), true),
+            "reorder last\nnodes 0 1 last\nnodes 2 3 last\nreorder plain\n");
+}
+
+TEST_F(MeasuredCoverTest, TheBaselineHasTheSameFreedomOfLayouts) {
+  EXPECT_EQ(CoverText(GraphOf(kConvs), false),
+            "reorder last\nnodes 0 last\nnodes 1 last\nnodes 2 last\nnodes 3 last\n"
+            "reorder plain\n");
+}
+
+TEST_F(MeasuredCoverTest, StaysWhereReorderingCostsMoreThanItBrings) {
+  profiler_.node_us["Conv"] = 3;
+  profiler_.node_us["Relu"] = 1;
+  EXPECT_EQ(CoverText(GraphOf(kConvs), true), "nodes 0 1 plain\nnodes 2 3 plain\n");
+}
+
+TEST_F(MeasuredCoverTest, EqualKernelsAreMeasuredOnce) {
+  CoverText(GraphOf(kConvs), false);
+  // Conv and Relu in two layouts, and two reorders.
+  EXPECT_EQ(db_.profiles_measured(), 6);
+}
+
+TEST(CoverErrorTest, NamesTheNodeWithoutAKernel) {
+  const Graph graph = GraphOf("graph {\n input %x: float32[4]\n %y = Relu(%x) {}\n output %y\n}");
+  KernelTable table;
+  table.groups_at.resize(1);
+  table.reorders.resize(graph.tensor_count());
+  const absl::StatusOr<Cover> cover = FindCover(graph, table, {});
+  EXPECT_EQ(cover.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(std::string(cover.status().message()).find("Relu"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plait

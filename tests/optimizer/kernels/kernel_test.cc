@@ -1,0 +1,125 @@
+#include "optimizer/kernels/kernel.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/kernels/kernel_key.h"
+#include "tests/optimizer/ir/graphs.h"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> NamesOf(const Graph& graph, absl::Span<const TensorId> tensors) {
+  std::vector<std::string> names;
+  for (TensorId tensor : tensors) names.push_back(*graph.tensor(tensor).name);
+  return names;
+}
+
+constexpr char kGraph[] = R"(graph {
+  input %x: float32[4]
+  input %z: float32[4]
+  const %w: float32[4] = synthetic 99
+  const %v: float32[4] = Mul(%w, %w) {}
+  const %k: float32[4] = [1,2,3,4]
+  %a: float32[4] = Add(%z, %w) {} @first
+  %b: float32[4] = Mul(%a, %v) {}
+  %c: float32[4] = Sub(%x, %b) {}
+  %d: float32[4] = Add(%c, %k) {}
+  %e: float32[2], _ = Split(%a, _) {axis=0}
+  %f: float32[4] = Mul(%d, %w) {}
+  output %f, %c, %e
+}
+)";
+
+TEST(KernelTest, InputsAreWhatTheSetReadsInOrderOfFirstUse) {
+  const Graph graph = GraphOf(kGraph);
+  EXPECT_THAT(NamesOf(graph, InputsOf(graph, {0, 1, 2, 3})), ElementsAre("z", "x"));
+  EXPECT_THAT(NamesOf(graph, InputsOf(graph, {2, 3})), ElementsAre("x", "b"));
+  EXPECT_THAT(NamesOf(graph, InputsOf(graph, {})), ElementsAre());
+}
+
+TEST(KernelTest, OutputsAreWhatOthersReadAndGraphOutputs) {
+  const Graph graph = GraphOf(kGraph);
+  EXPECT_THAT(NamesOf(graph, OutputsOf(graph, {0, 1, 2, 3})), ElementsAre("a", "c", "d"));
+  EXPECT_THAT(NamesOf(graph, OutputsOf(graph, {0, 1, 4})), ElementsAre("b", "e"));
+  EXPECT_THAT(NamesOf(graph, OutputsOf(graph, {4})), ElementsAre("e"));
+}
+
+TEST(KernelTest, TheGraphOfAKernelIsCanonical) {
+  const Graph graph = GraphOf(kGraph);
+  EXPECT_EQ(PrintGraph(KernelGraph(graph, {0, 1, 2, 3, 5})), R"(graph {
+  input %i0: float32[4]
+  input %i1: float32[4]
+  const %c0: float32[4] = synthetic 0
+  const %c1: float32[4] = synthetic 1
+  const %c2: float32[4] = synthetic 2
+  %t0: float32[4] = Add(%i0, %c0) {}
+  %t1: float32[4] = Mul(%t0, %c1) {}
+  %t2: float32[4] = Sub(%i1, %t1) {}
+  %t3: float32[4] = Add(%t2, %c2) {}
+  %t4: float32[4] = Mul(%t3, %c0) {}
+  output %t0, %t2, %t4
+}
+)");
+}
+
+TEST(KernelTest, OmittedInputsAndOutputsStayOmitted) {
+  const Graph graph = GraphOf(kGraph);
+  EXPECT_EQ(PrintGraph(KernelGraph(graph, {4})), R"(graph {
+  input %i0: float32[4]
+  %t0: float32[2], _ = Split(%i0, _) {axis=0}
+  output %t0
+}
+)");
+}
+
+TEST(KernelTest, EqualKernelsOfDifferentModelsHaveEqualTexts) {
+  const Graph other = GraphOf(R"(graph {
+  input %image: float32[4]
+  const %bias: float32[4] = synthetic 3
+  const %scale: float32[4] = synthetic 4
+  %u: float32[4] = Relu(%image) {}
+  %sum: float32[4] = Add(%u, %bias) {} @second
+  %product: float32[4] = Mul(%sum, %scale) {}
+  output %product
+}
+)");
+  const Graph first = GraphOf(kGraph);
+  // There %a is read outside the set, so the same nodes are not the same kernel.
+  EXPECT_NE(PrintGraph(KernelGraph(first, {0, 1})), PrintGraph(KernelGraph(other, {1, 2})));
+  EXPECT_EQ(PrintGraph(KernelGraph(first, {5})), PrintGraph(KernelGraph(other, {2})));
+  EXPECT_EQ(KernelGraph(first, {5}).fingerprint(), KernelGraph(other, {2}).fingerprint());
+}
+
+TEST(KernelTest, ParametersTakeNoPartHoweverSmall) {
+  const auto model = [](absl::string_view bias, absl::string_view bound) {
+    return GraphOf(absl::StrCat(R"(graph {
+  input %x: float32[2]
+  const %bias: float32[2] = [)",
+                                bias, R"(,1]
+  const %bound: float32[] = [)",
+                                bound, R"(]
+  %sum: float32[2] = Add(%x, %bias) {}
+  %y: float32[2] = Min(%sum, %bound) {}
+  output %y
+}
+)"));
+  };
+  const std::vector<NodeId> nodes = {0, 1};
+  const Graph first = model("1", "6"), other_bias = model("2", "6"), other_bound = model("1", "7");
+  EXPECT_EQ(PrintGraph(KernelGraph(first, nodes)), PrintGraph(KernelGraph(other_bias, nodes)));
+  EXPECT_EQ(StructureFingerprint(first, nodes), StructureFingerprint(other_bias, nodes));
+  EXPECT_NE(PrintGraph(KernelGraph(first, nodes)), PrintGraph(KernelGraph(other_bound, nodes)));
+  EXPECT_NE(StructureFingerprint(first, nodes), StructureFingerprint(other_bound, nodes));
+}
+
+TEST(LayoutTest, NamesRoundTrip) {
+  EXPECT_EQ(LayoutFromName("plain"), Layout::kPlain);
+  EXPECT_EQ(LayoutFromName(LayoutName(Layout::kChannelsLast)), Layout::kChannelsLast);
+  EXPECT_EQ(LayoutFromName("blocked"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,125 @@
+#include "optimizer/normal_form/canonicalize.h"
+
+#include <gtest/gtest.h>
+
+#include "optimizer/ir/text.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "tests/optimizer/rules/equivalence.h"
+
+namespace plait {
+namespace {
+
+Graph Parse(absl::string_view text) {
+  auto graph = ParseGraph(
+      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
+               absl::Span<const Tensor* const> constants, int output_count) {
+        return InferTypes(op, attributes, input_types, constants, output_count);
+      });
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+Graph Canonical(const Graph& graph, RuleCounts* counts) {
+  auto result = Canonicalize(graph, AllRules(), counts);
+  EXPECT_TRUE(result.ok()) << result.status();
+  const absl::Status equivalent = CheckEquivalent(graph, *result, /*exact=*/false);
+  EXPECT_TRUE(equivalent.ok()) << equivalent;
+  return *std::move(result);
+}
+
+TEST(CanonicalizeTest, FoldsBatchNormalizationIntoTheConvolution) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[1,2,5,5]
+    const %w: float32[3,2,3,3] = synthetic 1
+    const %s: float32[3] = synthetic 2
+    const %b: float32[3] = synthetic 3
+    const %m: float32[3] = synthetic 4
+    const %v: float32[3] = [0.5,1.5,2.5]
+    %c = Conv(%x, %w) {pads=[1,1,1,1]}
+    %n = BatchNormalization(%c, %s, %b, %m, %v) {epsilon=0.001}
+    %y = Relu(%n) {}
+    output %y
+  })");
+  RuleCounts counts;
+  const Graph result = Canonical(graph, &counts);
+  EXPECT_EQ(result.node_count(), 2);
+  EXPECT_EQ(result.node(0).op, OpKind::kConv);
+  EXPECT_EQ(counts["batch_normalization_after_conv"], 1);
+  EXPECT_EQ(counts["scale_after_conv"], 1);
+  EXPECT_EQ(counts["bias_after_conv"], 1);
+}
+
+TEST(CanonicalizeTest, MergesCommonSubexpressionsButKeepsTwoOutputs) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2,2]
+    input %y: float32[2,2]
+    %a = Add(%x, %y) {}
+    %b = Add(%y, %x) {}
+    %c = Mul(%a, %b) {}
+    %d = Exp(%c) {}
+    %e = Exp(%c) {}
+    output %d, %e
+  })");
+  RuleCounts counts;
+  const Graph result = Canonical(graph, &counts);
+  EXPECT_EQ(counts["merge_common_subexpressions"], 1);
+  EXPECT_EQ(result.node_count(), 4);
+  EXPECT_EQ(*result.tensor(result.outputs()[0]).name, "d");
+  EXPECT_EQ(*result.tensor(result.outputs()[1]).name, "e");
+}
+
+TEST(CanonicalizeTest, FoldsChainsOfConstants) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2,3]
+    const %w: float32[3,4] = synthetic 1
+    const %v: float32[3,4] = synthetic 2
+    %s = Add(%w, %v) {}
+    %t = Neg(%s) {}
+    %y = MatMul(%x, %t) {}
+    output %y
+  })");
+  RuleCounts counts;
+  const Graph result = Canonical(graph, &counts);
+  EXPECT_EQ(result.node_count(), 1);
+  EXPECT_EQ(counts["fold_constants"], 2);
+}
+
+TEST(CanonicalizeTest, IsIdempotent) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[1,4,8]
+    const %two: float32[] = [2.0]
+    const %e: float32[] = [0.00001]
+    const %axes: int64[1] = [-1]
+    %m = ReduceMean(%x, %axes) {keepdims=1}
+    %d = Sub(%x, %m) {}
+    %p = Pow(%d, %two) {}
+    %v = ReduceMean(%p, %axes) {keepdims=1}
+    %a = Add(%v, %e) {}
+    %r = Sqrt(%a) {}
+    %y = Div(%d, %r) {}
+    output %y
+  })");
+  RuleCounts counts;
+  const Graph once = Canonical(graph, &counts);
+  EXPECT_EQ(counts["layer_normalization_from_mean"], 1);
+  RuleCounts again;
+  const Graph twice = Canonical(once, &again);
+  EXPECT_EQ(PrintGraph(once), PrintGraph(twice));
+  EXPECT_TRUE(again.empty());
+}
+
+TEST(CanonicalizeTest, KeepsAnOutputThatIsAnInput) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2]
+    %y = Identity(%x) {}
+    %z = Relu(%x) {}
+    output %y, %z
+  })");
+  RuleCounts counts;
+  const Graph result = Canonical(graph, &counts);
+  ASSERT_EQ(result.outputs().size(), 2u);
+  EXPECT_EQ(*result.tensor(result.outputs()[1]).name, "z");
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,425 @@
+#include "optimizer/plan/plan.h"
+
+#include <functional>
+#include <limits>
+
+#include "absl/strings/str_replace.h"
+#include "base/limits.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/optimizer/ir/graphs.h"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// %b and %c are parallel branches; %e is a view of %d.
+Graph SampleGraph() {
+  return GraphOf(R"(graph {
+  input %x: float32[1,16,4,4]
+  const %shape: int64[2] = [16,16]
+  %a: float32[1,16,4,4] = Relu(%x) {}
+  %b: float32[1,16,4,4] = Neg(%a) {}
+  %c: float32[1,16,4,4] = Abs(%a) {}
+  %d: float32[1,16,4,4] = Add(%b, %c) {}
+  %e: float32[16,16] = Reshape(%d, %shape) {}
+  %y: float32[16,16] = Relu(%e) {}
+  output %y
+}
+)");
+}
+
+constexpr int kValueX = 0, kValueA = 1, kValueB = 2, kValueC = 3, kValueD = 4, kValueE = 5,
+              kValueY = 6;
+
+Step StepOf(NodeId node, int stream, std::vector<int> inputs, int output, std::vector<int> waits) {
+  Step step;
+  step.kernel.family = "elementwise";
+  step.kernel.variant = "vector \"8\"";
+  step.kernel.nodes = {node};
+  step.kernel.input_layouts.assign(inputs.size(), Layout::kPlain);
+  step.kernel.output_layouts = {Layout::kPlain};
+  step.stream = stream;
+  step.waits = std::move(waits);
+  step.inputs = std::move(inputs);
+  step.outputs = {output};
+  return step;
+}
+
+// The branches run on two streams; %d lies where %a was.
+Plan SamplePlan(const Graph& graph) {
+  Plan plan;
+  plan.graph_fingerprint = graph.fingerprint().ToString();
+  plan.device_fingerprint = "a device\nwith \"quotes\"";
+  plan.engine_version = "1.0";
+  plan.threads = 2;
+  plan.streams = 2;
+  plan.arena_bytes = 3072;
+  const auto value = [&](absl::string_view name, int64_t offset, int64_t size, int alias) {
+    plan.values.push_back({Find(graph, name), Layout::kPlain, {offset, size}, alias});
+  };
+  value("x", 0, 0, -1);
+  value("a", 0, 1024, -1);
+  value("b", 1024, 1024, -1);
+  value("c", 2048, 1024, -1);
+  value("d", 0, 1024, -1);
+  value("e", 0, 1024, kValueD);
+  value("y", 0, 0, -1);
+  plan.steps = {
+      StepOf(0, 0, {kValueX}, kValueA, {}),  StepOf(1, 0, {kValueA}, kValueB, {}),
+      StepOf(2, 1, {kValueA}, kValueC, {0}), StepOf(3, 0, {kValueB, kValueC}, kValueD, {2}),
+      StepOf(4, 0, {kValueD}, kValueE, {}),  StepOf(5, 0, {kValueE}, kValueY, {})};
+  return plan;
+}
+
+// The branch of %c in channels_last: %a and %c get a second value each, and reorders between.
+Plan ReorderingPlan(const Graph& graph) {
+  Plan plan = SamplePlan(graph);
+  plan.arena_bytes = 5120;
+  plan.values.push_back({Find(graph, "a"), Layout::kChannelsLast, {3072, 1024}, -1});
+  plan.values.push_back({Find(graph, "c"), Layout::kChannelsLast, {4096, 1024}, -1});
+  Step to = StepOf(0, 1, {kValueA}, 7, {0});
+  to.kernel.nodes.clear();
+  to.kernel.output_layouts = {Layout::kChannelsLast};
+  Step branch = StepOf(2, 1, {7}, 8, {});
+  branch.kernel.input_layouts = branch.kernel.output_layouts = {Layout::kChannelsLast};
+  Step from = StepOf(0, 1, {8}, kValueC, {});
+  from.kernel.nodes.clear();
+  from.kernel.input_layouts = {Layout::kChannelsLast};
+  plan.steps[2] = to;
+  plan.steps.insert(plan.steps.begin() + 3, {branch, from});
+  plan.steps[5].waits = {4};
+  return plan;
+}
+
+struct Fault {
+  const char* name;
+  std::function<void(Plan&)> plant;
+  const char* message;
+};
+
+void ExpectFaultsFound(const Graph& graph, const Plan& plan, const std::vector<Fault>& faults) {
+  ASSERT_EQ(CheckPlan(plan, graph), absl::OkStatus());
+  for (const Fault& fault : faults) {
+    Plan wrong = plan;
+    fault.plant(wrong);
+    const absl::Status status = CheckPlan(wrong, graph);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.name;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(fault.message)) << fault.name;
+  }
+}
+
+TEST(CheckPlanTest, AcceptsRightPlans) {
+  const Graph graph = SampleGraph();
+  EXPECT_EQ(CheckPlan(SamplePlan(graph), graph), absl::OkStatus());
+  EXPECT_EQ(CheckPlan(ReorderingPlan(graph), graph), absl::OkStatus());
+  EXPECT_EQ(CheckPlan(Plan(), Graph()), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, AFullWidthStepNeedsNoWaits) {
+  const Graph graph = SampleGraph();
+  Plan plan = SamplePlan(graph);
+  plan.steps[0].kernel.threads = 2;  // after it: everything
+  plan.steps[3].kernel.threads = 2;  // before it: everything
+  for (Step& step : plan.steps) step.waits.clear();
+  EXPECT_EQ(CheckPlan(plan, graph), absl::OkStatus());
+  plan.steps[0].kernel.threads = 1;
+  EXPECT_THAT(std::string(CheckPlan(plan, graph).message()), HasSubstr("step 2 reads %a"));
+}
+
+TEST(CheckPlanTest, WaitsAreTransitive) {
+  const Graph graph = SampleGraph();
+  Plan plan = SamplePlan(graph);
+  plan.streams = 3;
+  // Step 5 waits for step 4, which waits for all that %y is made from.
+  plan.steps[5].stream = 2;
+  plan.steps[5].waits = {4};
+  EXPECT_EQ(CheckPlan(plan, graph), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, FindsFaultsOfOrder) {
+  const Graph graph = SampleGraph();
+  ExpectFaultsFound(
+      graph, SamplePlan(graph),
+      {{"missing wait", [](Plan& p) { p.steps[2].waits = {}; }, "step 2 reads %a"},
+       {"missing wait on a branch", [](Plan& p) { p.steps[3].waits = {}; }, "step 3 reads %c"},
+       {"wrong wait", [](Plan& p) { p.steps[3].waits = {0}; }, "step 3 reads %c"},
+       {"wait for itself", [](Plan& p) { p.steps[2].waits = {2}; }, "step 2: waits for step 2"},
+       {"wait for a later step", [](Plan& p) { p.steps[2].waits = {3}; }, "not an earlier one"},
+       {"negative wait", [](Plan& p) { p.steps[2].waits = {-1}; }, "not an earlier one"},
+       {"reads before the write", [](Plan& p) { std::swap(p.steps[0], p.steps[1]); },
+        "step 0 reads %a"}});
+}
+
+TEST(CheckPlanTest, FindsFaultsOfMemory) {
+  const Graph graph = SampleGraph();
+  ExpectFaultsFound(
+      graph, SamplePlan(graph),
+      {{"parallel branches overlap", [](Plan& p) { p.values[kValueC].buffer.offset_bytes = 1024; },
+        "over the bytes of value"},
+       {"parallel branches overlap in part",
+        [](Plan& p) { p.values[kValueC].buffer.offset_bytes = 2048 - 64; },
+        "over the bytes of value"},
+       {"input overlaps output", [](Plan& p) { p.values[kValueB].buffer.offset_bytes = 0; },
+        "over the bytes of value 1"},
+       {"a view's reader keeps the bytes alive",
+        [](Plan& p) {
+          p.values[kValueD].buffer.offset_bytes = p.values[kValueE].buffer.offset_bytes = 1024;
+        },
+        "over the bytes of value 2"},
+       {"outside the arena", [](Plan& p) { p.values[kValueC].buffer.offset_bytes = 2112; },
+        "outside the arena"},
+       {"negative offset", [](Plan& p) { p.values[kValueC].buffer.offset_bytes = -64; },
+        "outside the arena"},
+       {"overflowing offset",
+        [](Plan& p) {
+          p.values[kValueC].buffer.offset_bytes = std::numeric_limits<int64_t>::max() - 63;
+        },
+        "outside the arena"},
+       {"overflowing size",
+        [](Plan& p) { p.values[kValueC].buffer.size_bytes = std::numeric_limits<int64_t>::max(); },
+        "outside the arena"},
+       {"negative size", [](Plan& p) { p.values[kValueC].buffer.size_bytes = -1; },
+        "outside the arena"},
+       {"too small", [](Plan& p) { p.values[kValueC].buffer.size_bytes = 1020; },
+        "needs 1024 bytes"},
+       {"misaligned",
+        [](Plan& p) {
+          p.values[kValueC].buffer = {2047, 1024};
+        },
+        "no multiple"},
+       {"the caller's bytes in the arena",
+        [](Plan& p) { p.values[kValueY].buffer.size_bytes = 1024; }, "needs 0 bytes"},
+       {"huge arena", [](Plan& p) { p.arena_bytes = kArenaBytesMax + 1; }, "the arena must have"},
+       {"negative arena", [](Plan& p) { p.arena_bytes = -1; }, "the arena must have"}});
+}
+
+TEST(CheckPlanTest, ReuseNeedsEveryReaderToHaveFinished) {
+  // %y2 is written where %a lay, on the stream of %b, while %c may still be reading %a.
+  const Graph graph = GraphOf(R"(graph {
+  input %x: float32[16]
+  %a: float32[16] = Relu(%x) {}
+  %b: float32[16] = Neg(%a) {}
+  %c: float32[16] = Abs(%a) {}
+  %d: float32[16] = Exp(%b) {}
+  %y: float32[16] = Add(%c, %d) {}
+  output %y
+}
+)");
+  Plan plan;
+  plan.threads = 2;
+  plan.streams = 2;
+  plan.arena_bytes = 256;
+  const auto value = [&](absl::string_view name, int64_t offset, int64_t size) {
+    plan.values.push_back({Find(graph, name), Layout::kPlain, {offset, size}, -1});
+  };
+  value("x", 0, 0);
+  value("a", 0, 64);
+  value("b", 64, 64);
+  value("c", 128, 64);
+  value("d", 0, 64);
+  value("y", 0, 0);
+  plan.steps = {StepOf(0, 0, {0}, 1, {}), StepOf(1, 0, {1}, 2, {}), StepOf(2, 1, {1}, 3, {0}),
+                StepOf(3, 0, {2}, 4, {2}), StepOf(4, 0, {3, 4}, 5, {2})};
+  ExpectFaultsFound(graph, plan,
+                    {{"no wait for the other reader", [](Plan& p) { p.steps[3].waits = {}; },
+                      "step 3 writes value 4 over the bytes of value 1, which step 2 may still"}});
+  plan.steps[3].waits = {};
+  plan.values[4].buffer.offset_bytes = 192;
+  EXPECT_EQ(CheckPlan(plan, graph), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, FindsFaultsOfNodesAndOutputs) {
+  const Graph graph = SampleGraph();
+  ExpectFaultsFound(
+      graph, SamplePlan(graph),
+      {{"node missing", [](Plan& p) { p.steps.pop_back(); }, "no step runs node 5"},
+       {"node run twice", [](Plan& p) { p.steps[2].kernel.nodes = {1}; },
+        "runs node 1, which step 1 runs too"},
+       {"node that does not exist", [](Plan& p) { p.steps[2].kernel.nodes = {6}; },
+        "has no node 6"},
+       {"nodes out of order",
+        [](Plan& p) {
+          p.steps[0].kernel.nodes = {1, 0};
+        },
+        "ascending"},
+       {"nodes repeated",
+        [](Plan& p) {
+          p.steps[0].kernel.nodes = {0, 0};
+        },
+        "ascending"},
+       {"output not produced",
+        [](Plan& p) {
+          p.steps[5].outputs.clear();
+          p.steps[5].kernel.output_layouts.clear();
+        },
+        "its kernel has 1 outputs"},
+       {"output in another place", [](Plan& p) { p.steps[5].outputs = {kValueC}; },
+        "which step 2 writes too"},
+       {"input missing", [](Plan& p) { p.steps[3].inputs.pop_back(); }, "its kernel has 2 inputs"},
+       {"inputs exchanged", [](Plan& p) { std::swap(p.steps[3].inputs[0], p.steps[3].inputs[1]); },
+        "input 0 is %c, must be %b"},
+       {"writes a graph input", [](Plan& p) { p.steps[0].outputs = {kValueX}; },
+        "writes graph input %x"},
+       {"value that does not exist", [](Plan& p) { p.steps[0].inputs = {7}; }, "no value 7"},
+       {"negative value", [](Plan& p) { p.steps[0].outputs = {-1}; }, "no value -1"},
+       {"value nobody writes",
+        [&](Plan& p) {
+          p.values.push_back({Find(graph, "a"), Layout::kChannelsLast, {0, 1024}, -1});
+        },
+        "no step writes %a in layout channels_last"},
+       {"tensor that does not exist", [](Plan& p) { p.values[kValueC].tensor = 99; },
+        "no tensor 99"},
+       {"tensor twice", [](Plan& p) { p.values[kValueC].tensor = p.values[kValueB].tensor; },
+        "two values"},
+       {"constant", [&](Plan& p) { p.values[kValueC].tensor = Find(graph, "shape"); },
+        "is a constant"}});
+}
+
+TEST(CheckPlanTest, FindsFaultsOfWidths) {
+  const Graph graph = SampleGraph();
+  ExpectFaultsFound(
+      graph, SamplePlan(graph),
+      {{"stream", [](Plan& p) { p.steps[2].stream = 2; }, "stream 2 of 2"},
+       {"negative stream", [](Plan& p) { p.steps[2].stream = -1; }, "stream -1"},
+       {"threads", [](Plan& p) { p.steps[2].kernel.threads = 3; }, "threads must be from 1 to 2"},
+       {"no threads", [](Plan& p) { p.steps[2].kernel.threads = 0; }, "threads must be"},
+       {"plan without threads", [](Plan& p) { p.threads = 0; }, "threads must be"},
+       {"too many streams", [](Plan& p) { p.streams = kPlanStreamsMax + 1; }, "streams must be"},
+       {"no streams", [](Plan& p) { p.streams = 0; }, "streams must be"}});
+}
+
+TEST(CheckPlanTest, FindsFaultsOfAliases) {
+  const Graph graph = SampleGraph();
+  ExpectFaultsFound(
+      graph, SamplePlan(graph),
+      {{"of itself", [](Plan& p) { p.values[kValueE].alias_of = kValueE; }, "an earlier value"},
+       {"of a later value", [](Plan& p) { p.values[kValueE].alias_of = kValueY; },
+        "an earlier value"},
+       {"negative", [](Plan& p) { p.values[kValueE].alias_of = -2; }, "an earlier value"},
+       {"of what its step does not read", [](Plan& p) { p.values[kValueE].alias_of = kValueC; },
+        "which step 4 does not read"},
+       {"of no view",
+        [](Plan& p) {
+          p.values[kValueB].alias_of = kValueA;
+          p.values[kValueB].buffer = p.values[kValueA].buffer;
+        },
+        "step 1 is no view"},
+       {"elsewhere", [](Plan& p) { p.values[kValueE].buffer.offset_bytes = 2048; },
+        "must lie where its alias lies"},
+       {"of the caller's", [](Plan& p) { p.values[kValueY].alias_of = kValueE; },
+        "cannot be an alias"}});
+}
+
+TEST(CheckPlanTest, FindsFaultsOfLayoutsAndReorders) {
+  const Graph graph = SampleGraph();
+  ExpectFaultsFound(
+      graph, ReorderingPlan(graph),
+      {{"reorder left out",
+        [](Plan& p) {
+          p.steps[3].inputs = {kValueA};
+          p.steps[3].waits = {0};
+        },
+        "input 0 is plain, its kernel wants channels_last"},
+       {"reorder of another tensor", [](Plan& p) { p.steps[2].inputs = {kValueX}; },
+        "output 0 is %a, must be %x"},
+       {"reorder with two inputs",
+        [](Plan& p) {
+          p.steps[2].inputs = {kValueA, kValueA};
+        },
+        "a reorder has one input"},
+       {"reorder with a wrong layout",
+        [](Plan& p) { p.steps[2].kernel.output_layouts = {Layout::kPlain}; },
+        "its kernel wants plain"},
+       {"layout of rank 2", [](Plan& p) { p.values[kValueE].layout = Layout::kChannelsLast; },
+        "has rank 2"},
+       {"layouts missing", [](Plan& p) { p.steps[3].kernel.input_layouts.clear(); },
+        "and 0 layouts"},
+       {"reorder over its input", [](Plan& p) { p.values[7].buffer.offset_bytes = 0; },
+        "over the bytes of value 1"},
+       {"output only in channels_last",
+        [](Plan& p) {
+          p.steps[4].waits = {};
+          p.steps[5].waits = {3};
+        },
+        "step 5 reads %c"}});
+}
+
+TEST(PlanTextTest, RoundTrips) {
+  const Graph graph = SampleGraph();
+  for (const Plan& plan : {SamplePlan(graph), ReorderingPlan(graph), Plan()}) {
+    const std::string text = PrintPlan(plan);
+    const absl::StatusOr<Plan> parsed = ParsePlan(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
+    EXPECT_EQ(*parsed, plan);
+    EXPECT_EQ(PrintPlan(*parsed), text);
+  }
+}
+
+TEST(PlanTextTest, SurvivesTruncationAtEveryByte) {
+  const std::string text = PrintPlan(ReorderingPlan(SampleGraph()));
+  for (size_t size = 0; size < text.size(); ++size) {
+    const absl::Status status = ParsePlan(text.substr(0, size)).status();
+    // Only the last line break may be missing.
+    if (size + 1 == text.size()) continue;
+    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << size;
+    ASSERT_THAT(std::string(status.message()), StartsWith("plan: line ")) << size;
+  }
+}
+
+TEST(PlanTextTest, SurvivesEveryByteReplacedAndTheCheckCatchesWhatParses) {
+  const Graph graph = SampleGraph();
+  const std::string text = PrintPlan(ReorderingPlan(graph));
+  for (size_t i = 0; i < text.size(); ++i) {
+    for (const char byte : {'0', '1', '9', '-', '[', ',', ' ', '\n', '\0', '"'}) {
+      std::string changed = text;
+      changed[i] = byte;
+      const absl::StatusOr<Plan> plan = ParsePlan(changed);
+      if (plan.ok()) {
+        CheckPlan(*plan, graph).IgnoreError();
+      } else {
+        ASSERT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << changed;
+      }
+    }
+  }
+}
+
+TEST(PlanTextTest, RefusesNumbersOutOfRange) {
+  const std::string text = PrintPlan(SamplePlan(SampleGraph()));
+  const std::vector<std::pair<const char*, const char*>> changes = {
+      {"plan 1 {", "plan 2 {"},
+      {"threads 2", "threads 0"},
+      {"threads 2", "threads 99999"},
+      {"streams 2", "streams 0"},
+      {"streams 2", "streams 99999"},
+      {"arena 3072", "arena -1"},
+      {"arena 3072", "arena 9223372036854775807"},
+      {"stream=1", "stream=2"},
+      {"stream=1", "stream=-1"},
+      {"threads=1", "threads=3"},
+      {"waits=[0]", "waits=[2]"},
+      {"waits=[0]", "waits=[-1]"},
+      {"waits=[0]", "waits=[99999999999999999999]"},
+      {"inputs=[2,3]", "inputs=[2,7]"},
+      {"inputs=[2,3]", "inputs=[2 3]"},
+      {"outputs=[6]", "outputs=[-1]"},
+      {"nodes=[5]", "nodes=[2000000]"},
+      {"offset=2048", "offset=4096"},
+      {"offset=2048", "offset=2112"},
+      {"size=1024", "size=-1"},
+      {"alias=4", "alias=5"},
+      {"alias=4", "alias=-1"},
+      {"layout=plain", "layout=blocked"},
+      {"tensor=0", "tensor=4294967296"},
+  };
+  for (const auto& [from, to] : changes) {
+    const std::string changed = absl::StrReplaceAll(text, {{from, to}});
+    ASSERT_NE(changed, text) << from;
+    EXPECT_EQ(ParsePlan(changed).status().code(), absl::StatusCode::kInvalidArgument) << to;
+  }
+}
+
+}  // namespace
+}  // namespace plait
