@@ -1,7 +1,7 @@
 # Writes engine_digest.h, the digest of the sources that decide what an optimization returns.
 # usage: cmake -DROOT=DIR -DOUTPUT=FILE -P engine_digest.cmake
 file(GLOB_RECURSE sources RELATIVE ${ROOT}
-  ${ROOT}/base/* ${ROOT}/optimizer/* ${ROOT}/gpu_worker/* ${ROOT}/server/*)
+  ${ROOT}/base/* ${ROOT}/optimizer/* ${ROOT}/gpu_worker/* ${ROOT}/server/search_child/*)
 foreach(source IN LISTS sources)
   file(SHA256 ${ROOT}/${source} digest)
   string(APPEND digests "${source} ${digest}\n")

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/metrics.h"
+#include "server/telemetry/metrics.h"
 
 struct mg_context;
 struct mg_connection;

@@ -10,9 +10,9 @@
 #include "base/status_macros.h"
 #include "server/command_line.h"
 #include "server/config_file.h"
-#include "server/log.h"
-#include "server/search_child.h"
+#include "server/search_child/search_child.h"
 #include "server/server.h"
+#include "server/telemetry/log.h"
 
 namespace plait {
 namespace {

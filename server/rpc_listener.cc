@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/file_descriptor.h"
 #include "base/status_macros.h"
-#include "server/frame.h"
-#include "storage/file_descriptor.h"
+#include "server/search_child/protocol/frame.h"
 
 namespace plait {
 namespace {

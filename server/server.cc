@@ -7,19 +7,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "server/admin_service.h"
-#include "server/blob_service.h"
-#include "server/capability_service.h"
 #include "server/engine_digest.h"
 #include "server/http_endpoint.h"
-#include "server/job_queue.h"
-#include "server/log.h"
-#include "server/optimization_service.h"
-#include "server/profile_service.h"
+#include "server/jobs/job_queue.h"
 #include "server/rpc_listener.h"
+#include "server/services/admin_service.h"
+#include "server/services/blob_service.h"
+#include "server/services/capability_service.h"
+#include "server/services/optimization_service.h"
+#include "server/services/profile_service.h"
+#include "server/services/worker_service.h"
 #include "server/storage_upkeep.h"
-#include "server/worker_service.h"
-#include "server/worker_supervisor.h"
+#include "server/telemetry/log.h"
+#include "server/workers/worker_supervisor.h"
 
 namespace plait {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/log.h"
+#include "server/telemetry/log.h"
 #include "storage/blob_garbage.h"
 
 namespace plait {

@@ -2,7 +2,7 @@
 
 #include "absl/time/time.h"
 #include "base/clock.h"
-#include "server/metrics.h"
+#include "server/telemetry/metrics.h"
 #include "storage/stores.h"
 
 namespace plait {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/digest.h"
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace plait {
 

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
+#include "storage/file_error.h"
 
 namespace plait {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "storage/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace plait {
 

@@ -19,6 +19,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "storage/blob_upload.h"
+#include "storage/file_error.h"
 
 namespace plait {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/status_macros.h"
 #include "storage/blob_upload.h"
+#include "storage/file_error.h"
 
 namespace plait {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/wire/digest.h"
-#include "server/log.h"
+#include "server/telemetry/log.h"
 #include "storage/blob_bytes.h"
 #include "tests/base/manual_clock.h"
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "storage/blob_bytes.h"
+#include "storage/file_error.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {

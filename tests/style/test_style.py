@@ -40,10 +40,31 @@ MAY_INCLUDE |= {
 }
 MAY_INCLUDE |= {"optimizer/search": [room for room in MAY_INCLUDE if room != "optimizer/ops"]}
 OPTIMIZER = [*MAY_INCLUDE["optimizer/search"], "optimizer/search"]
+SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
     "proto/wire": ["base", "plait/v1"],
     "storage": ["base", "proto/wire", "plait/v1"],
-    "server": [*OPTIMIZER, "proto/wire", "storage", "plait/v1", "grpc/health/v1"],
+    "server/telemetry": ["base"],
+    "server/workers": [*SERVICE, "server/telemetry"],
+    "server/search_child/protocol": ["base", "plait/v1"],
+    "server/search_child": [*OPTIMIZER, "proto/wire", "plait/v1", "server/search_child/protocol"],
+    "server/jobs": [
+        *SERVICE,
+        "server/telemetry",
+        "server/workers",
+        "server/search_child/protocol",
+    ],
+    "server/services": [*SERVICE, "server/telemetry", "server/workers"],
+    "server": [
+        *SERVICE,
+        "grpc/health/v1",
+        "server/telemetry",
+        "server/workers",
+        "server/jobs",
+        "server/services",
+        "server/search_child",
+        "server/search_child/protocol",
+    ],
     "gpu_worker": [*OPTIMIZER, "proto/wire", "plait/v1"],
     "gpu_worker/cpu": [*OPTIMIZER, "gpu_worker", "gpu_worker/cpu/loops"],
     "gpu_worker/cpu/loops": [],

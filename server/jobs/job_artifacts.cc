@@ -1,0 +1,118 @@
+#include "server/jobs/job_artifacts.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <google/protobuf/util/json_util.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "storage/blob_bytes.h"
+#include "storage/file_error.h"
+
+namespace plait {
+namespace {
+
+// Reads the file in pieces; `take` gets each with its offset.
+template <typename Take>
+absl::Status ReadFile(int file, int64_t size, Take take) {
+  std::string bytes;
+  for (int64_t offset = 0; offset < size; offset += static_cast<int64_t>(bytes.size())) {
+    bytes.resize(static_cast<size_t>(std::min(kBlobChunkBytesMax, size - offset)));
+    const ssize_t count = pread(file, bytes.data(), bytes.size(), offset);
+    if (count <= 0) return FileError(errno, "the search child's output");
+    bytes.resize(static_cast<size_t>(count));
+    PLAIT_RETURN_IF_ERROR(take(offset, absl::string_view(bytes)));
+  }
+  return absl::OkStatus();
+}
+
+// The child is dead by now or will not write any more; a change would be found by Finish.
+absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file) {
+  struct stat state = {};
+  if (fstat(file, &state) != 0) return FileError(errno, "the search child's output");
+  if (state.st_size == 0) {
+    return absl::InvalidArgumentError("the search child sent a result without a model");
+  }
+  DigestBuilder builder;
+  PLAIT_RETURN_IF_ERROR(ReadFile(file, state.st_size, [&](int64_t, absl::string_view bytes) {
+    builder.Update(bytes);
+    return absl::OkStatus();
+  }));
+  const Digest digest = builder.Finish();
+  PLAIT_ASSIGN_OR_RETURN(const BlobState blob, blobs.Find(digest));
+  if (blob.complete) return digest;
+  PLAIT_RETURN_IF_ERROR(
+      ReadFile(file, state.st_size, [&](int64_t offset, absl::string_view bytes) -> absl::Status {
+        const int64_t end = offset + static_cast<int64_t>(bytes.size());
+        if (end <= blob.bytes_stored) return absl::OkStatus();
+        const int64_t skipped = std::max<int64_t>(0, blob.bytes_stored - offset);
+        return blobs.Append(digest, offset + skipped, bytes.substr(static_cast<size_t>(skipped)))
+            .status();
+      }));
+  PLAIT_RETURN_IF_ERROR(blobs.Finish(digest));
+  return digest;
+}
+
+absl::StatusOr<v1::Digest> StoreBytes(Stores& stores, const std::string& tenant,
+                                      absl::string_view bytes) {
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, PutBlob(*stores.blobs, bytes));
+  PLAIT_RETURN_IF_ERROR(stores.jobs->GrantBlob(tenant, digest));
+  return wire::DigestToProto(digest);
+}
+
+std::string JsonOf(const v1::Report& report) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  options.add_whitespace = true;
+  std::string json;
+  PLAIT_CHECK(google::protobuf::util::MessageToJsonString(report, &json, options).ok());
+  return json;
+}
+
+}  // namespace
+
+absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory) {
+  FileDescriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.is_open()) file = FileDescriptor(memfd_create("plait-output", MFD_CLOEXEC));
+  if (!file.is_open()) return FileError(errno, directory);
+  return file;
+}
+
+absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
+                                             const v1::Start& start, const v1::Result& result,
+                                             int output) {
+  v1::JobResult stored;
+  PLAIT_ASSIGN_OR_RETURN(const Digest model, StoreFile(*stores.blobs, output));
+  PLAIT_RETURN_IF_ERROR(stores.jobs->GrantBlob(job.tenant(), model));
+  *stored.mutable_optimized_model() = wire::DigestToProto(model);
+  PLAIT_ASSIGN_OR_RETURN(*stored.mutable_plan(),
+                         StoreBytes(stores, job.tenant(), result.plan().SerializeAsString()));
+  PLAIT_ASSIGN_OR_RETURN(*stored.mutable_measurement_log(),
+                         StoreBytes(stores, job.tenant(), result.measurement_log()));
+  if (!result.trace_json().empty()) {
+    PLAIT_ASSIGN_OR_RETURN(*stored.mutable_trace_json(),
+                           StoreBytes(stores, job.tenant(), result.trace_json()));
+  }
+  v1::Report& report = *stored.mutable_report();
+  report = result.report();
+  report.set_id(job.id());
+  report.set_cached(false);
+  *report.mutable_model()->mutable_digest() = job.model();
+  report.mutable_device()->set_id(start.device().id());
+  report.mutable_device()->set_fingerprint(start.device().fingerprint());
+  *report.mutable_output()->mutable_digest() = stored.optimized_model();
+  *report.mutable_measurement_log() = stored.measurement_log();
+  report.set_engine_version(start.engine_version());
+  PLAIT_ASSIGN_OR_RETURN(*stored.mutable_report_json(),
+                         StoreBytes(stores, job.tenant(), JsonOf(report)));
+  return stored;
+}
+
+}  // namespace plait

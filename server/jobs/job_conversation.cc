@@ -1,0 +1,217 @@
+#include "server/jobs/job_conversation.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "proto/wire/error.h"
+#include "proto/wire/profile.h"
+
+namespace plait {
+namespace {
+
+// What the child gets to send its incumbent when the time is over.
+constexpr absl::Duration kDeadlineGrace = absl::Seconds(30);
+// A task may hold a worker for this long: the longest verification takes half a minute, loading a
+// large model as much.
+constexpr double kTaskSecondsMax = 600;
+// A search asks one question at a time; more are kept for later versions.
+constexpr size_t kOpenQuestionsMax = 64;
+constexpr size_t kQuestionsMax = 1'000'000;
+
+absl::Status Lie(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
+}
+
+ConversationEnd EndOf(ConversationOutcome outcome, absl::Status status = absl::OkStatus()) {
+  return {outcome, std::move(status), std::nullopt};
+}
+
+}  // namespace
+
+JobConversation::JobConversation(const ConversationContext& context, const LeasedJob& job,
+                                 const v1::Device& device, std::shared_ptr<Wakeup> wakeup)
+    : context_(context),
+      job_(job),
+      device_(device),
+      wakeup_(std::move(wakeup)),
+      mailbox_(std::make_shared<Mailbox>(wakeup_)) {}
+
+JobConversation::~JobConversation() {
+  for (const auto& [number, question] : open_) context_.pool.Withdraw(question.interest);
+}
+
+ConversationEnd JobConversation::Run(SearchChildProcess& child, const v1::Start& start,
+                                     const ConversationOptions& options) {
+  began_ = context_.clock.Monotonic();
+  next_heartbeat_ = began_ + options.lease / 4;
+  v1::ParentMessage message;
+  *message.mutable_start() = start;
+  if (absl::Status status = child.Send(message); !status.ok()) {
+    return EndOf(ConversationOutcome::kFailure, std::move(status));
+  }
+  while (true) {
+    std::optional<ConversationEnd> end = Step(child, options);
+    if (end) return *std::move(end);
+  }
+}
+
+std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
+                                                     const ConversationOptions& options) {
+  if (std::optional<ConversationEnd> end = CheckTimes(child, options)) return end;
+  if (absl::Status status = ForwardAnswers(child); !status.ok()) {
+    return EndOf(ConversationOutcome::kFault, std::move(status));
+  }
+  absl::StatusOr<std::optional<v1::ChildMessage>> message =
+      child.Receive(wakeup_->descriptor(), absl::Seconds(1));
+  if (!message.ok()) {
+    if (deadline_sent_) return EndOf(ConversationOutcome::kDeadline);
+    const bool is_limit = absl::IsResourceExhausted(message.status());
+    return EndOf(is_limit ? ConversationOutcome::kLimit : ConversationOutcome::kFault,
+                 message.status());
+  }
+  if (!message->has_value()) return std::nullopt;
+  return Take(**std::move(message));
+}
+
+std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& child,
+                                                           const ConversationOptions& options) {
+  wakeup_->Clear();
+  if (*options.stopping) return EndOf(ConversationOutcome::kStopped);
+  const absl::StatusOr<v1::Job> job = context_.jobs.Get(job_.job.tenant(), job_.job.id());
+  if (job.ok() && job->cancel_requested()) return EndOf(ConversationOutcome::kCancelled);
+  const absl::Duration now = context_.clock.Monotonic();
+  if (now >= next_heartbeat_) {
+    next_heartbeat_ = now + options.lease / 4;
+    const absl::StatusOr<bool> cancelled = context_.jobs.Heartbeat(job_.lease, options.lease);
+    if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
+    if (cancelled.ok() && *cancelled) return EndOf(ConversationOutcome::kCancelled);
+  }
+  if (now > began_ + options.time_max + kDeadlineGrace) {
+    return EndOf(ConversationOutcome::kDeadline);
+  }
+  if (now > began_ + options.time_max && !deadline_sent_) {
+    v1::ParentMessage message;
+    message.mutable_deadline();
+    deadline_sent_ = true;
+    if (!child.Send(message).ok()) return EndOf(ConversationOutcome::kDeadline);
+  }
+  return std::nullopt;
+}
+
+absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
+  std::vector<Answer> answers;
+  {
+    absl::MutexLock lock(&mailbox_->mutex);
+    answers.swap(mailbox_->answers);
+  }
+  for (Answer& answer : answers) {
+    const auto found = open_.find(answer.number);
+    if (found == open_.end()) continue;
+    if (answer.result.has_profile()) KeepProfiles(found->second, answer.result.profile());
+    open_.erase(found);
+    v1::ParentMessage message;
+    if (answer.is_profile) {
+      message.mutable_profile_reply()->set_request_number(answer.number);
+      *message.mutable_profile_reply()->mutable_result() = std::move(answer.result);
+    } else {
+      message.mutable_measure_reply()->set_request_number(answer.number);
+      *message.mutable_measure_reply()->mutable_result() = std::move(answer.result);
+    }
+    PLAIT_RETURN_IF_ERROR(child.Send(message));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<ConversationEnd> JobConversation::Take(v1::ChildMessage message) {
+  absl::Status status;
+  v1::Task task;
+  task.set_deadline_seconds(kTaskSecondsMax);
+  switch (message.message_case()) {
+    case v1::ChildMessage::kEvent:
+      status = TakeEvent(message.event());
+      break;
+    case v1::ChildMessage::kProfileRequest:
+      *task.mutable_profile() = std::move(*message.mutable_profile_request()->mutable_task());
+      status = Ask(message.profile_request().request_number(), std::move(task));
+      break;
+    case v1::ChildMessage::kMeasureRequest:
+      *task.mutable_measure() = std::move(*message.mutable_measure_request()->mutable_task());
+      *task.mutable_model() = job_.job.model();
+      *task.mutable_shapes() = job_.job.options().shapes();
+      status = Ask(message.measure_request().request_number(), std::move(task));
+      break;
+    case v1::ChildMessage::kResult:
+      return ConversationEnd{
+          deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kResult,
+          absl::OkStatus(), std::move(*message.mutable_result())};
+    case v1::ChildMessage::kFailure:
+      return EndOf(deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kFailure,
+                   wire::Error(message.failure().reason(), message.failure().message()));
+    case v1::ChildMessage::MESSAGE_NOT_SET:
+      status = Lie("an empty message");
+  }
+  if (status.ok()) return std::nullopt;
+  return EndOf(ConversationOutcome::kFault, std::move(status));
+}
+
+absl::Status JobConversation::TakeEvent(const v1::Event& event) {
+  switch (event.type()) {
+    case v1::EVENT_TYPE_PHASE:
+    case v1::EVENT_TYPE_PROGRESS:
+    case v1::EVENT_TYPE_INCUMBENT:
+    case v1::EVENT_TYPE_MEASURED:
+      break;
+    default:
+      return Lie("an event that only the daemon may send");
+  }
+  v1::Event checked;
+  checked.set_type(event.type());
+  checked.set_text(wire::ValidUtf8(event.text(), 1000));
+  checked.set_fraction(event.fraction() >= 0 && event.fraction() <= 1 ? event.fraction() : 0);
+  checked.set_speedup(event.speedup() >= 0 ? event.speedup() : 0);
+  // An event that cannot be stored is no reason to fail the job; the storage's next answer tells.
+  context_.jobs.AppendEvent(job_.lease, checked).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::Status JobConversation::Ask(int64_t number, v1::Task task) {
+  if (!used_numbers_.insert(number).second) return Lie("a request number was used twice");
+  if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
+    return Lie("too many requests");
+  }
+  Question& question = open_[number];
+  for (const v1::KernelRequest& kernel : task.profile().kernels()) {
+    question.keys.push_back(kernel.key());
+  }
+  const bool is_profile = task.has_profile();
+  question.interest =
+      context_.pool.Submit(device_, std::move(task),
+                           [mailbox = mailbox_, number, is_profile](const v1::TaskResult& result) {
+                             {
+                               absl::MutexLock lock(&mailbox->mutex);
+                               mailbox->answers.push_back({number, is_profile, result});
+                             }
+                             mailbox->wakeup->Signal();
+                           });
+  return absl::OkStatus();
+}
+
+void JobConversation::KeepProfiles(const Question& question, const v1::ProfileResult& result) {
+  std::vector<v1::StoredProfile> stored;
+  for (int i = 0; i < result.profiles_size(); ++i) {
+    const v1::KernelProfile& measured = result.profiles(i);
+    if (i >= static_cast<int>(question.keys.size()) || measured.key() != question.keys[i]) return;
+    if (!measured.has_profile()) continue;
+    v1::StoredProfile profile;
+    profile.set_key(measured.key());
+    profile.set_device_fingerprint(device_.fingerprint());
+    *profile.mutable_profile() = measured.profile();
+    profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
+    if (wire::CheckStoredProfile(profile).ok()) stored.push_back(std::move(profile));
+  }
+  // A lost profile is measured again.
+  context_.profiles.Put(stored).status().IgnoreError();
+}
+
+}  // namespace plait

@@ -1,0 +1,123 @@
+#include "server/jobs/job_queue.h"
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/options.h"
+#include "server/telemetry/log.h"
+
+namespace plait {
+namespace {
+
+// Changes wake runners at once; this is for what nobody announces, such as a new worker.
+constexpr absl::Duration kPollInterval = absl::Milliseconds(300);
+constexpr absl::Duration kLease = absl::Minutes(1);
+// Of a job that waits for an equal one; a cancellation is noticed as fast.
+constexpr absl::Duration kHeartbeatInterval = absl::Seconds(3);
+
+}  // namespace
+
+JobQueue::JobQueue(const JobRunnerContext& context, JobRunner& runner,
+                   const JobQueueOptions& options)
+    : context_(context), runner_(runner), options_(options) {}
+
+void JobQueue::Start() {
+  for (int i = 0; i < options_.runners; ++i) threads_.emplace_back([this] { Loop(); });
+}
+
+void JobQueue::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    ++changes_;
+    for (const auto& [id, wakeup] : running_) wakeup->Signal();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void JobQueue::Drain() { draining_ = true; }
+
+void JobQueue::Wake(const std::string& job_id) {
+  absl::MutexLock lock(&mutex_);
+  ++changes_;
+  const auto found = running_.find(job_id);
+  if (found != running_.end()) found->second->Signal();
+}
+
+int64_t JobQueue::running() {
+  absl::MutexLock lock(&mutex_);
+  return static_cast<int64_t>(running_.size());
+}
+
+void JobQueue::Loop() {
+  while (!stopping_) {
+    uint64_t seen = 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      seen = changes_;
+    }
+    if (RunNext()) continue;
+    absl::MutexLock lock(&mutex_);
+    const auto changed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return stopping_ || changes_ != seen;
+    };
+    mutex_.AwaitWithTimeout(absl::Condition(&changed), kPollInterval);
+  }
+}
+
+bool JobQueue::RunNext() {
+  const std::vector<std::string> devices = Devices();
+  // An empty list would mean any device.
+  if (draining_ || devices.empty()) return false;
+  const absl::StatusOr<std::optional<LeasedJob>> job =
+      context_.stores.jobs->Acquire({absl::StrCat("plaitd-", getpid()), devices, kLease});
+  if (!job.ok()) {
+    LogError("job.unavailable", {{"error", job.status().ToString()}});
+    return false;
+  }
+  if (!job->has_value()) return false;
+  const v1::Job& leased = (*job)->job;
+  const std::string request = absl::StrCat(leased.tenant(), " ", leased.model().sha256_hex(), " ",
+                                           wire::OptionsHash(leased.options()));
+  const auto wakeup = std::make_shared<Wakeup>();
+  {
+    absl::MutexLock lock(&mutex_);
+    running_[leased.id()] = wakeup;
+  }
+  if (!leased.options().no_result_cache()) AwaitEqualJob(**job, request);
+  {
+    absl::MutexLock lock(&mutex_);
+    ++in_flight_[request];
+  }
+  runner_.RunJob(**job, wakeup, stopping_);
+  absl::MutexLock lock(&mutex_);
+  running_.erase(leased.id());
+  if (--in_flight_[request] == 0) in_flight_.erase(request);
+  return true;
+}
+
+void JobQueue::AwaitEqualJob(const LeasedJob& job, const std::string& request) {
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto alone = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || in_flight_.count(request) == 0;
+      };
+      if (mutex_.AwaitWithTimeout(absl::Condition(&alone), kHeartbeatInterval)) return;
+    }
+    const absl::StatusOr<bool> cancelled = context_.stores.jobs->Heartbeat(job.lease, kLease);
+    // Whatever has happened to the job, its run finds out.
+    if (!cancelled.ok() || *cancelled) return;
+  }
+}
+
+std::vector<std::string> JobQueue::Devices() {
+  std::vector<std::string> devices;
+  for (const DeviceAvailability& entry : context_.pool.Devices()) {
+    devices.push_back(entry.device.id());
+  }
+  return devices;
+}
+
+}  // namespace plait

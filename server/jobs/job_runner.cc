@@ -1,0 +1,220 @@
+#include "server/jobs/job_runner.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "proto/wire/error.h"
+#include "proto/wire/options.h"
+#include "server/jobs/job_artifacts.h"
+#include "server/search_child/protocol/descriptors.h"
+#include "server/telemetry/log.h"
+#include "storage/blob_bytes.h"
+#include "storage/job_state.h"
+
+namespace plait {
+namespace {
+
+// Of a job that names no budget; the search child knows the same number.
+constexpr double kBudgetSecondsDefault = 60;
+// Profiles that a child gets with its start: about 100 MB at 1 KiB each.
+constexpr int64_t kStartProfilesMax = 100'000;
+
+// The child stays parked with the others until it is gone.
+class ParkedChild {
+ public:
+  ParkedChild(SearchPark& park, pid_t child) : park_(park), child_(child) { park_.Add(child_); }
+  ~ParkedChild() { park_.Remove(child_); }
+  ParkedChild(const ParkedChild&) = delete;
+  ParkedChild& operator=(const ParkedChild&) = delete;
+
+ private:
+  SearchPark& park_;
+  const pid_t child_;
+};
+
+double BudgetSeconds(const v1::Job& job) {
+  const double seconds = job.options().budget_seconds();
+  return seconds > 0 ? seconds : kBudgetSecondsDefault;
+}
+
+}  // namespace
+
+void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
+                       const std::atomic<bool>& stopping) {
+  const absl::Duration began = context_.clock.Monotonic();
+  LogInfo("job.started", {{"job", job.job.id()},
+                          {"tenant", job.job.tenant()},
+                          {"attempt", absl::StrCat(job.lease.attempt)}});
+  const absl::StatusOr<v1::Job> ended = Run(job, std::move(wakeup), stopping);
+  if (!ended.ok()) {
+    LogError("job.stranded", {{"job", job.job.id()}, {"error", ended.status().ToString()}});
+    // Nothing of the job's is at fault; without the storage this fails, too, and the next start of
+    // the daemon recovers the job.
+    context_.stores.jobs->Release(job.lease).status().IgnoreError();
+    return;
+  }
+  const std::string state = JobStateName(ended->state());
+  LogInfo("job.ended",
+          {{"job", job.job.id()}, {"state", state}, {"error", ended->error().message()}});
+  if (IsFinal(ended->state())) {
+    context_.metrics.JobEnded(state, context_.clock.Monotonic() - began);
+  }
+}
+
+absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
+                                       const std::atomic<bool>& stopping) {
+  JobStore& jobs = *context_.stores.jobs;
+  const std::optional<v1::Device> device = FindDevice(job.job.options().device());
+  if (!device) return jobs.Release(job.lease);
+  if (!job.job.options().no_result_cache()) {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
+                           jobs.FindResult(KeyOf(job.job, device->fingerprint())));
+    if (earlier) return FinishFromCache(job, *earlier);
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(job.job.model()));
+  absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(digest);
+  if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
+  PLAIT_ASSIGN_OR_RETURN(const v1::Start start, MakeStart(job.job, *device));
+
+  const absl::Duration time_max = absl::Seconds(BudgetSeconds(job.job)) + options_.grace;
+  SearchChildOptions child_options = options_.child;
+  child_options.limits.cpu_seconds_max =
+      absl::ToInt64Seconds(time_max) * std::max(1u, std::thread::hardware_concurrency());
+  child_options.limits.output_bytes_max = kModelProtoBytesMax;
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::unique_ptr<SearchChildProcess> child,
+      SearchChildProcess::Start(child_options, model->number(), output.number()));
+  ConversationEnd end;
+  {
+    const ParkedChild parked(context_.park, child->process_id());
+    JobConversation conversation({jobs, *context_.stores.profiles, context_.pool, context_.clock},
+                                 job, *device, std::move(wakeup));
+    end = conversation.Run(*child, start, {time_max, options_.lease, &stopping});
+  }
+  return Finish(job, start, end, output.number());
+}
+
+absl::StatusOr<v1::Job> JobRunner::Finish(const LeasedJob& job, const v1::Start& start,
+                                          const ConversationEnd& end, int output) {
+  JobStore& jobs = *context_.stores.jobs;
+  switch (end.outcome) {
+    case ConversationOutcome::kResult:
+      return FinishWithResult(job, start, *end.result, output);
+    case ConversationOutcome::kFailure:
+      return FinishWithError(job, v1::JOB_STATE_FAILED, end.status);
+    case ConversationOutcome::kCancelled:
+      return FinishWithError(
+          job, v1::JOB_STATE_CANCELLED,
+          wire::Error(v1::ERROR_REASON_CANCELLED, "the client cancelled the job"));
+    case ConversationOutcome::kDeadline: {
+      JobEnd job_end;
+      job_end.state = v1::JOB_STATE_FAILED;
+      job_end.error = wire::ErrorDetailOf(wire::Error(
+          v1::ERROR_REASON_DEADLINE, "the job took longer than its budget allows (raise it)"));
+      if (end.result) {
+        absl::StatusOr<v1::JobResult> incumbent =
+            StoreArtifacts(context_.stores, job.job, start, *end.result, output);
+        if (incumbent.ok()) job_end.incumbent = *std::move(incumbent);
+      }
+      return jobs.Finish(job.lease, job_end);
+    }
+    case ConversationOutcome::kLimit:
+      context_.metrics.ChildCrashed("limit");
+      return FinishWithError(job, v1::JOB_STATE_FAILED,
+                             wire::WithReason(end.status, v1::ERROR_REASON_LIMIT_EXCEEDED));
+    case ConversationOutcome::kFault:
+      context_.metrics.ChildCrashed(absl::IsInvalidArgument(end.status) ? "protocol" : "crash");
+      LogWarning("child.crashed", {{"job", job.job.id()}, {"error", end.status.ToString()}});
+      return jobs.ReportFault(job.lease, end.status.message());
+    case ConversationOutcome::kStopped:
+      return jobs.Release(job.lease);
+    case ConversationOutcome::kLeaseLost:
+      return jobs.Get(job.job.tenant(), job.job.id());
+  }
+  return absl::InternalError("unknown outcome");
+}
+
+absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const LeasedJob& job, const v1::Start& start,
+                                                    const v1::Result& result, int output) {
+  absl::StatusOr<v1::JobResult> stored =
+      StoreArtifacts(context_.stores, job.job, start, result, output);
+  if (absl::IsInvalidArgument(stored.status())) {
+    return context_.stores.jobs->ReportFault(job.lease, stored.status().message());
+  }
+  PLAIT_RETURN_IF_ERROR(stored.status());
+  const v1::SearchReport& search = result.report().search();
+  // The child's numbers only ever count up; negative ones would be a lie.
+  const auto positive = [](auto value) { return value > 0 ? value : decltype(value){0}; };
+  context_.metrics.SearchEnded({positive(search.seconds()), positive(search.profiling_seconds()),
+                                positive(search.verification_seconds()),
+                                positive(search.candidates()), positive(search.profiles_measured()),
+                                positive(search.profiles_cached())});
+  JobEnd end;
+  end.state = v1::JOB_STATE_SUCCEEDED;
+  end.result = *std::move(stored);
+  end.cache_as = KeyOf(job.job, start.device().fingerprint());
+  return context_.stores.jobs->Finish(job.lease, end);
+}
+
+absl::StatusOr<v1::Job> JobRunner::FinishFromCache(const LeasedJob& job, const v1::Job& earlier) {
+  context_.metrics.ResultCacheHit();
+  JobEnd end;
+  end.state = v1::JOB_STATE_SUCCEEDED;
+  end.result = earlier.result();
+  end.result->mutable_report()->set_id(job.job.id());
+  end.result->mutable_report()->set_cached(true);
+  return context_.stores.jobs->Finish(job.lease, end);
+}
+
+absl::StatusOr<v1::Job> JobRunner::FinishWithError(const LeasedJob& job, v1::JobState state,
+                                                   const absl::Status& error) {
+  JobEnd end;
+  end.state = state;
+  end.error = wire::ErrorDetailOf(error);
+  return context_.stores.jobs->Finish(job.lease, end);
+}
+
+absl::StatusOr<v1::Start> JobRunner::MakeStart(const v1::Job& job, const v1::Device& device) {
+  v1::Start start;
+  start.set_job_id(job.id());
+  start.set_tenant(job.tenant());
+  *start.mutable_options() = job.options();
+  *start.mutable_device() = device;
+  *start.mutable_model() = job.model();
+  start.set_model_file_descriptor(kChildModel);
+  start.set_output_file_descriptor(kChildOutput);
+  start.set_engine_version(options_.engine_version);
+  start.set_search_threads(options_.search_threads);
+  if (job.options().has_measurement_log()) {
+    PLAIT_ASSIGN_OR_RETURN(const Digest log,
+                           wire::DigestFromProto(job.options().measurement_log()));
+    PLAIT_ASSIGN_OR_RETURN(*start.mutable_replay_log(), ReadBlob(*context_.stores.blobs, log));
+    return start;
+  }
+  PLAIT_ASSIGN_OR_RETURN(std::vector<v1::StoredProfile> profiles,
+                         context_.stores.profiles->List(
+                             device.fingerprint(), {device.fingerprint(), ""}, kStartProfilesMax));
+  for (v1::StoredProfile& profile : profiles) *start.add_profiles() = std::move(profile);
+  return start;
+}
+
+ResultKey JobRunner::KeyOf(const v1::Job& job, const std::string& device_fingerprint) const {
+  const absl::StatusOr<Digest> model = wire::DigestFromProto(job.model());
+  return {job.tenant(), model.value_or(Digest()), device_fingerprint,
+          wire::OptionsHash(job.options()), options_.engine_version};
+}
+
+std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {
+  for (DeviceAvailability& entry : context_.pool.Devices()) {
+    if (entry.device.id() == id) return std::move(entry.device);
+  }
+  return std::nullopt;
+}
+
+}  // namespace plait

@@ -1,0 +1,125 @@
+#include "server/search_child/device.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "optimizer/ir/text.h"
+
+namespace plait {
+namespace {
+
+// 16 kernels: about a second of measuring, so that workers stay responsive to their supervisor.
+constexpr size_t kKernelsPerTask = 16;
+constexpr int kKernelSamples = 50;
+// 50 ms: a kernel of 1 ms gets its 50 samples; a slower one is less noisy and gets fewer.
+constexpr double kKernelSecondsMax = 0.05;
+constexpr int kInputsCompared = 3;
+
+absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
+  if (got == static_cast<int>(wanted)) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("the worker answered about ", got, " of ", wanted, " ", what));
+}
+
+Profile ProfileOf(const v1::KernelProfile& proto) {
+  Profile profile;
+  if (!proto.has_profile()) return profile;
+  profile.latency_us_median = proto.profile().latency_us_median();
+  profile.latency_us_p10 = proto.profile().latency_us_p10();
+  profile.latency_us_mad = proto.profile().latency_us_mad();
+  profile.samples = static_cast<int>(proto.profile().samples());
+  profile.bytes = proto.profile().bytes();
+  profile.flops = proto.profile().flops();
+  profile.compute_share = proto.profile().compute_share();
+  return profile;
+}
+
+// A plan names tensors by number, so the text of its graph must keep the numbers.
+absl::Status CheckWritten(const PlanCandidate& candidate) {
+  const absl::Status made = CheckPlan(candidate.plan, candidate.graph);
+  if (!made.ok())
+    return absl::InternalError(absl::StrCat("the search made a wrong ", made.message()));
+  PLAIT_ASSIGN_OR_RETURN(const Graph read, ParseGraph(PrintGraph(candidate.graph)));
+  const absl::Status written = CheckPlan(candidate.plan, read);
+  if (written.ok()) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("the text of a graph does not keep its numbers: ", written.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Profile>> RemoteProfiler::Measure(
+    absl::Span<const ProfileRequest> requests) {
+  const ElapsedSum sum(clock_, elapsed_);
+  std::vector<Profile> profiles;
+  for (size_t i = 0; i < requests.size(); i += kKernelsPerTask) {
+    PLAIT_RETURN_IF_ERROR(MeasureBatch(requests.subspan(i, kKernelsPerTask), profiles));
+  }
+  return profiles;
+}
+
+absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> requests,
+                                          std::vector<Profile>& profiles) {
+  v1::ProfileTask task;
+  task.set_samples_min(kKernelSamples);
+  task.set_seconds_max(kKernelSecondsMax);
+  for (const ProfileRequest& request : requests) {
+    v1::KernelRequest& kernel = *task.add_kernels();
+    kernel.set_key(request.key.ToString());
+    kernel.set_graph_text(request.key.graph_text);
+    kernel.set_cold_weights(request.key.cold_weights);
+  }
+  PLAIT_ASSIGN_OR_RETURN(const v1::TaskResult result, connection_.Profile(task));
+  PLAIT_RETURN_IF_ERROR(CheckCount("kernels", result.profile().profiles_size(), requests.size()));
+  for (const v1::KernelProfile& profile : result.profile().profiles()) {
+    profiles.push_back(ProfileOf(profile));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
+    absl::Span<const PlanCandidate> candidates, int rounds) {
+  const ElapsedSum sum(clock_, elapsed_);
+  v1::MeasureTask task;
+  task.set_rounds(rounds);
+  task.set_seconds_max(options_.seconds_max);
+  task.set_seed(options_.seed);
+  task.set_inputs_count(kInputsCompared);
+  task.set_tolerance(options_.tolerance);
+  for (const PlanCandidate& candidate : candidates) {
+    PLAIT_RETURN_IF_ERROR(CheckWritten(candidate));
+    v1::Candidate& proto = *task.add_candidates();
+    proto.set_id(candidate.id);
+    proto.set_graph_text(PrintGraph(candidate.graph));
+    proto.set_plan_text(PrintPlan(candidate.plan));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const v1::TaskResult result, connection_.Measure(std::move(task)));
+  PLAIT_RETURN_IF_ERROR(
+      CheckCount("candidates", result.measure().candidates_size(), candidates.size()));
+  std::vector<CandidateMeasurement> measurements;
+  for (const v1::CandidateResult& candidate : result.measure().candidates()) {
+    measurements.push_back(MeasurementOf(candidate));
+  }
+  return measurements;
+}
+
+CandidateMeasurement RemoteVerifier::MeasurementOf(const v1::CandidateResult& result) const {
+  CandidateMeasurement measurement;
+  measurement.candidate = result.id();
+  measurement.error = result.error();
+  measurement.fallback_nodes = result.fallback_nodes();
+  measurement.latency_us.assign(result.latency_us().begin(), result.latency_us().end());
+  Equivalence& equivalence = measurement.equivalence;
+  equivalence.max_abs_error = result.max_abs_error();
+  equivalence.max_rel_error = result.max_rel_error();
+  equivalence.inputs_tried = result.inputs_tried();
+  if (!(result.max_rel_error() <= options_.tolerance)) {
+    equivalence.verdict = Verdict::kDifferent;
+  } else if (result.inputs_tried() > 0 && !result.dead_outputs()) {
+    equivalence.verdict = Verdict::kEquivalent;
+  }
+  return measurement;
+}
+
+}  // namespace plait

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "optimizer/cost/profile.h"
+#include "optimizer/search/verifier.h"
+#include "server/search_child/connection.h"
+
+namespace plait {
+
+// Adds the time between its construction and its destruction to a sum.
+class ElapsedSum {
+ public:
+  ElapsedSum(Clock& clock, absl::Duration& sum)
+      : clock_(clock), sum_(sum), start_(clock.Monotonic()) {}
+  ~ElapsedSum() { sum_ += clock_.Monotonic() - start_; }
+  ElapsedSum(const ElapsedSum&) = delete;
+  ElapsedSum& operator=(const ElapsedSum&) = delete;
+
+ private:
+  Clock& clock_;
+  absl::Duration& sum_;
+  const absl::Duration start_;
+};
+
+// Measures kernels on a worker, asked through the daemon. Not thread-safe.
+class RemoteProfiler : public Profiler {
+ public:
+  // What is passed must outlive the profiler.
+  RemoteProfiler(ChildConnection& connection, Clock& clock)
+      : connection_(connection), clock_(clock) {}
+
+  absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
+
+  absl::Duration elapsed() const { return elapsed_; }
+
+ private:
+  absl::Status MeasureBatch(absl::Span<const ProfileRequest> requests,
+                            std::vector<Profile>& profiles);
+
+  ChildConnection& connection_;
+  Clock& clock_;
+  absl::Duration elapsed_;
+};
+
+// Compares whole plans on a worker, asked through the daemon. Not thread-safe.
+class RemoteVerifier : public Verifier {
+ public:
+  struct Options {
+    uint64_t seed = 0;
+    double tolerance = 0;    // the largest relative error that counts as equal
+    double seconds_max = 0;  // of timing in one verification
+  };
+
+  // What is passed must outlive the verifier.
+  RemoteVerifier(ChildConnection& connection, Clock& clock, const Options& options)
+      : connection_(connection), clock_(clock), options_(options) {}
+
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, int rounds) override;
+
+  absl::Duration elapsed() const { return elapsed_; }
+
+ private:
+  CandidateMeasurement MeasurementOf(const v1::CandidateResult& result) const;
+
+  ChildConnection& connection_;
+  Clock& clock_;
+  const Options options_;
+  absl::Duration elapsed_;
+};
+
+}  // namespace plait

@@ -1,0 +1,71 @@
+#include "server/search_child/protocol/frame.h"
+
+#include <cerrno>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace plait {
+namespace {
+
+constexpr size_t kHeaderBytes = 4;
+constexpr size_t kReadBytes = size_t{64} << 10;
+
+}  // namespace
+
+absl::StatusOr<std::string> FrameOf(const google::protobuf::MessageLite& message) {
+  const size_t size = message.ByteSizeLong();
+  if (size > static_cast<size_t>(kFrameBytesMax)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a message of ", size, " bytes is larger than the limit of ", kFrameBytesMax));
+  }
+  std::string frame;
+  for (size_t i = 0; i < kHeaderBytes; ++i) frame.push_back(static_cast<char>(size >> (8 * i)));
+  message.AppendToString(&frame);
+  return frame;
+}
+
+absl::Status WriteAll(int socket, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return absl::UnavailableError("the other end of the socket is gone");
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FrameReader::Next(google::protobuf::MessageLite* message) {
+  if (buffer_.size() < kHeaderBytes) return false;
+  uint32_t size = 0;
+  for (size_t i = 0; i < kHeaderBytes; ++i) {
+    size |= static_cast<uint32_t>(static_cast<unsigned char>(buffer_[i])) << (8 * i);
+  }
+  if (size > kFrameBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message announces ", size, " bytes; the limit is ", kFrameBytesMax));
+  }
+  if (buffer_.size() < kHeaderBytes + size) return false;
+  if (!message->ParseFromArray(buffer_.data() + kHeaderBytes, static_cast<int>(size))) {
+    return absl::InvalidArgumentError("a message cannot be parsed");
+  }
+  buffer_.erase(0, kHeaderBytes + size);
+  return true;
+}
+
+absl::Status ReadFrame(int socket, FrameReader& reader, google::protobuf::MessageLite* message) {
+  std::string bytes(kReadBytes, '\0');
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(const bool complete, reader.Next(message));
+    if (complete) return absl::OkStatus();
+    const ssize_t count = read(socket, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return absl::UnavailableError("the other end of the socket is gone");
+    reader.Append(absl::string_view(bytes.data(), static_cast<size_t>(count)));
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,137 @@
+#include "server/search_child/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "optimizer/rules/rule.h"
+#include "optimizer/search/paired_ratio.h"
+
+namespace plait {
+namespace {
+
+double Quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[std::lround(share * static_cast<double>(values.size() - 1))];
+}
+
+v1::Verdict VerdictOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kEquivalent:
+      return v1::VERDICT_EQUIVALENT;
+    case Verdict::kDifferent:
+      return v1::VERDICT_DIFFERENT;
+    case Verdict::kInconclusive:
+      return v1::VERDICT_INCONCLUSIVE;
+  }
+  return v1::VERDICT_UNSPECIFIED;
+}
+
+template <typename Times>
+void SetTimes(const std::vector<double>& samples_us, Times* times) {
+  times->set_latency_us_median(Median(samples_us));
+  times->set_latency_us_p10(Quantile(samples_us, 0.1));
+  times->set_latency_us_p95(Quantile(samples_us, 0.95));
+  times->set_samples(static_cast<int64_t>(samples_us.size()));
+}
+
+void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchReport* search) {
+  search->set_seconds(facts.seconds);
+  search->set_profiling_seconds(facts.profiling_seconds);
+  search->set_verification_seconds(facts.verification_seconds);
+  search->set_candidates(result.candidates);
+  search->set_candidates_measured(result.candidates_measured);
+  search->set_profiles_measured(facts.profiles_measured);
+  search->set_profiles_cached(facts.profiles_cached);
+  for (const auto& [rule, count] : result.rules_applied) {
+    (*search->mutable_rules_applied())[std::string(rule)] = count;
+  }
+}
+
+bool IsPortable(const RuleCounts& rules_applied) {
+  return std::all_of(rules_applied.begin(), rules_applied.end(), [](const auto& entry) {
+    const Rule* const rule = FindRule(entry.first);
+    return rule == nullptr || rule->portable;  // folding and merging are no rules of the table
+  });
+}
+
+}  // namespace
+
+int64_t OffchipBytes(const Plan& plan, const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Step& step : plan.steps) {
+    for (const int value : step.inputs) bytes += graph.type(plan.values[value].tensor).bytes();
+    for (const int value : step.outputs) bytes += graph.type(plan.values[value].tensor).bytes();
+    std::set<TensorId> weights;
+    for (const NodeId node : step.kernel.nodes) {
+      for (const TensorId input : graph.node(node).inputs) {
+        if (input != kNoTensor && graph.tensor(input).constant != nullptr) weights.insert(input);
+      }
+    }
+    for (const TensorId weight : weights) bytes += graph.type(weight).bytes();
+  }
+  return bytes;
+}
+
+v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts,
+                      const SearchResult& result) {
+  v1::Report report;
+  *report.mutable_model()->mutable_digest() = start.model();
+  report.mutable_model()->set_nodes(facts.graph.node_count());
+  for (const OpaqueNode& node : facts.opaque_nodes) {
+    report.mutable_model()->add_opaque_nodes(node.name);
+  }
+  v1::DeviceReport& device = *report.mutable_device();
+  device.set_id(start.device().id());
+  device.set_name(start.device().name());
+  device.set_fingerprint(start.device().fingerprint());
+  device.set_predicted(start.device().predicted());
+
+  SetTimes(result.baseline_latency_us, report.mutable_baseline());
+  report.mutable_baseline()->set_kernels(static_cast<int64_t>(result.baseline_plan.steps.size()));
+  report.mutable_baseline()->set_offchip_bytes(OffchipBytes(result.baseline_plan, facts.graph));
+  v1::OptimizedReport& optimized = *report.mutable_optimized();
+  SetTimes(result.optimized_latency_us, &optimized);
+  optimized.set_kernels(static_cast<int64_t>(result.plan.steps.size()));
+  optimized.set_fallback_nodes(result.fallback_nodes);
+  optimized.set_offchip_bytes(OffchipBytes(result.plan, result.graph));
+  optimized.set_precision(result.plan.precision);
+  optimized.set_portable(IsPortable(result.rules_applied));
+
+  report.set_speedup(result.speedup.median);
+  report.set_speedup_low(result.speedup.low);
+  report.set_speedup_high(result.speedup.high);
+  v1::EquivalenceReport& equivalence = *report.mutable_equivalence();
+  // Around opaque nodes only the parts between them were run: that is not the whole function.
+  const bool whole = result.islands == 0;
+  equivalence.set_verdict(whole ? VerdictOf(result.equivalence.verdict) : v1::VERDICT_INCONCLUSIVE);
+  equivalence.set_max_abs_error(result.equivalence.max_abs_error);
+  equivalence.set_max_rel_error(result.equivalence.max_rel_error);
+  equivalence.set_inputs_tried(result.equivalence.inputs_tried);
+  SetSearch(facts, result, report.mutable_search());
+  for (const std::string& warning : facts.warnings) report.add_warnings(warning);
+  report.set_engine_version(start.engine_version());
+  return report;
+}
+
+v1::Plan MakePlanMessage(const Plan& plan, const v1::Start& start, double latency_us_predicted) {
+  v1::Plan message;
+  message.set_format_version(Plan::kVersion);
+  message.set_graph_hash(plan.graph_fingerprint);
+  message.set_device_fingerprint(plan.device_fingerprint);
+  message.set_engine_version(plan.engine_version);
+  message.set_text(PrintPlan(plan));
+  v1::PlanSummary& summary = *message.mutable_summary();
+  summary.set_kernels(static_cast<int>(plan.steps.size()));
+  summary.set_streams(plan.streams);
+  int edges = 0;
+  for (const Step& step : plan.steps) edges += static_cast<int>(step.waits.size());
+  summary.set_cross_stream_edges(edges);
+  summary.set_arena_bytes(plan.arena_bytes);
+  summary.set_schedule_policy(start.options().schedule());
+  summary.set_latency_us_predicted(latency_us_predicted);
+  return message;
+}
+
+}  // namespace plait

@@ -1,0 +1,270 @@
+#include "server/search_child/search_child.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/export.h"
+#include "optimizer/onnx/import.h"
+#include "optimizer/plan/embed_plan.h"
+#include "optimizer/rules/rule.h"
+#include "optimizer/search/optimize.h"
+#include "proto/wire/error.h"
+#include "server/search_child/connection.h"
+#include "server/search_child/measurement_source.h"
+#include "server/search_child/protocol/descriptors.h"
+#include "server/search_child/report.h"
+
+namespace plait {
+namespace {
+
+constexpr double kPreparationFraction = 0.02;
+
+[[noreturn]] void EndAtMemoryLimit() {
+  std::fputs("the memory limit is reached\n", stderr);
+  _exit(kMemoryLimitExit);
+}
+
+void SetLimit(__rlimit_resource resource, int64_t value) {
+  if (value <= 0) return;
+  const rlimit limit = {static_cast<rlim_t>(value), static_cast<rlim_t>(value)};
+  setrlimit(resource, &limit);
+}
+
+// Takes "memory,cpu seconds,output bytes,daemon's process id"; false when it is something else.
+bool ApplyLimits(absl::string_view text) {
+  std::vector<int64_t> numbers;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    if (!absl::SimpleAtoi(part, &numbers.emplace_back())) return false;
+  }
+  if (numbers.size() != 4) return false;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // The daemon may have died before the kernel was told to tie us to it.
+  if (getppid() != numbers[3]) return false;
+  SetLimit(RLIMIT_AS, numbers[0]);
+  if (numbers[1] > 0) {
+    // The soft limit sends SIGXCPU, which names the reason; the hard one would be a plain SIGKILL.
+    const rlimit cpu = {static_cast<rlim_t>(numbers[1]), static_cast<rlim_t>(numbers[1] + 5)};
+    setrlimit(RLIMIT_CPU, &cpu);
+  }
+  SetLimit(RLIMIT_FSIZE, numbers[2]);
+  SetLimit(RLIMIT_NOFILE, 64);
+  const rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::set_new_handler(EndAtMemoryLimit);
+  return true;
+}
+
+class ProgressSender : public ProgressSink {
+ public:
+  explicit ProgressSender(ChildConnection& connection) : connection_(connection) {}
+
+  void OnPhase(absl::string_view phase, double fraction) override {
+    v1::ChildMessage message;
+    v1::Event& event = *message.mutable_event();
+    event.set_type(v1::EVENT_TYPE_PHASE);
+    event.set_text(std::string(phase));
+    event.set_fraction(kPreparationFraction + (1 - kPreparationFraction) * fraction);
+    // When the daemon is gone, the next question fails.
+    connection_.Send(message).IgnoreError();
+  }
+
+ private:
+  ChildConnection& connection_;
+};
+
+absl::StatusOr<absl::string_view> MapModel() {
+  struct stat file = {};
+  if (fstat(kChildModel, &file) != 0) return absl::InternalError("the model cannot be read");
+  if (file.st_size == 0) {
+    return wire::Error(v1::ERROR_REASON_MODEL_REJECTED, "the model has no bytes");
+  }
+  const auto size = static_cast<size_t>(file.st_size);
+  void* const bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, kChildModel, 0);
+  if (bytes == MAP_FAILED) {
+    return wire::Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
+                       absl::StrCat("a model of ", size, " bytes does not fit into memory"));
+  }
+  return absl::string_view(static_cast<const char*>(bytes), size);
+}
+
+absl::Status WriteOutput(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(kChildOutput, bytes.data(), bytes.size());
+    if (count < 0) return absl::UnavailableError("the optimized model cannot be written");
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Bound> BindModel(const Model& model, const v1::OptimizeOptions& options) {
+  Bindings bindings;
+  for (const auto& [name, shape] : options.shapes()) {
+    bindings[name] = Shape(shape.dims().begin(), shape.dims().end());
+  }
+  return Bind(model, bindings);
+}
+
+// The device as far as the job may use it.
+DeviceDescription DescriptionOf(const v1::Device& device, int threads_max) {
+  DeviceDescription description;
+  description.id = device.id();
+  description.backend = std::string(device.id().substr(0, device.id().find(':')));
+  description.name = device.name();
+  description.fingerprint = device.fingerprint();
+  description.instruction_set = device.instruction_set();
+  description.threads = std::max(1, device.cores());
+  if (threads_max > 0) description.threads = std::min(description.threads, threads_max);
+  description.memory_bytes = device.memory_bytes();
+  return description;
+}
+
+void LoadProfiles(const v1::Start& start, ProfileDb& profiles) {
+  for (const v1::StoredProfile& stored : start.profiles()) {
+    Profile profile;
+    profile.latency_us_median = stored.profile().latency_us_median();
+    profile.latency_us_p10 = stored.profile().latency_us_p10();
+    profile.latency_us_mad = stored.profile().latency_us_mad();
+    profile.samples = static_cast<int>(stored.profile().samples());
+    profile.bytes = stored.profile().bytes();
+    profile.flops = stored.profile().flops();
+    profile.compute_share = stored.profile().compute_share();
+    profiles.Load(stored.key(), profile);
+  }
+}
+
+// The search for one job.
+class ChildSearch {
+ public:
+  ChildSearch(const v1::Start& start, ChildConnection& connection)
+      : start_(start),
+        connection_(connection),
+        clock_(SystemClock()),
+        rules_(start.options().portable() ? PortableRules() : AllRules()) {}
+
+  absl::StatusOr<v1::Result> Run() {
+    const absl::Duration began = clock_.Monotonic();
+    ProgressSender progress(connection_);
+    PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
+    absl::StatusOr<Model> model = ImportOnnx(bytes);
+    if (!model.ok()) return Rejected(model.status());
+    absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
+    if (!bound.ok()) return Rejected(bound.status());
+
+    const DeviceDescription device = DescriptionOf(start_.device(), start_.options().threads());
+    PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+    PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
+                           MakeMeasurementSource(start_, connection_, clock_));
+    MeasurementLog log;
+    ProfileDb profiles(source->profiler(), log);
+    LoadProfiles(start_, profiles);
+    ScheduleDevice schedule_device;
+    schedule_device.streams_max = device.threads;
+    const SearchContext context = {
+        device,           *catalog, schedule_device, profiles, source->verifier(),
+        source->budget(), log,      progress};
+    absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
+    if (!found.ok()) return found.status();
+
+    std::vector<std::string> warnings = bound->warnings;
+    PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
+    SearchFacts facts = {bound->graph, bound->opaque_nodes, warnings};
+    facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
+    facts.verification_seconds = absl::ToDoubleSeconds(source->verification_time());
+    facts.seconds = absl::ToDoubleSeconds(clock_.Monotonic() - began) - facts.profiling_seconds -
+                    facts.verification_seconds;
+    facts.profiles_measured = profiles.profiles_measured();
+    facts.profiles_cached = profiles.profiles_cached();
+    v1::Result result;
+    *result.mutable_report() = MakeReport(start_, facts, *found);
+    *result.mutable_plan() = MakePlanMessage(found->plan, start_, found->predicted_us);
+    *result.mutable_report()->mutable_plan() = result.plan().summary();
+    result.set_measurement_log(log.ToText());
+    result.set_stopped_early(connection_.stop_requested());
+    return result;
+  }
+
+ private:
+  // What is wrong with a model is the client's business, but a limit is a limit.
+  static absl::Status Rejected(const absl::Status& status) {
+    return wire::WithReason(status, absl::IsResourceExhausted(status)
+                                        ? v1::ERROR_REASON_LIMIT_EXCEEDED
+                                        : v1::ERROR_REASON_MODEL_REJECTED);
+  }
+
+  SearchOptions Options() const {
+    SearchOptions options;
+    options.search = start_.options().search();
+    options.schedule = start_.options().schedule();
+    options.rules = rules_;
+    const int threads = start_.search_threads();
+    options.threads =
+        threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    options.seed = start_.options().seed();
+    options.engine_version = start_.engine_version();
+    return options;
+  }
+
+  absl::Status Export(const Model& model, const SearchResult& found,
+                      std::vector<std::string>& warnings) const {
+    ExportOptions options;
+    options.opset = start_.options().opset();
+    absl::StatusOr<EmbeddedPlan> plan =
+        EmbedPlan(found.graph, found.plan, model.weights(), start_.engine_version());
+    if (plan.ok()) {
+      options.plan = *std::move(plan);
+    } else {
+      warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
+                                      std::string(plan.status().message())));
+    }
+    PLAIT_ASSIGN_OR_RETURN(const std::string bytes,
+                           ExportOnnx(model, found.graph, model.weights(), options));
+    return WriteOutput(bytes);
+  }
+
+  const v1::Start& start_;
+  ChildConnection& connection_;
+  Clock& clock_;
+  const absl::Span<const Rule* const> rules_;
+};
+
+}  // namespace
+
+int SearchChildMain(const char* limits) {
+  if (!ApplyLimits(limits)) return 2;
+  ChildConnection connection(kChildSocket);
+  const absl::StatusOr<v1::Start> start = connection.ReadStart();
+  if (!start.ok()) {
+    std::fprintf(stderr, "%s\n", start.status().ToString().c_str());
+    return 1;
+  }
+  absl::StatusOr<v1::Result> result = ChildSearch(*start, connection).Run();
+  v1::ChildMessage message;
+  if (result.ok()) {
+    *message.mutable_result() = *std::move(result);
+  } else {
+    const v1::ErrorDetail detail = wire::ErrorDetailOf(result.status());
+    message.mutable_failure()->set_reason(detail.reason());
+    message.mutable_failure()->set_message(detail.message());
+  }
+  return connection.Send(message).ok() ? 0 : 1;
+}
+
+}  // namespace plait

@@ -1,0 +1,123 @@
+#include "server/services/blob_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "proto/wire/error.h"
+#include "server/services/rpc_scope.h"
+
+namespace plait {
+
+grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
+                                                  const v1::FindMissingBlobsRequest* request,
+                                                  v1::FindMissingBlobsResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "FindMissingBlobs", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    if (request->digests_size() > kDigestsPerCallMax) {
+      return wire::Error(
+          v1::ERROR_REASON_INVALID_REQUEST,
+          absl::StrCat("digests: at most ", kDigestsPerCallMax, ", are ", request->digests_size()));
+    }
+    for (const v1::Digest& proto : request->digests()) {
+      PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
+      PLAIT_ASSIGN_OR_RETURN(const BlobState state, context_.stores.blobs->Find(digest));
+      PLAIT_ASSIGN_OR_RETURN(const bool known, context_.stores.jobs->MayReadBlob(tenant, digest));
+      // A tenant has to show that it has the bytes, even if somebody else has uploaded them.
+      if (state.complete && known) continue;
+      v1::MissingBlob& missing = *response->add_missing();
+      *missing.mutable_digest() = proto;
+      missing.set_offset_bytes(state.complete ? 0 : state.bytes_stored);
+    }
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status BlobServiceHandler::UploadBlob(grpc::ServerContext* context,
+                                            grpc::ServerReader<v1::UploadBlobRequest>* reader,
+                                            v1::UploadBlobResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "UploadBlob", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    return Upload(tenant, *reader, *response);
+  });
+}
+
+absl::Status BlobServiceHandler::Upload(const std::string& tenant,
+                                        grpc::ServerReader<v1::UploadBlobRequest>& reader,
+                                        v1::UploadBlobResponse& response) {
+  BlobStore& blobs = *context_.stores.blobs;
+  v1::UploadBlobRequest chunk;
+  if (!reader.Read(&chunk)) {
+    return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "the upload has no message");
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(chunk.digest()));
+  if (digest.size_bytes > kModelBytesMax) {
+    return wire::Error(
+        v1::ERROR_REASON_LIMIT_EXCEEDED,
+        absl::StrCat("a blob may have ", kModelBytesMax, " bytes, has ", digest.size_bytes));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const BlobState state, blobs.Find(digest));
+  // Another tenant's bytes are named by their digest, but knowing a digest is not having the bytes.
+  DigestBuilder proof;
+  int64_t proved_bytes = 0;
+  do {
+    if (static_cast<int64_t>(chunk.data().size()) > kBlobChunkBytesMax) {
+      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
+                         absl::StrCat("data: at most ", kBlobChunkBytesMax, " bytes a chunk, has ",
+                                      chunk.data().size()));
+    }
+    context_.metrics.BlobBytesReceived(static_cast<int64_t>(chunk.data().size()));
+    if (state.complete) {
+      proof.Update(chunk.data());
+      proved_bytes += static_cast<int64_t>(chunk.data().size());
+      continue;
+    }
+    PLAIT_RETURN_IF_ERROR(blobs.Append(digest, chunk.offset_bytes(), chunk.data()).status());
+  } while (reader.Read(&chunk));
+  if (state.complete) {
+    PLAIT_ASSIGN_OR_RETURN(const bool known, context_.stores.jobs->MayReadBlob(tenant, digest));
+    if (!known && (proved_bytes != digest.size_bytes || proof.Finish() != digest)) {
+      return wire::Error(v1::ERROR_REASON_BLOB_CORRUPT,
+                         "the bytes do not have the announced digest (upload from offset 0)");
+    }
+  }
+  PLAIT_RETURN_IF_ERROR(blobs.Finish(digest));
+  PLAIT_RETURN_IF_ERROR(context_.stores.jobs->GrantBlob(tenant, digest));
+  *response.mutable_digest() = wire::DigestToProto(digest);
+  return absl::OkStatus();
+}
+
+grpc::Status BlobServiceHandler::DownloadBlob(
+    grpc::ServerContext* context, const v1::DownloadBlobRequest* request,
+    grpc::ServerWriter<v1::DownloadBlobResponse>* writer) {
+  return AnswerRpc(context_.metrics, context_.clock, "DownloadBlob", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    return Download(tenant, *request, *writer);
+  });
+}
+
+absl::Status BlobServiceHandler::Download(const std::string& tenant,
+                                          const v1::DownloadBlobRequest& request,
+                                          grpc::ServerWriter<v1::DownloadBlobResponse>& writer) {
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(request.digest()));
+  PLAIT_RETURN_IF_ERROR(CheckMayRead(tenant, digest));
+  v1::DownloadBlobResponse chunk;
+  chunk.set_offset_bytes(request.offset_bytes());
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(
+        *chunk.mutable_data(),
+        context_.stores.blobs->Read(digest, chunk.offset_bytes(), kBlobChunkBytesMax));
+    if (chunk.data().empty() || !writer.Write(chunk)) return absl::OkStatus();
+    chunk.set_offset_bytes(chunk.offset_bytes() + static_cast<int64_t>(chunk.data().size()));
+  }
+}
+
+absl::Status BlobServiceHandler::CheckMayRead(const std::string& tenant, const Digest& digest) {
+  if (tenant == kWorkerTenant) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(const bool may_read, context_.stores.jobs->MayReadBlob(tenant, digest));
+  if (may_read) return absl::OkStatus();
+  return wire::Error(v1::ERROR_REASON_NOT_FOUND,
+                     absl::StrCat("blob ", digest.ToString(), " is not here (upload it)"));
+}
+
+}  // namespace plait

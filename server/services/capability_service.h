@@ -1,0 +1,23 @@
+#pragma once
+
+#include "plait/v1/capability.grpc.pb.h"
+#include "server/services/service_context.h"
+
+namespace plait {
+
+// What this server can do and which devices it has. See capability.proto. Thread-safe.
+class CapabilityServiceHandler final : public v1::CapabilityService::Service {
+ public:
+  explicit CapabilityServiceHandler(const ServiceContext& context) : context_(context) {}
+
+  grpc::Status GetCapabilities(grpc::ServerContext* context,
+                               const v1::GetCapabilitiesRequest* request,
+                               v1::GetCapabilitiesResponse* response) override;
+  grpc::Status ListDevices(grpc::ServerContext* context, const v1::ListDevicesRequest* request,
+                           v1::ListDevicesResponse* response) override;
+
+ private:
+  const ServiceContext& context_;
+};
+
+}  // namespace plait

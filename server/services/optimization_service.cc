@@ -1,0 +1,211 @@
+#include "server/services/optimization_service.h"
+
+#include <algorithm>
+
+#include <openssl/rand.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "proto/wire/digest.h"
+#include "proto/wire/error.h"
+#include "proto/wire/names.h"
+#include "proto/wire/options.h"
+#include "proto/wire/page.h"
+#include "server/services/rpc_scope.h"
+#include "server/telemetry/log.h"
+#include "storage/job_state.h"
+
+namespace plait {
+namespace {
+
+constexpr int kEventsPerRead = 256;
+// A watcher whose client is gone is noticed after this at the latest.
+constexpr absl::Duration kWatchInterval = absl::Seconds(1);
+
+std::string NewJobId() {
+  unsigned char bytes[16];
+  PLAIT_CHECK(RAND_bytes(bytes, sizeof(bytes)) == 1);
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(bytes), sizeof(bytes)));
+}
+
+absl::Status CheckDevice(const ServiceContext& context, const std::string& device) {
+  const std::vector<std::string>& local = context.local_devices;
+  if (std::find(local.begin(), local.end(), device) != local.end()) return absl::OkStatus();
+  std::string names;
+  for (const DeviceAvailability& entry : context.pool.Devices()) {
+    if (entry.device.id() == device) return absl::OkStatus();
+    absl::StrAppend(&names, names.empty() ? "" : ", ", entry.device.id());
+  }
+  return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
+                     absl::StrCat("no worker serves device \"", device,
+                                  "\" (there are: ", names.empty() ? "none" : names, ")"));
+}
+
+// `what` names the blob in the error.
+absl::Status CheckBlob(const ServiceContext& context, const std::string& tenant,
+                       absl::string_view what, const v1::Digest& proto) {
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
+  PLAIT_ASSIGN_OR_RETURN(const BlobState blob, context.stores.blobs->Find(digest));
+  PLAIT_ASSIGN_OR_RETURN(const bool may_read, context.stores.jobs->MayReadBlob(tenant, digest));
+  if (blob.complete && may_read) return absl::OkStatus();
+  return wire::Error(v1::ERROR_REASON_BLOB_MISSING,
+                     absl::StrCat(what, " ", digest.ToString(), " is not here (upload it first)"));
+}
+
+// The whole queue is guarded by the store; this keeps one tenant from filling it.
+absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& tenant) {
+  PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context.stores.jobs->Count());
+  const int64_t jobs_max = context.tenant_queued_jobs_max;
+  if (counts.queued < jobs_max) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(
+      const JobPage page,
+      context.stores.jobs->List({tenant, v1::JOB_STATE_QUEUED, 0, static_cast<int>(jobs_max)}));
+  if (static_cast<int64_t>(page.jobs.size()) < jobs_max) return absl::OkStatus();
+  return wire::Error(v1::ERROR_REASON_QUOTA_EXCEEDED,
+                     absl::StrCat("tenant ", tenant, " has ", jobs_max,
+                                  " queued jobs, the most allowed (try again later)"));
+}
+
+absl::Status Submit(const ServiceContext& context, const std::string& tenant,
+                    const v1::OptimizeModelRequest& request, v1::Job* job) {
+  if (context.draining) {
+    return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (try again later)");
+  }
+  PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
+  PLAIT_ASSIGN_OR_RETURN(*job->mutable_options(), wire::CheckedOptions(request.options()));
+  PLAIT_RETURN_IF_ERROR(CheckDevice(context, job->options().device()));
+  PLAIT_RETURN_IF_ERROR(CheckBlob(context, tenant, "model", request.model()));
+  if (job->options().has_measurement_log()) {
+    PLAIT_RETURN_IF_ERROR(
+        CheckBlob(context, tenant, "measurement log", job->options().measurement_log()));
+  }
+  job->set_tenant(tenant);
+  *job->mutable_model() = request.model();
+  if (request.validate_only()) return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(CheckTenantQuota(context, tenant));
+  job->set_id(NewJobId());
+  JobSubmission submission = {*job, request.request_id(), wire::MessageHash(request)};
+  const absl::Duration began = context.clock.Monotonic();
+  PLAIT_ASSIGN_OR_RETURN(*job, context.stores.jobs->Submit(submission));
+  context.metrics.StorageCommitted(context.clock.Monotonic() - began);
+  if (job->id() == submission.job.id()) {
+    context.metrics.JobSubmitted();
+    LogInfo("job.submitted", {{"job", job->id()}, {"tenant", tenant}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Watch(const ServiceContext& context, grpc::ServerContext& call,
+                   const v1::WatchJobRequest& request,
+                   grpc::ServerWriter<v1::WatchJobResponse>& writer) {
+  PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(call));
+  PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request.job_id()));
+  int64_t after = request.after_sequence();
+  v1::WatchJobResponse response;
+  PLAIT_ASSIGN_OR_RETURN(*response.mutable_job(),
+                         context.stores.jobs->Get(tenant, request.job_id()));
+  if (!writer.Write(response)) return absl::OkStatus();
+  while (!call.IsCancelled()) {
+    const uint64_t seen = context.events.Changes();
+    // Read before the events: when the job is final here, all its events are there below.
+    PLAIT_ASSIGN_OR_RETURN(const v1::Job job, context.stores.jobs->Get(tenant, request.job_id()));
+    bool is_last = false;
+    while (!is_last) {
+      PLAIT_ASSIGN_OR_RETURN(
+          const std::vector<v1::Event> events,
+          context.stores.jobs->Events(tenant, request.job_id(), after, kEventsPerRead));
+      for (const v1::Event& event : events) {
+        *response.mutable_event() = event;
+        if (!writer.Write(response)) return absl::OkStatus();
+        after = event.sequence();
+      }
+      is_last = static_cast<int>(events.size()) < kEventsPerRead;
+    }
+    if (IsFinal(job.state())) {
+      *response.mutable_job() = job;
+      writer.Write(response);
+      return absl::OkStatus();
+    }
+    if (context.events.closed()) {
+      return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (watch again later)");
+    }
+    context.events.Await(seen, kWatchInterval);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::Status OptimizationServiceHandler::OptimizeModel(grpc::ServerContext* context,
+                                                       const v1::OptimizeModelRequest* request,
+                                                       v1::OptimizeModelResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "OptimizeModel", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    return Submit(context_, tenant, *request, response->mutable_job());
+  });
+}
+
+grpc::Status OptimizationServiceHandler::GetJob(grpc::ServerContext* context,
+                                                const v1::GetJobRequest* request,
+                                                v1::GetJobResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "GetJob", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request->job_id()));
+    PLAIT_ASSIGN_OR_RETURN(*response->mutable_job(),
+                           context_.stores.jobs->Get(tenant, request->job_id()));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<v1::Attempt> attempts,
+                           context_.stores.jobs->Attempts(tenant, request->job_id()));
+    for (const v1::Attempt& attempt : attempts) *response->add_attempts() = attempt;
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status OptimizationServiceHandler::ListJobs(grpc::ServerContext* context,
+                                                  const v1::ListJobsRequest* request,
+                                                  v1::ListJobsResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "ListJobs", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    JobQuery query;
+    query.tenant = tenant;
+    query.state = request->state();
+    PLAIT_ASSIGN_OR_RETURN(query.page_size, wire::PageSizeOf(request->page_size()));
+    const std::string filter = absl::StrCat("jobs ", tenant, " ", request->state());
+    PLAIT_ASSIGN_OR_RETURN(const std::string position,
+                           wire::PagePosition(filter, request->page_token()));
+    if (!position.empty() && !absl::SimpleAtoi(position, &query.before)) {
+      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "page_token: is not one of ours");
+    }
+    PLAIT_ASSIGN_OR_RETURN(const JobPage page, context_.stores.jobs->List(query));
+    for (const v1::Job& job : page.jobs) *response->add_jobs() = job;
+    if (page.next_before != 0) {
+      response->set_next_page_token(wire::PageToken(filter, absl::StrCat(page.next_before)));
+    }
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status OptimizationServiceHandler::CancelJob(grpc::ServerContext* context,
+                                                   const v1::CancelJobRequest* request,
+                                                   v1::CancelJobResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "CancelJob", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+    PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request->job_id()));
+    PLAIT_ASSIGN_OR_RETURN(*response->mutable_job(),
+                           context_.stores.jobs->Cancel(tenant, request->job_id()));
+    LogInfo("job.cancelled", {{"job", request->job_id()}, {"tenant", tenant}});
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status OptimizationServiceHandler::WatchJob(
+    grpc::ServerContext* context, const v1::WatchJobRequest* request,
+    grpc::ServerWriter<v1::WatchJobResponse>* writer) {
+  return AnswerRpc(context_.metrics, context_.clock, "WatchJob",
+                   [&] { return Watch(context_, *context, *request, *writer); });
+}
+
+}  // namespace plait

@@ -1,0 +1,58 @@
+#include "server/services/profile_service.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "proto/wire/error.h"
+#include "proto/wire/page.h"
+#include "proto/wire/profile.h"
+#include "server/services/rpc_scope.h"
+
+namespace plait {
+
+grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext*,
+                                                 const v1::ListProfilesRequest* request,
+                                                 v1::ListProfilesResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "ListProfiles", [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const int page_size, wire::PageSizeOf(request->page_size()));
+    const std::string filter = absl::StrCat("profiles ", request->device_fingerprint());
+    PLAIT_ASSIGN_OR_RETURN(const std::string position,
+                           wire::PagePosition(filter, request->page_token()));
+    const std::pair<std::string, std::string> after =
+        absl::StrSplit(position, absl::MaxSplits('\n', 1));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<v1::StoredProfile> profiles,
+                           context_.stores.profiles->List(request->device_fingerprint(),
+                                                          {after.first, after.second}, page_size));
+    for (const v1::StoredProfile& profile : profiles) *response->add_profiles() = profile;
+    if (static_cast<int>(profiles.size()) == page_size) {
+      const v1::StoredProfile& last = profiles.back();
+      response->set_next_page_token(
+          wire::PageToken(filter, absl::StrCat(last.device_fingerprint(), "\n", last.key())));
+    }
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext*,
+                                                   const v1::ImportProfilesRequest* request,
+                                                   v1::ImportProfilesResponse* response) {
+  return AnswerRpc(context_.metrics, context_.clock, "ImportProfiles", [&]() -> absl::Status {
+    if (request->profiles_size() > kProfilesPerImportMax) {
+      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
+                         absl::StrCat("profiles: at most ", kProfilesPerImportMax, ", are ",
+                                      request->profiles_size()));
+    }
+    for (const v1::StoredProfile& profile : request->profiles()) {
+      PLAIT_RETURN_IF_ERROR(wire::CheckStoredProfile(profile));
+    }
+    const std::vector<v1::StoredProfile> profiles(request->profiles().begin(),
+                                                  request->profiles().end());
+    PLAIT_ASSIGN_OR_RETURN(const int64_t imported, context_.stores.profiles->Put(profiles));
+    response->set_imported(imported);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace plait

@@ -1,0 +1,290 @@
+#include "server/workers/worker_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "proto/wire/options.h"
+
+namespace plait {
+namespace {
+
+// 1 s: often enough that a lost worker is noticed soon, rarely enough to cost nothing.
+constexpr int64_t kSynchronizeMs = 1000;
+
+bool IsSameDevice(const v1::Device& a, const v1::Device& b) {
+  return a.id() == b.id() && a.fingerprint() == b.fingerprint();
+}
+
+absl::string_view KindOf(const v1::Task& task) {
+  return task.has_profile() ? "profile" : "measure";
+}
+
+// The task's own fault: no other worker would do better.
+bool IsFinalError(const v1::TaskError& error) {
+  const auto code = static_cast<absl::StatusCode>(error.code());
+  return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kUnimplemented ||
+         code == absl::StatusCode::kResourceExhausted;
+}
+
+v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& message) {
+  v1::TaskResult result;
+  result.mutable_error()->set_code(static_cast<int>(code));
+  result.mutable_error()->set_message(message);
+  return result;
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
+    : clock_(clock), options_(std::move(options)) {}
+
+int64_t WorkerPool::Submit(const v1::Device& device, v1::Task task, ResultCallback done) {
+  task.clear_task_id();
+  task.clear_attempt();
+  const std::string content_hash =
+      absl::StrCat(wire::MessageHash(task), device.id(), " ", device.fingerprint());
+  absl::MutexLock lock(&mutex_);
+  std::string& task_id = task_by_content_[content_hash];
+  if (task_id.empty()) {
+    task_id = absl::StrCat("task-", ++last_task_);
+    PoolTask& added = tasks_[task_id];
+    task.set_task_id(task_id);
+    added.task = std::move(task);
+    added.device = device;
+    added.content_hash = content_hash;
+    waiting_.push_back(task_id);
+  }
+  tasks_[task_id].interests[++last_interest_] = std::move(done);
+  task_by_interest_[last_interest_] = task_id;
+  return last_interest_;
+}
+
+void WorkerPool::Withdraw(int64_t interest) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = task_by_interest_.find(interest);
+  if (found == task_by_interest_.end()) return;
+  const std::string task_id = found->second;
+  task_by_interest_.erase(found);
+  PoolTask& task = tasks_.at(task_id);
+  task.interests.erase(interest);
+  if (!task.interests.empty()) return;
+  if (const auto worker = workers_.find(task.worker_id); worker != workers_.end()) {
+    worker->second.task_id.clear();
+  }
+  std::vector<Ended> nobody;
+  End(task_id, v1::TaskResult(), nobody);
+}
+
+v1::SynchronizeResponse WorkerPool::Synchronize(const v1::SynchronizeRequest& request) {
+  std::vector<Ended> ended;
+  v1::SynchronizeResponse response;
+  response.set_next_synchronize_in_ms(kSynchronizeMs);
+  {
+    absl::MutexLock lock(&mutex_);
+    LoseSilent(ended);
+    Worker& worker = workers_[request.worker_id()];
+    worker.device = request.device();
+    worker.heard_at = clock_.Monotonic();
+    worker.synchronized_at = clock_.Now();
+    HearState(request, worker, ended);
+    if (worker.task_id.empty() && !request.prefer_being_idle()) {
+      Assign(request.worker_id(), worker);
+    }
+    if (worker.task_id.empty()) {
+      response.mutable_idle();
+    } else {
+      *response.mutable_task() = tasks_.at(worker.task_id).task;
+    }
+    UpdateMeasuring();
+  }
+  for (const Ended& end : ended) {
+    for (const ResultCallback& callback : end.callbacks) callback(end.result);
+  }
+  return response;
+}
+
+void WorkerPool::HearState(const v1::SynchronizeRequest& request, Worker& worker,
+                           std::vector<Ended>& ended) {
+  if (request.has_completed()) {
+    TakeResult(request.completed(), worker, ended);
+  } else if (request.has_executing() && request.executing().task_id() != worker.task_id) {
+    // It works for nobody, for example because the server was restarted: a task that it has
+    // meanwhile been given goes to the next one.
+    if (!worker.task_id.empty()) {
+      const std::string task_id = std::exchange(worker.task_id, "");
+      Retry(task_id, ErrorResult(absl::StatusCode::kAborted, "the worker did not take the task"),
+            "retried", ended);
+    }
+  }
+  // An idle worker with a task has not heard of it yet, and is told again.
+}
+
+void WorkerPool::TakeResult(const v1::Completed& completed, Worker& worker,
+                            std::vector<Ended>& ended) {
+  if (worker.task_id != completed.task_id()) return;
+  const auto found = tasks_.find(completed.task_id());
+  if (found == tasks_.end() || found->second.task.attempt() != completed.attempt()) return;
+  worker.task_id.clear();
+  const v1::TaskResult& result = completed.result();
+  if (result.has_error() && !IsFinalError(result.error())) {
+    Retry(completed.task_id(), result, "retried", ended);
+    return;
+  }
+  Count(found->second, result.has_error() ? "error" : "ok");
+  End(completed.task_id(), result, ended);
+}
+
+void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
+  if (draining_) return;
+  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
+    return IsSameDevice(tasks_.at(id).device, worker.device);
+  });
+  if (next == waiting_.end()) return;
+  PoolTask& task = tasks_.at(*next);
+  waiting_.erase(next);
+  task.worker_id = worker_id;
+  task.task.set_attempt(task.task.attempt() + 1);
+  worker.task_id = task.task.task_id();
+}
+
+void WorkerPool::Retry(const std::string& task_id, v1::TaskResult result, absl::string_view outcome,
+                       std::vector<Ended>& ended) {
+  PoolTask& task = tasks_.at(task_id);
+  Count(task, outcome);
+  if (task.task.attempt() >= kAttemptsMax) {
+    result.mutable_error()->set_message(absl::StrCat(result.error().message(), " (attempt ",
+                                                     task.task.attempt(), ", the last one)"));
+    End(task_id, std::move(result), ended);
+    return;
+  }
+  task.worker_id.clear();
+  waiting_.push_front(task_id);
+}
+
+void WorkerPool::End(const std::string& task_id, v1::TaskResult result, std::vector<Ended>& ended) {
+  const auto found = tasks_.find(task_id);
+  Ended end;
+  for (auto& [interest, callback] : found->second.interests) {
+    task_by_interest_.erase(interest);
+    end.callbacks.push_back(std::move(callback));
+  }
+  end.result = std::move(result);
+  task_by_content_.erase(found->second.content_hash);
+  waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), task_id), waiting_.end());
+  tasks_.erase(found);
+  UpdateMeasuring();
+  ended.push_back(std::move(end));
+}
+
+void WorkerPool::Lose(const std::string& worker_id, std::vector<Ended>& ended) {
+  const auto found = workers_.find(worker_id);
+  if (found == workers_.end()) return;
+  const std::string task_id = found->second.task_id;
+  workers_.erase(found);
+  if (!task_id.empty()) {
+    Retry(task_id,
+          ErrorResult(absl::StatusCode::kAborted,
+                      absl::StrCat("worker ", worker_id, " died or went silent during the task")),
+          "lost", ended);
+  }
+  UpdateMeasuring();
+}
+
+void WorkerPool::LoseSilent(std::vector<Ended>& ended) {
+  std::vector<std::string> silent;
+  for (const auto& [id, worker] : workers_) {
+    if (clock_.Monotonic() - worker.heard_at > options_.silence_max) silent.push_back(id);
+  }
+  for (const std::string& id : silent) Lose(id, ended);
+}
+
+void WorkerPool::DropSilentWorkers() {
+  std::vector<Ended> ended;
+  {
+    absl::MutexLock lock(&mutex_);
+    LoseSilent(ended);
+  }
+  for (const Ended& end : ended) {
+    for (const ResultCallback& callback : end.callbacks) callback(end.result);
+  }
+}
+
+void WorkerPool::DropWorker(absl::string_view worker_id) {
+  std::vector<Ended> ended;
+  {
+    absl::MutexLock lock(&mutex_);
+    Lose(std::string(worker_id), ended);
+  }
+  for (const Ended& end : ended) {
+    for (const ResultCallback& callback : end.callbacks) callback(end.result);
+  }
+}
+
+void WorkerPool::Drain() {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+}
+
+bool WorkerPool::HasWorkFor(const v1::Device& device) const {
+  return draining_ || std::any_of(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
+           return IsSameDevice(tasks_.at(id).device, device);
+         });
+}
+
+void WorkerPool::AwaitWork(const v1::Device& device, absl::Duration time_max) {
+  absl::MutexLock lock(&mutex_);
+  const auto has_work = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return HasWorkFor(device); };
+  mutex_.AwaitWithTimeout(absl::Condition(&has_work), time_max);
+}
+
+std::optional<absl::Duration> WorkerPool::HeardAt(absl::string_view worker_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = workers_.find(std::string(worker_id));
+  if (found == workers_.end()) return std::nullopt;
+  return found->second.heard_at;
+}
+
+std::vector<v1::WorkerState> WorkerPool::Workers() {
+  absl::MutexLock lock(&mutex_);
+  std::vector<v1::WorkerState> states;
+  for (const auto& [id, worker] : workers_) {
+    v1::WorkerState& state = states.emplace_back();
+    state.set_worker_id(id);
+    *state.mutable_device() = worker.device;
+    state.set_task_id(worker.task_id);
+    state.mutable_synchronized_at()->set_seconds(absl::ToUnixSeconds(worker.synchronized_at));
+  }
+  return states;
+}
+
+std::vector<DeviceAvailability> WorkerPool::Devices() {
+  absl::MutexLock lock(&mutex_);
+  std::map<std::pair<std::string, std::string>, DeviceAvailability> devices;
+  for (const auto& [id, worker] : workers_) {
+    DeviceAvailability& entry = devices[{worker.device.id(), worker.device.fingerprint()}];
+    entry.device = worker.device;
+    ++entry.workers;
+    if (worker.task_id.empty()) ++entry.workers_idle;
+  }
+  std::vector<DeviceAvailability> available;
+  for (auto& [key, entry] : devices) available.push_back(std::move(entry));
+  return available;
+}
+
+void WorkerPool::Count(const PoolTask& task, absl::string_view outcome) const {
+  if (options_.task_ended) options_.task_ended(KindOf(task.task), outcome);
+}
+
+void WorkerPool::UpdateMeasuring() {
+  const bool measuring = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return !entry.second.task_id.empty() && entry.second.device.id() == "cpu";
+  });
+  if (measuring == measuring_) return;
+  measuring_ = measuring;
+  if (options_.measuring_here) options_.measuring_here(measuring);
+}
+
+}  // namespace plait

@@ -1,0 +1,216 @@
+#include "server/workers/worker_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/base/manual_clock.h"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+v1::Device Cpu() {
+  v1::Device device;
+  device.set_id("cpu");
+  device.set_fingerprint("cpu-1");
+  return device;
+}
+
+v1::Task ProfileTaskOf(const std::string& key) {
+  v1::Task task;
+  task.mutable_profile()->add_kernels()->set_key(key);
+  return task;
+}
+
+class WorkerPoolTest : public testing::Test {
+ protected:
+  WorkerPoolTest()
+      : pool_(clock_, {.silence_max = absl::Seconds(10),
+                       .task_ended = nullptr,
+                       .measuring_here = [this](bool on) { measuring_.push_back(on); }}) {}
+
+  int64_t Submit(const std::string& key) {
+    return pool_.Submit(Cpu(), ProfileTaskOf(key),
+                        [this](const v1::TaskResult& result) { results_.push_back(result); });
+  }
+
+  v1::SynchronizeRequest From(const std::string& worker) {
+    v1::SynchronizeRequest request;
+    request.set_worker_id(worker);
+    *request.mutable_device() = Cpu();
+    request.mutable_idle();
+    return request;
+  }
+
+  v1::SynchronizeResponse Idle(const std::string& worker) {
+    return pool_.Synchronize(From(worker));
+  }
+
+  v1::SynchronizeResponse Complete(const std::string& worker, const v1::Task& task,
+                                   const v1::TaskResult& result) {
+    v1::SynchronizeRequest request = From(worker);
+    request.mutable_completed()->set_task_id(task.task_id());
+    request.mutable_completed()->set_attempt(task.attempt());
+    *request.mutable_completed()->mutable_result() = result;
+    return pool_.Synchronize(request);
+  }
+
+  static v1::TaskResult Success() {
+    v1::TaskResult result;
+    result.mutable_profile();
+    return result;
+  }
+
+  static v1::TaskResult Error(absl::StatusCode code) {
+    v1::TaskResult result;
+    result.mutable_error()->set_code(static_cast<int>(code));
+    result.mutable_error()->set_message("no luck");
+    return result;
+  }
+
+  ManualClock clock_;
+  std::vector<bool> measuring_;
+  std::vector<v1::TaskResult> results_;
+  WorkerPool pool_;
+};
+
+TEST_F(WorkerPoolTest, GivesTheOldestTaskToAnIdleWorker) {
+  Submit("a");
+  Submit("b");
+  const v1::SynchronizeResponse response = Idle("w1");
+  EXPECT_EQ(response.task().profile().kernels(0).key(), "a");
+  EXPECT_EQ(response.task().attempt(), 1);
+}
+
+TEST_F(WorkerPoolTest, TellsAWorkerAgainThatMissedTheAnswer) {
+  Submit("a");
+  const std::string first = Idle("w1").task().task_id();
+  EXPECT_EQ(Idle("w1").task().task_id(), first);
+  EXPECT_EQ(Idle("w1").task().attempt(), 1);
+}
+
+TEST_F(WorkerPoolTest, RunsEqualTasksOnce) {
+  Submit("a");
+  Submit("a");
+  const v1::Task task = Idle("w1").task();
+  EXPECT_TRUE(Idle("w2").has_idle());
+  EXPECT_TRUE(Complete("w1", task, Success()).has_idle());
+  EXPECT_THAT(results_, SizeIs(2));
+}
+
+TEST_F(WorkerPoolTest, KeepsASharedTaskWhenOneOfTwoWithdraws) {
+  const int64_t first = Submit("a");
+  Submit("a");
+  pool_.Withdraw(first);
+  const v1::Task task = Idle("w1").task();
+  Complete("w1", task, Success());
+  EXPECT_THAT(results_, SizeIs(1));
+}
+
+TEST_F(WorkerPoolTest, DropsATaskThatNobodyWants) {
+  const int64_t interest = Submit("a");
+  pool_.Withdraw(interest);
+  pool_.Withdraw(interest);
+  EXPECT_TRUE(Idle("w1").has_idle());
+  EXPECT_THAT(results_, IsEmpty());
+}
+
+TEST_F(WorkerPoolTest, GivesNoTaskToAnotherDevice) {
+  Submit("a");
+  v1::SynchronizeRequest request = From("w1");
+  request.mutable_device()->set_fingerprint("cpu-2");
+  EXPECT_TRUE(pool_.Synchronize(request).has_idle());
+}
+
+TEST_F(WorkerPoolTest, GivesTheTaskOfASilentWorkerToAnother) {
+  Submit("a");
+  const v1::Task lost = Idle("w1").task();
+  clock_.Advance(absl::Seconds(11));
+  const v1::Task task = Idle("w2").task();
+  EXPECT_EQ(task.task_id(), lost.task_id());
+  EXPECT_EQ(task.attempt(), 2);
+  EXPECT_THAT(pool_.Workers(), SizeIs(1));
+}
+
+TEST_F(WorkerPoolTest, DropsTheLateResultOfALostWorker) {
+  Submit("a");
+  const v1::Task lost = Idle("w1").task();
+  clock_.Advance(absl::Seconds(11));
+  const v1::Task task = Idle("w2").task();
+  Complete("w1", lost, Success());
+  EXPECT_THAT(results_, IsEmpty());
+  Complete("w2", task, Success());
+  EXPECT_THAT(results_, SizeIs(1));
+}
+
+TEST_F(WorkerPoolTest, KeepsAWorkerThatSendsHeartbeats) {
+  Submit("a");
+  const v1::Task task = Idle("w1").task();
+  v1::SynchronizeRequest request = From("w1");
+  request.mutable_executing()->set_task_id(task.task_id());
+  request.mutable_executing()->set_attempt(task.attempt());
+  for (int i = 0; i < 5; ++i) {
+    clock_.Advance(absl::Seconds(9));
+    EXPECT_EQ(pool_.Synchronize(request).task().task_id(), task.task_id());
+  }
+  EXPECT_TRUE(Idle("w2").has_idle());
+}
+
+TEST_F(WorkerPoolTest, FailsATaskThatThreeWorkersDiedOf) {
+  Submit("a");
+  for (const char* worker : {"w1", "w2", "w3"}) {
+    EXPECT_TRUE(Idle(worker).has_task());
+    pool_.DropWorker(worker);
+  }
+  EXPECT_TRUE(Idle("w4").has_idle());
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(results_[0].error().code(), static_cast<int>(absl::StatusCode::kAborted));
+  EXPECT_THAT(results_[0].error().message(), HasSubstr("attempt 3"));
+}
+
+TEST_F(WorkerPoolTest, RetriesAPassingErrorAndNotAFinalOne) {
+  Submit("a");
+  v1::Task task = Idle("w1").task();
+  task = Complete("w1", task, Error(absl::StatusCode::kInternal)).task();
+  EXPECT_EQ(task.attempt(), 2);
+  Complete("w1", task, Error(absl::StatusCode::kInvalidArgument));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(results_[0].error().message(), "no luck");
+}
+
+TEST_F(WorkerPoolTest, GivesNoNewTaskWhileDraining) {
+  Submit("a");
+  pool_.Drain();
+  EXPECT_TRUE(Idle("w1").has_idle());
+}
+
+TEST_F(WorkerPoolTest, GivesNoTaskToAWorkerThatPrefersToBeIdle) {
+  Submit("a");
+  v1::SynchronizeRequest request = From("w1");
+  request.set_prefer_being_idle(true);
+  EXPECT_TRUE(pool_.Synchronize(request).has_idle());
+}
+
+TEST_F(WorkerPoolTest, SaysWhenTheProcessorIsBeingMeasured) {
+  Submit("a");
+  const v1::Task task = Idle("w1").task();
+  Complete("w1", task, Success());
+  EXPECT_THAT(measuring_, ElementsAre(true, false));
+}
+
+TEST_F(WorkerPoolTest, CountsIdleWorkersOfADevice) {
+  Submit("a");
+  Idle("w1");
+  Idle("w2");
+  const std::vector<DeviceAvailability> devices = pool_.Devices();
+  ASSERT_THAT(devices, SizeIs(1));
+  EXPECT_EQ(devices[0].workers, 2);
+  EXPECT_EQ(devices[0].workers_idle, 1);
+}
+
+}  // namespace
+}  // namespace plait

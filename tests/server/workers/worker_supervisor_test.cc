@@ -1,0 +1,74 @@
+#include "server/workers/worker_supervisor.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "server/telemetry/log.h"
+#include "tests/base/manual_clock.h"
+
+namespace plait {
+namespace {
+
+class WorkerSupervisorTest : public testing::Test {
+ protected:
+  WorkerSupervisorTest() : pool_(clock_, {}) {
+    EXPECT_TRUE(SetLogLevel("off").ok());
+    options_.program = PLAIT_FAKE_WORKER;
+    options_.device = "cpu";
+    options_.server_address = "unix:/nowhere";
+    options_.backoff_min = absl::ZeroDuration();
+    options_.restarted = [this] {
+      absl::MutexLock lock(&mutex_);
+      ++restarts_;
+    };
+  }
+
+  // Waits for the process that the supervisor has started.
+  static pid_t Await(WorkerSupervisor& supervisor, pid_t other_than) {
+    pid_t process_id = 0;
+    while (process_id == 0 || process_id == other_than) process_id = supervisor.process_id();
+    return process_id;
+  }
+
+  void AwaitRestart() {
+    absl::MutexLock lock(&mutex_);
+    const auto restarted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return restarts_ > 0; };
+    mutex_.Await(absl::Condition(&restarted));
+  }
+
+  ManualClock clock_;
+  WorkerPool pool_;
+  WorkerSupervisorOptions options_;
+  absl::Mutex mutex_;
+  int restarts_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+TEST_F(WorkerSupervisorTest, RestartsAWorkerThatWasKilled) {
+  WorkerSupervisor supervisor(pool_, clock_, options_);
+  const pid_t first = Await(supervisor, 0);
+  kill(first, SIGKILL);
+  AwaitRestart();
+  EXPECT_NE(Await(supervisor, first), first);
+}
+
+TEST_F(WorkerSupervisorTest, KillsAndRestartsAWorkerThatIsStopped) {
+  WorkerSupervisor supervisor(pool_, clock_, options_);
+  const pid_t first = Await(supervisor, 0);
+  kill(first, SIGSTOP);
+  clock_.Advance(options_.silence_max + absl::Seconds(1));
+  AwaitRestart();
+  EXPECT_NE(Await(supervisor, first), first);
+}
+
+TEST_F(WorkerSupervisorTest, KillsItsWorkerWhenItEnds) {
+  pid_t process_id = 0;
+  {
+    WorkerSupervisor supervisor(pool_, clock_, options_);
+    process_id = Await(supervisor, 0);
+  }
+  EXPECT_NE(kill(process_id, 0), 0);
+}
+
+}  // namespace
+}  // namespace plait
