@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/command.h"
-#include "gpu_worker/executor.h"
+#include "gpu_worker/executor/executor.h"
 #include "optimizer/onnx/bind.h"
 
 namespace plait {

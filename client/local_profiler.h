@@ -1,7 +1,7 @@
 #pragma once
 
-#include "gpu_worker/executor.h"
-#include "gpu_worker/profile_kernel.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/executor/profile_kernel.h"
 #include "optimizer/cost/profile.h"
 
 namespace plait {

@@ -7,7 +7,7 @@
 #include "client/command.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
-#include "gpu_worker/measure_plans.h"
+#include "gpu_worker/executor/measure_plans.h"
 #include "optimizer/search/paired_ratio.h"
 
 namespace plait {

@@ -3,7 +3,7 @@
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "client/tensor_folder.h"
-#include "gpu_worker/make_inputs.h"
+#include "gpu_worker/executor/make_inputs.h"
 
 namespace plait {
 namespace {

@@ -5,8 +5,8 @@
 #include "client/command.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
-#include "gpu_worker/compare_outputs.h"
-#include "gpu_worker/make_inputs.h"
+#include "gpu_worker/executor/compare_outputs.h"
+#include "gpu_worker/executor/make_inputs.h"
 
 namespace plait {
 namespace {

@@ -38,8 +38,16 @@ MAY_INCLUDE |= {
         "optimizer/onnx",
     ],
 }
+PLANNING = [*MAY_INCLUDE["optimizer/plan"], "optimizer/plan"]
 MAY_INCLUDE |= {"optimizer/search": [room for room in MAY_INCLUDE if room != "optimizer/ops"]}
 OPTIMIZER = [*MAY_INCLUDE["optimizer/search"], "optimizer/search"]
+CLIENT = [
+    *OPTIMIZER,
+    "proto/wire",
+    "plait/v1",
+    "gpu_worker/executor",
+    "gpu_worker/backends",
+]
 SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
     "proto/wire": ["base", "plait/v1"],
@@ -65,13 +73,44 @@ MAY_INCLUDE |= {
         "server/search_child",
         "server/search_child/protocol",
     ],
-    "gpu_worker": [*OPTIMIZER, "proto/wire", "plait/v1"],
-    "gpu_worker/cpu": [*OPTIMIZER, "gpu_worker", "gpu_worker/cpu/loops"],
-    "gpu_worker/cpu/loops": [],
+    "gpu_worker/executor": [*PLANNING],
+    "gpu_worker/backends/reference/offers": [*OPS, "optimizer/kernels"],
+    "gpu_worker/backends/reference/run": [*PLANNING, "gpu_worker/executor"],
+    "gpu_worker/backends/cpu": [],
+    "gpu_worker/backends/cpu/loops": [],
+    "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels"],
+    "gpu_worker/backends/cpu/onednn": ["base", "optimizer/ir", "optimizer/kernels"],
+    "gpu_worker/backends/cpu/run": [
+        *PLANNING,
+        "gpu_worker/executor",
+        "gpu_worker/backends/cpu",
+        "gpu_worker/backends/cpu/loops",
+        "gpu_worker/backends/cpu/onednn",
+    ],
+    "gpu_worker/backends/cpu/kernels": [
+        *OPS,
+        "optimizer/kernels",
+        "gpu_worker/backends/cpu/loops",
+        "gpu_worker/backends/cpu/offers",
+        "gpu_worker/backends/cpu/onednn",
+        "gpu_worker/backends/cpu/run",
+    ],
+    "gpu_worker/backends": [
+        *PLANNING,
+        "gpu_worker/executor",
+        "gpu_worker/backends/cpu/offers",
+        "gpu_worker/backends/reference/offers",
+    ],
     "gpu_worker/cuda": [],
-    "gpu_worker/reference": [*OPTIMIZER, "gpu_worker"],
-    "client": [*OPTIMIZER, "proto/wire", "gpu_worker", "plait/v1"],
-    "client/commands": [*OPTIMIZER, "proto/wire", "gpu_worker", "plait/v1", "client"],
+    "gpu_worker/process": [
+        *PLANNING,
+        "proto/wire",
+        "plait/v1",
+        "gpu_worker/executor",
+        "gpu_worker/backends",
+    ],
+    "client": [*CLIENT],
+    "client/commands": [*CLIENT, "client"],
 }
 
 # Headers of base/ that a pure folder may not include.
@@ -83,10 +122,10 @@ THIRD_PARTY = ["absl/", "google/protobuf/", "nlohmann/", "oneapi/", "onnx/"]
 # A third-party header -> the only folders (or files) that see it.
 ONLY_IN = {
     r"sqlite3\.h": ["storage/sqlite"],
-    r"grpcpp/": ["server", "client", "gpu_worker/main.cc", "gpu_worker/", "proto/wire"],
+    r"grpcpp/": ["server", "client", "gpu_worker/process/main.cc", "gpu_worker/", "proto/wire"],
     r"onnx/": ["optimizer/onnx"],
-    r"oneapi/": ["gpu_worker/cpu"],
-    r"CLI/": ["server", "client", "gpu_worker"],
+    r"oneapi/": ["gpu_worker/backends/cpu/onednn"],
+    r"CLI/": ["server"],
     r"toml\+\+/": ["server"],
     r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/cuda", "bench/gpu"],
     r"prometheus/": ["server"],

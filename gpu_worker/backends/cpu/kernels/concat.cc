@@ -1,0 +1,31 @@
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/run/strided_copy.h"
+
+namespace plait {
+
+// Each input is one strided copy into its place: in channels-last, channels are runs within pixels.
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConcat(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "concat") return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
+  int64_t axis = node.attributes->Int("axis", 0);
+  if (axis < 0) axis += result.type.rank();
+  const Shape strides = result.strides();
+  const int64_t element_bytes = BytesOf(result.type.dtype);
+  auto kernel = std::make_unique<CopyKernel>(context->threads());
+  int64_t offset = 0;
+  for (const TensorId input : node.inputs) {
+    PLAIT_ASSIGN_OR_RETURN(const Operand part, context->Find(input));
+    if (part.type.elements() == 0) continue;
+    std::byte* const target = result.data + offset * strides[axis] * element_bytes;
+    kernel->Add(StridedCopy(element_bytes, part.type.shape, {part.data, part.strides()},
+                            {target, strides}));
+    offset += part.type.shape[axis];
+  }
+  return kernel;
+}
+
+}  // namespace plait

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/elementwise_program.h"
+#include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
+#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "optimizer/kernels/layout_rules.h"
+
+namespace plait {
+namespace {
+
+// 1,024 elements: a handful of tiles fits the first-level cache, and an instruction is long against
+// the cost of calling it.
+constexpr int64_t kTileElements = 1024;
+constexpr int64_t kSlotBytes = kTileElements * 8;
+// Operands, intermediate values and results of the largest group.
+constexpr int kRegistersMax = 96;
+
+// An axis of the iteration, with every operand's distance along it.
+struct Axis {
+  int64_t size = 1;
+  std::vector<int64_t> strides;
+};
+
+// How a tile of an operand becomes a register.
+enum class Fetch {
+  kInPlace,   // the tile is contiguous in memory
+  kConstant,  // every tile is the same; filled once per part
+  kPerTile,
+};
+
+struct OperandPlan {
+  const std::byte* data;
+  DataType dtype;
+  Fetch fetch;
+  int slot = -1;
+};
+
+// A tile program over all elements of its results, in the order in which they lie.
+class ElementwiseKernel : public CpuKernel {
+ public:
+  ElementwiseKernel(int threads, TileProgram program)
+      : threads_(threads), program_(std::move(program)) {}
+
+  absl::Status Prepare(LoadContext* context);
+  absl::Status Run() override;
+
+ private:
+  using Registers = std::array<std::byte*, kRegistersMax>;
+
+  void PlanAxes();
+  void PlanFetches();
+  void PlanSlots();
+  int64_t Offset(size_t operand, int64_t outer) const;
+  void FetchTile(size_t operand, int64_t offset, int64_t rows, int64_t columns,
+                 std::byte* slot) const;
+  void RunTiles(int64_t begin, int64_t end, std::byte* slots) const;
+  void RunTile(int64_t tile, std::byte* slots, Registers* registers) const;
+
+  int threads_;
+  TileProgram program_;
+  std::vector<Axis> axes_;  // merged; the last two are rows and columns of tiles
+  std::vector<OperandPlan> operands_;
+  std::vector<int> slots_;  // per register: its place in scratch; -1: in memory
+  int64_t slot_count_ = 0;
+  int64_t rows_per_tile_ = 1;
+  int64_t row_tiles_ = 1;
+  int64_t column_tiles_ = 1;
+  int64_t tiles_ = 1;
+  std::byte* scratch_ = nullptr;
+};
+
+absl::Status ElementwiseKernel::Prepare(LoadContext* context) {
+  if (program_.register_count > kRegistersMax || program_.results.empty()) return context->Refuse();
+  for (const TileProgram::Result& result : program_.results) {
+    if (result.memory.layout != program_.results[0].memory.layout) return context->Refuse();
+  }
+  PlanAxes();
+  PlanFetches();
+  PlanSlots();
+  PLAIT_ASSIGN_OR_RETURN(scratch_, context->AllocateScratch(threads_ * slot_count_ * kSlotBytes));
+  return absl::OkStatus();
+}
+
+// Axes in the order in which results lie, merged where no operand tells them apart.
+void ElementwiseKernel::PlanAxes() {
+  const Operand& result = program_.results[0].memory;
+  std::vector<int> order;
+  for (int i = 0; i < result.type.rank(); ++i) order.push_back(i);
+  if (result.layout == Layout::kChannelsLast) order = {0, 2, 3, 1};
+  for (const int axis : order) {
+    if (result.type.shape[axis] == 1) continue;
+    Axis next{result.type.shape[axis], {}};
+    for (const Operand& operand : program_.operands) {
+      const int own = axis - (result.type.rank() - operand.type.rank());
+      const bool repeats = own < 0 || operand.type.shape[own] == 1;
+      next.strides.push_back(repeats ? 0 : operand.strides()[own]);
+    }
+    bool merges = !axes_.empty();
+    for (size_t i = 0; merges && i < next.strides.size(); ++i) {
+      merges = axes_.back().strides[i] == next.strides[i] * next.size;
+    }
+    if (merges) {
+      next.size *= axes_.back().size;
+      axes_.back() = next;
+    } else {
+      axes_.push_back(next);
+    }
+  }
+  const Axis single{1, std::vector<int64_t>(program_.operands.size(), 0)};
+  while (axes_.size() < 2) axes_.insert(axes_.begin(), single);
+  const int64_t columns = axes_.back().size;
+  const int64_t rows = axes_[axes_.size() - 2].size;
+  rows_per_tile_ = std::clamp<int64_t>(kTileElements / columns, 1, rows);
+  row_tiles_ = (rows + rows_per_tile_ - 1) / rows_per_tile_;
+  column_tiles_ = (columns + kTileElements - 1) / kTileElements;
+  tiles_ = row_tiles_ * column_tiles_;
+  for (size_t i = 0; i + 2 < axes_.size(); ++i) tiles_ *= axes_[i].size;
+}
+
+void ElementwiseKernel::PlanFetches() {
+  const Axis& rows = axes_[axes_.size() - 2];
+  const Axis& columns = axes_.back();
+  for (size_t i = 0; i < program_.operands.size(); ++i) {
+    const Operand& operand = program_.operands[i];
+    const bool is_direct =
+        operand.type.dtype == DataType::kFloat32 || operand.type.dtype == DataType::kInt64;
+    const bool one_row = rows_per_tile_ == 1;
+    const bool contiguous = (columns.strides[i] == 1 || columns.size == 1) &&
+                            (one_row || rows.strides[i] == columns.size);
+    bool same = rows.strides[i] == 0 && (columns.strides[i] == 0 || column_tiles_ == 1);
+    for (size_t axis = 0; axis + 2 < axes_.size(); ++axis)
+      same = same && axes_[axis].strides[i] == 0;
+    Fetch fetch = Fetch::kPerTile;
+    if (same) fetch = Fetch::kConstant;
+    if (is_direct && contiguous) fetch = Fetch::kInPlace;
+    operands_.push_back({operand.data, operand.type.dtype, fetch});
+  }
+}
+
+// A register keeps its slot from its definition to its last use; filled operands keep theirs.
+void ElementwiseKernel::PlanSlots() {
+  slots_.assign(program_.register_count, -1);
+  std::vector<int> last_use(program_.register_count, -1);
+  for (size_t i = 0; i < program_.instructions.size(); ++i) {
+    for (const int operand : program_.instructions[i].operands) {
+      if (operand >= 0) last_use[operand] = static_cast<int>(i);
+    }
+  }
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].fetch != Fetch::kInPlace) slots_[i] = static_cast<int>(slot_count_++);
+  }
+  std::vector<bool> in_memory(program_.register_count, false);
+  for (const TileProgram::Result& result : program_.results) {
+    const DataType dtype = result.memory.type.dtype;
+    const bool direct = dtype == DataType::kFloat32 || dtype == DataType::kInt64;
+    in_memory[result.tile_register] = direct;
+    // What is converted on its way out must survive to the tile's end.
+    if (!direct) last_use[result.tile_register] = static_cast<int>(program_.instructions.size());
+  }
+  std::vector<int> free_slots;
+  for (size_t i = 0; i < program_.instructions.size(); ++i) {
+    const int target = program_.instructions[i].result;
+    if (!in_memory[target] && slots_[target] < 0) {
+      if (free_slots.empty()) free_slots.push_back(static_cast<int>(slot_count_++));
+      slots_[target] = free_slots.back();
+      free_slots.pop_back();
+    }
+    std::vector<int> ended;
+    for (const int operand : program_.instructions[i].operands) {
+      const bool computed = operand >= static_cast<int>(operands_.size());
+      if (!computed || in_memory[operand] || last_use[operand] != static_cast<int>(i)) continue;
+      if (std::find(ended.begin(), ended.end(), operand) != ended.end() || operand == target)
+        continue;
+      ended.push_back(operand);
+      free_slots.push_back(slots_[operand]);
+    }
+  }
+  slot_count_ = std::max<int64_t>(slot_count_, 1);
+}
+
+int64_t ElementwiseKernel::Offset(size_t operand, int64_t outer) const {
+  int64_t offset = 0;
+  for (int axis = static_cast<int>(axes_.size()) - 3; axis >= 0; --axis) {
+    offset += outer % axes_[axis].size * axes_[axis].strides[operand];
+    outer /= axes_[axis].size;
+  }
+  return offset;
+}
+
+void ElementwiseKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, int64_t columns,
+                                  std::byte* slot) const {
+  const OperandPlan& plan = operands_[operand];
+  const int64_t row_stride = axes_[axes_.size() - 2].strides[operand];
+  const int64_t stride = axes_.back().strides[operand];
+  const int64_t element_bytes = BytesOf(plan.dtype);
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::byte* const source = plan.data + (offset + row * row_stride) * element_bytes;
+    if (plan.dtype != DataType::kFloat32) {
+      int64_t* const tile = reinterpret_cast<int64_t*>(slot) + row * columns;
+      LoadIntegers(plan.dtype, source, stride, columns, tile);
+      continue;
+    }
+    const float* const from = reinterpret_cast<const float*>(source);
+    float* const tile = reinterpret_cast<float*>(slot) + row * columns;
+    if (stride == 1) {
+      std::memcpy(tile, from, static_cast<size_t>(columns) * sizeof(float));
+    } else if (stride == 0) {
+      std::fill(tile, tile + columns, *from);
+    } else {
+      for (int64_t i = 0; i < columns; ++i) tile[i] = from[i * stride];
+    }
+  }
+}
+
+void ElementwiseKernel::RunTile(int64_t tile, std::byte* slots, Registers* registers) const {
+  const int64_t all_rows = axes_[axes_.size() - 2].size;
+  const int64_t all_columns = axes_.back().size;
+  const int64_t first_column = tile % column_tiles_ * kTileElements;
+  const int64_t columns = std::min(kTileElements, all_columns - first_column);
+  const int64_t first_row = tile / column_tiles_ % row_tiles_ * rows_per_tile_;
+  const int64_t rows = std::min(rows_per_tile_, all_rows - first_row);
+  const int64_t outer = tile / column_tiles_ / row_tiles_;
+  const int64_t size = rows * columns;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].fetch == Fetch::kConstant) continue;
+    const int64_t offset = Offset(i, outer) + first_row * axes_[axes_.size() - 2].strides[i] +
+                           first_column * axes_.back().strides[i];
+    if (operands_[i].fetch == Fetch::kInPlace) {
+      (*registers)[i] =
+          const_cast<std::byte*>(operands_[i].data) + offset * BytesOf(operands_[i].dtype);
+    } else {
+      FetchTile(i, offset, rows, columns, slots + slots_[i] * kSlotBytes);
+    }
+  }
+  const int64_t place = (outer * all_rows + first_row) * all_columns + first_column;
+  for (const TileProgram::Result& result : program_.results) {
+    const bool in_memory = slots_[result.tile_register] < 0;
+    if (!in_memory) continue;
+    (*registers)[result.tile_register] =
+        result.memory.data + place * BytesOf(result.memory.type.dtype);
+  }
+  for (const TileInstruction& instruction : program_.instructions) {
+    instruction.run(instruction, registers->data(), size);
+  }
+  for (const TileProgram::Result& result : program_.results) {
+    if (slots_[result.tile_register] < 0) continue;
+    StoreIntegers(result.memory.type.dtype,
+                  reinterpret_cast<const int64_t*>((*registers)[result.tile_register]), size,
+                  result.memory.data + place * BytesOf(result.memory.type.dtype));
+  }
+}
+
+void ElementwiseKernel::RunTiles(int64_t begin, int64_t end, std::byte* slots) const {
+  Registers registers = {};
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i] >= 0) registers[i] = slots + slots_[i] * kSlotBytes;
+  }
+  const int64_t columns = std::min(kTileElements, axes_.back().size);
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].fetch == Fetch::kConstant)
+      FetchTile(i, 0, rows_per_tile_, columns, registers[i]);
+  }
+  for (int64_t tile = begin; tile < end; ++tile) RunTile(tile, slots, &registers);
+}
+
+absl::Status ElementwiseKernel::Run() {
+  ForEachPart(threads_, tiles_, [this](int64_t begin, int64_t end, int thread) {
+    RunTiles(begin, end, scratch_ + thread * slot_count_ * kSlotBytes);
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadElementwise(LoadContext* context) {
+  PLAIT_ASSIGN_OR_RETURN(TileProgram program, CompileTileProgram(context));
+  auto kernel = std::make_unique<ElementwiseKernel>(context->threads(), std::move(program));
+  PLAIT_RETURN_IF_ERROR(kernel->Prepare(context));
+  return kernel;
+}
+
+}  // namespace plait

@@ -1,0 +1,338 @@
+#include "gpu_worker/backends/cpu/kernels/elementwise_program.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
+#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+
+namespace plait {
+namespace {
+
+struct UnaryChoice {
+  UnaryLoop loop;
+  float alpha = 0;
+  float beta = 0;
+};
+
+std::optional<UnaryChoice> UnaryOf(const Node& node) {
+  const Attributes& attributes = *node.attributes;
+  switch (node.op) {
+    case OpKind::kAbs:
+      return UnaryChoice{UnaryLoop::kAbs};
+    case OpKind::kCeil:
+      return UnaryChoice{UnaryLoop::kCeil};
+    case OpKind::kCos:
+      return UnaryChoice{UnaryLoop::kCos};
+    case OpKind::kElu:
+      return UnaryChoice{UnaryLoop::kElu, attributes.Float("alpha", 1.0f)};
+    case OpKind::kErf:
+      return UnaryChoice{UnaryLoop::kErf};
+    case OpKind::kExp:
+      return UnaryChoice{UnaryLoop::kExp};
+    case OpKind::kFloor:
+      return UnaryChoice{UnaryLoop::kFloor};
+    case OpKind::kGelu:
+      return UnaryChoice{attributes.String("approximate", "none") == "tanh" ? UnaryLoop::kGeluTanh
+                                                                            : UnaryLoop::kGeluErf};
+    case OpKind::kHardSigmoid:
+      return UnaryChoice{UnaryLoop::kHardSigmoid, attributes.Float("alpha", 0.2f),
+                         attributes.Float("beta", 0.5f)};
+    case OpKind::kHardSwish:
+      return UnaryChoice{UnaryLoop::kHardSwish};
+    case OpKind::kLeakyRelu:
+      return UnaryChoice{UnaryLoop::kLeakyRelu, attributes.Float("alpha", 0.01f)};
+    case OpKind::kLog:
+      return UnaryChoice{UnaryLoop::kLog};
+    case OpKind::kNeg:
+      return UnaryChoice{UnaryLoop::kLinear, -1.0f};
+    case OpKind::kReciprocal:
+      return UnaryChoice{UnaryLoop::kReciprocal};
+    case OpKind::kRelu:
+      return UnaryChoice{UnaryLoop::kRelu};
+    case OpKind::kSigmoid:
+      return UnaryChoice{UnaryLoop::kSigmoid};
+    case OpKind::kSin:
+      return UnaryChoice{UnaryLoop::kSin};
+    case OpKind::kSoftplus:
+      return UnaryChoice{UnaryLoop::kSoftplus};
+    case OpKind::kSqrt:
+      return UnaryChoice{UnaryLoop::kSqrt};
+    case OpKind::kSwish:
+      return UnaryChoice{UnaryLoop::kSwish, attributes.Float("alpha", 1.0f)};
+    case OpKind::kTanh:
+      return UnaryChoice{UnaryLoop::kTanh};
+    default:
+      return std::nullopt;
+  }
+}
+
+struct BinaryChoice {
+  BinaryLoop floats;
+  std::optional<IntegerLoop> integers;
+};
+
+std::optional<BinaryChoice> BinaryOf(OpKind op) {
+  switch (op) {
+    case OpKind::kAdd:
+    case OpKind::kSum:
+      return BinaryChoice{BinaryLoop::kAdd, IntegerLoop::kAdd};
+    case OpKind::kDiv:
+      return BinaryChoice{BinaryLoop::kDiv, IntegerLoop::kDiv};
+    case OpKind::kMax:
+      return BinaryChoice{BinaryLoop::kMax, IntegerLoop::kMax};
+    case OpKind::kMin:
+      return BinaryChoice{BinaryLoop::kMin, IntegerLoop::kMin};
+    case OpKind::kMul:
+      return BinaryChoice{BinaryLoop::kMul, IntegerLoop::kMul};
+    case OpKind::kSub:
+      return BinaryChoice{BinaryLoop::kSub, IntegerLoop::kSub};
+    case OpKind::kPRelu:
+      return BinaryChoice{BinaryLoop::kPRelu, std::nullopt};
+    case OpKind::kPow:
+      return BinaryChoice{BinaryLoop::kPow, std::nullopt};
+    default:
+      return std::nullopt;
+  }
+}
+
+struct CompareChoice {
+  CompareLoop floats;
+  IntegerLoop integers;
+};
+
+std::optional<CompareChoice> CompareOf(OpKind op) {
+  switch (op) {
+    case OpKind::kEqual:
+      return CompareChoice{CompareLoop::kEqual, IntegerLoop::kEqual};
+    case OpKind::kGreater:
+      return CompareChoice{CompareLoop::kGreater, IntegerLoop::kGreater};
+    case OpKind::kGreaterOrEqual:
+      return CompareChoice{CompareLoop::kGreaterOrEqual, IntegerLoop::kGreaterOrEqual};
+    case OpKind::kLess:
+      return CompareChoice{CompareLoop::kLess, IntegerLoop::kLess};
+    case OpKind::kLessOrEqual:
+      return CompareChoice{CompareLoop::kLessOrEqual, IntegerLoop::kLessOrEqual};
+    default:
+      return std::nullopt;
+  }
+}
+
+class Compiler {
+ public:
+  explicit Compiler(LoadContext* context) : context_(context), graph_(context->graph()) {}
+
+  absl::StatusOr<TileProgram> Compile() {
+    const std::vector<NodeId>& nodes = context_->kernel().nodes;
+    // Operands come first, so that a program can start by loading them.
+    for (const NodeId node : nodes) PLAIT_RETURN_IF_ERROR(AddOperands(graph_.node(node)));
+    program_.register_count = static_cast<int>(program_.operands.size());
+    for (const NodeId node : nodes) PLAIT_RETURN_IF_ERROR(AddNode(graph_.node(node)));
+    for (const TensorId output : OutputsOf(graph_, nodes)) {
+      PLAIT_ASSIGN_OR_RETURN(const Operand memory, context_->Find(output));
+      program_.results.push_back({memory, registers_.at(output)});
+    }
+    return std::move(program_);
+  }
+
+ private:
+  bool IsProduced(TensorId tensor) const {
+    const std::vector<NodeId>& nodes = context_->kernel().nodes;
+    return std::find(nodes.begin(), nodes.end(), graph_.tensor(tensor).producer) != nodes.end();
+  }
+
+  absl::Status AddOperands(const Node& node) {
+    // Bounds and statistics become part of the instruction.
+    const bool first_only =
+        node.op == OpKind::kClip || node.op == OpKind::kBatchNormalization || FoldedPower(node);
+    const size_t count = first_only ? 1 : node.inputs.size();
+    for (size_t i = 0; i < count; ++i) {
+      const TensorId input = node.inputs[i];
+      if (IsProduced(input) || registers_.contains(input)) continue;
+      PLAIT_ASSIGN_OR_RETURN(const Operand operand, context_->Find(input));
+      registers_[input] = static_cast<int>(program_.operands.size());
+      program_.operands.push_back(operand);
+    }
+    return node.op == OpKind::kBatchNormalization ? AddStatistics(node) : absl::OkStatus();
+  }
+
+  // Batch normalization is x * scale + shift with one of each per channel (in double, once).
+  absl::Status AddStatistics(const Node& node) {
+    std::vector<double> values[4];
+    for (int i = 0; i < 4; ++i) {
+      PLAIT_ASSIGN_OR_RETURN(const Tensor tensor, context_->ConstantValue(node.inputs[i + 1]));
+      values[i] = tensor.AsDoubles();
+    }
+    const auto& [gamma, beta, mean, variance] = values;
+    const double epsilon = node.attributes->Float("epsilon", 1e-5f);
+    TensorType type{DataType::kFloat32, Shape(graph_.type(node.inputs[0]).rank() - 1, 1)};
+    type.shape[0] = static_cast<int64_t>(gamma.size());
+    Operand scale{type};
+    Operand shift{type};
+    PLAIT_ASSIGN_OR_RETURN(scale.data, context_->AllocateWeights(type.bytes()));
+    PLAIT_ASSIGN_OR_RETURN(shift.data, context_->AllocateWeights(type.bytes()));
+    for (size_t i = 0; i < gamma.size(); ++i) {
+      const double factor = gamma[i] / std::sqrt(variance[i] + epsilon);
+      scale.floats()[i] = static_cast<float>(factor);
+      shift.floats()[i] = static_cast<float>(beta[i] - mean[i] * factor);
+    }
+    statistics_[node.outputs[0]] = static_cast<int>(program_.operands.size());
+    program_.operands.push_back(scale);
+    program_.operands.push_back(shift);
+    return absl::OkStatus();
+  }
+
+  // Powers that are cheaper as products or a root.
+  std::optional<UnaryLoop> PowerLoop(const Node& node) const {
+    if (node.op != OpKind::kPow) return std::nullopt;
+    const ConstantRef& exponent = graph_.tensor(node.inputs[1]).constant;
+    const Tensor* value = exponent == nullptr ? nullptr : exponent->inline_value();
+    if (value == nullptr || value->elements() != 1) return std::nullopt;
+    if (graph_.type(node.inputs[0]).rank() < value->type().rank()) return std::nullopt;
+    const float power = value->at<float>(0);
+    if (power == 2) return UnaryLoop::kSquare;
+    if (power == 3) return UnaryLoop::kCube;
+    if (power == 0.5f) return UnaryLoop::kSqrt;
+    return std::nullopt;
+  }
+  bool FoldedPower(const Node& node) const { return PowerLoop(node).has_value(); }
+
+  bool IsFloat(TensorId tensor) const { return graph_.type(tensor).dtype == DataType::kFloat32; }
+
+  void Emit(TileInstruction::Function run, TensorId result, std::initializer_list<int> operands,
+            TileInstruction instruction = {}) {
+    instruction.run = run;
+    int i = 0;
+    for (const int operand : operands) instruction.operands[i++] = operand;
+    if (!registers_.contains(result)) registers_[result] = program_.register_count++;
+    instruction.result = registers_[result];
+    program_.instructions.push_back(instruction);
+  }
+
+  void EmitUnary(const Node& node, const UnaryChoice& choice) {
+    Emit(RunUnary, node.outputs[0], {registers_.at(node.inputs[0])},
+         {.loop = static_cast<int>(choice.loop), .alpha = choice.alpha, .beta = choice.beta});
+  }
+
+  absl::Status AddNode(const Node& node) {
+    if (const std::optional<UnaryChoice> unary = UnaryOf(node)) {
+      EmitUnary(node, *unary);
+      return absl::OkStatus();
+    }
+    if (const std::optional<UnaryLoop> power = PowerLoop(node)) {
+      EmitUnary(node, {*power});
+      return absl::OkStatus();
+    }
+    if (const std::optional<BinaryChoice> binary = BinaryOf(node.op))
+      return AddBinary(node, *binary);
+    if (const std::optional<CompareChoice> compare = CompareOf(node.op)) {
+      const bool floats = IsFloat(node.inputs[0]);
+      const int loop =
+          floats ? static_cast<int>(compare->floats) : static_cast<int>(compare->integers);
+      Emit(floats ? RunCompare : RunInteger, node.outputs[0],
+           {registers_.at(node.inputs[0]), registers_.at(node.inputs[1])}, {.loop = loop});
+      return absl::OkStatus();
+    }
+    return AddSpecial(node);
+  }
+
+  // Sum, Max and Min take any number of inputs: the first two, then one at a time.
+  absl::Status AddBinary(const Node& node, const BinaryChoice& choice) {
+    const bool floats = IsFloat(node.outputs[0]);
+    if (!floats && !choice.integers.has_value()) return context_->Refuse();
+    const int loop = floats ? static_cast<int>(choice.floats) : static_cast<int>(*choice.integers);
+    if (node.inputs.size() == 1) {
+      const int input = registers_.at(node.inputs[0]);
+      if (floats) EmitUnary(node, {UnaryLoop::kCopy});
+      if (!floats) Emit(RunNarrow, node.outputs[0], {input}, {.dtype = DataType::kInt64});
+      return absl::OkStatus();
+    }
+    int left = registers_.at(node.inputs[0]);
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      Emit(floats ? RunBinary : RunInteger, node.outputs[0], {left, registers_.at(node.inputs[i])},
+           {.loop = loop});
+      left = registers_.at(node.outputs[0]);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddSpecial(const Node& node) {
+    const TensorId result = node.outputs[0];
+    const auto input = [&](int i) { return registers_.at(node.inputs[i]); };
+    switch (node.op) {
+      case OpKind::kClip:
+        EmitUnary(node, ClipOf(node));
+        return absl::OkStatus();
+      case OpKind::kBatchNormalization:
+        Emit(RunMultiplyAdd, result,
+             {input(0), statistics_.at(result), statistics_.at(result) + 1});
+        return absl::OkStatus();
+      case OpKind::kWhere:
+        Emit(IsFloat(result) ? RunSelect : RunIntegerSelect, result,
+             {input(0), input(1), input(2)});
+        return absl::OkStatus();
+      case OpKind::kNot:
+        Emit(RunNot, result, {input(0)});
+        return absl::OkStatus();
+      case OpKind::kIsNaN:
+        Emit(RunIsNaN, result, {input(0)});
+        return absl::OkStatus();
+      case OpKind::kAnd:
+      case OpKind::kOr:
+      case OpKind::kXor: {
+        const IntegerLoop loop = node.op == OpKind::kAnd  ? IntegerLoop::kAnd
+                                 : node.op == OpKind::kOr ? IntegerLoop::kOr
+                                                          : IntegerLoop::kXor;
+        Emit(RunInteger, result, {input(0), input(1)}, {.loop = static_cast<int>(loop)});
+        return absl::OkStatus();
+      }
+      case OpKind::kCast:
+        AddCast(node);
+        return absl::OkStatus();
+      default:
+        return context_->Refuse();
+    }
+  }
+
+  void AddCast(const Node& node) {
+    const int input = registers_.at(node.inputs[0]);
+    const DataType to = graph_.type(node.outputs[0]).dtype;
+    if (IsFloat(node.inputs[0]) && IsFloat(node.outputs[0])) {
+      EmitUnary(node, {UnaryLoop::kCopy});
+    } else if (IsFloat(node.outputs[0])) {
+      Emit(RunToFloat, node.outputs[0], {input});
+    } else {
+      Emit(IsFloat(node.inputs[0]) ? RunToInteger : RunNarrow, node.outputs[0], {input},
+           {.dtype = to});
+    }
+  }
+
+  UnaryChoice ClipOf(const Node& node) const {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    UnaryChoice choice{UnaryLoop::kClip, -kInfinity, kInfinity};
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoTensor) continue;
+      const float bound = graph_.tensor(node.inputs[i]).constant->inline_value()->at<float>(0);
+      (i == 1 ? choice.alpha : choice.beta) = bound;
+    }
+    return choice;
+  }
+
+  LoadContext* context_;
+  const Graph& graph_;
+  TileProgram program_;
+  absl::flat_hash_map<TensorId, int> registers_;
+  absl::flat_hash_map<TensorId, int> statistics_;  // of a batch normalization's output: its scale
+};
+
+}  // namespace
+
+absl::StatusOr<TileProgram> CompileTileProgram(LoadContext* context) {
+  if (!IsElementwiseGroup(context->graph(), context->kernel().nodes)) return context->Refuse();
+  return Compiler(context).Compile();
+}
+
+}  // namespace plait

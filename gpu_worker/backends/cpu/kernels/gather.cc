@@ -1,0 +1,78 @@
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/run/kernel.h"
+#include "gpu_worker/backends/cpu/run/parallel.h"
+
+namespace plait {
+namespace {
+
+// result[outer, i, inner] = data[outer, indices[i], inner]
+class GatherKernel : public CpuKernel {
+ public:
+  GatherKernel(int threads, const Operand& data, const Operand& indices, const Operand& result,
+               int64_t axis)
+      : threads_(threads), data_(data), indices_(indices), result_(result) {
+    const Shape& shape = data.type.shape;
+    for (int64_t i = 0; i < axis; ++i) outer_ *= shape[i];
+    size_ = shape[axis];
+    row_bytes_ = BytesOf(data.type.dtype);
+    for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes_ *= shape[i];
+  }
+
+  absl::Status Run() override {
+    const int64_t count = indices_.type.elements();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t index = Index(i);
+      if (index < -size_ || index >= size_) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("Gather: index ", index, " is outside an axis of ", size_));
+      }
+    }
+    ForEachPart(threads_, outer_ * count, [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t index = Index(row % count);
+        const int64_t source = row / count * size_ + (index < 0 ? index + size_ : index);
+        std::memcpy(result_.data + row * row_bytes_, data_.data + source * row_bytes_,
+                    static_cast<size_t>(row_bytes_));
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t Index(int64_t i) const {
+    return indices_.type.dtype == DataType::kInt64
+               ? reinterpret_cast<const int64_t*>(indices_.data)[i]
+               : reinterpret_cast<const int32_t*>(indices_.data)[i];
+  }
+
+  int threads_;
+  Operand data_;
+  Operand indices_;
+  Operand result_;
+  int64_t outer_ = 1;
+  int64_t size_ = 1;
+  int64_t row_bytes_ = 1;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadGather(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "gather") return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(const Operand data, context->Find(node.inputs[0]));
+  PLAIT_ASSIGN_OR_RETURN(const Operand indices, context->Find(node.inputs[1]));
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
+  const auto is_plain = [](const Operand& operand) { return operand.layout == Layout::kPlain; };
+  if (!is_plain(data) || !is_plain(indices) || !is_plain(result)) return context->Refuse();
+  int64_t axis = node.attributes->Int("axis", 0);
+  if (axis < 0) axis += data.type.rank();
+  return std::make_unique<GatherKernel>(context->threads(), data, indices, result, axis);
+}
+
+}  // namespace plait

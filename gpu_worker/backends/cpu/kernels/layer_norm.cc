@@ -1,0 +1,65 @@
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/run/kernel.h"
+#include "gpu_worker/backends/cpu/run/parallel.h"
+
+namespace plait {
+namespace {
+
+// Rows of the axes from `axis` on, each normalized on its own.
+class LayerNormKernel : public CpuKernel {
+ public:
+  LayerNormKernel(int threads, NormalizationRow row, int64_t rows)
+      : threads_(threads), row_(row), rows_(rows) {}
+
+  absl::Status Run() override {
+    const LoopTable& loops = Loops();
+    ForEachPart(threads_, rows_, [&](int64_t begin, int64_t end, int) {
+      NormalizationRow row = row_;
+      for (int64_t i = begin; i < end; ++i) {
+        row.x = row_.x + i * row.size;
+        row.y = row_.y + i * row.size;
+        loops.normalization_row(row);
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  int threads_;
+  NormalizationRow row_;
+  int64_t rows_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadLayerNorm(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "layer_norm") return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
+  PLAIT_ASSIGN_OR_RETURN(const Operand scale, context->Find(node.inputs[1]));
+  if (source.layout != Layout::kPlain || result.layout != Layout::kPlain ||
+      scale.layout != Layout::kPlain) {
+    return context->Refuse();
+  }
+  NormalizationRow row = {source.floats(),
+                          scale.floats(),
+                          nullptr,
+                          result.floats(),
+                          1,
+                          node.attributes->Float("epsilon", 1e-5f)};
+  if (node.inputs.size() > 2 && node.inputs[2] != kNoTensor) {
+    PLAIT_ASSIGN_OR_RETURN(const Operand bias, context->Find(node.inputs[2]));
+    if (bias.layout != Layout::kPlain) return context->Refuse();
+    row.bias = bias.floats();
+  }
+  row.size = scale.type.elements();
+  return std::make_unique<LayerNormKernel>(context->threads(), row,
+                                           source.type.elements() / row.size);
+}
+
+}  // namespace plait

@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
+#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "optimizer/kernels/layout_rules.h"
+
+namespace plait {
+namespace {
+
+// A matrix of the product, with its batch dimensions in front.
+struct Matrix {
+  Shape shape;
+  Shape strides;
+};
+
+// MatMul or Gemm: result = alpha * left * right + beta * addend, then the epilogue.
+struct Product {
+  TensorId left_tensor;
+  TensorId right_tensor;
+  TensorId addend = kNoTensor;
+  float alpha = 1;
+  float beta = 1;
+  Matrix left;
+  Matrix right;
+  Shape result;
+};
+
+Matrix PlainMatrix(const Shape& shape) {
+  return {shape, StridesOf(TensorType{DataType::kFloat32, shape}, Layout::kPlain)};
+}
+
+Matrix Transposed(Matrix matrix) {
+  const size_t rank = matrix.shape.size();
+  std::swap(matrix.shape[rank - 2], matrix.shape[rank - 1]);
+  std::swap(matrix.strides[rank - 2], matrix.strides[rank - 1]);
+  return matrix;
+}
+
+Product GemmOf(const Graph& graph, const Node& node) {
+  Product product{.left_tensor = node.inputs[0], .right_tensor = node.inputs[1]};
+  product.addend = node.inputs.size() > 2 ? node.inputs[2] : kNoTensor;
+  product.alpha = node.attributes->Float("alpha", 1.0f);
+  product.beta = node.attributes->Float("beta", 1.0f);
+  product.left = PlainMatrix(graph.type(node.inputs[0]).shape);
+  product.right = PlainMatrix(graph.type(node.inputs[1]).shape);
+  if (node.attributes->Int("transA", 0) != 0) product.left = Transposed(product.left);
+  if (node.attributes->Int("transB", 0) != 0) product.right = Transposed(product.right);
+  product.result = graph.type(node.outputs[0]).shape;
+  return product;
+}
+
+Product MatMulOf(const Graph& graph, const Node& node) {
+  Product product{.left_tensor = node.inputs[0], .right_tensor = node.inputs[1]};
+  Shape left = graph.type(node.inputs[0]).shape;
+  Shape right = graph.type(node.inputs[1]).shape;
+  if (left.size() == 1) left.insert(left.begin(), 1);
+  if (right.size() == 2) {
+    // One matrix for the whole batch: the batch is more rows.
+    int64_t rows = 1;
+    for (size_t i = 0; i + 1 < left.size(); ++i) rows *= left[i];
+    left = {rows, left.back()};
+  }
+  while (left.size() < right.size()) left.insert(left.begin(), 1);
+  while (right.size() < left.size()) right.insert(right.begin(), 1);
+  product.left = PlainMatrix(left);
+  product.right = PlainMatrix(right);
+  product.result = left;
+  for (size_t i = 0; i + 2 < left.size(); ++i) product.result[i] = std::max(left[i], right[i]);
+  product.result.back() = right.back();
+  return product;
+}
+
+absl::StatusOr<OnednnDescriptor> DescribeMatMul(LoadContext* context, const Product& product,
+                                                const dnnl_memory_desc_t& result,
+                                                dnnl_primitive_attr_t attributes) {
+  const bool packs = context->graph().tensor(product.right_tensor).constant != nullptr;
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t left,
+                         DescribeStrided(product.left.shape, product.left.strides));
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t right,
+                         packs ? DescribeAny(product.right.shape)
+                               : DescribeStrided(product.right.shape, product.right.strides));
+  dnnl_matmul_desc_t operation;
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_matmul_desc_init(&operation, &left, &right, nullptr, &result), "matmul"));
+  return context->onednn()->Describe(&operation, attributes);
+}
+
+absl::Status AddOperands(LoadContext* context, const Product& product,
+                         const OnednnDescriptor& descriptor,
+                         std::vector<OnednnArgument>* arguments) {
+  PLAIT_ASSIGN_OR_RETURN(const Operand left, context->Find(product.left_tensor));
+  if (left.layout != Layout::kPlain) return context->Refuse();
+  arguments->push_back({DNNL_ARG_SRC, ChosenDescription(descriptor, DNNL_ARG_SRC), left.data});
+  const dnnl_memory_desc_t chosen = ChosenDescription(descriptor, DNNL_ARG_WEIGHTS);
+  if (context->graph().tensor(product.right_tensor).constant == nullptr) {
+    PLAIT_ASSIGN_OR_RETURN(const Operand right, context->Find(product.right_tensor));
+    if (right.layout != Layout::kPlain) return context->Refuse();
+    arguments->push_back({DNNL_ARG_WEIGHTS, chosen, right.data});
+    return absl::OkStatus();
+  }
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t plain,
+                         DescribeStrided(product.right.shape, product.right.strides));
+  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(product.right_tensor));
+  PLAIT_ASSIGN_OR_RETURN(const std::byte* const packed,
+                         PackWeights(context, plain, values.bytes().data(), chosen));
+  arguments->push_back({DNNL_ARG_WEIGHTS, chosen, packed});
+  return absl::OkStatus();
+}
+
+// The addend of a Gemm, scaled: at load when it is constant (which beta != 1 requires).
+absl::StatusOr<OnednnArgument> AddendOf(LoadContext* context, const Product& product, int index) {
+  Shape shape = context->graph().type(product.addend).shape;
+  while (shape.size() < product.result.size()) shape.insert(shape.begin(), 1);
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t description,
+                         DescribeTensor(shape, Layout::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(const Operand addend, context->Find(product.addend));
+  if (addend.layout != Layout::kPlain) return context->Refuse();
+  const float* data = addend.floats();
+  if (product.beta != 1) {
+    PLAIT_ASSIGN_OR_RETURN(std::byte* const copy, context->AllocateWeights(addend.type.bytes()));
+    float* const scaled = reinterpret_cast<float*>(copy);
+    for (int64_t i = 0; i < addend.type.elements(); ++i) scaled[i] = data[i] * product.beta;
+    data = scaled;
+  }
+  return OnednnArgument{DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, description, data};
+}
+
+// Everything between the product and the epilogue, as attributes.
+absl::Status AddScaleAndAddend(LoadContext* context, const Product& product,
+                               dnnl_post_ops_t operations, std::vector<OnednnArgument>* arguments) {
+  if (product.alpha != 1) {
+    PLAIT_RETURN_IF_ERROR(OnednnStatus(
+        dnnl_post_ops_append_eltwise(operations, 1, dnnl_eltwise_linear, product.alpha, 0),
+        "scale"));
+  }
+  if (product.addend == kNoTensor) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(const OnednnArgument addend,
+                         AddendOf(context, product, dnnl_post_ops_len(operations)));
+  arguments->push_back(addend);
+  return OnednnStatus(dnnl_post_ops_append_binary(operations, dnnl_binary_add, &addend.description),
+                      "addend");
+}
+
+}  // namespace
+
+// matrix.
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmul(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.empty() || CpuFamilyOf(graph, nodes[0]) != "matmul") return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  const std::optional<Epilogue> epilogue =
+      ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1),
+                    ChannelAxisOf(graph, nodes[0]));
+  if (!epilogue.has_value()) return context->Refuse();
+  const Product product = node.op == OpKind::kGemm ? GemmOf(graph, node) : MatMulOf(graph, node);
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(epilogue->result));
+  if (result.layout != Layout::kPlain) return context->Refuse();
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t result_description,
+                         DescribeTensor(product.result, Layout::kPlain));
+  std::vector<OnednnArgument> arguments = {{DNNL_ARG_DST, result_description, result.data}};
+  PLAIT_ASSIGN_OR_RETURN(const OnednnAttributes attributes, NewOnednnAttributes());
+  PLAIT_ASSIGN_OR_RETURN(const OnednnPostOperations post_operations, NewPostOperations());
+  PLAIT_RETURN_IF_ERROR(AddScaleAndAddend(context, product, post_operations.get(), &arguments));
+  const EpilogueTarget target = {result_description, Layout::kPlain, result_description.ndims - 1};
+  PLAIT_RETURN_IF_ERROR(
+      AddEpilogue(context, epilogue->operations, target, post_operations.get(), &arguments));
+  PLAIT_RETURN_IF_ERROR(SetPostOperations(attributes.get(), post_operations.get()));
+  PLAIT_ASSIGN_OR_RETURN(const OnednnDescriptor descriptor,
+                         DescribeMatMul(context, product, result_description, attributes.get()));
+  PLAIT_RETURN_IF_ERROR(AddOperands(context, product, descriptor, &arguments));
+  return OnednnKernel::Create(context, descriptor, arguments);
+}
+
+}  // namespace plait

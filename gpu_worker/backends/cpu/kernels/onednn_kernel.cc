@@ -1,0 +1,163 @@
+#include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/status_macros.h"
+
+namespace plait {
+namespace {
+
+absl::Status Append(dnnl_post_ops_t operations, dnnl_alg_kind_t algorithm, float alpha,
+                    float beta) {
+  return OnednnStatus(dnnl_post_ops_append_eltwise(operations, 1.0f, algorithm, alpha, beta),
+                      "post-operation");
+}
+
+absl::Status AppendActivation(dnnl_post_ops_t operations, const PostOperation& operation) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  switch (operation.op) {
+    case OpKind::kRelu:
+      return Append(operations, dnnl_eltwise_relu, 0, 0);
+    case OpKind::kLeakyRelu:
+      return Append(operations, dnnl_eltwise_relu, operation.alpha, 0);
+    case OpKind::kElu:
+      return Append(operations, dnnl_eltwise_elu, operation.alpha, 0);
+    case OpKind::kSigmoid:
+      return Append(operations, dnnl_eltwise_logistic, 0, 0);
+    case OpKind::kTanh:
+      return Append(operations, dnnl_eltwise_tanh, 0, 0);
+    case OpKind::kAbs:
+      return Append(operations, dnnl_eltwise_abs, 0, 0);
+    case OpKind::kSwish:
+      return Append(operations, dnnl_eltwise_swish, operation.alpha, 0);
+    case OpKind::kHardSwish:
+      return Append(operations, dnnl_eltwise_hardswish, 0, 0);
+    case OpKind::kGelu:
+      return Append(operations,
+                    operation.alpha == 0 ? dnnl_eltwise_gelu_erf : dnnl_eltwise_gelu_tanh, 0, 0);
+    case OpKind::kClip:
+      return Append(operations, dnnl_eltwise_clip, std::max(operation.alpha, -kLargest),
+                    std::min(operation.beta, kLargest));
+    case OpKind::kHardSigmoid:
+      PLAIT_RETURN_IF_ERROR(
+          Append(operations, dnnl_eltwise_linear, operation.alpha, operation.beta));
+      return Append(operations, dnnl_eltwise_clip, 0, 1);
+    default:
+      return absl::UnimplementedError("oneDNN: no such activation");
+  }
+}
+
+absl::StatusOr<dnnl_memory_desc_t> DescribeChannels(const EpilogueTarget& target) {
+  Shape shape(target.result.ndims, 1);
+  shape[target.channel_axis] = target.result.dims[target.channel_axis];
+  return DescribeTensor(shape, Layout::kPlain);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> OnednnKernel::Create(
+    LoadContext* context, const OnednnDescriptor& descriptor,
+    absl::Span<const OnednnArgument> arguments) {
+  auto kernel = std::make_unique<OnednnKernel>();
+  kernel->onednn_ = context->onednn();
+  dnnl_primitive_t primitive = nullptr;
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_primitive_create(&primitive, descriptor.get()), "primitive"));
+  kernel->primitive_.reset(primitive);
+  std::vector<OnednnArgument> all(arguments.begin(), arguments.end());
+  const dnnl_memory_desc_t scratch = ChosenDescription(descriptor, DNNL_ARG_SCRATCHPAD);
+  if (const size_t bytes = dnnl_memory_desc_get_size(&scratch); bytes > 0) {
+    PLAIT_ASSIGN_OR_RETURN(const std::byte* const data,
+                           context->AllocateScratch(static_cast<int64_t>(bytes)));
+    all.push_back({DNNL_ARG_SCRATCHPAD, scratch, data});
+  }
+  for (const OnednnArgument& argument : all) {
+    dnnl_memory_t memory = nullptr;
+    PLAIT_RETURN_IF_ERROR(
+        OnednnStatus(dnnl_memory_create(&memory, &argument.description, context->onednn()->engine(),
+                                        const_cast<void*>(argument.data)),
+                     "memory"));
+    kernel->memories_.emplace_back(memory);
+    kernel->arguments_.push_back({argument.index, memory});
+  }
+  return kernel;
+}
+
+absl::Status OnednnKernel::Run() {
+  return OnednnStatus(
+      dnnl_primitive_execute(primitive_.get(), onednn_->stream(),
+                             static_cast<int>(arguments_.size()), arguments_.data()),
+      "execution");
+}
+
+absl::Status AddEpilogue(LoadContext* context, absl::Span<const PostOperation> operations,
+                         const EpilogueTarget& target, dnnl_post_ops_t post_operations,
+                         std::vector<OnednnArgument>* arguments) {
+  for (const PostOperation& operation : operations) {
+    if (operation.kind == PostOperation::Kind::kActivation) {
+      PLAIT_RETURN_IF_ERROR(AppendActivation(post_operations, operation));
+      continue;
+    }
+    if (operation.kind == PostOperation::Kind::kLinear) {
+      PLAIT_RETURN_IF_ERROR(
+          Append(post_operations, dnnl_eltwise_linear, operation.alpha, operation.beta));
+      continue;
+    }
+    PLAIT_ASSIGN_OR_RETURN(const Operand operand, context->Find(operation.operand));
+    dnnl_memory_desc_t description = target.result;
+    if (operation.kind == PostOperation::Kind::kAddChannel) {
+      PLAIT_ASSIGN_OR_RETURN(description, DescribeChannels(target));
+    } else if (operand.layout != target.layout) {
+      return context->Refuse();
+    }
+    const bool multiplies = operation.kind == PostOperation::Kind::kMulTensor;
+    const int index = dnnl_post_ops_len(post_operations);
+    PLAIT_RETURN_IF_ERROR(OnednnStatus(
+        dnnl_post_ops_append_binary(post_operations, multiplies ? dnnl_binary_mul : dnnl_binary_add,
+                                    &description),
+        "post-operation"));
+    arguments->push_back(
+        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, description, operand.data});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadStridedReorder(LoadContext* context,
+                                                              const Shape& shape,
+                                                              const StridedElements& source,
+                                                              const StridedElements& target) {
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t from, DescribeStrided(shape, source.strides));
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t to, DescribeStrided(shape, target.strides));
+  PLAIT_ASSIGN_OR_RETURN(const OnednnAttributes attributes, NewOnednnAttributes());
+  const dnnl_engine_t engine = context->onednn()->engine();
+  dnnl_primitive_desc_t descriptor = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(
+      dnnl_reorder_primitive_desc_create(&descriptor, &from, engine, &to, engine, attributes.get()),
+      "reorder"));
+  const OnednnDescriptor owned(descriptor);
+  return OnednnKernel::Create(context, owned,
+                              {{DNNL_ARG_FROM, from, source.data}, {DNNL_ARG_TO, to, target.data}});
+}
+
+absl::StatusOr<OnednnPostOperations> NewPostOperations() {
+  dnnl_post_ops_t operations = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(dnnl_post_ops_create(&operations), "post-operations"));
+  return OnednnPostOperations(operations);
+}
+
+absl::Status SetPostOperations(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_operations) {
+  return OnednnStatus(dnnl_primitive_attr_set_post_ops(attributes, post_operations),
+                      "post-operations");
+}
+
+absl::StatusOr<std::byte*> PackWeights(LoadContext* context, const dnnl_memory_desc_t& plain,
+                                       const void* values, const dnnl_memory_desc_t& wanted) {
+  const size_t bytes = dnnl_memory_desc_get_size(&wanted);
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
+                         context->AllocateWeights(static_cast<int64_t>(bytes)));
+  PLAIT_RETURN_IF_ERROR(context->onednn()->Reorder(plain, values, wanted, packed));
+  return packed;
+}
+
+}  // namespace plait

@@ -1,0 +1,287 @@
+// The loops, compiled once per instruction set: each including file names its table and is built
+// with its own flags. Nothing here may call a function of another header: the linker would keep one
+// copy, perhaps the one for the wrong processor.
+#ifndef PLAIT_LOOP_TABLE
+#error "define PLAIT_LOOP_TABLE, the name of the function that returns the table"
+#endif
+
+#include "gpu_worker/backends/cpu/loops/loops.h"
+
+namespace plait {
+namespace {
+
+constexpr float kInfinity = __builtin_inff();
+
+// Either operand being NaN gives NaN, as in ONNX.
+inline float Maximum(float a, float b) { return a > b || a != a ? a : b; }
+inline float Minimum(float a, float b) { return a < b || a != a ? a : b; }
+inline float AtMost(float a, float bound) { return a > bound ? bound : a; }
+
+// exp by 2^n * exp(r), |r| <= ln(2)/2, with a polynomial of degree 6 (Chebyshev fit, error 7e-8 of
+// the second-order remainder). Results below 2^-125 are 0.
+inline float Exponential(float x) {
+  float t = x < -86.6f ? -86.6f : x;
+  t = t > 88.8f ? 88.8f : t;
+  // 1.5 * 2^23: adding it rounds to an integer.
+  const float n = (t * 1.44269504f + 12582912.0f) - 12582912.0f;
+  const float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 0.001392617612f;
+  p = p * r + 0.008363173075f;
+  p = p * r + 0.04166655466f;
+  p = p * r + 0.1666657703f;
+  p = p * r + 0.5f;
+  p = p * r * r + r + 1.0f;
+  // 2^n in two factors, because 2^128 is no float.
+  const int32_t exponent = (static_cast<int32_t>(n == n ? n : 0.0f) + 126) << 23;
+  const float y = p * __builtin_bit_cast(float, exponent) * 2.0f;
+  const float low = x < -86.6f ? 0.0f : y;
+  return x > 88.722839f ? kInfinity : low;
+}
+
+// Near 0 the difference would cancel: a Taylor polynomial there.
+inline float ExponentialMinusOne(float x) {
+  float p = 1.0f / 720.0f;
+  p = p * x + 1.0f / 120.0f;
+  p = p * x + 1.0f / 24.0f;
+  p = p * x + 1.0f / 6.0f;
+  p = p * x + 0.5f;
+  p = p * x * x + x;
+  const float e = Exponential(x) - 1.0f;
+  return __builtin_fabsf(x) < 0.25f ? p : e;
+}
+
+// x P(x^2) up to 1; beyond, 1 - exp(Q(|x|)), which is 1 from 4.05 on (Chebyshev fits, error 3e-8).
+inline float ErrorFunction(float x) {
+  const float t = x * x;
+  float p = -9.667044571e-6f;
+  p = p * t + 0.0001126595903f;
+  p = p * t - 0.0008484080406f;
+  p = p * t + 0.005221031808f;
+  p = p * t - 0.02686543073f;
+  p = p * t + 0.112837825f;
+  p = p * t - 0.3761263847f;
+  p = p * t + 1.128379167f;
+  const float a = __builtin_fabsf(x);
+  const float b = a > 4.05f ? 4.05f : a;
+  float q = 1.614896338e-6f;
+  q = q * b - 4.5630891e-5f;
+  q = q * b + 0.0005933143282f;
+  q = q * b - 0.004743754147f;
+  q = q * b + 0.02637756438f;
+  q = q * b - 0.1100058213f;
+  q = q * b - 0.6319025502f;
+  q = q * b - 1.130189921f;
+  q = q * b + 0.0003096755744f;
+  const float large = __builtin_copysignf(1.0f - Exponential(q), x);
+  return a < 1.0f || x != x ? x * p : large;
+}
+
+// x + x^3 P(x^2) up to 0.625 (Chebyshev fit, error 1.2e-6 of x^3); beyond, by the exponential.
+inline float HyperbolicTangent(float x) {
+  const float t = x * x;
+  float p = 0.01621225574f;
+  p = p * t - 0.05267516351f;
+  p = p * t + 0.1332349416f;
+  p = p * t - 0.3333321382f;
+  p = p * t * x + x;
+  const float a = __builtin_fabsf(x);
+  const float large = __builtin_copysignf(1.0f - 2.0f / (Exponential(2.0f * a) + 1.0f), x);
+  return a < 0.625f || x != x ? p : large;
+}
+
+// sqrt(2 / pi) * (x + 0.044715 x^3)
+inline float GeluTanhArgument(float x) { return x * (0.7978845608f + 0.0356774081f * x * x); }
+
+// log(2^n (1 + f)) with 1 + f between the square roots of 1/2 and 2 (Chebyshev fit, error 3e-8 of
+// f^3).
+inline float Logarithm(float x) {
+  const int32_t bits = __builtin_bit_cast(int32_t, x);
+  int32_t n = (bits >> 23) - 127;
+  float m = __builtin_bit_cast(float, (bits & 0x007fffff) | 0x3f800000);
+  const bool above = m > 1.41421356f;
+  n = above ? n + 1 : n;
+  m = above ? m * 0.5f : m;
+  const float f = m - 1.0f;
+  float p = 0.06971611471f;
+  p = p * f - 0.1147973385f;
+  p = p * f + 0.1168541992f;
+  p = p * f - 0.1242568733f;
+  p = p * f + 0.1424905765f;
+  p = p * f - 0.1666780232f;
+  p = p * f + 0.2000071575f;
+  p = p * f - 0.2499999696f;
+  p = p * f + 0.3333333118f;
+  const float e = static_cast<float>(n);
+  float y = f * f * f * p - 0.5f * f * f + e * -2.12194440e-4f;
+  y = (y + f) + e * 0.693359375f;
+  y = x == kInfinity ? kInfinity : y;
+  // Denormals count as 0.
+  y = x < 1.17549435e-38f ? -kInfinity : y;
+  return x < 0 || x != x ? __builtin_nanf("") : y;
+}
+
+#define PLAIT_UNARY_LOOP(name, expression)                                                \
+  void name##Loop(const float* xs, float* ys, int64_t size, [[maybe_unused]] float alpha, \
+                  [[maybe_unused]] float beta) {                                          \
+    _Pragma("omp simd") for (int64_t i = 0; i < size; ++i) {                              \
+      const float x = xs[i];                                                              \
+      ys[i] = expression;                                                                 \
+    }                                                                                     \
+  }
+#define PLAIT_BINARY_LOOP(name, expression)                                    \
+  void name##Loop(const float* as, const float* bs, float* ys, int64_t size) { \
+    _Pragma("omp simd") for (int64_t i = 0; i < size; ++i) {                   \
+      const float a = as[i];                                                   \
+      const float b = bs[i];                                                   \
+      ys[i] = expression;                                                      \
+    }                                                                          \
+  }
+#include "gpu_worker/backends/cpu/loops/loops.def"
+#undef PLAIT_UNARY_LOOP
+#undef PLAIT_BINARY_LOOP
+
+#define PLAIT_COMPARE_LOOP(name, operation)                                      \
+  void name##Loop(const float* as, const float* bs, int64_t* ys, int64_t size) { \
+    _Pragma("omp simd") for (int64_t i = 0; i < size; ++i) {                     \
+      ys[i] = as[i] operation bs[i] ? 1 : 0;                                     \
+    }                                                                            \
+  }
+PLAIT_COMPARE_LOOP(Equal, ==)
+PLAIT_COMPARE_LOOP(Greater, >)
+PLAIT_COMPARE_LOOP(GreaterOrEqual, >=)
+PLAIT_COMPARE_LOOP(Less, <)
+PLAIT_COMPARE_LOOP(LessOrEqual, <=)
+#undef PLAIT_COMPARE_LOOP
+
+void MultiplyAdd(const float* x, const float* scale, const float* shift, float* y, int64_t size) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) y[i] = x[i] * scale[i] + shift[i];
+}
+
+void Select(const int64_t* condition, const float* a, const float* b, float* y, int64_t size) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) y[i] = condition[i] != 0 ? a[i] : b[i];
+}
+
+float Sum(const float* x, int64_t size) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < size; ++i) sum += x[i];
+  return sum;
+}
+
+// The vectorized reduction loses NaNs (they compare false), so they are counted beside it.
+float MaximumOf(const float* x, int64_t size) {
+  float best = -kInfinity;
+  int32_t nans = 0;
+#pragma omp simd reduction(max : best) reduction(+ : nans)
+  for (int64_t i = 0; i < size; ++i) {
+    best = x[i] > best ? x[i] : best;
+    nans += x[i] != x[i] ? 1 : 0;
+  }
+  return nans > 0 ? __builtin_nanf("") : best;
+}
+
+float MinimumOf(const float* x, int64_t size) {
+  float best = kInfinity;
+  int32_t nans = 0;
+#pragma omp simd reduction(min : best) reduction(+ : nans)
+  for (int64_t i = 0; i < size; ++i) {
+    best = x[i] < best ? x[i] : best;
+    nans += x[i] != x[i] ? 1 : 0;
+  }
+  return nans > 0 ? __builtin_nanf("") : best;
+}
+
+void Softmax(const SoftmaxRow& row) {
+  const float* x = row.x;
+  float* y = row.y;
+  float best = -kInfinity;
+  if (row.mask != nullptr) {
+    const float* mask = row.mask;
+#pragma omp simd reduction(max : best)
+    for (int64_t i = 0; i < row.size; ++i) {
+      y[i] = x[i] * row.scale + mask[i];
+      best = y[i] > best ? y[i] : best;
+    }
+  } else {
+#pragma omp simd reduction(max : best)
+    for (int64_t i = 0; i < row.size; ++i) {
+      y[i] = x[i] * row.scale;
+      best = y[i] > best ? y[i] : best;
+    }
+  }
+  float sum = 0;
+  if (row.logarithm) {
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < row.size; ++i) sum += Exponential(y[i] - best);
+    const float shift = best + Logarithm(sum);
+#pragma omp simd
+    for (int64_t i = 0; i < row.size; ++i) y[i] -= shift;
+    return;
+  }
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < row.size; ++i) {
+    const float e = Exponential(y[i] - best);
+    y[i] = e;
+    sum += e;
+  }
+  const float scale = 1.0f / sum;
+#pragma omp simd
+  for (int64_t i = 0; i < row.size; ++i) y[i] *= scale;
+}
+
+// Two passes: the mean first, so that the variance does not cancel.
+void Normalization(const NormalizationRow& row) {
+  const float* x = row.x;
+  float* y = row.y;
+  const float count = static_cast<float>(row.size);
+  const float mean = Sum(x, row.size) / count;
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < row.size; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const float factor = 1.0f / __builtin_sqrtf(squares / count + row.epsilon);
+  if (row.scale == nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < row.size; ++i) y[i] = (x[i] - mean) * factor;
+  } else if (row.bias == nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < row.size; ++i) y[i] = (x[i] - mean) * factor * row.scale[i];
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < row.size; ++i) {
+      y[i] = (x[i] - mean) * factor * row.scale[i] + row.bias[i];
+    }
+  }
+}
+
+}  // namespace
+
+const LoopTable& PLAIT_LOOP_TABLE() {
+  static constexpr LoopTable kTable = {
+      .instruction_set = PLAIT_LOOP_INSTRUCTION_SET,
+      .unary =
+          {
+#define PLAIT_UNARY_LOOP(name, expression) name##Loop,
+#include "gpu_worker/backends/cpu/loops/loops.def"
+#undef PLAIT_UNARY_LOOP
+          },
+      .binary =
+          {
+#define PLAIT_BINARY_LOOP(name, expression) name##Loop,
+#include "gpu_worker/backends/cpu/loops/loops.def"
+#undef PLAIT_BINARY_LOOP
+          },
+      .compare = {EqualLoop, GreaterLoop, GreaterOrEqualLoop, LessLoop, LessOrEqualLoop},
+      .multiply_add = MultiplyAdd,
+      .select = Select,
+      .sum = Sum,
+      .maximum = MaximumOf,
+      .minimum = MinimumOf,
+      .softmax_row = Softmax,
+      .normalization_row = Normalization,
+  };
+  return kTable;
+}
+
+}  // namespace plait

@@ -1,0 +1,197 @@
+#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "optimizer/kernels/kernel.h"
+
+namespace plait {
+namespace {
+
+// Eight dimensions after merging is more than any model has; programs keep them in fixed arrays.
+constexpr int kElementwiseRankMax = 8;
+
+bool IsArithmeticType(DataType dtype) {
+  return dtype == DataType::kFloat32 || dtype == DataType::kInt64 || dtype == DataType::kInt32;
+}
+
+bool IsStorableType(DataType dtype) {
+  return IsArithmeticType(dtype) || dtype == DataType::kBool || dtype == DataType::kUint8 ||
+         dtype == DataType::kInt8;
+}
+
+bool InputsHaveType(const Graph& graph, const Node& node, size_t first, bool (*accepts)(DataType)) {
+  return std::all_of(node.inputs.begin() + first, node.inputs.end(), [&](TensorId input) {
+    return input != kNoTensor && accepts(graph.type(input).dtype);
+  });
+}
+
+bool IsFloat32(DataType dtype) { return dtype == DataType::kFloat32; }
+bool IsBool(DataType dtype) { return dtype == DataType::kBool; }
+
+bool HasScalarBounds(const Graph& graph, const Node& node) {
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoTensor) continue;
+    const ConstantRef& bound = graph.tensor(node.inputs[i]).constant;
+    if (bound == nullptr || bound->inline_value() == nullptr) return false;
+    if (bound->type().dtype != DataType::kFloat32 || bound->type().elements() != 1) return false;
+  }
+  return IsFloat32(graph.type(node.inputs[0]).dtype);
+}
+
+bool HasConstantStatistics(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 5 || graph.type(node.inputs[0]).rank() < 2) return false;
+  if (!InputsHaveType(graph, node, 0, IsFloat32)) return false;
+  return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                     [&](TensorId input) { return graph.tensor(input).constant != nullptr; });
+}
+
+bool OperandTypesFit(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case OpKind::kAbs:
+    case OpKind::kCeil:
+    case OpKind::kCos:
+    case OpKind::kElu:
+    case OpKind::kErf:
+    case OpKind::kExp:
+    case OpKind::kFloor:
+    case OpKind::kGelu:
+    case OpKind::kHardSigmoid:
+    case OpKind::kHardSwish:
+    case OpKind::kIsNaN:
+    case OpKind::kLeakyRelu:
+    case OpKind::kLog:
+    case OpKind::kNeg:
+    case OpKind::kPRelu:
+    case OpKind::kPow:
+    case OpKind::kReciprocal:
+    case OpKind::kRelu:
+    case OpKind::kSigmoid:
+    case OpKind::kSin:
+    case OpKind::kSoftplus:
+    case OpKind::kSqrt:
+    case OpKind::kSwish:
+    case OpKind::kTanh:
+      return InputsHaveType(graph, node, 0, IsFloat32);
+    case OpKind::kAdd:
+    case OpKind::kDiv:
+    case OpKind::kMax:
+    case OpKind::kMin:
+    case OpKind::kMul:
+    case OpKind::kSub:
+    case OpKind::kSum:
+      return InputsHaveType(graph, node, 0, IsArithmeticType);
+    case OpKind::kEqual:
+    case OpKind::kGreater:
+    case OpKind::kGreaterOrEqual:
+    case OpKind::kLess:
+    case OpKind::kLessOrEqual:
+    case OpKind::kCast:
+      return InputsHaveType(graph, node, 0, IsStorableType);
+    case OpKind::kAnd:
+    case OpKind::kNot:
+    case OpKind::kOr:
+    case OpKind::kXor:
+      return InputsHaveType(graph, node, 0, IsBool);
+    case OpKind::kWhere:
+      return InputsHaveType(graph, node, 1, IsStorableType);
+    case OpKind::kClip:
+      return HasScalarBounds(graph, node);
+    case OpKind::kBatchNormalization:
+      return HasConstantStatistics(graph, node);
+    default:
+      return false;
+  }
+}
+
+// True when `tensor` is computed from something that `group` computes. Producers below the group's
+// first node cannot depend on it, because nodes stand in topological order.
+bool DependsOn(const Graph& graph, TensorId tensor, const std::vector<NodeId>& group) {
+  std::vector<NodeId> pending;
+  absl::flat_hash_set<NodeId> seen;
+  const auto visit = [&](TensorId input) {
+    if (input == kNoTensor) return;
+    const NodeId producer = graph.tensor(input).producer;
+    if (producer >= group.front() && seen.insert(producer).second) pending.push_back(producer);
+  };
+  visit(tensor);
+  while (!pending.empty()) {
+    const NodeId node = pending.back();
+    pending.pop_back();
+    if (std::binary_search(group.begin(), group.end(), node)) return true;
+    for (const TensorId input : graph.node(node).inputs) visit(input);
+  }
+  return false;
+}
+
+bool CanJoin(const Graph& graph, const std::vector<NodeId>& group, NodeId node) {
+  if (!IsElementwise(graph, node)) return false;
+  if (graph.output_type(node).shape != graph.output_type(group.front()).shape) return false;
+  for (const TensorId input : graph.node(node).inputs) {
+    if (input == kNoTensor) continue;
+    const NodeId producer = graph.tensor(input).producer;
+    if (producer == kNoNode || std::binary_search(group.begin(), group.end(), producer)) continue;
+    if (DependsOn(graph, input, group)) return false;
+  }
+  return true;
+}
+
+bool WithinBounds(const Graph& graph, const std::vector<NodeId>& group) {
+  absl::flat_hash_set<TensorId> operands;
+  for (const NodeId node : group) {
+    for (const TensorId input : graph.node(node).inputs) {
+      const bool inner = input == kNoTensor || std::binary_search(group.begin(), group.end(),
+                                                                  graph.tensor(input).producer);
+      if (!inner) operands.insert(input);
+    }
+  }
+  return group.size() <= kElementwiseNodesMax && operands.size() <= kElementwiseOperandsMax &&
+         OutputsOf(graph, group).size() <= kElementwiseResultsMax;
+}
+
+}  // namespace
+
+bool IsElementwise(const Graph& graph, NodeId node) {
+  const Node& n = graph.node(node);
+  if (n.outputs.size() != 1 || n.inputs.empty() || !OperandTypesFit(graph, n)) return false;
+  if (n.inputs.size() > kElementwiseOperandsMax) return false;
+  const TensorType& type = graph.output_type(node);
+  if (!IsStorableType(type.dtype) || type.rank() > kElementwiseRankMax) return false;
+  return type.elements() > 0;
+}
+
+std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node) {
+  std::vector<NodeId> group = {node};
+  absl::flat_hash_set<NodeId> refused;
+  while (group.size() < kElementwiseNodesMax) {
+    NodeId next = kNoNode;
+    for (const NodeId member : group) {
+      for (const NodeId user : graph.users(graph.node(member).outputs[0])) {
+        if (std::binary_search(group.begin(), group.end(), user) || refused.contains(user))
+          continue;
+        if (next == kNoNode || user < next) next = user;
+      }
+    }
+    if (next == kNoNode) break;
+    std::vector<NodeId> larger = group;
+    larger.insert(std::upper_bound(larger.begin(), larger.end(), next), next);
+    if (CanJoin(graph, group, next) && WithinBounds(graph, larger)) {
+      group = std::move(larger);
+    } else {
+      refused.insert(next);
+    }
+  }
+  return group;
+}
+
+bool IsElementwiseGroup(const Graph& graph, absl::Span<const NodeId> nodes) {
+  if (nodes.empty()) return false;
+  const std::vector<NodeId> group(nodes.begin(), nodes.end());
+  if (!std::is_sorted(group.begin(), group.end()) || !WithinBounds(graph, group)) return false;
+  return std::all_of(group.begin(), group.end(), [&](NodeId node) {
+    return IsElementwise(graph, node) &&
+           graph.output_type(node).shape == graph.output_type(group.front()).shape;
+  });
+}
+
+}  // namespace plait

@@ -1,0 +1,187 @@
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace plait {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The value of a float constant with one element; nullopt when the tensor is anything else.
+std::optional<float> ScalarOf(const Graph& graph, TensorId tensor) {
+  const TensorInfo& info = graph.tensor(tensor);
+  if (info.constant == nullptr || info.type.dtype != DataType::kFloat32) return std::nullopt;
+  const Tensor* value = info.constant->inline_value();
+  if (value == nullptr || value->elements() != 1) return std::nullopt;
+  return value->at<float>(0);
+}
+
+bool IsPerChannel(const TensorType& operand, const TensorType& value, int channel_axis) {
+  const int axis = channel_axis - (value.rank() - operand.rank());
+  if (operand.rank() > value.rank() || axis < 0) return false;
+  for (int i = 0; i < operand.rank(); ++i) {
+    if (operand.shape[i] != (i == axis ? value.shape[channel_axis] : 1)) return false;
+  }
+  return true;
+}
+
+std::optional<PostOperation> Activation(const Graph& graph, const Node& node) {
+  PostOperation operation{.op = node.op};
+  const Attributes& attributes = *node.attributes;
+  switch (node.op) {
+    case OpKind::kRelu:
+    case OpKind::kSigmoid:
+    case OpKind::kTanh:
+    case OpKind::kHardSwish:
+    case OpKind::kAbs:
+      return operation;
+    case OpKind::kLeakyRelu:
+      operation.alpha = attributes.Float("alpha", 0.01f);
+      return operation;
+    case OpKind::kElu:
+      operation.alpha = attributes.Float("alpha", 1.0f);
+      return operation;
+    case OpKind::kSwish:
+      operation.alpha = attributes.Float("alpha", 1.0f);
+      return operation;
+    case OpKind::kHardSigmoid:
+      operation.alpha = attributes.Float("alpha", 0.2f);
+      operation.beta = attributes.Float("beta", 0.5f);
+      return operation;
+    case OpKind::kGelu:
+      operation.alpha = attributes.String("approximate", "none") == "tanh" ? 1.0f : 0.0f;
+      return operation;
+    case OpKind::kClip: {
+      operation.alpha = -kInfinity;
+      operation.beta = kInfinity;
+      for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
+        if (node.inputs[i] == kNoTensor) continue;
+        const std::optional<float> bound = ScalarOf(graph, node.inputs[i]);
+        if (!bound.has_value() || std::isnan(*bound)) return std::nullopt;
+        (i == 1 ? operation.alpha : operation.beta) = *bound;
+      }
+      return operation;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// x + c, c + x, x - c, x * c, c * x and x / c for a scalar constant c.
+std::optional<PostOperation> Linear(const Graph& graph, const Node& node, TensorId value) {
+  const bool value_first = node.inputs[0] == value;
+  const std::optional<float> scalar = ScalarOf(graph, node.inputs[value_first ? 1 : 0]);
+  if (!scalar.has_value() || !std::isfinite(*scalar)) return std::nullopt;
+  PostOperation operation{.kind = PostOperation::Kind::kLinear, .op = node.op, .alpha = 1};
+  switch (node.op) {
+    case OpKind::kAdd:
+      operation.beta = *scalar;
+      return operation;
+    case OpKind::kSub:
+      operation.alpha = value_first ? 1.0f : -1.0f;
+      operation.beta = value_first ? -*scalar : *scalar;
+      return operation;
+    case OpKind::kMul:
+      operation.alpha = *scalar;
+      return operation;
+    case OpKind::kDiv:
+      if (!value_first || *scalar == 0) return std::nullopt;
+      operation.alpha = 1.0f / *scalar;
+      return operation;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<PostOperation> Binary(const Graph& graph, const Node& node, TensorId value,
+                                    int channel_axis) {
+  if (node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return std::nullopt;
+  if (std::optional<PostOperation> linear = Linear(graph, node, value)) return linear;
+  const TensorId operand = node.inputs[node.inputs[0] == value ? 1 : 0];
+  const TensorType& type = graph.type(operand);
+  if (type.dtype != DataType::kFloat32) return std::nullopt;
+  PostOperation operation{.op = node.op, .operand = operand};
+  const bool is_constant = graph.tensor(operand).constant != nullptr;
+  if (node.op == OpKind::kAdd && is_constant &&
+      IsPerChannel(type, graph.type(value), channel_axis)) {
+    operation.kind = PostOperation::Kind::kAddChannel;
+    return operation;
+  }
+  // Constants lie row-major, whatever the layout of the result.
+  if (is_constant || type.shape != graph.type(value).shape) return std::nullopt;
+  if (node.op == OpKind::kAdd) {
+    operation.kind = PostOperation::Kind::kAddTensor;
+    return operation;
+  }
+  if (node.op == OpKind::kMul) {
+    operation.kind = PostOperation::Kind::kMulTensor;
+    return operation;
+  }
+  return std::nullopt;
+}
+
+bool IsOneSixthHardSigmoid(const Node& node) {
+  return node.op == OpKind::kHardSigmoid &&
+         std::abs(node.attributes->Float("alpha", 0.2f) - 1.0f / 6.0f) < 1e-6f &&
+         node.attributes->Float("beta", 0.5f) == 0.5f;
+}
+
+// x * Sigmoid(x) is Swish, x * HardSigmoid(x; 1/6, 1/2) is HardSwish: two nodes that both read x.
+std::optional<PostOperation> GatedActivation(const Graph& graph, TensorId value) {
+  const absl::Span<const NodeId> users = graph.users(value);
+  const Node& gate = graph.node(users[0]);
+  const Node& product = graph.node(users[1]);
+  const bool is_swish = gate.op == OpKind::kSigmoid;
+  if (!is_swish && !IsOneSixthHardSigmoid(gate)) return std::nullopt;
+  if (product.op != OpKind::kMul || !graph.has_single_use(gate.outputs[0])) return std::nullopt;
+  const bool reads_both = (product.inputs[0] == value && product.inputs[1] == gate.outputs[0]) ||
+                          (product.inputs[1] == value && product.inputs[0] == gate.outputs[0]);
+  if (!reads_both) return std::nullopt;
+  return PostOperation{.op = is_swish ? OpKind::kSwish : OpKind::kHardSwish,
+                       .alpha = 1,
+                       .nodes = {users[0], users[1]},
+                       .result = product.outputs[0]};
+}
+
+}  // namespace
+
+std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId value,
+                                               int channel_axis) {
+  const absl::Span<const NodeId> users = graph.users(value);
+  if (graph.is_output(value) || graph.type(value).dtype != DataType::kFloat32) return std::nullopt;
+  if (users.size() == 2) return GatedActivation(graph, value);
+  if (!graph.has_single_use(value)) return std::nullopt;
+  const Node& node = graph.node(users[0]);
+  if (node.outputs.size() != 1 || graph.type(node.outputs[0]) != graph.type(value)) {
+    return std::nullopt;
+  }
+  std::optional<PostOperation> operation;
+  if (node.inputs[0] == value) operation = Activation(graph, node);
+  if (!operation.has_value()) operation = Binary(graph, node, value, channel_axis);
+  if (!operation.has_value()) return std::nullopt;
+  operation->nodes = {users[0]};
+  operation->result = node.outputs[0];
+  return operation;
+}
+
+std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
+                                      absl::Span<const NodeId> rest, int channel_axis) {
+  Epilogue epilogue{.result = value};
+  size_t taken = 0;
+  while (taken < rest.size()) {
+    const std::optional<PostOperation> next =
+        NextPostOperation(graph, epilogue.result, channel_axis);
+    if (!next.has_value()) return std::nullopt;
+    for (const NodeId node : next->nodes) {
+      if (std::find(rest.begin(), rest.end(), node) == rest.end()) return std::nullopt;
+    }
+    taken += next->nodes.size();
+    epilogue.result = next->result;
+    epilogue.operations.push_back(*next);
+  }
+  return epilogue;
+}
+
+}  // namespace plait

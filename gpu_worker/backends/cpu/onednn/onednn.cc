@@ -1,0 +1,120 @@
+#include "gpu_worker/backends/cpu/onednn/onednn.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+#include "optimizer/kernels/layout_rules.h"
+
+namespace plait {
+
+absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what) {
+  switch (status) {
+    case dnnl_success:
+      return absl::OkStatus();
+    case dnnl_unimplemented:
+      return absl::UnimplementedError(absl::StrCat("oneDNN: no implementation of ", what));
+    case dnnl_out_of_memory:
+      return absl::ResourceExhaustedError(absl::StrCat("oneDNN: out of memory in ", what));
+    default:
+      return absl::InternalError(absl::StrCat("oneDNN: ", what, " failed with status ", status));
+  }
+}
+
+std::string OnednnVersion() {
+  const dnnl_version_t* version = dnnl_version();
+  return absl::StrCat(version->major, ".", version->minor, ".", version->patch);
+}
+
+absl::StatusOr<std::unique_ptr<Onednn>> Onednn::Create() {
+  auto onednn = std::make_unique<Onednn>();
+  dnnl_engine_t engine = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(dnnl_engine_create(&engine, dnnl_cpu, 0), "engine"));
+  onednn->engine_.reset(engine);
+  dnnl_stream_t stream = nullptr;
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "stream"));
+  onednn->stream_.reset(stream);
+  return onednn;
+}
+
+absl::StatusOr<OnednnDescriptor> Onednn::Describe(const_dnnl_op_desc_t operation,
+                                                  dnnl_primitive_attr_t attributes) const {
+  dnnl_primitive_desc_t descriptor = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(
+      dnnl_primitive_desc_create(&descriptor, operation, attributes, engine(), nullptr),
+      "the operation"));
+  return OnednnDescriptor(descriptor);
+}
+
+absl::Status Onednn::Reorder(const dnnl_memory_desc_t& from, const void* source,
+                             const dnnl_memory_desc_t& to, void* target) const {
+  dnnl_primitive_desc_t descriptor = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(
+      dnnl_reorder_primitive_desc_create(&descriptor, &from, engine(), &to, engine(), nullptr),
+      "reorder"));
+  const OnednnDescriptor owned_descriptor(descriptor);
+  dnnl_primitive_t primitive = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(dnnl_primitive_create(&primitive, descriptor), "reorder"));
+  const OnednnPrimitive owned_primitive(primitive);
+  dnnl_memory_t source_memory = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(
+      dnnl_memory_create(&source_memory, &from, engine(), const_cast<void*>(source)), "memory"));
+  const OnednnMemory owned_source(source_memory);
+  dnnl_memory_t target_memory = nullptr;
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_memory_create(&target_memory, &to, engine(), target), "memory"));
+  const OnednnMemory owned_target(target_memory);
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, source_memory},
+                                       {DNNL_ARG_TO, target_memory}};
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_primitive_execute(primitive, stream(), 2, arguments), "reorder"));
+  return OnednnStatus(dnnl_stream_wait(stream()), "reorder");
+}
+
+absl::StatusOr<OnednnAttributes> NewOnednnAttributes() {
+  dnnl_primitive_attr_t attributes = nullptr;
+  PLAIT_RETURN_IF_ERROR(OnednnStatus(dnnl_primitive_attr_create(&attributes), "attributes"));
+  OnednnAttributes owned(attributes);
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user),
+                   "scratchpad"));
+  return owned;
+}
+
+absl::StatusOr<dnnl_memory_desc_t> DescribeStrided(const Shape& shape, const Shape& strides) {
+  dnnl_memory_desc_t description;
+  dnnl_dims_t dims = {};
+  dnnl_dims_t steps = {};
+  if (shape.size() > DNNL_MAX_NDIMS) return absl::UnimplementedError("oneDNN: too many dimensions");
+  std::copy(shape.begin(), shape.end(), dims);
+  std::copy(strides.begin(), strides.end(), steps);
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_memory_desc_init_by_strides(&description, static_cast<int>(shape.size()),
+                                                    dims, dnnl_f32, steps),
+                   "description"));
+  return description;
+}
+
+absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Layout layout) {
+  return DescribeStrided(shape, StridesOf(TensorType{DataType::kFloat32, shape}, layout));
+}
+
+absl::StatusOr<dnnl_memory_desc_t> DescribeAny(const Shape& shape) {
+  dnnl_memory_desc_t description;
+  dnnl_dims_t dims = {};
+  if (shape.size() > DNNL_MAX_NDIMS) return absl::UnimplementedError("oneDNN: too many dimensions");
+  std::copy(shape.begin(), shape.end(), dims);
+  PLAIT_RETURN_IF_ERROR(
+      OnednnStatus(dnnl_memory_desc_init_by_tag(&description, static_cast<int>(shape.size()), dims,
+                                                dnnl_f32, dnnl_format_tag_any),
+                   "description"));
+  return description;
+}
+
+dnnl_memory_desc_t ChosenDescription(const OnednnDescriptor& descriptor, int argument) {
+  return *dnnl_primitive_desc_query_md(descriptor.get(), dnnl_query_exec_arg_md, argument);
+}
+
+}  // namespace plait

@@ -1,0 +1,221 @@
+#include "gpu_worker/backends/cpu/run/cpu_executable.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/executor/check_load.h"
+#include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+
+namespace plait {
+namespace {
+
+// 256 MiB of address space per lane, of which only what kernels touch becomes memory: oneDNN's
+// largest known scratch (matrix products in blocks) is a few MiB per thread.
+constexpr int64_t kScratchBytes = int64_t{256} << 20;
+
+bool IsGraphInput(const Graph& graph, TensorId tensor) {
+  return graph.tensor(tensor).producer == kNoNode && graph.tensor(tensor).constant == nullptr;
+}
+
+int64_t Aligned(int64_t bytes) {
+  constexpr int64_t kAlignment = MemoryRegion::kAlignmentBytes;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Address space for packed weights: blocked formats round channels up to a vector, which makes
+// narrow weights up to 16 times as large; whatever is not touched is never memory.
+int64_t WeightBytesMax(const Graph& graph, const Plan& plan) {
+  int64_t bytes = int64_t{64} << 20;
+  for (const TensorInfo& tensor : graph.tensors()) {
+    if (tensor.constant != nullptr) bytes += 16 * tensor.type.bytes();
+  }
+  return bytes + static_cast<int64_t>(plan.steps.size()) * 65536;
+}
+
+std::vector<bool> WrittenValues(const Plan& plan) {
+  std::vector<bool> written(plan.values.size(), false);
+  for (const Step& step : plan.steps) {
+    for (const int value : step.outputs) written[value] = true;
+  }
+  return written;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CpuExecutable::Create(const Graph& graph,
+                                                                  const Plan& plan,
+                                                                  const WeightSource& weights,
+                                                                  Onednn* onednn) {
+  auto executable = std::make_unique<CpuExecutable>(graph);
+  executable->threads_ = plan.threads;
+  PLAIT_RETURN_IF_ERROR(executable->ReserveMemory(plan));
+  PLAIT_RETURN_IF_ERROR(executable->PlaceValues(plan));
+  PLAIT_RETURN_IF_ERROR(executable->PlaceOutputs(plan, weights));
+  PLAIT_RETURN_IF_ERROR(executable->LoadSteps(plan, weights, onednn));
+  executable->segments_ = MakeSegments(plan);
+  return executable;
+}
+
+absl::Status CpuExecutable::ReserveMemory(const Plan& plan) {
+  int64_t bytes = Aligned(plan.arena_bytes);
+  for (const Value& value : plan.values) {
+    if (value.buffer.size_bytes == 0) bytes += Aligned(graph_.type(value.tensor).bytes());
+  }
+  for (const TensorId output : graph_.outputs()) bytes += Aligned(graph_.type(output).bytes());
+  PLAIT_ASSIGN_OR_RETURN(arena_, MemoryRegion::Reserve(bytes));
+  PLAIT_ASSIGN_OR_RETURN(weights_, MemoryRegion::Reserve(WeightBytesMax(graph_, plan)));
+  for (int i = 0; i < plan.threads; ++i) {
+    PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, MemoryRegion::Reserve(kScratchBytes));
+    scratch_.push_back(std::move(region));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const activations, arena_.Allocate(plan.arena_bytes));
+  const std::vector<bool> written = WrittenValues(plan);
+  inputs_.resize(graph_.inputs().size());
+  for (size_t i = 0; i < plan.values.size(); ++i) {
+    const Value& value = plan.values[i];
+    const TensorType& type = graph_.type(value.tensor);
+    if (value.alias_of >= 0) {
+      places_.push_back(places_[value.alias_of]);
+    } else if (value.buffer.size_bytes > 0) {
+      places_.push_back(activations + value.buffer.offset_bytes);
+    } else {
+      PLAIT_ASSIGN_OR_RETURN(std::byte* const place, arena_.Allocate(type.bytes()));
+      places_.push_back(place);
+    }
+    if (written[i] || !IsGraphInput(graph_, value.tensor)) continue;
+    for (size_t input = 0; input < graph_.inputs().size(); ++input) {
+      if (graph_.inputs()[input] != value.tensor) continue;
+      inputs_[input].push_back({type, value.layout, places_[i]});
+    }
+  }
+  return absl::OkStatus();
+}
+
+// An output is the value that a step writes; row-major where there are several. An output that no
+// step writes is a constant or an input.
+absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& weights) {
+  const std::vector<bool> written = WrittenValues(plan);
+  for (const TensorId output : graph_.outputs()) {
+    const TensorInfo& info = graph_.tensor(output);
+    Port port{info.type};
+    for (size_t i = 0; i < plan.values.size(); ++i) {
+      const Value& value = plan.values[i];
+      if (value.tensor != output || !written[i]) continue;
+      if (port.data != nullptr && value.layout != Layout::kPlain) continue;
+      port.layout = value.layout;
+      port.data = places_[i];
+    }
+    if (port.data == nullptr) {
+      PLAIT_ASSIGN_OR_RETURN(port.data, arena_.Allocate(info.type.bytes()));
+      if (info.constant != nullptr) {
+        PLAIT_ASSIGN_OR_RETURN(const Tensor value, EvaluateConstant(*info.constant, weights));
+        std::memcpy(port.data, value.bytes().data(), value.bytes().size());
+      }
+      for (size_t input = 0; input < graph_.inputs().size(); ++input) {
+        if (graph_.inputs()[input] == output) inputs_[input].push_back(port);
+      }
+    }
+    outputs_.push_back(port);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights,
+                                      Onednn* onednn) {
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    const std::string where = absl::StrCat("step ", i);
+    const LoadFunction load = FindKernelFamily(step.kernel.family);
+    if (load == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": the cpu backend has no kernel family \"", step.kernel.family,
+                       "\" (there are: ", absl::StrJoin(KernelFamilies(), ", "), ")"));
+    }
+    if (step.kernel.threads != 1 && step.kernel.threads != plan.threads) {
+      return absl::InvalidArgumentError(absl::StrCat(where, ": threads must be 1 or the plan's ",
+                                                     plan.threads, ", is ", step.kernel.threads));
+    }
+    MemoryRegion* const scratch =
+        &scratch_[step.kernel.threads == 1 ? step.stream % plan.threads : 0];
+    scratch->Reset();
+    LoadContext context(graph_, step.kernel, weights, onednn, {&weights_, scratch});
+    for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
+      for (const int value : *values) {
+        context.AddPlace({plan.values[value].tensor, plan.values[value].layout, places_[value]});
+      }
+    }
+    const OpenMpWidth width(step.kernel.threads);
+    absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = load(&context);
+    if (!kernel.ok()) return Annotate(kernel.status(), where);
+    steps_.push_back(
+        {*std::move(kernel), step.stream, step.waits, std::make_unique<std::atomic<int64_t>>(0)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuExecutable::SetInputs(absl::Span<const Tensor> inputs) {
+  PLAIT_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (const Port& port : inputs_[i]) {
+      if (port.type.bytes() == 0) continue;
+      std::byte* const bytes =
+          reinterpret_cast<std::byte*>(const_cast<char*>(inputs[i].bytes().data()));
+      const StridedCopy copy(BytesOf(port.type.dtype), port.type.shape,
+                             {bytes, StridesOf(port.type, Layout::kPlain)},
+                             {port.data, StridesOf(port.type, port.layout)});
+      copy.Run(1);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuExecutable::RunOnce() { return RunSegments(&segments_, &steps_, ++runs_); }
+
+absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> inputs) {
+  PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
+  PLAIT_RETURN_IF_ERROR(RunOnce());
+  std::vector<Tensor> outputs;
+  for (const Port& port : outputs_) {
+    std::string bytes(static_cast<size_t>(port.type.bytes()), '\0');
+    if (!bytes.empty()) {
+      const StridedCopy copy(
+          BytesOf(port.type.dtype), port.type.shape, {port.data, StridesOf(port.type, port.layout)},
+          {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(port.type, Layout::kPlain)});
+      copy.Run(1);
+    }
+    outputs.emplace_back(port.type, std::move(bytes));
+  }
+  return outputs;
+}
+
+absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
+  std::vector<double> samples;
+  samples.reserve(repeats);
+  for (int i = 0; i < repeats; ++i) {
+    // The first kernel should not pay for waking the other threads.
+    WakeTeam(threads_);
+    const Stopwatch stopwatch;
+    PLAIT_RETURN_IF_ERROR(RunOnce());
+    samples.push_back(stopwatch.elapsed_us());
+  }
+  return samples;
+}
+
+void CpuExecutable::EvictWeights() { weights_.EvictFromCaches(); }
+
+int CpuExecutable::fallback_nodes() const {
+  int nodes = 0;
+  for (const LoadedStep& step : steps_) nodes += step.kernel->fallback_nodes();
+  return nodes;
+}
+
+}  // namespace plait

@@ -1,0 +1,83 @@
+#include "gpu_worker/backends/cpu/run/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/onednn/onednn.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace plait {
+namespace {
+
+// Raised by hand when a kernel family's code changes its speed.
+constexpr int kKernelsVersion = 1;
+
+#if defined(__x86_64__)
+// The brand string of leaves 0x80000002 to 0x80000004.
+std::string ProcessorName() {
+  unsigned int words[12] = {};
+  for (size_t i = 0; i < 3; ++i) {
+    unsigned int* const part = words + i * 4;
+    if (__get_cpuid(0x80000002u + static_cast<unsigned int>(i), part, part + 1, part + 2,
+                    part + 3) == 0)
+      return "x86-64";
+  }
+  char text[sizeof(words) + 1] = {};
+  std::memcpy(text, words, sizeof(words));
+  std::string name = text;
+  absl::RemoveExtraAsciiWhitespace(&name);
+  return name;
+}
+
+std::string InstructionSet() {
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  const bool has_leaf = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0;
+  const bool has_amx = has_leaf && (d >> 24 & 1) != 0 && (d >> 22 & 1) != 0;  // tiles and bf16
+  unsigned int a1 = 0;
+  const bool has_bf16 = __get_cpuid_count(7, 1, &a1, &b, &c, &d) != 0 && (a1 >> 5 & 1) != 0;
+  if (!__builtin_cpu_supports("avx512f")) return __builtin_cpu_supports("avx2") ? "avx2" : "sse2";
+  if (has_amx) return "amx";
+  return has_bf16 ? "avx512_bf16" : "avx512";
+}
+#else
+std::string ProcessorName() { return "unknown processor"; }
+std::string InstructionSet() { return "generic"; }
+#endif
+
+int AvailableCores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cores));
+}
+
+}  // namespace
+
+DeviceDescription DescribeCpu(int threads) {
+  DeviceDescription device;
+  device.id = "cpu";
+  device.backend = "cpu";
+  device.name = ProcessorName();
+  device.instruction_set = InstructionSet();
+  device.threads = threads > 0 ? std::min(threads, AvailableCores()) : AvailableCores();
+  device.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  device.fingerprint =
+      absl::StrCat("cpu; ", device.name, "; ", device.instruction_set, "; threads=", device.threads,
+                   "; onednn=", OnednnVersion(), "; loops=", Loops().instruction_set,
+                   "; kernels=", kKernelsVersion);
+  // A fingerprint has no spaces, because it is a name in listings and on the wire.
+  absl::StrReplaceAll({{" ", "_"}}, &device.fingerprint);
+  return device;
+}
+
+}  // namespace plait

@@ -1,0 +1,80 @@
+#include "gpu_worker/backends/cpu/run/kernel.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+
+namespace plait {
+
+#define PLAIT_KERNEL_FAMILY(name, function) \
+  absl::StatusOr<std::unique_ptr<CpuKernel>> function(LoadContext* context);
+#include "gpu_worker/backends/cpu/families.def"
+#undef PLAIT_KERNEL_FAMILY
+
+namespace {
+
+struct Family {
+  absl::string_view name;
+  LoadFunction load;
+};
+
+constexpr Family kFamilies[] = {
+#define PLAIT_KERNEL_FAMILY(name, function) {#name, function},
+#include "gpu_worker/backends/cpu/families.def"
+#undef PLAIT_KERNEL_FAMILY
+};
+
+constexpr absl::string_view kFamilyNames[] = {
+#define PLAIT_KERNEL_FAMILY(name, function) #name,
+#include "gpu_worker/backends/cpu/families.def"
+#undef PLAIT_KERNEL_FAMILY
+};
+
+}  // namespace
+
+Shape Operand::strides() const { return StridesOf(type, layout); }
+
+absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
+  for (const Place& place : places_) {
+    if (place.tensor == tensor) return Operand{graph_.type(tensor), place.layout, place.data};
+  }
+  if (tensor == kNoTensor || graph_.tensor(tensor).constant == nullptr) return Refuse();
+  PLAIT_ASSIGN_OR_RETURN(const Tensor value, ConstantValue(tensor));
+  const absl::string_view bytes = value.bytes();
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const data,
+                         AllocateWeights(static_cast<int64_t>(bytes.size())));
+  std::memcpy(data, bytes.data(), bytes.size());
+  places_.push_back({tensor, Layout::kPlain, data});
+  return Operand{graph_.type(tensor), Layout::kPlain, data};
+}
+
+absl::StatusOr<Tensor> LoadContext::ConstantValue(TensorId tensor) const {
+  if (tensor == kNoTensor || graph_.tensor(tensor).constant == nullptr) return Refuse();
+  absl::StatusOr<Tensor> value = EvaluateConstant(*graph_.tensor(tensor).constant, weights_);
+  if (!value.ok()) return Annotate(value.status(), *graph_.tensor(tensor).name);
+  return value;
+}
+
+absl::Status LoadContext::Refuse() const {
+  std::string ops;
+  for (const NodeId node : kernel_.nodes) {
+    absl::StrAppend(&ops, ops.empty() ? "" : "+", OpKindName(graph_.node(node).op));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("kernel family \"", kernel_.family,
+                                                 "\" variant \"", kernel_.variant, "\" cannot run ",
+                                                 ops, " in the layouts that the plan asks for"));
+}
+
+LoadFunction FindKernelFamily(absl::string_view family) {
+  for (const Family& candidate : kFamilies) {
+    if (candidate.name == family) return candidate.load;
+  }
+  return nullptr;
+}
+
+absl::Span<const absl::string_view> KernelFamilies() { return kFamilyNames; }
+
+}  // namespace plait

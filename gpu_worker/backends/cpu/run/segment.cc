@@ -1,0 +1,126 @@
+#include "gpu_worker/backends/cpu/run/segment.h"
+
+#include <algorithm>
+
+#include <omp.h>
+#include <sched.h>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/run/parallel.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace plait {
+namespace {
+
+void PauseWhileSpinning(int spins) {
+  // After some 20 us another thread probably needs this core to get on.
+  constexpr int kSpinsBeforeYield = 1000;
+  if (spins >= kSpinsBeforeYield) {
+    sched_yield();
+    return;
+  }
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+void AwaitStep(const LoadedStep& step, int64_t run) {
+  for (int spins = 0; step.finished->load(std::memory_order_acquire) < run; ++spins) {
+    PauseWhileSpinning(std::min(spins, 1 << 20));
+  }
+}
+
+absl::Status RunStep(LoadedStep* step, int64_t run) {
+  absl::Status status = step->kernel->Run();
+  // Also after an error, or others would wait forever.
+  step->finished->store(run, std::memory_order_release);
+  return status;
+}
+
+absl::Status RunInOrder(absl::Span<const int> order, std::vector<LoadedStep>* steps, int64_t run) {
+  absl::Status first;
+  for (const int index : order) {
+    const absl::Status status = RunStep(&(*steps)[index], run);
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
+absl::Status RunLane(absl::Span<const int> lane, std::vector<LoadedStep>* steps, int64_t run) {
+  absl::Status first;
+  for (const int index : lane) {
+    LoadedStep* const step = &(*steps)[index];
+    for (const int wait : step->waits) AwaitStep((*steps)[wait], run);
+    const absl::Status status = RunStep(step, run);
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
+absl::Status RunLanes(Segment* segment, std::vector<LoadedStep>* steps, int64_t run) {
+  const int lanes = static_cast<int>(segment->lanes.size());
+  std::vector<absl::Status>& statuses = segment->statuses;
+#pragma omp parallel num_threads(lanes)
+  {
+    const int thread = omp_get_thread_num();
+    if (omp_get_num_threads() == lanes) {
+      statuses[thread] = RunLane(segment->lanes[thread], steps, run);
+    } else if (thread == 0) {
+      // The system granted fewer threads: plan order never waits.
+      std::vector<int> order;
+      for (const std::vector<int>& lane : segment->lanes) {
+        order.insert(order.end(), lane.begin(), lane.end());
+      }
+      std::sort(order.begin(), order.end());
+      statuses.assign(lanes, absl::OkStatus());
+      statuses[0] = RunInOrder(order, steps, run);
+    }
+  }
+  for (const absl::Status& status : statuses) PLAIT_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Segment> MakeSegments(const Plan& plan) {
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    if (segments.empty() || segments.back().width != step.kernel.threads) {
+      segments.push_back({step.kernel.threads, {}, {}});
+    }
+    Segment& segment = segments.back();
+    const bool is_narrow = plan.threads > 1 && step.kernel.threads == 1;
+    segment.lanes.resize(is_narrow ? plan.threads : 1);
+    segment.lanes[is_narrow ? step.stream % plan.threads : 0].push_back(static_cast<int>(i));
+  }
+  for (Segment& segment : segments) {
+    const auto is_empty = [](const std::vector<int>& lane) { return lane.empty(); };
+    segment.lanes.erase(std::remove_if(segment.lanes.begin(), segment.lanes.end(), is_empty),
+                        segment.lanes.end());
+    segment.statuses.resize(segment.lanes.size());
+  }
+  return segments;
+}
+
+absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
+                         int64_t run) {
+  for (Segment& segment : *segments) {
+    const OpenMpWidth width(segment.width);
+    const absl::Status status = segment.lanes.size() > 1 ? RunLanes(&segment, steps, run)
+                                                         : RunInOrder(segment.lanes[0], steps, run);
+    PLAIT_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+void WakeTeam(int threads) {
+  std::atomic<int> awake = 0;
+#pragma omp parallel num_threads(threads)
+  awake.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace plait

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "gpu_worker/backends/cpu/run/kernel.h"
+
+namespace plait {
+
+// Elements in memory at a distance along each axis; a distance of 0 repeats, a negative one walks
+// backwards.
+struct StridedElements {
+  std::byte* data;
+  Shape strides;
+};
+
+// Copies `shape` elements of a size from one place to another. Axes that lie alike on both sides
+// are merged, and runs that are contiguous on both sides are copied whole.
+class StridedCopy {
+ public:
+  // element_bytes: 1, 2, 4 or 8.
+  StridedCopy(int64_t element_bytes, const Shape& shape, const StridedElements& source,
+              const StridedElements& target);
+
+  void Run(int threads) const;
+
+ private:
+  struct Axis {
+    int64_t size;
+    int64_t source_stride;  // in elements
+    int64_t target_stride;
+  };
+
+  void CopyRuns(int64_t begin, int64_t end) const;
+
+  int64_t element_bytes_;
+  const std::byte* source_;
+  std::byte* target_;
+  std::vector<Axis> outer_;  // outermost first
+  Axis inner_ = {1, 1, 1};
+  int64_t runs_ = 1;
+};
+
+// A kernel that is some copies, one after another.
+class CopyKernel : public CpuKernel {
+ public:
+  explicit CopyKernel(int threads) : threads_(threads) {}
+
+  void Add(StridedCopy copy) { copies_.push_back(std::move(copy)); }
+  absl::Status Run() override;
+
+ private:
+  int threads_;
+  std::vector<StridedCopy> copies_;
+};
+
+}  // namespace plait

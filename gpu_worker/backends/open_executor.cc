@@ -1,0 +1,40 @@
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gpu_worker/executor/executor.h"
+
+namespace plait {
+
+// Opens a device by its id, granted `threads` cores (0: all).
+#define PLAIT_BACKEND(name, function) \
+  absl::StatusOr<std::unique_ptr<Executor>> function(absl::string_view device_id, int threads);
+#include "gpu_worker/backends/backends.def"
+#undef PLAIT_BACKEND
+
+namespace {
+
+struct Backend {
+  absl::string_view name;
+  absl::StatusOr<std::unique_ptr<Executor>> (*open)(absl::string_view device_id, int threads);
+};
+
+constexpr Backend kBackends[] = {
+#define PLAIT_BACKEND(name, function) {#name, function},
+#include "gpu_worker/backends/backends.def"
+#undef PLAIT_BACKEND
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(device_id, absl::MaxSplits(':', 1));
+  std::string names;
+  for (const Backend& backend : kBackends) {
+    if (backend.name == parts.first) return backend.open(device_id, threads);
+    absl::StrAppend(&names, names.empty() ? "" : ", ", backend.name);
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "device \"", device_id, "\": no such backend in this build (there are: ", names, ")"));
+}
+
+}  // namespace plait

@@ -1,0 +1,127 @@
+#include "base/status_macros.h"
+#include "gpu_worker/executor/check_load.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/executor/one_kernel_plan.h"
+#include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+
+namespace plait {
+namespace {
+
+// Runs a plan's nodes by their reference evaluation, step after step, on one thread. Streams,
+// layouts and memory play no part: the plan only says in which order nodes run.
+class ReferenceExecutable : public Executable {
+ public:
+  ReferenceExecutable(const Graph& graph, const Plan& plan) : graph_(graph) {
+    for (const Step& step : plan.steps) {
+      order_.insert(order_.end(), step.kernel.nodes.begin(), step.kernel.nodes.end());
+    }
+  }
+
+  absl::Status EvaluateConstants(const WeightSource& weights) {
+    constants_.resize(graph_.tensor_count());
+    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (graph_.tensor(id).constant == nullptr) continue;
+      PLAIT_ASSIGN_OR_RETURN(constants_[id],
+                             EvaluateConstant(*graph_.tensor(id).constant, weights));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+    PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> values, RunOnce());
+    std::vector<Tensor> outputs;
+    for (const TensorId output : graph_.outputs()) outputs.push_back(values[output]);
+    return outputs;
+  }
+
+  absl::StatusOr<std::vector<double>> Time(int repeats) override {
+    std::vector<double> samples;
+    for (int i = 0; i < repeats; ++i) {
+      const Stopwatch stopwatch;
+      PLAIT_RETURN_IF_ERROR(RunOnce().status());
+      samples.push_back(stopwatch.elapsed_us());
+    }
+    return samples;
+  }
+
+  absl::Status SetInputs(absl::Span<const Tensor> inputs) override {
+    PLAIT_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
+    inputs_.assign(inputs.begin(), inputs.end());
+    return absl::OkStatus();
+  }
+
+  void EvictWeights() override {}
+
+  // Every node runs as reference code, and none as a substitute for something better.
+  int fallback_nodes() const override { return 0; }
+
+ private:
+  absl::StatusOr<std::vector<Tensor>> RunOnce() const {
+    std::vector<Tensor> values = constants_;
+    for (size_t i = 0; i < inputs_.size(); ++i) values[graph_.inputs()[i]] = inputs_[i];
+    for (const NodeId id : order_) {
+      const Node& node = graph_.node(id);
+      std::vector<const Tensor*> arguments;
+      for (const TensorId input : node.inputs) {
+        arguments.push_back(input == kNoTensor ? nullptr : &values[input]);
+      }
+      PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> results, EvaluateNode(graph_, id, arguments));
+      for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
+        if (node.outputs[i] != kNoTensor) values[node.outputs[i]] = std::move(results[i]);
+      }
+    }
+    return values;
+  }
+
+  Graph graph_;
+  std::vector<NodeId> order_;
+  std::vector<Tensor> constants_;  // by tensor
+  std::vector<Tensor> inputs_;
+};
+
+class ReferenceExecutor : public Executor {
+ public:
+  ReferenceExecutor() {
+    device_.id = "reference";
+    device_.backend = "reference";
+    device_.name = "reference evaluation";
+    device_.fingerprint = "reference/1";
+    device_.instruction_set = "none";
+  }
+
+  const DeviceDescription& device() const override { return device_; }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const Plan& plan,
+                                                   const WeightSource& weights) override {
+    PLAIT_RETURN_IF_ERROR(CheckPlan(plan, graph));
+    PLAIT_RETURN_IF_ERROR(CheckBinding(plan, graph, device_));
+    return Create(graph, plan, weights);
+  }
+
+  absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
+                                                         const WeightSource& weights) override {
+    PLAIT_ASSIGN_OR_RETURN(const Plan plan, OneKernelPlan(graph, kernel));
+    return Create(graph, plan, weights);
+  }
+
+ private:
+  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, const Plan& plan,
+                                                            const WeightSource& weights) {
+    auto executable = std::make_unique<ReferenceExecutable>(graph, plan);
+    PLAIT_RETURN_IF_ERROR(executable->EvaluateConstants(weights));
+    return executable;
+  }
+
+  DeviceDescription device_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executor>> OpenReferenceExecutor(absl::string_view /*device_id*/,
+                                                                int /*threads*/) {
+  return std::make_unique<ReferenceExecutor>();
+}
+
+}  // namespace plait

@@ -1,3 +1,0 @@
-#define PLAIT_LOOP_TABLE Avx2Loops
-#define PLAIT_LOOP_INSTRUCTION_SET "avx2"
-#include "gpu_worker/cpu/loops/loops_body.h"

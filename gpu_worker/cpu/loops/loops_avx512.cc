@@ -1,3 +1,0 @@
-#define PLAIT_LOOP_TABLE Avx512Loops
-#define PLAIT_LOOP_INSTRUCTION_SET "avx512"
-#include "gpu_worker/cpu/loops/loops_body.h"

@@ -1,3 +1,0 @@
-#define PLAIT_LOOP_TABLE GenericLoops
-#define PLAIT_LOOP_INSTRUCTION_SET "generic"
-#include "gpu_worker/cpu/loops/loops_body.h"

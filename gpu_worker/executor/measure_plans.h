@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gpu_worker/executor/compare_outputs.h"
+#include "gpu_worker/executor/executor.h"
+
+namespace plait {
+
+// A whole graph with its plan. Both outlive the call they are passed to.
+struct MeasuredPlan {
+  const Graph* graph;
+  const Plan* plan;
+};
+
+struct PlanMeasuring {
+  int rounds = 20;
+  // Within a round a candidate runs once untimed, which brings its weights back, then so often; the
+  // round's sample is the median.
+  int repeats = 3;
+  // No round is started after this time, but for the first three.
+  absl::Duration time_max = absl::Seconds(30);
+  int inputs_tried = 3;
+  double rel_error_max = 1e-4;
+  uint64_t seed = 1;
+};
+
+struct PlanMeasurement {
+  absl::Status status;             // why the candidate could not be measured
+  std::vector<double> samples_us;  // one per round; sample i of all candidates is of the same round
+  OutputComparison comparison;     // with the original's outputs
+  int fallback_nodes = 0;
+};
+
+// Measures candidates beside the original, candidate 0, so that drift of the machine hits all
+// alike: in every round each runs once, in alternating order. Results are in the candidates' order.
+// A candidate that cannot be loaded or run has a status and no samples.
+// Errors: those of the original.
+absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
+                                                          absl::Span<const MeasuredPlan> candidates,
+                                                          const WeightSource& weights,
+                                                          const PlanMeasuring& measuring);
+
+}  // namespace plait

@@ -1,0 +1,59 @@
+#include "gpu_worker/executor/one_kernel_plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace plait {
+namespace {
+
+absl::Status AddValues(const Graph& graph, absl::Span<const TensorId> tensors,
+                       absl::Span<const Layout> layouts, Plan* plan, std::vector<int>* values) {
+  if (tensors.size() != layouts.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel: ", layouts.size(), " layouts for ", tensors.size(), " tensors"));
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (layouts[i] == Layout::kChannelsLast && graph.type(tensors[i]).rank() != 4) {
+      return absl::InvalidArgumentError(absl::StrCat("kernel: channels_last needs rank 4, ",
+                                                     *graph.tensor(tensors[i]).name, " is ",
+                                                     graph.type(tensors[i]).ToString()));
+    }
+    values->push_back(static_cast<int>(plan->values.size()));
+    plan->values.push_back({.tensor = tensors[i], .layout = layouts[i]});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
+  std::vector<NodeId> all;
+  all.reserve(graph.node_count());
+  for (NodeId node = 0; node < graph.node_count(); ++node) all.push_back(node);
+  if (kernel.nodes != all) {
+    return absl::InvalidArgumentError("kernel: its nodes are not exactly the graph's");
+  }
+  if (kernel.threads < 1) return absl::InvalidArgumentError("kernel: threads must be positive");
+  std::vector<TensorId> inputs = InputsOf(graph, kernel.nodes);
+  std::vector<TensorId> outputs = OutputsOf(graph, kernel.nodes);
+  if (all.empty()) {
+    if (graph.inputs().size() != 1) {
+      return absl::InvalidArgumentError("kernel: a reorder has exactly one input");
+    }
+    inputs = {graph.inputs()[0]};
+    outputs = inputs;
+  }
+  Plan plan;
+  plan.threads = kernel.threads;
+  Step step{.kernel = kernel};
+  PLAIT_RETURN_IF_ERROR(AddValues(graph, inputs, kernel.input_layouts, &plan, &step.inputs));
+  PLAIT_RETURN_IF_ERROR(AddValues(graph, outputs, kernel.output_layouts, &plan, &step.outputs));
+  // A view costs nothing in a plan, which lets it share its input's bytes; so it does here.
+  if (kernel.family == "view" && step.inputs.size() == 1 && step.outputs.size() == 1) {
+    plan.values[step.outputs[0]].alias_of = step.inputs[0];
+  }
+  plan.steps.push_back(std::move(step));
+  return plan;
+}
+
+}  // namespace plait

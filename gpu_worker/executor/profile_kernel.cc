@@ -1,0 +1,130 @@
+#include "gpu_worker/executor/profile_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+#include "gpu_worker/executor/make_inputs.h"
+#include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+constexpr int kSamplesMin = 3;
+constexpr uint64_t kInputSeed = 1;
+
+absl::StatusOr<Graph> GraphOf(const ProfileKey& key) {
+  return ParseGraph(key.graph_text,
+                    [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
+                       absl::Span<const Tensor* const> constants, int output_count) {
+                      return InferTypes(op, attributes, types, constants, output_count);
+                    });
+}
+
+absl::StatusOr<Layout> ParseLayout(absl::string_view name) {
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+    if (name == LayoutName(layout)) return layout;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("layout \"", name, "\": there is no such layout"));
+}
+
+absl::StatusOr<Kernel> KernelOf(const ProfileKey& key, const Graph& graph) {
+  Kernel kernel;
+  kernel.family = key.family;
+  kernel.variant = key.variant;
+  kernel.implementation_version = key.implementation_version;
+  kernel.threads = key.threads;
+  for (NodeId node = 0; node < graph.node_count(); ++node) kernel.nodes.push_back(node);
+  const size_t inputs = graph.node_count() == 0 ? 1 : InputsOf(graph, kernel.nodes).size();
+  for (const absl::string_view name : absl::StrSplit(key.layouts, ',', absl::SkipEmpty())) {
+    PLAIT_ASSIGN_OR_RETURN(const Layout layout, ParseLayout(name));
+    const bool is_input = kernel.input_layouts.size() < inputs;
+    (is_input ? kernel.input_layouts : kernel.output_layouts).push_back(layout);
+  }
+  return kernel;
+}
+
+absl::StatusOr<std::vector<double>> Sample(Executable* executable, bool cold_weights,
+                                           const KernelTiming& timing) {
+  const Stopwatch stopwatch;
+  const double time_max_us = absl::ToDoubleMicroseconds(timing.time_max);
+  PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, executable->Time(1));
+  if (samples[0] > time_max_us) return samples;
+  samples.clear();
+  while (static_cast<int>(samples.size()) < std::max(timing.samples_max, kSamplesMin)) {
+    const bool out_of_time = stopwatch.elapsed_us() > time_max_us;
+    if (out_of_time && static_cast<int>(samples.size()) >= kSamplesMin) break;
+    if (cold_weights) executable->EvictWeights();
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<double> one, executable->Time(1));
+    samples.push_back(one[0]);
+  }
+  return samples;
+}
+
+double Quantile(std::vector<double> values, double share) {
+  const auto place = values.begin() + static_cast<int64_t>(share * (values.size() - 1));
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+Profile Summary(const std::vector<double>& samples) {
+  Profile profile;
+  profile.samples = static_cast<int>(samples.size());
+  profile.latency_us_median = Quantile(samples, 0.5);
+  profile.latency_us_p10 = Quantile(samples, 0.1);
+  std::vector<double> deviations;
+  deviations.reserve(samples.size());
+  for (const double sample : samples) {
+    deviations.push_back(std::abs(sample - profile.latency_us_median));
+  }
+  profile.latency_us_mad = Quantile(deviations, 0.5);
+  return profile;
+}
+
+// Every input, output and constant once: what must move whatever the caches do.
+void AddWork(const Graph& graph, Profile* profile) {
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    profile->flops += WorkOf(graph, node).flops;
+  }
+  for (const TensorId input : graph.inputs()) profile->bytes += graph.type(input).bytes();
+  for (const TensorId output : graph.outputs()) profile->bytes += graph.type(output).bytes();
+  for (const TensorInfo& tensor : graph.tensors()) {
+    if (tensor.constant != nullptr) profile->bytes += tensor.type.bytes();
+  }
+}
+
+absl::StatusOr<Profile> Measure(Executor* executor, const ProfileKey& key,
+                                const KernelTiming& timing) {
+  const DeviceDescription& device = executor->device();
+  if (key.device_fingerprint != device.fingerprint) {
+    return absl::InvalidArgumentError(absl::StrCat("profile: for device \"", key.device_fingerprint,
+                                                   "\", this is \"", device.fingerprint, "\""));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(key));
+  PLAIT_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(key, graph));
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                         executor->LoadKernel(graph, kernel, NoWeights()));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(graph, kInputSeed));
+  PLAIT_RETURN_IF_ERROR(executable->SetInputs(inputs));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<double> samples,
+                         Sample(executable.get(), key.cold_weights, timing));
+  Profile profile = Summary(samples);
+  AddWork(graph, &profile);
+  profile.compute_share = static_cast<double>(key.threads) / device.threads;
+  return profile;
+}
+
+}  // namespace
+
+KernelProfile ProfileKernel(Executor* executor, const ProfileKey& key, const KernelTiming& timing) {
+  absl::StatusOr<Profile> profile = Measure(executor, key, timing);
+  if (!profile.ok()) return {Profile(), std::string(profile.status().message())};
+  return {*profile, ""};
+}
+
+}  // namespace plait

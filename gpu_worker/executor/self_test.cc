@@ -1,0 +1,82 @@
+#include "gpu_worker/executor/self_test.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/executor/compare_outputs.h"
+#include "gpu_worker/executor/make_inputs.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+constexpr double kRelErrorMax = 1e-4;
+constexpr int kInputs = 2;
+
+constexpr absl::string_view kNetwork = R"(graph {
+  input %x: float32[1,3,16,16]
+  const %w: float32[16,3,3,3] = synthetic 1
+  const %b: float32[16] = synthetic 2
+  const %v: float32[64,10] = synthetic 3
+  const %s: int64[2] = [1,64]
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1], strides=[2,2]}
+  %r = Relu(%c) {}
+  %a = Add(%r, %c) {}
+  %p = MaxPool(%a) {kernel_shape=[4,4], strides=[4,4]}
+  %f = Reshape(%p, %s) {}
+  %m = MatMul(%f, %v) {}
+  %y = Softmax(%m) {axis=-1}
+  output %y
+}
+)";
+
+absl::StatusOr<Graph> Network() {
+  return ParseGraph(kNetwork,
+                    [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
+                       absl::Span<const Tensor* const> constants, int output_count) {
+                      return InferTypes(op, attributes, types, constants, output_count);
+                    });
+}
+
+// What is wrong with a kernel of the network.
+absl::Status CheckKernel(Executor& executor, const Graph& network, Kernel kernel) {
+  const Graph graph = KernelGraph(network, kernel.nodes);
+  for (size_t i = 0; i < kernel.nodes.size(); ++i) kernel.nodes[i] = static_cast<NodeId>(i);
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
+                         executor.LoadKernel(graph, kernel, NoWeights()));
+  OutputComparer comparer(kRelErrorMax);
+  for (uint64_t seed = 1; seed <= kInputs; ++seed) {
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(graph, seed));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
+                           EvaluateGraph(graph, inputs, NoWeights()));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable->Run(inputs));
+    comparer.Add(expected, outputs);
+  }
+  const OutputComparison comparison = comparer.Result();
+  if (comparison.equivalence.verdict == Verdict::kEquivalent) return absl::OkStatus();
+  return absl::InternalError(comparison.reason);
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunSelfTest(Executor& executor) {
+  PLAIT_ASSIGN_OR_RETURN(const Graph network, Network());
+  PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor.device()));
+  int checked = 0;
+  for (NodeId node = 0; node < network.node_count(); ++node) {
+    for (const Kernel& kernel : catalog->KernelsAt(network, node, true)) {
+      if (const absl::Status status = CheckKernel(executor, network, kernel); !status.ok()) {
+        return absl::InternalError(absl::StrCat("self test: ", kernel.family, " kernel \"",
+                                                kernel.variant, "\": ", status.message()));
+      }
+      ++checked;
+    }
+  }
+  return checked;
+}
+
+}  // namespace plait

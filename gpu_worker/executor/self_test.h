@@ -1,0 +1,13 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/executor/executor.h"
+
+namespace plait {
+
+// Runs every kernel that the device offers for a small network of the common operators and compares
+// it with the reference evaluation. Returns the number of kernels that were right; takes a second.
+// Errors: Internal naming the first kernel that is wrong or does not run.
+absl::StatusOr<int> RunSelfTest(Executor& executor);
+
+}  // namespace plait

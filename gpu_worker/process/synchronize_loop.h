@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/channel.h>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gpu_worker/executor/executor.h"
+#include "plait/v1/worker.grpc.pb.h"
+
+namespace plait {
+
+struct SynchronizeOptions {
+  std::string worker_id;
+  // The worker ends when the server has not answered for this long.
+  absl::Duration server_silence_max = absl::Minutes(5);
+};
+
+// The description of an executor's device as it travels.
+v1::Device DeviceToProto(const DeviceDescription& device);
+
+// The life of a worker: calls Synchronize again and again and runs the tasks that it is given, on
+// the calling thread; a second thread goes on calling meanwhile, so that a long task is not taken
+// for a hang. Returns only when the server is gone or refuses the worker, and says why.
+absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
+                                const SynchronizeOptions& options);
+
+}  // namespace plait

@@ -1,0 +1,297 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gpu_worker/executor/compare_outputs.h"
+#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/executor/make_inputs.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "tests/gpu_worker/executor/simple_plan.h"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+
+Graph Parse(const std::string& text) {
+  absl::StatusOr<Graph> graph = ParseGraph(
+      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
+               absl::Span<const Tensor* const> constants,
+               int count) { return InferTypes(op, attributes, types, constants, count); });
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+// Branches that meet again, several times, so that streams have something to wait for.
+Graph Ladder(int rungs) {
+  std::string text =
+      "graph {\n"
+      "  input %a0: float32[1,8,10,10]\n"
+      "  const %w: float32[8,8,3,3] = synthetic 1\n"
+      "  %b0 = Neg(%a0)\n";
+  for (int i = 0; i < rungs; ++i) {
+    absl::StrAppend(&text, "  %c", i, " = Conv(%a", i,
+                    ", %w) {kernel_shape=[3,3], pads=[1,1,1,1]}\n", "  %d", i, " = Tanh(%b", i,
+                    ")\n",                                            //
+                    "  %a", i + 1, " = Add(%c", i, ", %d", i, ")\n",  //
+                    "  %s", i, " = Sigmoid(%d", i, ")\n",             //
+                    "  %b", i + 1, " = Mul(%s", i, ", %c", i, ")\n");
+  }
+  absl::StrAppend(&text, "  output %a", rungs, ", %b", rungs, "\n}\n");
+  return Parse(text);
+}
+
+void ExpectEqualsReference(const Graph& graph, Executable* executable, int runs) {
+  OutputComparer comparer(1e-4);
+  for (int seed = 1; seed <= runs; ++seed) {
+    const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, seed);
+    ASSERT_TRUE(inputs.ok());
+    const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, *inputs, NoWeights());
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    const absl::StatusOr<std::vector<Tensor>> actual = executable->Run(*inputs);
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    comparer.Add(*expected, *actual);
+  }
+  EXPECT_EQ(comparer.Result().equivalence.verdict, Verdict::kEquivalent)
+      << comparer.Result().reason;
+}
+
+class CpuExecutorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 0);
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    executor_ = *std::move(executor);
+    absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
+    ASSERT_TRUE(catalog.ok());
+    catalog_ = *std::move(catalog);
+  }
+
+  Plan PlanOf(const Graph& graph, const SimplePlanOptions& options) const {
+    return SimplePlan(graph, executor_->device(), *catalog_, options);
+  }
+
+  absl::Status LoadStatus(const Graph& graph, const Plan& plan) const {
+    return executor_->Load(graph, plan, NoWeights()).status();
+  }
+
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<KernelCatalog> catalog_;
+};
+
+TEST_F(CpuExecutorTest, DescribesItsDeviceInItsFingerprint) {
+  const DeviceDescription& device = executor_->device();
+  EXPECT_EQ(device.backend, "cpu");
+  EXPECT_GE(device.threads, 1);
+  EXPECT_GT(device.memory_bytes, 0);
+  EXPECT_THAT(device.fingerprint, HasSubstr(absl::StrReplaceAll(device.name, {{" ", "_"}})));
+  EXPECT_THAT(device.fingerprint, HasSubstr(device.instruction_set));
+  EXPECT_THAT(device.fingerprint, HasSubstr(absl::StrCat("threads=", device.threads)));
+  EXPECT_THAT(device.fingerprint, HasSubstr("onednn="));
+}
+
+TEST_F(CpuExecutorTest, RunsAPlanInOrder) {
+  const Graph graph = Ladder(3);
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {.threads = executor_->device().threads}), NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  EXPECT_EQ((*executable)->fallback_nodes(), 0);
+  ExpectEqualsReference(graph, executable->get(), 2);
+}
+
+TEST_F(CpuExecutorTest, StreamsWaitForEachOther) {
+  const Graph graph = Ladder(12);
+  // Three streams: more than a small machine has lanes, so that streams share one.
+  const SimplePlanOptions options{.streams = 3, .stream_of = [](NodeId node) { return node % 3; }};
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, options), NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ExpectEqualsReference(graph, executable->get(), 50);
+}
+
+TEST_F(CpuExecutorTest, TimesAsManyRunsAsAsked) {
+  const Graph graph = Ladder(1);
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+  ASSERT_TRUE(executable.ok());
+  const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, 1);
+  ASSERT_TRUE((*executable)->SetInputs(*inputs).ok());
+  (*executable)->EvictWeights();
+  const absl::StatusOr<std::vector<double>> samples = (*executable)->Time(4);
+  ASSERT_TRUE(samples.ok());
+  EXPECT_EQ(samples->size(), 4u);
+  for (const double sample : *samples) EXPECT_GT(sample, 0);
+}
+
+TEST_F(CpuExecutorTest, RunsBuffersThatShareBytesOneAfterAnother) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[4,64]
+  %a = Tanh(%x)
+  %b = Neg(%a)
+  %c = Abs(%b)
+  %d = Exp(%c)
+  output %d
+})");
+  Plan plan = PlanOf(graph, {});
+  // a, b and c take two places in turn.
+  ASSERT_EQ(plan.arena_bytes, 3 * 1024);
+  plan.values[3].buffer.offset_bytes = 0;
+  plan.arena_bytes = 2 * 1024;
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, plan, NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ExpectEqualsReference(graph, executable->get(), 2);
+}
+
+TEST_F(CpuExecutorTest, ViewsShareTheirInputsBytes) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[4,6]
+  const %shape: int64[3] = [2,3,4]
+  %a = Tanh(%x)
+  %v = Reshape(%a, %shape)
+  %y = Neg(%v)
+  output %y
+})");
+  Plan plan = PlanOf(graph, {});
+  plan.values[2].alias_of = 1;
+  plan.values[2].buffer = plan.values[1].buffer;
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, plan, NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ExpectEqualsReference(graph, executable->get(), 2);
+}
+
+TEST_F(CpuExecutorTest, ReturnsOutputsThatAreInputsOrConstants) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[3]
+  const %c: float32[2] = [1.5, -2.0]
+  %y = Neg(%x)
+  output %x, %c, %y
+})");
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const Tensor input = Tensor::Of<float>({3}, {1.0f, 2.0f, -3.0f});
+  const absl::StatusOr<std::vector<Tensor>> outputs = (*executable)->Run({input});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0], input);
+  EXPECT_EQ((*outputs)[1], Tensor::Of<float>({2}, {1.5f, -2.0f}));
+  EXPECT_EQ((*outputs)[2], Tensor::Of<float>({3}, {-1.0f, -2.0f, 3.0f}));
+}
+
+TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[3,4]
+  const %axis: int64[] = [1]
+  %y = CumSum(%x, %axis)
+  %z = Neg(%y)
+  output %z
+})");
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  EXPECT_EQ((*executable)->fallback_nodes(), 1);
+  ExpectEqualsReference(graph, executable->get(), 2);
+}
+
+TEST_F(CpuExecutorTest, RefusesWrongInputs) {
+  const Graph graph = Ladder(1);
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+  ASSERT_TRUE(executable.ok());
+  EXPECT_EQ((*executable)->Run({}).status().code(), absl::StatusCode::kInvalidArgument);
+  const absl::Status status = (*executable)->Run({Tensor::ScalarFloat(1)}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("input a0 must be float32[1,8,10,10]"));
+}
+
+TEST_F(CpuExecutorTest, RefusesAnIndexThatIsOutOfRange) {
+  const Graph graph = Parse(R"(graph {
+  input %ids: int64[2]
+  const %table: float32[3,4] = synthetic 1
+  %y = Gather(%table, %ids)
+  output %y
+})");
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+  ASSERT_TRUE(executable.ok());
+  EXPECT_TRUE((*executable)->Run({Tensor::Int64s({2, -3})}).ok());
+  EXPECT_EQ((*executable)->Run({Tensor::Int64s({0, 3})}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// A plan may come from anyone: each of these would read or write where it must not.
+TEST_F(CpuExecutorTest, RefusesHostilePlans) {
+  const Graph graph = Ladder(2);
+  const Plan good = PlanOf(graph, {});
+  ASSERT_TRUE(LoadStatus(graph, good).ok());
+  const auto expect_refused = [&](const char* what, const auto& change) {
+    Plan plan = good;
+    change(&plan);
+    EXPECT_EQ(LoadStatus(graph, plan).code(), absl::StatusCode::kInvalidArgument) << what;
+  };
+  expect_refused("other graph", [](Plan* plan) { plan->graph_fingerprint = "0"; });
+  expect_refused("other device", [](Plan* plan) { plan->device_fingerprint = "toaster"; });
+  expect_refused("too wide", [](Plan* plan) { plan->threads = 1 << 10; });
+  expect_refused("outside", [](Plan* plan) { plan->arena_bytes = 64; });
+  expect_refused("overlap", [](Plan* plan) {
+    for (Value& value : plan->values) value.buffer.offset_bytes = 0;
+  });
+  expect_refused("family", [](Plan* plan) { plan->steps[1].kernel.family = "warp"; });
+  expect_refused("conv as a pool", [](Plan* plan) { plan->steps[1].kernel.family = "pool"; });
+  expect_refused("neg as a conv", [](Plan* plan) { plan->steps[0].kernel.family = "conv"; });
+  expect_refused("relabelled layout",
+                 [](Plan* plan) { plan->steps[1].kernel.variant = "channels_last"; });
+  expect_refused("missing step", [](Plan* plan) { plan->steps.pop_back(); });
+}
+
+TEST_F(CpuExecutorTest, RefusesEveryFamilyForEveryForeignNode) {
+  const Graph graph = Ladder(1);
+  for (size_t step = 0; step < static_cast<size_t>(graph.node_count()); ++step) {
+    const Plan good = PlanOf(graph, {});
+    for (const char* family : {"concat", "expand", "gather", "layer_norm", "matmul", "pad", "pool",
+                               "reduce", "reorder", "slice", "softmax", "transpose", "view"}) {
+      Plan plan = good;
+      plan.steps[step].kernel.family = family;
+      EXPECT_EQ(LoadStatus(graph, plan).code(), absl::StatusCode::kInvalidArgument) << family;
+    }
+  }
+}
+
+TEST_F(CpuExecutorTest, ReportsAMissingWeight) {
+  const Graph graph =
+      Parse(absl::StrCat("graph {\n  input %x: float32[2,3]\n  const %w: float32[3,4] = weight ",
+                         std::string(64, 'a'), "/48\n", "  %y = MatMul(%x, %w)\n  output %y\n}\n"));
+  EXPECT_EQ(LoadStatus(graph, PlanOf(graph, {})).code(), absl::StatusCode::kNotFound);
+}
+
+TEST(OpenExecutorTest, NamesTheBackendsThereAre) {
+  const absl::Status status = OpenExecutor("abacus:1", 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cpu, reference"));
+}
+
+TEST(OpenExecutorTest, GrantsNoMoreThreadsThanAsked) {
+  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 1);
+  ASSERT_TRUE(executor.ok());
+  EXPECT_EQ((*executor)->device().threads, 1);
+}
+
+TEST(ReferenceExecutorTest, RunsPlansOfItsCatalog) {
+  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("reference", 0);
+  ASSERT_TRUE(executor.ok());
+  const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
+  ASSERT_TRUE(catalog.ok());
+  const Graph graph = Ladder(2);
+  const absl::StatusOr<std::unique_ptr<Executable>> executable = (*executor)->Load(
+      graph, SimplePlan(graph, (*executor)->device(), **catalog, {}), NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  EXPECT_EQ((*executable)->fallback_nodes(), 0);
+  ExpectEqualsReference(graph, executable->get(), 1);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,130 @@
+// The hand-written loops of every instruction set that this processor has, against double
+// precision.
+#include "gpu_worker/backends/cpu/loops/loops.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+std::vector<const LoopTable*> TablesOfThisProcessor() {
+  std::vector<const LoopTable*> tables = {&GenericLoops()};
+  const std::string best = Loops().instruction_set;
+  if (best == "avx2" || best == "avx512") tables.push_back(&Avx2Loops());
+  if (best == "avx512") tables.push_back(&Avx512Loops());
+  return tables;
+}
+
+// From -range to range, denser near 0; an odd count, so that vectors have a rest.
+std::vector<float> Ramp(float range) {
+  std::vector<float> values;
+  for (int i = -5000; i <= 5000; ++i) {
+    const float t = static_cast<float>(i) / 5000;
+    values.push_back(range * t * t * t);
+  }
+  return values;
+}
+
+void ExpectClose(UnaryLoop loop, float range, double (*exact)(double), double error_max) {
+  const std::vector<float> x = Ramp(range);
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    std::vector<float> y(x.size());
+    table->unary[static_cast<int>(loop)](x.data(), y.data(), static_cast<int64_t>(x.size()), 1, 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double expected = exact(x[i]);
+      ASSERT_NEAR(y[i], expected, error_max * std::max(std::abs(expected), 1e-30))
+          << table->instruction_set << " at " << x[i];
+    }
+  }
+}
+
+// 1e-6 is eight units in the last place.
+TEST(CpuLoopsTest, ExponentialIsAccurate) {
+  ExpectClose(
+      UnaryLoop::kExp, 80, [](double x) { return std::exp(x); }, 1e-6);
+}
+
+TEST(CpuLoopsTest, ErrorFunctionIsAccurate) {
+  ExpectClose(
+      UnaryLoop::kErf, 6, [](double x) { return std::erf(x); }, 1e-6);
+}
+
+TEST(CpuLoopsTest, HyperbolicTangentIsAccurate) {
+  ExpectClose(
+      UnaryLoop::kTanh, 12, [](double x) { return std::tanh(x); }, 1e-6);
+}
+
+TEST(CpuLoopsTest, SigmoidIsAccurate) {
+  ExpectClose(
+      UnaryLoop::kSigmoid, 60, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-6);
+}
+
+TEST(CpuLoopsTest, EluIsAccurateNearZero) {
+  ExpectClose(
+      UnaryLoop::kElu, 2, [](double x) { return x < 0 ? std::expm1(x) : x; }, 1e-6);
+}
+
+TEST(CpuLoopsTest, SpecialValuesStaySpecial) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float x[] = {infinity, -infinity, nan, 0.0f, 1000.0f, -1000.0f};
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    SCOPED_TRACE(table->instruction_set);
+    float y[6];
+    const auto run = [&](UnaryLoop loop) { table->unary[static_cast<int>(loop)](x, y, 6, 1, 0); };
+    run(UnaryLoop::kExp);
+    EXPECT_EQ(y[0], infinity);
+    EXPECT_EQ(y[1], 0);
+    EXPECT_TRUE(std::isnan(y[2]));
+    EXPECT_EQ(y[3], 1);
+    EXPECT_EQ(y[4], infinity);
+    EXPECT_EQ(y[5], 0);
+    run(UnaryLoop::kTanh);
+    EXPECT_EQ(y[0], 1);
+    EXPECT_EQ(y[1], -1);
+    EXPECT_TRUE(std::isnan(y[2]));
+    run(UnaryLoop::kErf);
+    EXPECT_EQ(y[4], 1);
+    EXPECT_TRUE(std::isnan(y[2]));
+    run(UnaryLoop::kLog);
+    EXPECT_EQ(y[0], infinity);
+    EXPECT_TRUE(std::isnan(y[1]));
+    EXPECT_EQ(y[3], -infinity);
+    run(UnaryLoop::kRelu);
+    EXPECT_TRUE(std::isnan(y[2]));
+    EXPECT_TRUE(std::isnan(table->maximum(x, 6)));
+    EXPECT_TRUE(std::isnan(table->minimum(x, 6)));
+  }
+}
+
+TEST(CpuLoopsTest, LogarithmIsAccurate) {
+  std::vector<float> x;
+  for (float value = 1e-35f; value < 1e35f; value *= 1.013f) x.push_back(value);
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    std::vector<float> y(x.size());
+    table->unary[static_cast<int>(UnaryLoop::kLog)](x.data(), y.data(),
+                                                    static_cast<int64_t>(x.size()), 0, 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double expected = std::log(static_cast<double>(x[i]));
+      ASSERT_NEAR(y[i], expected, 1e-6 * std::max(1.0, std::abs(expected))) << "at " << x[i];
+    }
+  }
+}
+
+TEST(CpuLoopsTest, NormalizationDoesNotCancel) {
+  // A large mean beside a small spread: the naive formula loses everything.
+  std::vector<float> x;
+  for (int i = 0; i < 1000; ++i) x.push_back(10000.0f + static_cast<float>(i % 2));
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    std::vector<float> y(x.size());
+    table->normalization_row({x.data(), nullptr, nullptr, y.data(), 1000, 0.0f});
+    EXPECT_NEAR(y[0], -1, 1e-2) << table->instruction_set;
+    EXPECT_NEAR(y[1], 1, 1e-2) << table->instruction_set;
+  }
+}
+
+}  // namespace
+}  // namespace plait
