@@ -8,7 +8,7 @@
 #include "bench/gpu/profile_line.h"
 #include "bench/gpu/session.h"
 #include "bench/gpu/timing.h"
-#include "gpu_worker/cuda/reference_problem.h"
+#include "gpu_worker/backends/cuda/problem/reference_problem.h"
 
 namespace plait::cuda {
 

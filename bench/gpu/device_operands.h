@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "bench/gpu/session.h"
-#include "gpu_worker/cuda/candidate.h"
-#include "gpu_worker/cuda/host_operands.h"
-#include "gpu_worker/cuda/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/problem/host_operands.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 namespace plait::cuda {
 

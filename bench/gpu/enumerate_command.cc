@@ -7,12 +7,12 @@
 #include "bench/gpu/kernel_list.h"
 #include "bench/gpu/options.h"
 #include "bench/gpu/supervisor.h"
-#include "gpu_worker/cuda/device_description.h"
+#include "gpu_worker/backends/cuda/run/device_description.h"
 
 namespace plait::cuda {
 
 #define PLAIT_CANDIDATE_SOURCE(constant) extern const CandidateSource constant;
-#include "gpu_worker/cuda/candidate_sources.def"
+#include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
 
 namespace {
@@ -100,7 +100,7 @@ int RunEnumerate(const Options& options) {
         if (layout != options.layouts.front() && !LayoutMatters(kernel.problem)) continue;
         for (const CandidateSource* source : {
 #define PLAIT_CANDIDATE_SOURCE(constant) &constant,
-#include "gpu_worker/cuda/candidate_sources.def"
+#include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
              }) {
           const std::string name = kernel.family + " " + PrecisionName(precision) + " " +

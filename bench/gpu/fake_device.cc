@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "gpu_worker/cuda/host_operands.h"
-#include "gpu_worker/cuda/problem_shape.h"
-#include "gpu_worker/cuda/reference_problem.h"
-#include "tests/gpu_worker/cuda/recording_runtime.h"
+#include "gpu_worker/backends/cuda/problem/host_operands.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/reference_problem.h"
+#include "tests/gpu_worker/backends/cuda/recording_runtime.h"
 
 namespace plait::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/gpu/session.h"
-#include "gpu_worker/cuda/candidate.h"
-#include "gpu_worker/cuda/runtime.h"
+#include "gpu_worker/backends/cuda/driver/runtime.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
 
 namespace plait::cuda {
 

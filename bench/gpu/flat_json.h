@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "gpu_worker/cuda/result.h"
+#include "gpu_worker/backends/cuda/driver/result.h"
 
 namespace plait::cuda {
 

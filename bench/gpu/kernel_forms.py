@@ -1,6 +1,7 @@
 """The kernels of convolutions and matrix products: alone, and with what can be fused onto them.
 
-A kernel is a Kernel: its family, its problem in the fields of gpu_worker/cuda/problem.h, the nodes
+A kernel is a Kernel: its family, its problem in the fields of
+gpu_worker/backends/cuda/problem/problem.h, the nodes
 it covers, and whether it stands in the model or only in what rewrites make of it.
 """
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "gpu_worker/cuda/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 namespace plait::cuda {
 namespace {

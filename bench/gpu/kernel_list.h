@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "bench/gpu/flat_json.h"
-#include "gpu_worker/cuda/problem.h"
-#include "gpu_worker/cuda/result.h"
+#include "gpu_worker/backends/cuda/driver/result.h"
+#include "gpu_worker/backends/cuda/problem/problem.h"
 
 namespace plait::cuda {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "gpu_worker/cuda/result.h"
+#include "gpu_worker/backends/cuda/driver/result.h"
 
 namespace plait::cuda {
 

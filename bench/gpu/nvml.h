@@ -1,7 +1,7 @@
 #pragma once
 
-#include "gpu_worker/cuda/dynamic_library.h"
-#include "gpu_worker/cuda/result.h"
+#include "gpu_worker/backends/cuda/driver/dynamic_library.h"
+#include "gpu_worker/backends/cuda/driver/result.h"
 
 namespace plait::cuda {
 

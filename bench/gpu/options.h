@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gpu_worker/cuda/problem.h"
-#include "gpu_worker/cuda/result.h"
+#include "gpu_worker/backends/cuda/driver/result.h"
+#include "gpu_worker/backends/cuda/problem/problem.h"
 
 namespace plait::cuda {
 

@@ -7,7 +7,7 @@
 #include "bench/gpu/kernel_list.h"
 #include "bench/gpu/session.h"
 #include "bench/gpu/timing.h"
-#include "gpu_worker/cuda/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 namespace plait::cuda {
 

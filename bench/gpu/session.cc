@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "bench/gpu/fake_device.h"
-#include "gpu_worker/cuda/cublaslt_library.h"
-#include "gpu_worker/cuda/cudnn_library.h"
-#include "gpu_worker/cuda/device_description.h"
+#include "gpu_worker/backends/cuda/cublaslt/library.h"
+#include "gpu_worker/backends/cuda/cudnn/library.h"
+#include "gpu_worker/backends/cuda/run/device_description.h"
 
 namespace plait::cuda {
 
 #define PLAIT_CANDIDATE_SOURCE(constant) extern const CandidateSource constant;
-#include "gpu_worker/cuda/candidate_sources.def"
+#include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
 
 namespace {
@@ -26,7 +26,7 @@ Session::Listing EnumerateReal(const DeviceDescription& description, const Probl
   Session::Listing listing;
   for (const CandidateSource* source : {
 #define PLAIT_CANDIDATE_SOURCE(constant) &constant,
-#include "gpu_worker/cuda/candidate_sources.def"
+#include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
        }) {
     auto candidates = source->enumerate(problem, precision, layout, description);

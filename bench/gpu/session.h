@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu_worker/cuda/candidate.h"
-#include "gpu_worker/cuda/problem.h"
-#include "gpu_worker/cuda/result.h"
-#include "gpu_worker/cuda/runtime.h"
+#include "gpu_worker/backends/cuda/driver/result.h"
+#include "gpu_worker/backends/cuda/driver/runtime.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/problem/problem.h"
 
 namespace plait::cuda {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/gpu/session.h"
-#include "gpu_worker/cuda/graph_builder.h"
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
 
 namespace plait::cuda {
 

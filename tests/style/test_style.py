@@ -48,6 +48,7 @@ CLIENT = [
     "gpu_worker/executor",
     "gpu_worker/backends",
 ]
+CUDA = ["gpu_worker/backends/cuda/driver", "gpu_worker/backends/cuda/problem"]
 SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
     "proto/wire": ["base", "plait/v1"],
@@ -101,7 +102,13 @@ MAY_INCLUDE |= {
         "gpu_worker/backends/cpu/offers",
         "gpu_worker/backends/reference/offers",
     ],
-    "gpu_worker/cuda": [],
+    "gpu_worker/backends/cuda": [],
+    "gpu_worker/backends/cuda/driver": [],
+    "gpu_worker/backends/cuda/problem": ["gpu_worker/backends/cuda/driver"],
+    "gpu_worker/backends/cuda/cublaslt": [*CUDA],
+    "gpu_worker/backends/cuda/cudnn": [*CUDA],
+    "gpu_worker/backends/cuda/generated": [*CUDA],
+    "gpu_worker/backends/cuda/run": [*CUDA, "gpu_worker/backends/cuda/cudnn"],
     "gpu_worker/process": [
         *PLANNING,
         "proto/wire",
@@ -127,7 +134,7 @@ ONLY_IN = {
     r"oneapi/": ["gpu_worker/backends/cpu/onednn"],
     r"CLI/": ["server"],
     r"toml\+\+/": ["server"],
-    r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/cuda", "bench/gpu"],
+    r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/backends/cuda", "bench/gpu"],
     r"prometheus/": ["server"],
 }
 

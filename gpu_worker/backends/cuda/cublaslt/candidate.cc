@@ -1,0 +1,297 @@
+#include "gpu_worker/backends/cuda/cublaslt/candidate.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+namespace plait::cuda {
+namespace {
+
+// 32 MiB: what NVIDIA recommends for Hopper.
+constexpr uint64_t kWorkspaceBytesMax = uint64_t{32} << 20;
+
+// More than the heuristic has ever been seen to return.
+constexpr int kHeuristicResultsMax = 64;
+
+// Split sums: of the first algorithms, into these numbers of parts, each of at least this depth.
+constexpr size_t kSplitAlgorithmsMax = 4;
+constexpr std::array<int32_t, 7> kSplits = {2, 3, 4, 6, 8, 12, 16};
+constexpr int64_t kSplitDepthMin = 64;
+
+// An address for the heuristic, which wants a bias to be set but never reads it.
+void* AnyAlignedAddress() { return reinterpret_cast<void*>(uintptr_t{256}); }
+
+// Reads an attribute of an algorithm's configuration; 0 if the library does not know it.
+template <class Value>
+Value ReadConfig(const CublasLtLibrary& library, const cublasLtMatmulAlgo_t& algorithm,
+                 cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  Value value = 0;
+  size_t written = 0;
+  library.algo_get(&algorithm, attribute, &value, sizeof(value), &written);
+  return value;
+}
+
+template <class Value>
+Value ReadCapability(const CublasLtLibrary& library, const cublasLtMatmulAlgo_t& algorithm,
+                     cublasLtMatmulAlgoCapAttributes_t attribute) {
+  Value value = 0;
+  size_t written = 0;
+  library.algo_get_capability(&algorithm, attribute, &value, sizeof(value), &written);
+  return value;
+}
+
+uint64_t NumericalFlags(const CublasLtLibrary& library, const cublasLtMatmulAlgo_t& algorithm) {
+  return ReadCapability<uint64_t>(library, algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS);
+}
+
+bool IsStrict(uint64_t flags) {
+  return (flags &
+          (CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 |
+           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF)) ==
+         0;
+}
+
+// One algorithm of cuBLASLt. Belongs to the thread that listed it, as its bias is part of the
+// descriptor that it shares with the others.
+class CublasLtCandidate final : public Candidate {
+ public:
+  CublasLtCandidate(std::shared_ptr<const CublasLtCall> call,
+                    const cublasLtMatmulHeuristicResult_t& result)
+      : call_(std::move(call)),
+        algorithm_(result.algo),
+        workspace_bytes_(result.workspaceSize),
+        name_("cublaslt/" + CublasLtAlgorithmName(*call_->library, algorithm_)) {}
+
+  std::string name() const override { return name_; }
+
+  std::vector<std::string> notes() const override {
+    const uint64_t flags = NumericalFlags(*call_->library, algorithm_);
+    std::vector<std::string> notes;
+    if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0) notes.push_back("tensor_core");
+    if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32) != 0) {
+      notes.push_back("down_convert_inputs");
+    }
+    if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F) != 0) {
+      notes.push_back("reduced_precision_reduction");
+    }
+    if (ReadConfig<int32_t>(*call_->library, algorithm_, CUBLASLT_ALGO_CONFIG_SPLITK_NUM) > 1) {
+      notes.push_back("split_k");
+    }
+    return notes;
+  }
+
+  // The heuristic has checked the algorithm against the device already.
+  Status Prepare() override { return Ok(); }
+
+  size_t workspace_bytes() const override { return workspace_bytes_; }
+
+  Status Launch(const Operands& operands, CUstream_st* stream) override {
+    const CublasLtProduct& product = call_->product;
+    const void* a = AddressOf(product.a.operand, operands);
+    const void* b = AddressOf(product.b.operand, operands);
+    if (a == nullptr || b == nullptr || operands.outputs.empty() ||
+        (product.bias && operands.bias == nullptr) ||
+        (product.residual && operands.residual == nullptr) ||
+        (workspace_bytes_ > 0 && operands.workspace == nullptr)) {
+      return Error{ErrorCode::kInvalid, name_ + ": an operand or the workspace is missing"};
+    }
+    const CublasLtLibrary& library = *call_->library;
+    if (product.bias) {
+      PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
+          library.matmul_set(call_->operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                             &operands.bias, sizeof(operands.bias)),
+          name_ + ": bias"));
+    }
+    const float alpha = 1.0F;
+    const float beta = product.residual ? 1.0F : 0.0F;
+    void* const d = operands.outputs[0];
+    const void* const c = product.residual ? operands.residual : d;
+    return library.Check(
+        library.matmul(call_->handle, call_->operation.get(), &alpha, a, call_->a.get(), b,
+                       call_->b.get(), &beta, c, call_->d.get(), d, call_->d.get(), &algorithm_,
+                       operands.workspace, workspace_bytes_, stream),
+        name_ + " launch");
+  }
+
+ private:
+  std::shared_ptr<const CublasLtCall> call_;
+  cublasLtMatmulAlgo_t algorithm_;
+  size_t workspace_bytes_;
+  std::string name_;
+};
+
+Result<CublasLtCall::Owned<cublasLtMatrixLayoutOpaque_t>> MakeLayout(const CublasLtLibrary& library,
+                                                                     const CublasLtProduct& product,
+                                                                     const ProductMatrix& matrix) {
+  cublasLtMatrixLayout_t created = nullptr;
+  PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
+      library.layout_create(&created, product.type, static_cast<uint64_t>(matrix.rows),
+                            static_cast<uint64_t>(matrix.columns), matrix.leading),
+      "cublasLtMatrixLayoutCreate"));
+  CublasLtCall::Owned<cublasLtMatrixLayoutOpaque_t> layout(created, library.layout_destroy);
+  if (product.batch == 1) return layout;
+  const auto batch = static_cast<int32_t>(product.batch);
+  PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
+      library.layout_set(created, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch)),
+      "cuBLASLt batch count"));
+  PLAIT_CUDA_RETURN_IF_ERROR(
+      library.Check(library.layout_set(created, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                       &matrix.batch_stride, sizeof(matrix.batch_stride)),
+                    "cuBLASLt batch stride"));
+  return layout;
+}
+
+Result<CublasLtCall::Owned<cublasLtMatmulDescOpaque_t>> MakeOperation(
+    const CublasLtLibrary& library, const CublasLtProduct& product) {
+  cublasLtMatmulDesc_t created = nullptr;
+  PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
+      library.matmul_create(&created, product.compute, CUDA_R_32F), "cublasLtMatmulDescCreate"));
+  CublasLtCall::Owned<cublasLtMatmulDescOpaque_t> operation(created, library.matmul_destroy);
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    return library.Check(library.matmul_set(created, attribute, &value, sizeof(value)),
+                         "cuBLASLt attribute " + std::to_string(attribute));
+  };
+  const auto order = [](const ProductMatrix& matrix) {
+    return static_cast<int32_t>(matrix.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  };
+  PLAIT_CUDA_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, order(product.a)));
+  PLAIT_CUDA_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, order(product.b)));
+  PLAIT_CUDA_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(product.epilogue)));
+  if (product.bias) {
+    PLAIT_CUDA_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, AnyAlignedAddress()));
+  }
+  return operation;
+}
+
+using HeuristicResults = std::vector<cublasLtMatmulHeuristicResult_t>;
+
+Result<HeuristicResults> AskHeuristic(const CublasLtCall& call) {
+  const CublasLtLibrary& library = *call.library;
+  cublasLtMatmulPreference_t created = nullptr;
+  PLAIT_CUDA_RETURN_IF_ERROR(
+      library.Check(library.preference_create(&created), "cublasLtMatmulPreferenceCreate"));
+  const CublasLtCall::Owned<cublasLtMatmulPreferenceOpaque_t> preference(
+      created, library.preference_destroy);
+  PLAIT_CUDA_RETURN_IF_ERROR(
+      library.Check(library.preference_set(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                           &kWorkspaceBytesMax, sizeof(kWorkspaceBytesMax)),
+                    "cuBLASLt workspace limit"));
+  HeuristicResults results(kHeuristicResultsMax);
+  int count = 0;
+  const Status status =
+      library.Check(library.get_heuristic(call.handle, call.operation.get(), call.a.get(),
+                                          call.b.get(), call.d.get(), call.d.get(), created,
+                                          kHeuristicResultsMax, results.data(), &count),
+                    "cublasLtMatmulAlgoGetHeuristic");
+  // No algorithm at all is reported as an error, which it is not for us.
+  if (!status.ok() && status.error().code == ErrorCode::kUnsupported) return HeuristicResults();
+  PLAIT_CUDA_RETURN_IF_ERROR(status);
+  results.resize(static_cast<size_t>(std::clamp(count, 0, kHeuristicResultsMax)));
+  std::erase_if(results, [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
+  return results;
+}
+
+// The algorithm with its sum over k split into each number of parts that it can do. The parts are
+// added in the compute type and in a fixed order.
+HeuristicResults SplitSums(const CublasLtCall& call, const cublasLtMatmulHeuristicResult_t& whole) {
+  const CublasLtLibrary& library = *call.library;
+  const uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  HeuristicResults split;
+  if (ReadCapability<int32_t>(library, whole.algo, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT) == 0 ||
+      (ReadCapability<uint32_t>(library, whole.algo, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK) &
+       scheme) == 0) {
+    return split;
+  }
+  const int64_t depth = call.product.a.transposed ? call.product.a.rows : call.product.a.columns;
+  for (const int32_t parts : kSplits) {
+    if (depth / parts < kSplitDepthMin) break;
+    cublasLtMatmulHeuristicResult_t result = whole;
+    if (library.algo_set(&result.algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof(parts)) !=
+            CUBLAS_STATUS_SUCCESS ||
+        library.algo_set(&result.algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+                         sizeof(scheme)) != CUBLAS_STATUS_SUCCESS) {
+      continue;
+    }
+    const cublasLtMatmulAlgo_t algorithm = result.algo;
+    if (library.algo_check(call.handle, call.operation.get(), call.a.get(), call.b.get(),
+                           call.d.get(), call.d.get(), &algorithm,
+                           &result) != CUBLAS_STATUS_SUCCESS ||
+        result.workspaceSize > kWorkspaceBytesMax) {
+      continue;
+    }
+    result.algo = algorithm;
+    split.push_back(result);
+  }
+  return split;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibrary& library,
+                                                             cublasLtHandle_t handle,
+                                                             const CublasLtProduct& product) {
+  auto operation = MakeOperation(library, product);
+  if (!operation.ok()) return operation.error();
+  auto a = MakeLayout(library, product, product.a);
+  if (!a.ok()) return a.error();
+  auto b = MakeLayout(library, product, product.b);
+  if (!b.ok()) return b.error();
+  auto d = MakeLayout(library, product, product.d);
+  if (!d.ok()) return d.error();
+  return std::shared_ptr<const CublasLtCall>(
+      std::make_shared<CublasLtCall>(CublasLtCall{.library = &library,
+                                                  .handle = handle,
+                                                  .product = product,
+                                                  .operation = std::move(operation).value(),
+                                                  .a = std::move(a).value(),
+                                                  .b = std::move(b).value(),
+                                                  .d = std::move(d).value()}));
+}
+
+Result<std::vector<std::unique_ptr<Candidate>>> ListCublasLtCandidates(
+    const std::shared_ptr<const CublasLtCall>& call, bool strict) {
+  Result<HeuristicResults> asked = AskHeuristic(*call);
+  if (!asked.ok()) return asked.error();
+  HeuristicResults results = std::move(asked).value();
+  if (strict) {
+    std::erase_if(results, [&](const auto& result) {
+      return !IsStrict(NumericalFlags(*call->library, result.algo));
+    });
+  }
+  const size_t listed = results.size();
+  for (size_t i = 0; i < std::min(listed, kSplitAlgorithmsMax); ++i) {
+    if (results[i].wavesCount >= 1.0F) continue;
+    const HeuristicResults split = SplitSums(*call, results[i]);
+    results.insert(results.end(), split.begin(), split.end());
+  }
+  std::set<std::string> seen;
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  for (const cublasLtMatmulHeuristicResult_t& result : results) {
+    auto candidate = std::make_unique<CublasLtCandidate>(call, result);
+    if (seen.insert(candidate->name()).second) candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+std::string CublasLtAlgorithmName(const CublasLtLibrary& library,
+                                  const cublasLtMatmulAlgo_t& algorithm) {
+  const auto wide = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    return std::to_string(ReadConfig<uint32_t>(library, algorithm, attribute));
+  };
+  const auto narrow = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    return std::to_string(ReadConfig<uint16_t>(library, algorithm, attribute));
+  };
+  return "algo" + wide(CUBLASLT_ALGO_CONFIG_ID) + "/tile" + wide(CUBLASLT_ALGO_CONFIG_TILE_ID) +
+         ",stages" + wide(CUBLASLT_ALGO_CONFIG_STAGES_ID) + ",splitk" +
+         wide(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + ",reduction" +
+         wide(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME) + ",swizzle" +
+         wide(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING) + ",custom" +
+         wide(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION) + ",inner" +
+         narrow(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID) + ",cluster" +
+         narrow(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
+}
+
+}  // namespace plait::cuda

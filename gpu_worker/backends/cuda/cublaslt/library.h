@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+
+#include <cublasLt.h>
+
+#include "gpu_worker/backends/cuda/driver/result.h"
+
+namespace plait::cuda {
+
+// The functions of cuBLASLt that plait calls, found in a library opened at run time; tests fill it
+// with their own. Immutable; cuBLASLt's functions are thread-safe.
+struct CublasLtLibrary {
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtGetVersion) get_version = nullptr;
+  decltype(&cublasLtGetStatusString) get_status_string = nullptr;
+  decltype(&cublasLtMatmulDescCreate) matmul_create = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) matmul_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) matmul_set = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;
+  decltype(&cublasLtMatmulAlgoCheck) algo_check = nullptr;
+  decltype(&cublasLtMatmulAlgoCapGetAttribute) algo_get_capability = nullptr;
+  decltype(&cublasLtMatmulAlgoConfigGetAttribute) algo_get = nullptr;
+  decltype(&cublasLtMatmulAlgoConfigSetAttribute) algo_set = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+
+  // The process's cuBLASLt 13, opened by the first call. Errors: kUnavailable.
+  static Result<const CublasLtLibrary*> Get();
+
+  // Ok(), or what cuBLASLt said about `what`.
+  // Errors: kUnsupported, kUnavailable, kInvalid, kDevice, kInternal.
+  Status Check(cublasStatus_t status, const std::string& what) const;
+};
+
+// The process's handle for the device that was current at the first call.
+// Errors: kUnavailable without a device.
+Result<cublasLtHandle_t> ProcessCublasLtHandle(const CublasLtLibrary& library);
+
+}  // namespace plait::cuda

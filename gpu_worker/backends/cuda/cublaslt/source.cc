@@ -1,0 +1,39 @@
+#include "gpu_worker/backends/cuda/cublaslt/source.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gpu_worker/backends/cuda/cublaslt/candidate.h"
+#include "gpu_worker/backends/cuda/cublaslt/library.h"
+#include "gpu_worker/backends/cuda/cublaslt/product.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
+
+Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
+                             const DeviceDescription& device) {
+  if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
+  const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
+  if (!product) return Candidates();
+  if (!device.present) {
+    return Error{ErrorCode::kUnavailable, "cuBLASLt lists algorithms only where a device is"};
+  }
+  const Result<const CublasLtLibrary*> library = CublasLtLibrary::Get();
+  if (!library.ok()) return library.error();
+  const Result<cublasLtHandle_t> handle = ProcessCublasLtHandle(*library.value());
+  if (!handle.ok()) return handle.error();
+  const Result<std::shared_ptr<const CublasLtCall>> call =
+      MakeCublasLtCall(*library.value(), handle.value(), *product);
+  if (!call.ok()) return call.error();
+  return ListCublasLtCandidates(call.value(), precision == Precision::kStrict);
+}
+
+}  // namespace
+
+const CandidateSource kCublasLtSource = {.name = "cublaslt", .enumerate = Enumerate};
+
+}  // namespace plait::cuda

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cudnn.h>
+
+#include "gpu_worker/backends/cuda/cudnn/engines.h"
+#include "gpu_worker/backends/cuda/cudnn/graph.h"
+#include "gpu_worker/backends/cuda/cudnn/lower.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+
+namespace plait::cuda {
+
+// What the candidates of one problem share. Immutable once built.
+struct CudnnProblem {
+  const CudnnLibrary* library = nullptr;
+  CudnnGraph graph;
+  CudnnOperationGraph lowered;
+  std::optional<CudnnDescriptor> device;  // described, not present: nothing can be launched
+};
+
+// Lowers `graph` for the device. Errors: kUnsupported, kInvalid; kUnavailable when the device is
+// said to be present and is not.
+Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary& library,
+                                                             CudnnGraph graph,
+                                                             const DeviceDescription& device);
+
+// One engine of cuDNN with its knobs. Prepare() takes about a millisecond, or up to some seconds
+// when notes() has "runtime_compilation"; those of different candidates may run on several threads
+// at once. The calling thread's cuDNN handle is used.
+class CudnnCandidate final : public Candidate {
+ public:
+  CudnnCandidate(std::shared_ptr<const CudnnProblem> problem, CudnnEngineConfig config);
+
+  std::string name() const override;
+  std::vector<std::string> notes() const override;
+  Status Prepare() override;
+  size_t workspace_bytes() const override;
+  Status Launch(const Operands& operands, CUstream_st* stream) override;
+
+ private:
+  Status Bind(const Operands& operands);
+
+  std::shared_ptr<const CudnnProblem> problem_;
+  CudnnEngineConfig config_;
+  std::optional<CudnnDescriptor> plan_;
+  std::optional<CudnnDescriptor> variant_pack_;
+  std::vector<void*> bound_;  // the addresses in variant_pack_
+  std::vector<float> constants_;
+  size_t workspace_bytes_ = 0;
+};
+
+}  // namespace plait::cuda

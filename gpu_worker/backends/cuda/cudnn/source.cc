@@ -1,0 +1,56 @@
+#include "gpu_worker/backends/cuda/cudnn/source.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/backends/cuda/cudnn/candidate.h"
+#include "gpu_worker/backends/cuda/cudnn/engines.h"
+#include "gpu_worker/backends/cuda/cudnn/library.h"
+#include "gpu_worker/backends/cuda/cudnn/patterns.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
+
+// Whether an engine computes what the precision promises. Engines that are compiled for a graph are
+// noted as using tensor cores even if the graph has nothing to multiply them for.
+bool IsAllowed(const CudnnEngineConfig& config, const CudnnGraph& graph, Precision precision) {
+  if (precision != Precision::kStrict || !graph.HasProducts()) return true;
+  return !HasNote(config.notes, "tensor_core") && !HasNote(config.notes, "down_convert_inputs");
+}
+
+Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
+                             const DeviceDescription& device) {
+  if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
+  std::optional<CudnnGraph> graph = BuildCudnnGraph(problem, precision, layout);
+  if (!graph) return Candidates();
+  const Result<const CudnnLibrary*> library = CudnnLibrary::Get();
+  if (!library.ok()) return library.error();
+  Result<std::shared_ptr<const CudnnProblem>> made =
+      MakeCudnnProblem(*library.value(), std::move(*graph), device);
+  if (!made.ok()) {
+    // A pattern that cuDNN refuses as such is one it does not know.
+    if (made.error().code == ErrorCode::kUnsupported) return Candidates();
+    return made.error();
+  }
+  const CudnnProblem& shared = *made.value();
+  Result<std::vector<CudnnEngineConfig>> configs = ListCudnnEngines(
+      *library.value(), shared.lowered.graph, shared.device ? &*shared.device : nullptr);
+  if (!configs.ok()) return configs.error();
+  Candidates candidates;
+  for (CudnnEngineConfig& config : configs.value()) {
+    if (!IsAllowed(config, shared.graph, precision)) continue;
+    candidates.push_back(std::make_unique<CudnnCandidate>(made.value(), std::move(config)));
+  }
+  return candidates;
+}
+
+}  // namespace
+
+const CandidateSource kCudnnSource = {.name = "cudnn", .enumerate = Enumerate};
+
+}  // namespace plait::cuda

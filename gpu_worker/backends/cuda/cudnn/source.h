@@ -1,0 +1,15 @@
+#pragma once
+
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+
+namespace plait::cuda {
+
+// The engines of cuDNN 9 for convolutions (also grouped, with bias, residual and activation),
+// matrix products, attention, pooling, layer normalization, and scale and shift. What needs
+// compilation at run time says "runtime_compilation" in its notes: the caller chooses which of
+// those it prepares. Where no device is present, these are listed only if a driver library can be
+// loaded. Of kStrict problems those engines are listed that neither use tensor cores nor round
+// their inputs; they are fastest in kNchw, as in kNhwc most of them copy into it first.
+extern const CandidateSource kCudnnSource;
+
+}  // namespace plait::cuda

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "gpu_worker/backends/cuda/driver/result.h"
+
+namespace plait::cuda {
+
+// A shared library opened at run time, so that a program starts on machines that lack it.
+// It stays loaded until the process ends: the CUDA libraries do not survive being unloaded.
+// Thread-safe.
+class DynamicLibrary {
+ public:
+  // Opens the first of `names` (dlopen: a soname or a path) that can be opened.
+  // Errors: kUnavailable, with what the loader said about the last name.
+  static Result<DynamicLibrary> Open(std::initializer_list<const char*> names);
+
+  // The function `name`, as in library.Symbol<decltype(cudnnCreate)>("cudnnCreate").
+  // Errors: kUnavailable.
+  template <class Function>
+  Result<Function*> Symbol(const char* name) const {
+    Result<void*> address = Address(name);
+    if (!address.ok()) return address.error();
+    return reinterpret_cast<Function*>(address.value());
+  }
+
+  // Stores the function `name` in `function`; the first failure of many such calls goes to
+  // `status`.
+  template <class Function>
+  void Load(const char* name, Function** function, Status* status) const {
+    Result<Function*> symbol = Symbol<Function>(name);
+    if (symbol.ok()) {
+      *function = symbol.value();
+    } else if (status->ok()) {
+      *status = symbol.error();
+    }
+  }
+
+  // The name by which the library was opened.
+  const std::string& name() const { return name_; }
+
+ private:
+  DynamicLibrary(void* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+
+  Result<void*> Address(const char* name) const;
+
+  void* handle_;
+  std::string name_;
+};
+
+}  // namespace plait::cuda

@@ -1,0 +1,216 @@
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
+
+#include <algorithm>
+
+namespace plait::cuda {
+
+ExecutableGraph::ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes,
+                                 size_t edges)
+    : runtime_(runtime), graph_(graph), exec_(exec), nodes_(nodes), edges_(edges) {}
+
+// The runtime's complaints about destroying are not the caller's: the process ends soon after, or
+// the next call reports them again.
+ExecutableGraph::~ExecutableGraph() {
+  if (exec_ != nullptr) static_cast<void>(runtime_->DestroyExec(exec_).ok());
+  if (graph_ != nullptr) static_cast<void>(runtime_->DestroyGraph(graph_).ok());
+}
+
+ExecutableGraph::ExecutableGraph(ExecutableGraph&& other) noexcept
+    : runtime_(other.runtime_),
+      graph_(std::exchange(other.graph_, nullptr)),
+      exec_(std::exchange(other.exec_, nullptr)),
+      nodes_(other.nodes_),
+      edges_(other.edges_) {}
+
+ExecutableGraph& ExecutableGraph::operator=(ExecutableGraph&& other) noexcept {
+  std::swap(runtime_, other.runtime_);
+  std::swap(graph_, other.graph_);
+  std::swap(exec_, other.exec_);
+  std::swap(nodes_, other.nodes_);
+  std::swap(edges_, other.edges_);
+  return *this;
+}
+
+Status ExecutableGraph::Launch(Stream stream) const { return runtime_->LaunchGraph(exec_, stream); }
+
+GraphBuilder::~GraphBuilder() {
+  for (const Operation& operation : operations_) {
+    if (operation.captured == nullptr) continue;
+    static_cast<void>(runtime_->DestroyGraph(operation.captured).ok());
+  }
+  if (stream_ != nullptr) static_cast<void>(runtime_->DestroyStream(stream_).ok());
+}
+
+Result<int> GraphBuilder::AddOperation(const std::string& name,
+                                       const std::function<Status(Stream)>& launch) {
+  if (stream_ == nullptr) {
+    const Result<Stream> stream = runtime_->CreateStream(0);
+    if (!stream.ok()) return stream.error();
+    stream_ = stream.value();
+  }
+  PLAIT_CUDA_RETURN_IF_ERROR(runtime_->BeginCapture(stream_));
+  const Status launched = launch(stream_);
+  const Result<Graph> captured = runtime_->EndCapture(stream_);  // also when the launch failed
+  if (!launched.ok()) {
+    if (captured.ok() && captured.value() != nullptr) {
+      static_cast<void>(runtime_->DestroyGraph(captured.value()).ok());
+    }
+    return launched.error();
+  }
+  if (!captured.ok()) return Error{captured.error().code, name + ": " + captured.error().message};
+  operations_.push_back({name, captured.value()});
+  return static_cast<int>(operations_.size()) - 1;
+}
+
+Status GraphBuilder::AddEdge(int before, int after, EdgeReason reason, EdgeData data) {
+  const int count = static_cast<int>(operations_.size());
+  if (before < 0 || after < 0 || before >= count || after >= count || before == after) {
+    return Error{ErrorCode::kInvalid, "graph: no edge from operation " + std::to_string(before) +
+                                          " to " + std::to_string(after)};
+  }
+  edges_.emplace(std::pair(before, after), Edge{reason, data});
+  return Ok();
+}
+
+Status GraphBuilder::AddStreamOrder(const std::vector<int>& order) {
+  for (size_t i = 1; i < order.size(); ++i) {
+    PLAIT_CUDA_RETURN_IF_ERROR(AddEdge(order[i - 1], order[i], EdgeReason::kStreamOrder));
+  }
+  return Ok();
+}
+
+Status GraphBuilder::AddStageBarrier(const std::vector<int>& before,
+                                     const std::vector<int>& after) {
+  if (before.size() * after.size() <= before.size() + after.size()) {
+    for (int b : before) {
+      for (int a : after) {
+        PLAIT_CUDA_RETURN_IF_ERROR(AddEdge(b, a, EdgeReason::kStageBarrier));
+      }
+    }
+    return Ok();
+  }
+  operations_.push_back({"barrier", nullptr});
+  const int barrier = static_cast<int>(operations_.size()) - 1;
+  for (int b : before) {
+    PLAIT_CUDA_RETURN_IF_ERROR(AddEdge(b, barrier, EdgeReason::kStageBarrier));
+  }
+  for (int a : after) {
+    PLAIT_CUDA_RETURN_IF_ERROR(AddEdge(barrier, a, EdgeReason::kStageBarrier));
+  }
+  return Ok();
+}
+
+size_t GraphBuilder::edge_count(EdgeReason reason) const {
+  return std::count_if(edges_.begin(), edges_.end(),
+                       [reason](const auto& edge) { return edge.second.reason == reason; });
+}
+
+// Kahn's algorithm.
+Status GraphBuilder::CheckAcyclic() const {
+  std::vector<int> waiting(operations_.size(), 0);
+  for (const auto& [ends, edge] : edges_) ++waiting[ends.second];
+  std::vector<int> ready;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  for (size_t done = 0; done < ready.size(); ++done) {
+    for (auto edge = edges_.lower_bound({ready[done], 0});
+         edge != edges_.end() && edge->first.first == ready[done]; ++edge) {
+      if (--waiting[edge->first.second] == 0) ready.push_back(edge->first.second);
+    }
+  }
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i] > 0) {
+      return Error{ErrorCode::kInvalid, "graph: a cycle before " + operations_[i].name};
+    }
+  }
+  return Ok();
+}
+
+Result<GraphBuilder::Ends> GraphBuilder::CopyOperation(const Operation& operation, Graph graph,
+                                                       size_t* edge_count) const {
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEdge> edges;
+  if (operation.captured != nullptr) {
+    Result<std::vector<GraphNode>> captured = runtime_->Nodes(operation.captured);
+    if (!captured.ok()) return captured.error();
+    nodes = captured.value();
+    Result<std::vector<GraphEdge>> inner = runtime_->Edges(operation.captured);
+    if (!inner.ok()) return inner.error();
+    edges = inner.value();
+  }
+  if (nodes.empty()) {
+    const Result<GraphNode> empty = runtime_->AddEmptyNode(graph);
+    if (!empty.ok()) return empty.error();
+    return Ends{{empty.value()}, {empty.value()}};
+  }
+  std::map<GraphNode, GraphNode> copies;
+  for (GraphNode node : nodes) {
+    const Result<GraphNode> copy = runtime_->CopyNode(graph, node);
+    if (!copy.ok()) {
+      return Error{copy.error().code, operation.name + ": " + copy.error().message};
+    }
+    copies[node] = copy.value();
+  }
+  std::map<GraphNode, bool> has_before, has_after;
+  for (GraphEdge& edge : edges) {
+    has_after[edge.from] = has_before[edge.to] = true;
+    edge.from = copies[edge.from];
+    edge.to = copies[edge.to];
+  }
+  if (!edges.empty()) PLAIT_CUDA_RETURN_IF_ERROR(runtime_->AddEdges(graph, edges));
+  *edge_count += edges.size();
+  Ends ends;
+  for (GraphNode node : nodes) {
+    if (!has_before[node]) ends.first.push_back(copies[node]);
+    if (!has_after[node]) ends.last.push_back(copies[node]);
+  }
+  return ends;
+}
+
+Result<ExecutableGraph> GraphBuilder::BuildInto(Graph graph) const {
+  size_t edge_count = 0;
+  std::vector<Ends> ends;
+  for (const Operation& operation : operations_) {
+    Result<Ends> copied = CopyOperation(operation, graph, &edge_count);
+    if (!copied.ok()) return copied.error();
+    ends.push_back(std::move(copied).value());
+  }
+  std::vector<GraphEdge> edges;
+  for (const auto& [operations, edge] : edges_) {
+    for (GraphNode from : ends[operations.first].last) {
+      for (GraphNode to : ends[operations.second].first) edges.push_back({from, to, edge.data});
+    }
+  }
+  if (!edges.empty()) PLAIT_CUDA_RETURN_IF_ERROR(runtime_->AddEdges(graph, edges));
+  const Result<std::vector<GraphNode>> nodes = runtime_->Nodes(graph);
+  if (!nodes.ok()) return nodes.error();
+  const Result<GraphExec> exec = runtime_->Instantiate(graph);
+  if (!exec.ok()) return exec.error();
+  return ExecutableGraph(runtime_, graph, exec.value(), nodes.value().size(),
+                         edge_count + edges.size());
+}
+
+Result<ExecutableGraph> GraphBuilder::Build() const {
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckAcyclic());
+  const Result<Graph> graph = runtime_->CreateGraph();
+  if (!graph.ok()) return graph.error();
+  Result<ExecutableGraph> built = BuildInto(graph.value());
+  if (!built.ok()) static_cast<void>(runtime_->DestroyGraph(graph.value()).ok());
+  return built;
+}
+
+Result<std::vector<NodeDescription>> GraphBuilder::Describe(int operation) const {
+  std::vector<NodeDescription> descriptions;
+  if (operations_[operation].captured == nullptr) return descriptions;
+  const Result<std::vector<GraphNode>> nodes = runtime_->Nodes(operations_[operation].captured);
+  if (!nodes.ok()) return nodes.error();
+  for (GraphNode node : nodes.value()) {
+    const Result<NodeDescription> description = runtime_->DescribeNode(node);
+    if (!description.ok()) return description.error();
+    descriptions.push_back(description.value());
+  }
+  return descriptions;
+}
+
+}  // namespace plait::cuda

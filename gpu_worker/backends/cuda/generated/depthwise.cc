@@ -1,0 +1,143 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+
+constexpr int kThreads = 128;
+
+// One thread for kPixels neighbours in a row of the output, of kWidth channels (NHWC) or one
+// channel (NCHW).
+constexpr const char* kSource = R"(
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  constexpr int kStrips = (kOutputW + kPixels - 1) / kPixels;
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= static_cast<unsigned>(kBatch * (kChannels / kWidth) * kOutputH * kStrips)) return;
+  unsigned strip, row, channel, image;
+  if (kChannelsLast) {
+    channel = i % (kChannels / kWidth) * kWidth;
+    strip = i / (kChannels / kWidth) % kStrips;
+    row = i / (kChannels / kWidth * kStrips) % kOutputH;
+    image = i / (kChannels / kWidth * kStrips * kOutputH);
+  } else {
+    strip = i % kStrips;
+    row = i / kStrips % kOutputH;
+    channel = i / (kStrips * kOutputH) % kChannels;
+    image = i / (kStrips * kOutputH * kChannels);
+  }
+  const T* x = x0 + (kChannelsLast ? image * (kH * kW * kChannels) + channel
+                                   : (image * kChannels + channel) * (kH * kW));
+  constexpr int kStep = kChannelsLast ? kChannels : 1;
+  const int h0 = static_cast<int>(row) * kStrideH - kTop;
+  const int w0 = static_cast<int>(strip) * (kPixels * kStrideW) - kLeft;
+  float sum[kPixels][kWidth];
+#pragma unroll
+  for (int p = 0; p < kPixels; ++p) {
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) sum[p][j] = 0.0f;
+  }
+#pragma unroll
+  for (int r = 0; r < kR; ++r) {
+    const int h = h0 + r * kDilationH;
+    if (h < 0 || h >= kH) continue;
+#pragma unroll
+    for (int s = 0; s < kS; ++s) {
+      float weight[kWidth];
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        weight[j] = ToFloat(weights[((channel + j) * kR + r) * kS + s]);
+      }
+#pragma unroll
+      for (int p = 0; p < kPixels; ++p) {
+        const int w = w0 + p * kStrideW + s * kDilationW;
+        if (w < 0 || w >= kW) continue;
+        float value[kWidth];
+        LoadVector<kWidth>(x + (h * kW + w) * kStep, value);
+#pragma unroll
+        for (int j = 0; j < kWidth; ++j) sum[p][j] += $PROLOGUE$(value[j]) * weight[j];
+      }
+    }
+  }
+#pragma unroll
+  for (int p = 0; p < kPixels; ++p) {
+    const unsigned column = strip * kPixels + p;
+    if (column >= kOutputW) continue;
+    const unsigned pixel = row * kOutputW + column;
+    const unsigned e = kChannelsLast
+                           ? (image * (kOutputH * kOutputW) + pixel) * kChannels + channel
+                           : (image * kChannels + channel) * (kOutputH * kOutputW) + pixel;
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+$BIAS$$RESIDUAL$      sum[p][j] = $ACTIVATION$(sum[p][j]);
+    }
+    StoreVector<kWidth>(y0 + e, sum[p]);
+  }
+}
+)";
+
+GeneratedKernel Kernel(const ConvProblem& p, int width, int pixels, bool channels_last) {
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}};
+  if (p.bias) kernel.arguments.push_back({Kind::kBias});
+  if (p.residual) kernel.arguments.push_back({Kind::kResidual});
+  kernel.arguments.push_back({Kind::kOutput, 0});
+  kernel.variant = "v" + std::to_string(width) + "/p" + std::to_string(pixels);
+  const int64_t work = p.n * p.c / width * p.output_h() * CeilDivide(p.output_w(), pixels);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(work, kThreads)), 1, 1};
+  kernel.source = Constants({{"kWidth", width},
+                             {"kPixels", pixels},
+                             {"kThreads", kThreads},
+                             {"kBatch", p.n},
+                             {"kChannels", p.c},
+                             {"kH", p.h},
+                             {"kW", p.w},
+                             {"kR", p.r},
+                             {"kS", p.s},
+                             {"kStrideH", p.stride[0]},
+                             {"kStrideW", p.stride[1]},
+                             {"kDilationH", p.dilation[0]},
+                             {"kDilationW", p.dilation[1]},
+                             {"kTop", p.pad[0]},
+                             {"kLeft", p.pad[1]},
+                             {"kOutputH", p.output_h()},
+                             {"kOutputW", p.output_w()},
+                             {"kChannelsLast", channels_last ? 1 : 0}});
+  kernel.source += Replace(
+      kSource, {{"PARAMETERS", Parameters(kernel.arguments)},
+                {"PROLOGUE", p.prologue_relu ? "Relu" : ""},
+                {"BIAS", p.bias ? "      sum[p][j] += ToFloat(bias[channel + j]);\n" : ""},
+                {"RESIDUAL", p.residual ? "      sum[p][j] += ToFloat(residual[e + j]);\n" : ""},
+                {"ACTIVATION", ActivationFunction(p.activation)}});
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
+                                      MemoryLayout layout) {
+  const auto* p = std::get_if<ConvProblem>(&problem);
+  // 169: a 13 x 13 window; beyond it the unrolled text gets too long.
+  if (p == nullptr || p->groups != p->c || p->k != p->c || p->c == 1 || p->r * p->s > 169) {
+    return {};
+  }
+  const bool channels_last = layout == MemoryLayout::kNhwc;
+  const int widest = channels_last ? VectorWidth(precision, {p->c}) : 1;
+  std::vector<GeneratedKernel> kernels;
+  for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
+    for (int pixels : {1, 2, 4}) {
+      if (pixels <= p->output_w()) kernels.push_back(Kernel(*p, width, pixels, channels_last));
+    }
+  }
+  return kernels;
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedDepthwise;
+const GeneratedFamily kGeneratedDepthwise = {"depthwise", Generate};
+
+}  // namespace plait::cuda

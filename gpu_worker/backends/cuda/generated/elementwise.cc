@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+
+constexpr int kThreads = 256;
+
+// The problem in memory order: dimensions that lie next to each other in every operand are one.
+struct Flat {
+  std::vector<int64_t> shape;
+  std::vector<std::vector<int64_t>> inputs;  // each of the shape's rank, 1 where it broadcasts
+};
+
+std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout) {
+  if (shape.size() != 4 || layout != MemoryLayout::kNhwc) return shape;
+  return {shape[0], shape[2], shape[3], shape[1]};
+}
+
+Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
+  Flat flat;
+  const std::vector<int64_t> shape = InMemoryOrder(p.shape, layout);
+  std::vector<std::vector<int64_t>> inputs;
+  for (const auto& input : p.inputs) {
+    inputs.push_back(InMemoryOrder(WithRank(input, p.shape.size()), layout));
+  }
+  flat.inputs.resize(inputs.size());
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    bool joins = !flat.shape.empty();
+    for (size_t i = 0; i < inputs.size() && joins; ++i) {
+      joins = (flat.inputs[i].back() == 1) == (inputs[i][d] == 1);
+    }
+    if (!joins) {
+      flat.shape.push_back(1);
+      for (auto& input : flat.inputs) input.push_back(1);
+    }
+    flat.shape.back() *= shape[d];
+    for (size_t i = 0; i < inputs.size(); ++i) flat.inputs[i].back() *= inputs[i][d];
+  }
+  if (flat.shape.empty()) {
+    flat.shape.push_back(1);
+    for (auto& input : flat.inputs) input.push_back(1);
+  }
+  return flat;
+}
+
+// Where input `i` has the element at flat place `e` of the output.
+std::string OffsetSource(const Flat& flat, size_t input) {
+  if (flat.inputs[input] == flat.shape) return "e";
+  std::string text;
+  int64_t output_stride = 1, input_stride = 1;
+  for (size_t d = flat.shape.size(); d-- > 0;) {
+    if (flat.inputs[input][d] != 1) {
+      text += text.empty() ? "" : " + ";
+      text += "e / " + std::to_string(output_stride) + "u % " + std::to_string(flat.shape[d]) +
+              "u * " + std::to_string(input_stride) + "u";
+    }
+    output_stride *= flat.shape[d];
+    input_stride *= flat.inputs[input][d];
+  }
+  return text.empty() ? "0u" : text;
+}
+
+GeneratedKernel Kernel(const Flat& flat, const std::string& expression, int width) {
+  GeneratedKernel kernel;
+  std::string loads, names;
+  for (size_t i = 0; i < flat.inputs.size(); ++i) {
+    kernel.arguments.push_back({Kind::kInput, static_cast<int>(i)});
+    const std::string n = std::to_string(i);
+    const bool spread = width > 1 && flat.inputs[i].back() == 1;
+    loads += "  float a" + n + "[kWidth];\n";
+    loads += spread ? "  a" + n + "[0] = ToFloat(x" + n + "[" + OffsetSource(flat, i) + "]);\n"
+                    : "  LoadVector<kWidth>(x" + n + " + (" + OffsetSource(flat, i) + "), a" + n +
+                          ");\n";
+    names += "    const float x" + n + " = a" + n + (spread ? "[0];\n" : "[j];\n");
+  }
+  kernel.arguments.push_back({Kind::kOutput, 0});
+  const int64_t vectors = ElementCount(flat.shape) / width;
+  kernel.variant = "v" + std::to_string(width);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.source = Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source += Replace(R"(
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVectors) return;
+  const unsigned e = i * kWidth;
+$LOADS$  float result[kWidth];
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) {
+$NAMES$    result[j] = $EXPRESSION$;
+  }
+  StoreVector<kWidth>(y0 + e, result);
+}
+)",
+                           {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"LOADS", loads},
+                            {"NAMES", names},
+                            {"EXPRESSION", expression}});
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
+                                      MemoryLayout layout) {
+  const auto* p = std::get_if<ElementwiseProblem>(&problem);
+  if (p == nullptr) return {};
+  const Result<Expression> expression = Expression::Parse(p->expression, p->inputs.size());
+  if (!expression.ok()) return {};
+  const Flat flat = Flatten(*p, layout);
+  const int widest = VectorWidth(precision, {flat.shape.back()});
+  std::vector<GeneratedKernel> kernels;
+  // A small tensor wants many threads more than wide loads.
+  for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
+    kernels.push_back(Kernel(flat, expression.value().Source(), width));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedElementwise;
+const GeneratedFamily kGeneratedElementwise = {"elementwise", Generate};
+
+}  // namespace plait::cuda

@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+
+constexpr int kThreads = 256;
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision, MemoryLayout) {
+  const auto* p = std::get_if<MovementProblem>(&problem);
+  if (p == nullptr || p->kind != MovementProblem::Kind::kGather) return {};
+  int64_t inner = 1;
+  for (size_t d = p->axis + 1; d < p->inputs[0].size(); ++d) inner *= p->inputs[0][d];
+  const int width = VectorWidth(precision, {inner});
+  const int64_t vectors = ElementCount(OutputShapes(*p)[0]) / width;
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kInput, 1}, {Kind::kOutput, 0}};
+  kernel.variant = "v" + std::to_string(width);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.source = Constants({{"kVectors", vectors},
+                             {"kWidth", width},
+                             {"kThreads", kThreads},
+                             {"kInner", inner},
+                             {"kRows", p->inputs[0][p->axis]},
+                             {"kIndices", ElementCount(p->inputs[1])}});
+  // An index below zero counts from the end, as in ONNX.
+  kernel.source += R"(
+PLAIT_KERNEL __launch_bounds__(kThreads)
+plait_kernel(const T* __restrict__ x0, const long long* __restrict__ x1, T* __restrict__ y0) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVectors) return;
+  const unsigned e = i * kWidth;
+  const unsigned row = e / kInner, outer = row / kIndices;
+  long long index = x1[row % kIndices];
+  if (index < 0) index += kRows;
+  CopyVector<kWidth>(y0 + e, x0 + (outer * kRows + index) * kInner + e % kInner);
+}
+)";
+  return {kernel};
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedGather;
+const GeneratedFamily kGeneratedGather = {"gather", Generate};
+
+}  // namespace plait::cuda

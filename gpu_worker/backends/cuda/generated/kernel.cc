@@ -1,0 +1,159 @@
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+
+#define PLAIT_GENERATED_FAMILY(constant) extern const GeneratedFamily constant;
+#include "gpu_worker/backends/cuda/generated/kernels.def"
+#undef PLAIT_GENERATED_FAMILY
+
+std::vector<const GeneratedFamily*> GeneratedFamilies() {
+  return {
+#define PLAIT_GENERATED_FAMILY(constant) &constant,
+#include "gpu_worker/backends/cuda/generated/kernels.def"
+#undef PLAIT_GENERATED_FAMILY
+  };
+}
+
+// Conversions in PTX: a kernel needs no header of the toolkit, which a machine that runs plans may
+// not have.
+std::string KernelIntrinsics() {
+  return R"(
+#define PLAIT_KERNEL extern "C" __global__ void
+__device__ __forceinline__ float HalfToFloat(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+__device__ __forceinline__ unsigned short FloatToHalf(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+__device__ __forceinline__ float BfloatToFloat(unsigned short bits) {
+  return __uint_as_float(static_cast<unsigned>(bits) << 16);
+}
+__device__ __forceinline__ unsigned short FloatToBfloat(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+)";
+}
+
+namespace {
+
+constexpr const char* kStorageFloat = R"(
+typedef float T;
+__device__ inline float ToFloat(T x) { return x; }
+__device__ inline T FromFloat(float x) { return x; }
+)";
+
+constexpr const char* kStorageShort = R"(
+struct T { unsigned short bits; };
+__device__ inline float ToFloat(T x) { return $NAME$ToFloat(x.bits); }
+__device__ inline T FromFloat(float x) { return T{FloatTo$NAME$(x)}; }
+)";
+
+constexpr const char* kCommon = R"(
+template <int N> struct alignas(N * sizeof(T)) Vector { T v[N]; };
+template <int N> __device__ inline void LoadVector(const T* from, float* x) {
+  const Vector<N> loaded = *reinterpret_cast<const Vector<N>*>(from);
+#pragma unroll
+  for (int i = 0; i < N; ++i) x[i] = ToFloat(loaded.v[i]);
+}
+template <int N> __device__ inline void StoreVector(T* to, const float* x) {
+  Vector<N> stored;
+#pragma unroll
+  for (int i = 0; i < N; ++i) stored.v[i] = FromFloat(x[i]);
+  *reinterpret_cast<Vector<N>*>(to) = stored;
+}
+template <int N> __device__ inline void CopyVector(T* to, const T* from) {
+  *reinterpret_cast<Vector<N>*>(to) = *reinterpret_cast<const Vector<N>*>(from);
+}
+__device__ inline float NegativeInfinity() { return __uint_as_float(0xff800000u); }
+__device__ inline float Negative(float x) { return -x; }
+__device__ inline float Relu(float x) { return fmaxf(x, 0.0f); }
+__device__ inline float Relu6(float x) { return fminf(fmaxf(x, 0.0f), 6.0f); }
+__device__ inline float Clip(float x, float low, float high) { return fminf(fmaxf(x, low), high); }
+__device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+__device__ inline float Silu(float x) { return x / (1.0f + expf(-x)); }
+__device__ inline float Gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
+__device__ inline float GeluTanh(float x) {
+  return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+__device__ inline float WarpSum(float x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(0xffffffffu, x, step);
+  return x;
+}
+__device__ inline float WarpMax(float x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
+  return x;
+}
+)";
+
+const char* ParameterName(KernelArgument::Kind kind) {
+  static constexpr const char* kNames[] = {
+      "x", "weights", "second_weights", "bias", "second_bias", "residual", "y"};
+  return kNames[static_cast<int>(kind)];
+}
+
+}  // namespace
+
+std::string KernelPrelude(Precision precision) {
+  std::string storage = kStorageFloat;
+  if (precision == Precision::kFp16) storage = Replace(kStorageShort, {{"NAME", "Half"}});
+  if (precision == Precision::kBf16) storage = Replace(kStorageShort, {{"NAME", "Bfloat"}});
+  return storage + kCommon;
+}
+
+std::string DeviceSource(const GeneratedKernel& kernel, Precision precision) {
+  return KernelIntrinsics() + KernelPrelude(precision) + kernel.source;
+}
+
+std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants) {
+  std::string text;
+  for (const auto& [name, value] : constants) {
+    text += std::string("constexpr int ") + name + " = " + std::to_string(value) + ";\n";
+  }
+  return text;
+}
+
+std::string Replace(std::string text,
+                    std::initializer_list<std::pair<const char*, std::string>> values) {
+  for (const auto& [name, value] : values) {
+    const std::string key = std::string("$") + name + "$";
+    for (size_t at = text.find(key); at != std::string::npos; at = text.find(key, at)) {
+      text.replace(at, key.size(), value);
+      at += value.size();
+    }
+  }
+  return text;
+}
+
+int VectorWidth(Precision precision, std::initializer_list<int64_t> sizes) {
+  int width = static_cast<int>(16 / ElementBytes(precision));
+  for (int64_t size : sizes) {
+    while (size % width != 0) width /= 2;
+  }
+  return width;
+}
+
+std::string Parameters(const std::vector<KernelArgument>& arguments) {
+  std::string text;
+  for (const KernelArgument& argument : arguments) {
+    const bool output = argument.kind == KernelArgument::Kind::kOutput;
+    if (!text.empty()) text += ", ";
+    text +=
+        std::string(output ? "T*" : "const T*") + " __restrict__ " + ParameterName(argument.kind);
+    if (output || argument.kind == KernelArgument::Kind::kInput) {
+      text += std::to_string(argument.index);
+    }
+  }
+  return text;
+}
+
+}  // namespace plait::cuda

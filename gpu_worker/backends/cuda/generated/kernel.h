@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/backends/cuda/problem/problem.h"
+
+namespace plait::cuda {
+
+// One operand of a problem that a generated kernel takes as a pointer.
+struct KernelArgument {
+  enum class Kind { kInput, kWeights, kSecondWeights, kBias, kSecondBias, kResidual, kOutput };
+  Kind kind = Kind::kInput;
+  int index = 0;  // of the input or output
+};
+
+// A kernel in the kernel language: CUDA C++ without includes, that reads its shape from constants
+// in its own text, so that the compiler sees every size. The same text is compiled by NVRTC for
+// the device and by the host compiler for the emulation.
+struct GeneratedKernel {
+  std::string variant;  // such as "warp/v4": unique within family and problem
+  std::string source;   // defines plait_kernel; has to follow KernelPrelude()
+  std::array<unsigned, 3> grid = {1, 1, 1};
+  std::array<unsigned, 3> block = {1, 1, 1};
+  std::vector<KernelArgument> arguments;
+};
+
+// One family of generated kernels. Constants, one line each in kernels.def.
+struct GeneratedFamily {
+  const char* name;
+  // The kernels for a problem, best guess first; none for a problem of another family.
+  // REQUIRES: ShapeOf() accepts the problem.
+  std::vector<GeneratedKernel> (*generate)(const Problem& problem, Precision precision,
+                                           MemoryLayout layout);
+};
+
+// Every family, in the order of kernels.def.
+std::vector<const GeneratedFamily*> GeneratedFamilies();
+
+// The name by which the compiled kernel is found.
+inline constexpr const char* kKernelEntry = "plait_kernel";
+
+// What each kernel's source builds on: the storage type T of the precision, conversions, vectors,
+// activations and warp reductions. The intrinsics are the device's half, which the emulation
+// replaces by its own.
+std::string KernelIntrinsics();
+std::string KernelPrelude(Precision precision);
+
+// What NVRTC is given.
+std::string DeviceSource(const GeneratedKernel& kernel, Precision precision);
+
+// "constexpr int <name> = <value>;" lines.
+std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants);
+
+// Replaces every "$name$" in `text`.
+std::string Replace(std::string text,
+                    std::initializer_list<std::pair<const char*, std::string>> values);
+
+// The largest power of two that divides all of `sizes` and makes at most 16 bytes of elements.
+int VectorWidth(Precision precision, std::initializer_list<int64_t> sizes);
+
+// The argument list of a conv-like kernel: x, weights, then bias and residual if present, then y;
+// and the same as declarations of the kernel language.
+std::string Parameters(const std::vector<KernelArgument>& arguments);
+
+inline int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace plait::cuda

@@ -1,0 +1,180 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+using Movement = MovementProblem::Kind;
+
+constexpr int kThreads = 256;
+
+// A dimension's place in memory order.
+size_t MemoryDimension(size_t dimension, size_t rank, MemoryLayout layout) {
+  if (rank != 4 || layout != MemoryLayout::kNhwc || dimension == 0) return dimension;
+  return dimension == 1 ? 3 : dimension - 1;
+}
+
+std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout) {
+  std::vector<int64_t> result(shape.size());
+  for (size_t d = 0; d < shape.size(); ++d) {
+    result[MemoryDimension(d, shape.size(), layout)] = shape[d];
+  }
+  return result;
+}
+
+// `rows` runs of `chunk` elements, read and written at strides: one part of a concat or slice.
+struct Part {
+  int input = 0, output = 0;
+  int64_t rows = 1, chunk = 1;
+  int64_t input_start = 0, input_stride = 1;
+  int64_t output_start = 0, output_stride = 1;
+};
+
+std::vector<Part> Parts(const MovementProblem& p, MemoryLayout layout) {
+  std::vector<Part> parts;
+  if (p.kind == Movement::kCopy) {
+    for (size_t i = 0; i < p.inputs.size(); ++i) {
+      const int index = static_cast<int>(i);
+      parts.push_back({index, index, 1, ElementCount(p.inputs[i])});
+    }
+    return parts;
+  }
+  const std::vector<int64_t> shape = InMemoryOrder(p.inputs[0], layout);
+  const size_t axis = MemoryDimension(p.axis, shape.size(), layout);
+  int64_t rows = 1, inner = 1;
+  for (size_t d = 0; d < axis; ++d) rows *= shape[d];
+  for (size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
+  if (p.kind == Movement::kSlice) {
+    for (size_t i = 0; i < p.starts.size(); ++i) {
+      const int64_t chunk = p.sizes[i] * inner;
+      parts.push_back({0, static_cast<int>(i), rows, chunk, p.starts[i] * inner,
+                       shape[axis] * inner, 0, chunk});
+    }
+    return parts;
+  }
+  int64_t total = 0;
+  for (const auto& input : p.inputs) total += input[p.axis];
+  int64_t start = 0;
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    const int64_t chunk = p.inputs[i][p.axis] * inner;
+    parts.push_back({static_cast<int>(i), 0, rows, chunk, 0, chunk, start, total * inner});
+    start += chunk;
+  }
+  return parts;
+}
+
+std::vector<KernelArgument> PointersOf(const MovementProblem& p) {
+  std::vector<KernelArgument> arguments;
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    arguments.push_back({Kind::kInput, static_cast<int>(i)});
+  }
+  for (size_t i = 0; i < OutputShapes(p).size(); ++i) {
+    arguments.push_back({Kind::kOutput, static_cast<int>(i)});
+  }
+  return arguments;
+}
+
+// One launch for all parts: each has its own range of blocks.
+GeneratedKernel PartsKernel(const MovementProblem& p, const std::vector<Part>& parts, int width) {
+  GeneratedKernel kernel;
+  kernel.arguments = PointersOf(p);
+  kernel.variant = "parts/v" + std::to_string(width);
+  std::string calls;
+  int64_t blocks = 0;
+  for (const Part& part : parts) {
+    const int64_t count = CeilDivide(part.rows * part.chunk / width, kThreads);
+    calls += "  if (block >= " + std::to_string(blocks) + "u && block < " +
+             std::to_string(blocks + count) + "u) {\n    MovePart<" + std::to_string(part.rows) +
+             "u, " + std::to_string(part.chunk) + "u, " + std::to_string(part.input_stride) +
+             "u, " + std::to_string(part.output_stride) + "u>(x" + std::to_string(part.input) +
+             " + " + std::to_string(part.input_start) + "u, y" + std::to_string(part.output) +
+             " + " + std::to_string(part.output_start) + "u, block - " + std::to_string(blocks) +
+             "u);\n  }\n";
+    blocks += count;
+  }
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(blocks), 1, 1};
+  kernel.source = Constants({{"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source += Replace(R"(
+template <unsigned kRows, unsigned kChunk, unsigned kInputStride, unsigned kOutputStride>
+__device__ inline void MovePart(const T* from, T* to, unsigned block) {
+  const unsigned e = (block * kThreads + threadIdx.x) * kWidth;
+  const unsigned row = e / kChunk, column = e % kChunk;
+  if (row < kRows) {
+    CopyVector<kWidth>(to + row * kOutputStride + column, from + row * kInputStride + column);
+  }
+}
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  const unsigned block = blockIdx.x;
+$CALLS$}
+)",
+                           {{"PARAMETERS", Parameters(kernel.arguments)}, {"CALLS", calls}});
+  return kernel;
+}
+
+GeneratedKernel PadKernel(const MovementProblem& p, Precision precision, MemoryLayout layout) {
+  const std::vector<int64_t> input = InMemoryOrder(p.inputs[0], layout);
+  const std::vector<int64_t> output = InMemoryOrder(OutputShapes(p)[0], layout);
+  const std::vector<int64_t> before = InMemoryOrder(p.starts, layout);
+  GeneratedKernel kernel;
+  kernel.arguments = PointersOf(p);
+  const int width = VectorWidth(precision, {input.back(), output.back(), before.back()});
+  const int64_t vectors = ElementCount(output) / width;
+  std::string inside = "true", offset = "0u";
+  int64_t output_stride = 1, input_stride = 1;
+  for (size_t d = output.size(); d-- > 0;) {
+    const std::string place = "(e / " + std::to_string(output_stride) + "u % " +
+                              std::to_string(output[d]) + "u - " + std::to_string(before[d]) + "u)";
+    inside += " && " + place + " < " + std::to_string(input[d]) + "u";
+    offset += " + " + place + " * " + std::to_string(input_stride) + "u";
+    output_stride *= output[d];
+    input_stride *= input[d];
+  }
+  kernel.variant = "pad/v" + std::to_string(width);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.source = Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source += Replace(
+      R"(
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVectors) return;
+  const unsigned e = i * kWidth;
+  float value[kWidth];
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) value[j] = 0.0f;
+  if ($INSIDE$) LoadVector<kWidth>(x0 + ($OFFSET$), value);
+  StoreVector<kWidth>(y0 + e, value);
+}
+)",
+      {{"PARAMETERS", Parameters(kernel.arguments)}, {"INSIDE", inside}, {"OFFSET", offset}});
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
+                                      MemoryLayout layout) {
+  const auto* p = std::get_if<MovementProblem>(&problem);
+  if (p == nullptr || p->kind == Movement::kTranspose || p->kind == Movement::kGather) return {};
+  if (p->kind == Movement::kPad) return {PadKernel(*p, precision, layout)};
+  const std::vector<Part> parts = Parts(*p, layout);
+  int width = VectorWidth(precision, {});
+  for (const Part& part : parts) {
+    width = std::min(width, VectorWidth(precision, {part.chunk, part.input_start, part.input_stride,
+                                                    part.output_start, part.output_stride}));
+  }
+  if (p->kind == Movement::kCopy) {
+    width = VectorWidth(precision, {});
+    for (const Part& part : parts) width = std::min(width, VectorWidth(precision, {part.chunk}));
+  }
+  return {PartsKernel(*p, parts, width)};
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedMovement;
+const GeneratedFamily kGeneratedMovement = {"movement", Generate};
+
+}  // namespace plait::cuda

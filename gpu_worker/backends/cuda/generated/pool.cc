@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/generated/rows.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+using Mode = PoolProblem::Mode;
+
+constexpr int kThreads = 256;
+
+bool IsGlobal(const PoolProblem& p) {
+  return p.output_h == 1 && p.output_w == 1 && p.r == p.h && p.s == p.w && p.pad[0] == 0 &&
+         p.pad[1] == 0 && p.pad[2] == 0 && p.pad[3] == 0;
+}
+
+std::string PoolConstants(const PoolProblem& p, int width, bool channels_last) {
+  return Constants({{"kWidth", width},
+                    {"kThreads", kThreads},
+                    {"kBatch", p.n},
+                    {"kChannels", p.c},
+                    {"kH", p.h},
+                    {"kW", p.w},
+                    {"kR", p.r},
+                    {"kS", p.s},
+                    {"kStrideH", p.stride[0]},
+                    {"kStrideW", p.stride[1]},
+                    {"kTop", p.pad[0]},
+                    {"kLeft", p.pad[1]},
+                    {"kBottom", p.pad[2]},
+                    {"kRight", p.pad[3]},
+                    {"kOutputH", p.output_h},
+                    {"kOutputW", p.output_w},
+                    {"kChannelsLast", channels_last ? 1 : 0},
+                    {"kMax", p.mode == Mode::kMax ? 1 : 0},
+                    {"kCountPadding", p.mode == Mode::kAverageWithPadding ? 1 : 0}});
+}
+
+// One thread for one output pixel of kWidth channels (NHWC) or one channel (NCHW).
+constexpr const char* kWindow = R"(
+PLAIT_KERNEL __launch_bounds__(kThreads)
+plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
+  const unsigned e = (blockIdx.x * kThreads + threadIdx.x) * kWidth;
+  if (e >= static_cast<unsigned>(kBatch * kChannels * kOutputH * kOutputW)) return;
+  unsigned pixel, image, channel;
+  if (kChannelsLast) {
+    channel = e % kChannels;
+    pixel = e / kChannels % (kOutputH * kOutputW);
+    image = e / (kChannels * kOutputH * kOutputW);
+  } else {
+    pixel = e % (kOutputH * kOutputW);
+    channel = e / (kOutputH * kOutputW) % kChannels;
+    image = e / (kChannels * kOutputH * kOutputW);
+  }
+  const int h0 = static_cast<int>(pixel / kOutputW) * kStrideH - kTop;
+  const int w0 = static_cast<int>(pixel % kOutputW) * kStrideW - kLeft;
+  const T* x = x0 + (kChannelsLast ? image * (kH * kW * kChannels) + channel
+                                   : (image * kChannels + channel) * (kH * kW));
+  float result[kWidth];
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) result[j] = kMax ? NegativeInfinity() : 0.0f;
+  int count = 0;
+  for (int r = 0; r < kR; ++r) {
+    for (int s = 0; s < kS; ++s) {
+      const int h = h0 + r, w = w0 + s;
+      if (kCountPadding && h < kH + kBottom && w < kW + kRight) ++count;
+      if (h < 0 || h >= kH || w < 0 || w >= kW) continue;
+      if (!kCountPadding) ++count;
+      float value[kWidth];
+      LoadVector<kWidth>(x + (h * kW + w) * (kChannelsLast ? kChannels : 1), value);
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) {
+        result[j] = kMax ? fmaxf(result[j], value[j]) : result[j] + value[j];
+      }
+    }
+  }
+  if (!kMax) {
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) result[j] /= static_cast<float>(count);
+  }
+  StoreVector<kWidth>(y0 + e, result);
+}
+)";
+
+// One block for 32 channels of an image; eight threads share a channel's pixels.
+constexpr const char* kGlobalChannelsLast = R"(
+PLAIT_KERNEL __launch_bounds__(kThreads)
+plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
+  constexpr int kGroups = (kChannels + 31) / 32, kParts = kThreads / 32;
+  __shared__ float parts[kParts][32];
+  const int channel = blockIdx.x % kGroups * 32 + threadIdx.x % 32, part = threadIdx.x / 32;
+  const T* x = x0 + static_cast<long long>(blockIdx.x / kGroups) * kH * kW * kChannels + channel;
+  float result = kMax ? NegativeInfinity() : 0.0f;
+  if (channel < kChannels) {
+    for (int i = part; i < kH * kW; i += kParts) {
+      const float value = ToFloat(x[i * kChannels]);
+      result = kMax ? fmaxf(result, value) : result + value;
+    }
+  }
+  parts[part][threadIdx.x % 32] = result;
+  __syncthreads();
+  if (part == 0 && channel < kChannels) {
+    for (int i = 1; i < kParts; ++i) {
+      const float value = parts[i][threadIdx.x];
+      result = kMax ? fmaxf(result, value) : result + value;
+    }
+    if (!kMax) result *= 1.0f / (kH * kW);
+    y0[blockIdx.x / kGroups * kChannels + channel] = FromFloat(result);
+  }
+}
+)";
+
+GeneratedKernel Kernel(const PoolProblem& p, int width, bool channels_last, bool global) {
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
+  kernel.block = {kThreads, 1, 1};
+  kernel.source = PoolConstants(p, width, channels_last);
+  if (global) {
+    kernel.variant = "global";
+    kernel.grid = {static_cast<unsigned>(p.n * CeilDivide(p.c, 32)), 1, 1};
+    kernel.source += kGlobalChannelsLast;
+    return kernel;
+  }
+  kernel.variant = "window/v" + std::to_string(width);
+  const int64_t vectors = p.n * p.c * p.output_h * p.output_w / width;
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.source += kWindow;
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
+                                      MemoryLayout layout) {
+  const auto* p = std::get_if<PoolProblem>(&problem);
+  if (p == nullptr) return {};
+  const bool channels_last = layout == MemoryLayout::kNhwc;
+  std::vector<GeneratedKernel> kernels;
+  if (IsGlobal(*p) && !channels_last) {
+    const auto kind =
+        p->mode == Mode::kMax ? RowsProblem::Kind::kReduceMax : RowsProblem::Kind::kReduceMean;
+    kernels = GenerateRows({.kind = kind, .rows = p->n * p->c, .columns = p->h * p->w}, precision);
+  } else if (IsGlobal(*p)) {
+    kernels.push_back(Kernel(*p, 1, true, true));
+  }
+  const int widest = channels_last ? VectorWidth(precision, {p->c}) : 1;
+  kernels.push_back(Kernel(*p, widest, channels_last, false));
+  if (widest > 1) kernels.push_back(Kernel(*p, widest / 2, channels_last, false));
+  return kernels;
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedPool;
+const GeneratedFamily kGeneratedPool = {"pool", Generate};
+
+}  // namespace plait::cuda

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+
+constexpr int kThreads = 256;
+
+GeneratedKernel Kernel(const ScaleShiftProblem& p, bool channels_last, int width) {
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}, {Kind::kBias}, {Kind::kOutput, 0}};
+  const int64_t vectors = p.n * p.c * p.spatial / width;
+  kernel.variant = "v" + std::to_string(width);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.source = Constants({{"kVectors", vectors},
+                             {"kWidth", width},
+                             {"kThreads", kThreads},
+                             {"kChannels", p.c},
+                             {"kSpatial", p.spatial},
+                             {"kChannelsLast", channels_last ? 1 : 0}});
+  kernel.source += Replace(R"(
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVectors) return;
+  const unsigned e = i * kWidth;
+  float value[kWidth], scale[kWidth], shift[kWidth];
+  LoadVector<kWidth>(x0 + e, value);
+  if (kChannelsLast) {
+    LoadVector<kWidth>(weights + e % kChannels, scale);
+    LoadVector<kWidth>(bias + e % kChannels, shift);
+  } else {
+    const unsigned c = e / kSpatial % kChannels;
+    scale[0] = ToFloat(weights[c]);
+    shift[0] = ToFloat(bias[c]);
+#pragma unroll
+    for (int j = 1; j < kWidth; ++j) {
+      scale[j] = scale[0];
+      shift[j] = shift[0];
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kWidth; ++j) value[j] = $ACTIVATION$(value[j] * scale[j] + shift[j]);
+  StoreVector<kWidth>(y0 + e, value);
+}
+)",
+                           {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"ACTIVATION", ActivationFunction(p.activation)}});
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
+                                      MemoryLayout layout) {
+  const auto* p = std::get_if<ScaleShiftProblem>(&problem);
+  if (p == nullptr) return {};
+  const bool channels_last = layout == MemoryLayout::kNhwc;
+  const int widest = VectorWidth(precision, {channels_last ? p->c : p->spatial});
+  std::vector<GeneratedKernel> kernels;
+  for (int width = widest; width >= std::max(1, widest / 2); width /= 2) {
+    kernels.push_back(Kernel(*p, channels_last, width));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedScaleShift;
+const GeneratedFamily kGeneratedScaleShift = {"scale_shift", Generate};
+
+}  // namespace plait::cuda

@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+
+constexpr int kThreads = 256;
+constexpr int kChunk = 32;  // channels whose depthwise outputs lie in shared memory at a time
+
+// One block for kPixels pixels of one image and kOutputs channels of the result. The depthwise
+// half is computed again for every group of channels: cheaper than a trip through memory as long
+// as the groups are few.
+constexpr const char* kSource = R"(
+__device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict__ weights,
+                                  int image, int channel, int pixel) {
+  const T* x = x0 + (kChannelsLast ? static_cast<long long>(image) * (kH * kW * kChannels) + channel
+                                   : static_cast<long long>(image * kChannels + channel) *
+                                         (kH * kW));
+  const int h0 = pixel / kOutputW * kStrideH - kTop, w0 = pixel % kOutputW * kStrideW - kLeft;
+  float sum = 0.0f;
+#pragma unroll
+  for (int r = 0; r < kR; ++r) {
+    const int h = h0 + r * kDilationH;
+    if (h < 0 || h >= kH) continue;
+#pragma unroll
+    for (int s = 0; s < kS; ++s) {
+      const int w = w0 + s * kDilationW;
+      if (w < 0 || w >= kW) continue;
+      const float value = ToFloat(x[(h * kW + w) * (kChannelsLast ? kChannels : 1)]);
+      sum += $PROLOGUE$(value) * ToFloat(weights[(channel * kR + r) * kS + s]);
+    }
+  }
+  return sum;
+}
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  __shared__ float inner[kChunk][kPixels + 1];
+  __shared__ float matrix[kChunk][kOutputs + 1];
+  constexpr int kArea = kOutputH * kOutputW, kTiles = (kArea + kPixels - 1) / kPixels;
+  constexpr int kGroups = (kK + kOutputs - 1) / kOutputs;
+  constexpr int kP = kPixels / 16, kO = kOutputs / 16;
+  const int group = blockIdx.x % kGroups, tile = blockIdx.x / kGroups % kTiles;
+  const int image = blockIdx.x / (kGroups * kTiles);
+  const int px = threadIdx.x % 16, ox = threadIdx.x / 16;
+  float sum[kP][kO];
+#pragma unroll
+  for (int p = 0; p < kP; ++p) {
+#pragma unroll
+    for (int o = 0; o < kO; ++o) sum[p][o] = 0.0f;
+  }
+  for (int first = 0; first < kChannels; first += kChunk) {
+    for (int i = threadIdx.x; i < kChunk * kPixels; i += kThreads) {
+      const int c = kChannelsLast ? i % kChunk : i / kPixels;
+      const int p = kChannelsLast ? i / kChunk : i % kPixels;
+      const int channel = first + c, pixel = tile * kPixels + p;
+      float value = 0.0f;
+      if (channel < kChannels && pixel < kArea) {
+        value = Depthwise(x0, weights, image, channel, pixel);
+$BIAS$        value = $SECOND_PROLOGUE$($ACTIVATION$(value));
+      }
+      inner[c][p] = value;
+    }
+    for (int i = threadIdx.x; i < kChunk * kOutputs; i += kThreads) {
+      const int c = i % kChunk, o = i / kChunk;
+      const int channel = first + c, k = group * kOutputs + o;
+      matrix[c][o] =
+          channel < kChannels && k < kK ? ToFloat(second_weights[k * kChannels + channel]) : 0.0f;
+    }
+    __syncthreads();
+#pragma unroll 8
+    for (int c = 0; c < kChunk; ++c) {
+#pragma unroll
+      for (int p = 0; p < kP; ++p) {
+#pragma unroll
+        for (int o = 0; o < kO; ++o) {
+          sum[p][o] += inner[c][p * 16 + px] * matrix[c][o * 16 + ox];
+        }
+      }
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int p = 0; p < kP; ++p) {
+    const int pixel = tile * kPixels + p * 16 + px;
+#pragma unroll
+    for (int o = 0; o < kO; ++o) {
+      const int k = group * kOutputs + o * 16 + ox;
+      if (pixel >= kArea || k >= kK) continue;
+      const long long e = kChannelsLast
+                              ? (static_cast<long long>(image) * kArea + pixel) * kK + k
+                              : (static_cast<long long>(image) * kK + k) * kArea + pixel;
+      float value = sum[p][o];
+$SECOND_BIAS$$RESIDUAL$      y0[e] = FromFloat($SECOND_ACTIVATION$(value));
+    }
+  }
+}
+)";
+
+GeneratedKernel Kernel(const SeparableConvProblem& p, int pixels, int outputs, bool channels_last) {
+  const ConvProblem& d = p.depthwise;
+  const ConvProblem& q = p.pointwise;
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}, {Kind::kSecondWeights}};
+  if (d.bias) kernel.arguments.push_back({Kind::kBias});
+  if (q.bias) kernel.arguments.push_back({Kind::kSecondBias});
+  if (q.residual) kernel.arguments.push_back({Kind::kResidual});
+  kernel.arguments.push_back({Kind::kOutput, 0});
+  kernel.variant = "p" + std::to_string(pixels) + "/k" + std::to_string(outputs);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {
+      static_cast<unsigned>(d.n * CeilDivide(q.h * q.w, pixels) * CeilDivide(q.k, outputs)), 1, 1};
+  kernel.source = Constants({{"kThreads", kThreads},
+                             {"kChunk", kChunk},
+                             {"kPixels", pixels},
+                             {"kOutputs", outputs},
+                             {"kChannels", d.c},
+                             {"kH", d.h},
+                             {"kW", d.w},
+                             {"kR", d.r},
+                             {"kS", d.s},
+                             {"kStrideH", d.stride[0]},
+                             {"kStrideW", d.stride[1]},
+                             {"kDilationH", d.dilation[0]},
+                             {"kDilationW", d.dilation[1]},
+                             {"kTop", d.pad[0]},
+                             {"kLeft", d.pad[1]},
+                             {"kOutputH", q.h},
+                             {"kOutputW", q.w},
+                             {"kK", q.k},
+                             {"kChannelsLast", channels_last ? 1 : 0}});
+  kernel.source +=
+      Replace(kSource, {{"PARAMETERS", Parameters(kernel.arguments)},
+                        {"PROLOGUE", d.prologue_relu ? "Relu" : ""},
+                        {"SECOND_PROLOGUE", q.prologue_relu ? "Relu" : ""},
+                        {"BIAS", d.bias ? "        value += ToFloat(bias[channel]);\n" : ""},
+                        {"SECOND_BIAS", q.bias ? "      value += ToFloat(second_bias[k]);\n" : ""},
+                        {"RESIDUAL", q.residual ? "      value += ToFloat(residual[e]);\n" : ""},
+                        {"ACTIVATION", ActivationFunction(d.activation)},
+                        {"SECOND_ACTIVATION", ActivationFunction(q.activation)}});
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision, MemoryLayout layout) {
+  const auto* p = std::get_if<SeparableConvProblem>(&problem);
+  if (p == nullptr || p->depthwise.r * p->depthwise.s > 169) return {};
+  const bool channels_last = layout == MemoryLayout::kNhwc;
+  std::vector<GeneratedKernel> kernels;
+  for (const auto& [pixels, outputs] : {std::pair(16, 64), {32, 64}, {64, 64}, {32, 128}}) {
+    if (outputs / 2 >= p->pointwise.k && outputs > 64) continue;
+    kernels.push_back(Kernel(*p, pixels, outputs, channels_last));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedSeparable;
+const GeneratedFamily kGeneratedSeparable = {"separable", Generate};
+
+}  // namespace plait::cuda

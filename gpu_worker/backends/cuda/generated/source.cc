@@ -1,0 +1,111 @@
+#include <string>
+#include <utility>
+
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
+#include "gpu_worker/backends/cuda/driver/runtime.h"
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+const void* PointerOf(const KernelArgument& argument, const Operands& operands) {
+  switch (argument.kind) {
+    case KernelArgument::Kind::kInput:
+      return operands.inputs[argument.index];
+    case KernelArgument::Kind::kWeights:
+      return operands.weights;
+    case KernelArgument::Kind::kSecondWeights:
+      return operands.second_weights;
+    case KernelArgument::Kind::kBias:
+      return operands.bias;
+    case KernelArgument::Kind::kSecondBias:
+      return operands.second_bias;
+    case KernelArgument::Kind::kResidual:
+      return operands.residual;
+    case KernelArgument::Kind::kOutput:
+      return operands.outputs[argument.index];
+  }
+  return nullptr;
+}
+
+class GeneratedCandidate : public Candidate {
+ public:
+  GeneratedCandidate(const char* family, GeneratedKernel kernel, Precision precision,
+                     const DeviceDescription& device)
+      : name_(std::string("generated/") + family + "/" + kernel.variant),
+        kernel_(std::move(kernel)),
+        precision_(precision),
+        architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
+        device_present_(device.present) {}
+
+  ~GeneratedCandidate() override {
+    if (library_ != nullptr) static_cast<void>(CudaRuntime().UnloadLibrary(library_).ok());
+  }
+  GeneratedCandidate(const GeneratedCandidate&) = delete;
+  GeneratedCandidate& operator=(const GeneratedCandidate&) = delete;
+
+  std::string name() const override { return name_; }
+  std::vector<std::string> notes() const override { return {"nvrtc"}; }
+  size_t workspace_bytes() const override { return 0; }
+
+  Status Prepare() override {
+    const Result<std::string> cubin =
+        CompileToCubin(DeviceSource(kernel_, precision_), architecture_);
+    if (!cubin.ok()) return Error{cubin.error().code, name_ + ": " + cubin.error().message};
+    if (!device_present_) return Ok();
+    const Result<Library> library = CudaRuntime().LoadLibrary(cubin.value());
+    if (!library.ok()) return library.error();
+    library_ = library.value();
+    const Result<Kernel> loaded = CudaRuntime().FindKernel(library_, kKernelEntry);
+    if (!loaded.ok()) return loaded.error();
+    loaded_ = loaded.value();
+    return Ok();
+  }
+
+  Status Launch(const Operands& operands, CUstream_st* stream) override {
+    if (loaded_ == nullptr) return Error{ErrorCode::kUnavailable, name_ + ": no device"};
+    std::vector<const void*> pointers;
+    for (const KernelArgument& argument : kernel_.arguments) {
+      pointers.push_back(PointerOf(argument, operands));
+    }
+    std::vector<void*> arguments;
+    for (const void*& pointer : pointers) arguments.push_back(&pointer);
+    return CudaRuntime().LaunchKernel(loaded_, {.grid = kernel_.grid, .block = kernel_.block},
+                                      arguments.data(), stream);
+  }
+
+ private:
+  const std::string name_;
+  const GeneratedKernel kernel_;
+  const Precision precision_;
+  const std::string architecture_;
+  const bool device_present_;
+  Library library_ = nullptr;
+  Kernel loaded_ = nullptr;
+};
+
+// Generated kernels never round their inputs, so that TF32 would only list the strict ones again.
+Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem,
+                                                          Precision precision, MemoryLayout layout,
+                                                          const DeviceDescription& device) {
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  if (precision == Precision::kTf32) return candidates;
+  const Result<ProblemShape> shape = ShapeOf(problem);
+  if (!shape.ok()) return shape.error();
+  for (const GeneratedFamily* family : GeneratedFamilies()) {
+    for (GeneratedKernel& kernel : family->generate(problem, precision, layout)) {
+      candidates.push_back(
+          std::make_unique<GeneratedCandidate>(family->name, std::move(kernel), precision, device));
+    }
+  }
+  return candidates;
+}
+
+}  // namespace
+
+extern const CandidateSource kGeneratedSource;
+const CandidateSource kGeneratedSource = {"generated", Enumerate};
+
+}  // namespace plait::cuda

@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+namespace {
+
+using Kind = KernelArgument::Kind;
+
+constexpr int kThreads = 256;
+constexpr int kTile = 32;
+
+// A transpose without dimensions of size one, and with dimensions that stay neighbours joined.
+struct Collapsed {
+  std::vector<int64_t> shape;        // of the input
+  std::vector<int64_t> permutation;  // output dimension -> input dimension
+};
+
+Collapsed Collapse(const std::vector<int64_t>& shape, const std::vector<int64_t>& permutation) {
+  std::vector<int64_t> kept;  // input dimensions in the output's order
+  for (int64_t d : permutation) {
+    if (shape[d] != 1) kept.push_back(d);
+  }
+  const auto next = [&](int64_t dimension) {
+    ++dimension;
+    while (dimension < static_cast<int64_t>(shape.size()) && shape[dimension] == 1) ++dimension;
+    return dimension;
+  };
+  std::vector<std::pair<int64_t, int64_t>> groups;  // first input dimension, size
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (i > 0 && next(kept[i - 1]) == kept[i]) {
+      groups.back().second *= shape[kept[i]];
+    } else {
+      groups.emplace_back(kept[i], shape[kept[i]]);
+    }
+  }
+  if (groups.empty()) groups.emplace_back(0, 1);
+  std::vector<std::pair<int64_t, int64_t>> sorted = groups;
+  std::sort(sorted.begin(), sorted.end());
+  Collapsed collapsed;
+  for (const auto& group : sorted) collapsed.shape.push_back(group.second);
+  for (const auto& group : groups) {
+    collapsed.permutation.push_back(std::find(sorted.begin(), sorted.end(), group) -
+                                    sorted.begin());
+  }
+  return collapsed;
+}
+
+// The strides, in the input, of each output dimension.
+std::vector<int64_t> InputStrides(const Collapsed& c) {
+  const std::vector<int64_t> strides = StridesOf(c.shape, MemoryLayout::kNchw);
+  std::vector<int64_t> result;
+  for (int64_t d : c.permutation) result.push_back(strides[d]);
+  return result;
+}
+
+// The sum of place[d] * strides[d], where `index` counts through the dimensions `used`.
+std::string OffsetSource(const std::string& index, const std::vector<int64_t>& shape,
+                         const std::vector<int64_t>& strides, const std::vector<bool>& used) {
+  std::string text = "0u";
+  int64_t counted = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (!used[d]) continue;
+    text += " + " + index + " / " + std::to_string(counted) + "u % " + std::to_string(shape[d]) +
+            "u * " + std::to_string(strides[d]) + "u";
+    counted *= shape[d];
+  }
+  return text;
+}
+
+std::vector<int64_t> OutputShape(const Collapsed& c) {
+  std::vector<int64_t> shape;
+  for (int64_t d : c.permutation) shape.push_back(c.shape[d]);
+  return shape;
+}
+
+// The last dimension stays: whole vectors move.
+GeneratedKernel Rows(const Collapsed& c, Precision precision) {
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
+  const std::vector<int64_t> shape = OutputShape(c);
+  const int width = VectorWidth(precision, {shape.back()});
+  const int64_t vectors = ElementCount(shape) / width;
+  kernel.variant = "rows/v" + std::to_string(width);
+  kernel.block = {kThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.source = Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source += Replace(R"(
+PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kVectors) return;
+  const unsigned e = i * kWidth;
+  CopyVector<kWidth>(y0 + e, x0 + ($OFFSET$));
+}
+)",
+                           {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"OFFSET", OffsetSource("e", shape, InputStrides(c),
+                                                    std::vector<bool>(shape.size(), true))}});
+  return kernel;
+}
+
+// A tile of the input's last and the output's last dimension goes through shared memory, so that
+// both sides are read and written along memory.
+GeneratedKernel Tiled(const Collapsed& c) {
+  const std::vector<int64_t> shape = OutputShape(c);
+  const std::vector<int64_t> input_strides = InputStrides(c);
+  const std::vector<int64_t> output_strides = StridesOf(shape, MemoryLayout::kNchw);
+  const auto last = static_cast<int64_t>(c.shape.size()) - 1;
+  const size_t across =
+      std::find(c.permutation.begin(), c.permutation.end(), last) - c.permutation.begin();
+  std::vector<bool> outer(shape.size(), true);
+  outer[across] = false;
+  outer[shape.size() - 1] = false;
+  const int64_t tiles_a = CeilDivide(shape[across], kTile);
+  const int64_t tiles_b = CeilDivide(shape.back(), kTile);
+  const int64_t batches = ElementCount(shape) / shape[across] / shape.back();
+  GeneratedKernel kernel;
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
+  kernel.variant = "tiled";
+  kernel.block = {kTile, kThreads / kTile, 1};
+  kernel.grid = {static_cast<unsigned>(tiles_a * tiles_b * batches), 1, 1};
+  kernel.source = Constants({{"kTile", kTile},
+                             {"kStep", kThreads / kTile},
+                             {"kTilesA", tiles_a},
+                             {"kTilesB", tiles_b},
+                             {"kSizeA", shape[across]},
+                             {"kSizeB", shape.back()},
+                             {"kInputStrideB", input_strides.back()},
+                             {"kOutputStrideA", output_strides[across]}});
+  kernel.source += Replace(
+      R"(
+PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
+  __shared__ T tile[kTile][kTile + 1];
+  const unsigned a0 = blockIdx.x % kTilesA * kTile;
+  const unsigned b0 = blockIdx.x / kTilesA % kTilesB * kTile;
+  const unsigned batch = blockIdx.x / (kTilesA * kTilesB);
+  const T* from = x0 + ($INPUT$);
+  T* to = y0 + ($OUTPUT$);
+  for (unsigned i = threadIdx.y; i < kTile; i += kStep) {
+    const unsigned a = a0 + threadIdx.x, b = b0 + i;
+    if (a < kSizeA && b < kSizeB) tile[i][threadIdx.x] = from[b * kInputStrideB + a];
+  }
+  __syncthreads();
+  for (unsigned i = threadIdx.y; i < kTile; i += kStep) {
+    const unsigned a = a0 + i, b = b0 + threadIdx.x;
+    if (a < kSizeA && b < kSizeB) to[a * kOutputStrideA + b] = tile[threadIdx.x][i];
+  }
+}
+)",
+      {{"PARAMETERS", Parameters(kernel.arguments)},
+       {"INPUT", OffsetSource("batch", shape, input_strides, outer)},
+       {"OUTPUT", OffsetSource("batch", shape, output_strides, outer)}});
+  return kernel;
+}
+
+std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision, MemoryLayout) {
+  const auto* p = std::get_if<MovementProblem>(&problem);
+  if (p == nullptr || p->kind != MovementProblem::Kind::kTranspose) return {};
+  const Collapsed c = Collapse(p->inputs[0], p->permutation);
+  const bool last_stays = c.permutation.back() + 1 == static_cast<int64_t>(c.shape.size());
+  return {last_stays ? Rows(c, precision) : Tiled(c)};
+}
+
+}  // namespace
+
+extern const GeneratedFamily kGeneratedTranspose;
+const GeneratedFamily kGeneratedTranspose = {"transpose", Generate};
+
+}  // namespace plait::cuda

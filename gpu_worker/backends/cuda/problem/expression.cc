@@ -1,0 +1,230 @@
+#include "gpu_worker/backends/cuda/problem/expression.h"
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace plait::cuda {
+namespace {
+
+constexpr int kDepthMax = 64;
+constexpr size_t kNodesMax = 256;
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double Gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+double GeluTanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
+struct Function {
+  const char* name;
+  int arguments;
+  double (*apply)(const double* x);
+  const char* source;  // the kernel language's operator or function
+};
+
+// An operator has an infix sign as its source, a function its name.
+constexpr Function kFunctions[] = {
+    {"add", 2, [](const double* x) { return x[0] + x[1]; }, "+"},
+    {"sub", 2, [](const double* x) { return x[0] - x[1]; }, "-"},
+    {"mul", 2, [](const double* x) { return x[0] * x[1]; }, "*"},
+    {"div", 2, [](const double* x) { return x[0] / x[1]; }, "/"},
+    {"max", 2, [](const double* x) { return std::fmax(x[0], x[1]); }, "fmaxf"},
+    {"min", 2, [](const double* x) { return std::fmin(x[0], x[1]); }, "fminf"},
+    {"pow", 2, [](const double* x) { return std::pow(x[0], x[1]); }, "powf"},
+    {"neg", 1, [](const double* x) { return -x[0]; }, "Negative"},
+    {"exp", 1, [](const double* x) { return std::exp(x[0]); }, "expf"},
+    {"log", 1, [](const double* x) { return std::log(x[0]); }, "logf"},
+    {"sqrt", 1, [](const double* x) { return std::sqrt(x[0]); }, "sqrtf"},
+    {"rsqrt", 1, [](const double* x) { return 1 / std::sqrt(x[0]); }, "rsqrtf"},
+    {"erf", 1, [](const double* x) { return std::erf(x[0]); }, "erff"},
+    {"tanh", 1, [](const double* x) { return std::tanh(x[0]); }, "tanhf"},
+    {"sigmoid", 1, [](const double* x) { return Sigmoid(x[0]); }, "Sigmoid"},
+    {"relu", 1, [](const double* x) { return std::fmax(x[0], 0.0); }, "Relu"},
+    {"silu", 1, [](const double* x) { return x[0] * Sigmoid(x[0]); }, "Silu"},
+    {"gelu", 1, [](const double* x) { return Gelu(x[0]); }, "Gelu"},
+    {"gelu_tanh", 1, [](const double* x) { return GeluTanh(x[0]); }, "GeluTanh"},
+    {"abs", 1, [](const double* x) { return std::fabs(x[0]); }, "fabsf"},
+    {"clip", 3, [](const double* x) { return std::fmin(std::fmax(x[0], x[1]), x[2]); }, "Clip"},
+};
+
+}  // namespace
+
+// Recursive descent over the text; one use.
+class ExpressionReader {
+ public:
+  ExpressionReader(std::string_view text, size_t inputs) : text_(text), inputs_(inputs) {}
+
+  Result<Expression> Read() {
+    if (!ReadNode(0) || place_ != text_.size()) {
+      return Error{ErrorCode::kInvalid, "expression: not understood at place " +
+                                            std::to_string(place_) + " of \"" +
+                                            std::string(text_.substr(0, 200)) + "\""};
+    }
+    return std::move(expression_);
+  }
+
+ private:
+  // Returns the index of the node, or nothing.
+  std::optional<int> ReadNode(int depth) {
+    if (depth > kDepthMax || expression_.nodes_.size() >= kNodesMax) return std::nullopt;
+    SkipSpace();
+    if (place_ >= text_.size()) return std::nullopt;
+    if (text_[place_] == 'x' && place_ + 1 < text_.size() && IsDigit(text_[place_ + 1])) {
+      return ReadInput();
+    }
+    if (std::isalpha(static_cast<unsigned char>(text_[place_])) != 0) return ReadCall(depth);
+    return ReadNumber();
+  }
+
+  std::optional<int> ReadInput() {
+    size_t input = 0;
+    const char* end = text_.data() + text_.size();
+    const auto [last, error] = std::from_chars(text_.data() + place_ + 1, end, input);
+    if (error != std::errc() || input >= inputs_) return std::nullopt;
+    place_ = last - text_.data();
+    return Add({.function = -1, .input = static_cast<int>(input)});
+  }
+
+  std::optional<int> ReadNumber() {
+    double number = 0;
+    const char* end = text_.data() + text_.size();
+    const auto [last, error] = std::from_chars(text_.data() + place_, end, number);
+    if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+    place_ = last - text_.data();
+    return Add({.function = -2, .number = number});
+  }
+
+  std::optional<int> ReadCall(int depth) {
+    const size_t start = place_;
+    while (place_ < text_.size() && (std::islower(text_[place_]) || text_[place_] == '_')) ++place_;
+    const std::string_view name = text_.substr(start, place_ - start);
+    Expression::Node node;
+    for (size_t f = 0; f < std::size(kFunctions); ++f) {
+      if (name == kFunctions[f].name) node.function = static_cast<int>(f);
+    }
+    if (node.function < 0) return std::nullopt;
+    for (int a = 0; a < kFunctions[node.function].arguments; ++a) {
+      if (!Skip(a == 0 ? '(' : ',')) return std::nullopt;
+      const std::optional<int> argument = ReadNode(depth + 1);
+      if (!argument) return std::nullopt;
+      node.arguments.push_back(*argument);
+    }
+    if (!Skip(')')) return std::nullopt;
+    return Add(std::move(node));
+  }
+
+  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+  void SkipSpace() {
+    while (place_ < text_.size() && text_[place_] == ' ') ++place_;
+  }
+
+  bool Skip(char expected) {
+    SkipSpace();
+    if (place_ >= text_.size() || text_[place_] != expected) return false;
+    ++place_;
+    SkipSpace();
+    return true;
+  }
+
+  int Add(Expression::Node node) {
+    expression_.nodes_.push_back(std::move(node));
+    return static_cast<int>(expression_.nodes_.size()) - 1;
+  }
+
+  std::string_view text_;
+  size_t inputs_;
+  size_t place_ = 0;
+  Expression expression_;
+};
+
+Result<Expression> Expression::Parse(std::string_view text, size_t inputs) {
+  return ExpressionReader(text, inputs).Read();
+}
+
+double Expression::Evaluate(const std::vector<double>& inputs) const {
+  return EvaluateNode(static_cast<int>(nodes_.size()) - 1, inputs);
+}
+
+double Expression::EvaluateNode(int index, const std::vector<double>& inputs) const {
+  const Node& node = nodes_[index];
+  if (node.function == -1) return inputs[node.input];
+  if (node.function == -2) return node.number;
+  double values[3] = {};
+  for (size_t a = 0; a < node.arguments.size(); ++a) {
+    values[a] = EvaluateNode(node.arguments[a], inputs);
+  }
+  return kFunctions[node.function].apply(values);
+}
+
+std::string Expression::Source() const { return NodeSource(static_cast<int>(nodes_.size()) - 1); }
+
+std::string Expression::NodeSource(int index) const {
+  const Node& node = nodes_[index];
+  if (node.function == -1) return "x" + std::to_string(node.input);
+  if (node.function == -2) {
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.9e", node.number);
+    return std::string("static_cast<float>(") + text + ")";
+  }
+  const Function& function = kFunctions[node.function];
+  const bool infix = std::isalpha(static_cast<unsigned char>(function.source[0])) == 0;
+  std::string text = infix ? "(" : std::string(function.source) + "(";
+  for (size_t a = 0; a < node.arguments.size(); ++a) {
+    if (a > 0) text += infix ? std::string(" ") + function.source + " " : ", ";
+    text += NodeSource(node.arguments[a]);
+  }
+  return text + ")";
+}
+
+int Expression::operations() const {
+  int count = 0;
+  for (const Node& node : nodes_) count += node.function >= 0;
+  return count;
+}
+
+bool Expression::needs_positive_inputs() const {
+  for (const Node& node : nodes_) {
+    if (node.function < 0) continue;
+    const std::string_view name = kFunctions[node.function].name;
+    if (name == "log" || name == "sqrt" || name == "rsqrt" || name == "pow" || name == "div") {
+      return true;
+    }
+  }
+  return false;
+}
+
+double Activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return std::fmax(x, 0.0);
+    case Activation::kRelu6:
+      return std::fmin(std::fmax(x, 0.0), 6.0);
+    case Activation::kGelu:
+      return Gelu(x);
+    case Activation::kGeluTanh:
+      return GeluTanh(x);
+    case Activation::kSilu:
+      return x * Sigmoid(x);
+    case Activation::kSigmoid:
+      return Sigmoid(x);
+    case Activation::kTanh:
+      return std::tanh(x);
+  }
+  return x;
+}
+
+const char* ActivationFunction(Activation activation) {
+  static constexpr const char* kNames[] = {"",         "Relu", "Relu6",   "Gelu",
+                                           "GeluTanh", "Silu", "Sigmoid", "tanhf"};
+  return kNames[static_cast<int>(activation)];
+}
+
+}  // namespace plait::cuda

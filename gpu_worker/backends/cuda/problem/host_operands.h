@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gpu_worker/backends/cuda/problem/problem.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::cuda {
+
+// The operands of one problem in host memory, in the order of their place in memory. Floats hold
+// what the device's storage type holds exactly: they are rounded to it already.
+struct HostOperands {
+  std::vector<std::vector<float>> inputs;  // a gather's second input is empty: see indices
+  std::vector<int64_t> indices;
+  std::vector<float> weights;
+  std::vector<float> second_weights;
+  std::vector<float> bias;
+  std::vector<float> second_bias;
+  std::vector<float> residual;
+};
+
+// Seeded numbers with mean 0 and deviation 1, weights scaled by their fan-in; inputs between 0.5
+// and 2 where an expression has no value below zero. Equal on every machine.
+HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
+                              Precision precision, uint64_t seed);
+
+// `value` rounded to the precision's storage type.
+float RoundToStorage(float value, Precision precision);
+
+// Values as the device stores them, and back. REQUIRES: `bytes` has ElementBytes() per value.
+std::vector<std::byte> ToStorage(const std::vector<float>& values, Precision precision);
+std::vector<float> FromStorage(const std::byte* bytes, size_t count, Precision precision);
+
+}  // namespace plait::cuda

@@ -1,0 +1,371 @@
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gpu_worker/backends/cuda/problem/expression.h"
+
+namespace plait::cuda {
+namespace {
+
+constexpr int64_t kElementsMax = (int64_t{1} << 31) - 1;
+
+Error Invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
+
+bool Positive(std::initializer_list<int64_t> sizes) {
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [](int64_t size) { return size > 0 && size <= kElementsMax; });
+}
+
+// Whether the sizes are positive and their product is small enough for every index we compute.
+bool ProductFits(std::initializer_list<int64_t> sizes) {
+  if (!Positive(sizes)) return false;
+  int64_t product = 1;
+  for (int64_t size : sizes) {
+    product *= size;
+    if (product > kElementsMax) return false;
+  }
+  return true;
+}
+
+bool ShapeFits(const std::vector<int64_t>& shape) {
+  if (shape.size() > 8) return false;
+  int64_t product = 1;
+  for (int64_t size : shape) {
+    if (size <= 0 || size > kElementsMax) return false;
+    product *= size;
+    if (product > kElementsMax) return false;
+  }
+  return true;
+}
+
+Result<ProblemShape> Shape(const ConvProblem& p) {
+  if (!ProductFits({p.n, p.c, p.h, p.w}) || !ProductFits({p.k, p.c, p.r, p.s}) ||
+      !Positive({p.groups, p.stride[0], p.stride[1], p.dilation[0], p.dilation[1]})) {
+    return Invalid("conv: sizes must be positive and below 2^31 elements");
+  }
+  if (p.c % p.groups != 0 || p.k % p.groups != 0) return Invalid("conv: groups do not divide");
+  for (int64_t pad : p.pad) {
+    if (pad < 0 || pad > 1 << 20) return Invalid("conv: padding out of range");
+  }
+  if (p.h + p.pad[0] + p.pad[2] < p.dilation[0] * (p.r - 1) + 1 ||
+      p.w + p.pad[1] + p.pad[3] < p.dilation[1] * (p.s - 1) + 1) {
+    return Invalid("conv: the window is larger than the image");
+  }
+  if (!ProductFits({p.n, p.k, p.output_h(), p.output_w()})) return Invalid("conv: output too big");
+  ProblemShape shape;
+  shape.inputs = {p.n * p.c * p.h * p.w};
+  shape.weights = p.k * (p.c / p.groups) * p.r * p.s;
+  const int64_t outputs = p.n * p.k * p.output_h() * p.output_w();
+  shape.bias = p.bias ? p.k : 0;
+  shape.residual = p.residual ? outputs : 0;
+  shape.outputs = {outputs};
+  shape.flops = 2 * outputs * (p.c / p.groups) * p.r * p.s;
+  return shape;
+}
+
+Result<ProblemShape> Shape(const SeparableConvProblem& p) {
+  Result<ProblemShape> first = Shape(p.depthwise);
+  if (!first.ok()) return first;
+  Result<ProblemShape> second = Shape(p.pointwise);
+  if (!second.ok()) return second;
+  const ConvProblem& d = p.depthwise;
+  const ConvProblem& q = p.pointwise;
+  if (d.groups != d.c || d.k != d.c || d.residual) return Invalid("separable_conv: not depthwise");
+  if (q.r != 1 || q.s != 1 || q.groups != 1 || q.c != d.k || q.n != d.n || q.stride[0] != 1 ||
+      q.stride[1] != 1 || q.h != d.output_h() || q.w != d.output_w() || q.pad[0] != 0 ||
+      q.pad[1] != 0 || q.pad[2] != 0 || q.pad[3] != 0) {
+    return Invalid("separable_conv: the second half is not a 1x1 convolution of the first");
+  }
+  ProblemShape shape = std::move(first).value();
+  shape.second_weights = second.value().weights;
+  shape.second_bias = second.value().bias;
+  shape.residual = second.value().residual;
+  shape.outputs = second.value().outputs;
+  shape.flops += second.value().flops;
+  return shape;
+}
+
+Result<ProblemShape> Shape(const GemmProblem& p) {
+  if (!ProductFits({p.batch, p.m, p.k}) || !ProductFits({p.batch, p.k, p.n}) ||
+      !ProductFits({p.batch, p.m, p.n})) {
+    return Invalid("gemm: sizes must be positive and below 2^31 elements");
+  }
+  ProblemShape shape;
+  shape.inputs = {p.batch * p.m * p.k};
+  if (p.weights) {
+    shape.weights = p.k * p.n;
+  } else {
+    shape.inputs.push_back(p.batch * p.k * p.n);
+  }
+  shape.bias = p.bias ? p.n : 0;
+  shape.outputs = {p.batch * p.m * p.n};
+  shape.residual = p.residual ? shape.outputs[0] : 0;
+  shape.flops = 2 * shape.outputs[0] * p.k;
+  return shape;
+}
+
+Result<ProblemShape> Shape(const AttentionProblem& p) {
+  if (!ProductFits({p.batch, p.heads, p.query, p.dim}) ||
+      !ProductFits({p.batch, p.heads, p.keys, p.dim}) || !ProductFits({p.batch, p.query, p.keys})) {
+    return Invalid("attention: sizes must be positive and below 2^31 elements");
+  }
+  const int64_t heads = p.batch * p.heads;
+  ProblemShape shape;
+  shape.inputs = {heads * p.query * p.dim, heads * p.keys * p.dim, heads * p.keys * p.dim};
+  if (p.mask) shape.inputs.push_back(p.batch * p.query * p.keys);
+  shape.outputs = {heads * p.query * p.dim};
+  shape.flops = 4 * heads * p.query * p.keys * p.dim;
+  return shape;
+}
+
+Result<ProblemShape> Shape(const PoolProblem& p) {
+  if (!ProductFits({p.n, p.c, p.h, p.w}) || !ProductFits({p.n, p.c, p.output_h, p.output_w}) ||
+      !ProductFits({p.r, p.s}) || !Positive({p.stride[0], p.stride[1]})) {
+    return Invalid("pool: sizes must be positive and below 2^31 elements");
+  }
+  if (p.pad[0] < 0 || p.pad[0] >= p.r || p.pad[1] < 0 || p.pad[1] >= p.s || p.pad[2] < 0 ||
+      p.pad[2] >= p.r || p.pad[3] < 0 || p.pad[3] >= p.s) {
+    return Invalid("pool: padding must be smaller than the window");
+  }
+  if ((p.output_h - 1) * p.stride[0] >= p.h + p.pad[0] ||
+      (p.output_w - 1) * p.stride[1] >= p.w + p.pad[1]) {
+    return Invalid("pool: an output window lies outside of the image");
+  }
+  ProblemShape shape;
+  shape.inputs = {p.n * p.c * p.h * p.w};
+  shape.outputs = {p.n * p.c * p.output_h * p.output_w};
+  shape.flops = shape.outputs[0] * p.r * p.s;
+  return shape;
+}
+
+Result<ProblemShape> Shape(const RowsProblem& p) {
+  if (!ProductFits({p.rows, p.columns})) return Invalid("rows: sizes out of range");
+  ProblemShape shape;
+  shape.inputs = {p.rows * p.columns};
+  const bool reduces = p.kind == RowsProblem::Kind::kReduceSum ||
+                       p.kind == RowsProblem::Kind::kReduceMean ||
+                       p.kind == RowsProblem::Kind::kReduceMax;
+  if (p.kind == RowsProblem::Kind::kLayerNorm) {
+    shape.weights = p.columns;
+    shape.bias = p.columns;
+    shape.residual = p.residual ? p.rows * p.columns : 0;
+  } else if (p.residual) {
+    return Invalid("rows: only a layer norm has a residual");
+  }
+  shape.outputs = {reduces ? p.rows : p.rows * p.columns};
+  shape.flops = p.rows * p.columns * (reduces ? 1 : 5);
+  return shape;
+}
+
+Result<ProblemShape> Shape(const ScaleShiftProblem& p) {
+  if (!ProductFits({p.n, p.c, p.spatial})) return Invalid("scale_shift: sizes out of range");
+  ProblemShape shape;
+  shape.inputs = {p.n * p.c * p.spatial};
+  shape.weights = p.c;
+  shape.bias = p.c;
+  shape.outputs = shape.inputs;
+  shape.flops = 2 * shape.inputs[0];
+  return shape;
+}
+
+Result<ProblemShape> Shape(const ElementwiseProblem& p) {
+  if (!ShapeFits(p.shape)) return Invalid("elementwise: shape out of range");
+  ProblemShape shape;
+  for (const auto& input : p.inputs) {
+    if (!ShapeFits(input) || input.size() > p.shape.size()) {
+      return Invalid("elementwise: an input does not broadcast to the shape");
+    }
+    const std::vector<int64_t> full = WithRank(input, p.shape.size());
+    for (size_t d = 0; d < full.size(); ++d) {
+      if (full[d] != 1 && full[d] != p.shape[d]) {
+        return Invalid("elementwise: an input does not broadcast to the shape");
+      }
+    }
+    shape.inputs.push_back(ElementCount(input));
+  }
+  Result<Expression> expression = Expression::Parse(p.expression, p.inputs.size());
+  if (!expression.ok()) return expression.error();
+  shape.outputs = {ElementCount(p.shape)};
+  shape.flops = shape.outputs[0] * expression.value().operations();
+  return shape;
+}
+
+Status CheckMovement(const MovementProblem& p) {
+  using Kind = MovementProblem::Kind;
+  if (p.inputs.empty() || p.inputs.size() > 64) return Invalid("movement: 1 to 64 inputs");
+  for (const auto& input : p.inputs) {
+    if (!ShapeFits(input)) return Invalid("movement: shape out of range");
+  }
+  const auto rank = static_cast<int64_t>(p.inputs[0].size());
+  const bool axis_fits = p.axis >= 0 && p.axis < rank;
+  switch (p.kind) {
+    case Kind::kCopy:
+      return Ok();
+    case Kind::kTranspose: {
+      std::vector<int64_t> sorted = p.permutation;
+      std::sort(sorted.begin(), sorted.end());
+      for (int64_t d = 0; d < rank; ++d) {
+        if (static_cast<int64_t>(sorted.size()) != rank || sorted[d] != d) {
+          return Invalid("transpose: not a permutation");
+        }
+      }
+      return Ok();
+    }
+    case Kind::kConcat:
+      if (!axis_fits) return Invalid("concat: axis out of range");
+      for (std::vector<int64_t> input : p.inputs) {
+        if (static_cast<int64_t>(input.size()) != rank) return Invalid("concat: ranks differ");
+        input[p.axis] = p.inputs[0][p.axis];
+        if (input != p.inputs[0]) return Invalid("concat: shapes differ");
+      }
+      return Ok();
+    case Kind::kSlice:
+      if (!axis_fits || p.starts.empty() || p.starts.size() != p.sizes.size() ||
+          p.starts.size() > 64) {
+        return Invalid("slice: axis or number of outputs out of range");
+      }
+      for (size_t i = 0; i < p.starts.size(); ++i) {
+        if (p.starts[i] < 0 || p.sizes[i] <= 0 || p.starts[i] > p.inputs[0][p.axis] - p.sizes[i]) {
+          return Invalid("slice: outside of the input");
+        }
+      }
+      return Ok();
+    case Kind::kGather:
+      if (!axis_fits || p.inputs.size() != 2) return Invalid("gather: data, indices and an axis");
+      return Ok();
+    case Kind::kPad:
+      if (static_cast<int64_t>(p.starts.size()) != rank ||
+          static_cast<int64_t>(p.sizes.size()) != rank) {
+        return Invalid("pad: one number per dimension before and after");
+      }
+      for (int64_t d = 0; d < rank; ++d) {
+        if (p.starts[d] < 0 || p.sizes[d] < 0 || p.starts[d] > kElementsMax ||
+            p.sizes[d] > kElementsMax) {
+          return Invalid("pad: negative or huge");
+        }
+      }
+      return Ok();
+  }
+  return Invalid("movement: unknown kind");
+}
+
+Result<ProblemShape> Shape(const MovementProblem& p) {
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckMovement(p));
+  ProblemShape shape;
+  for (const auto& input : p.inputs) shape.inputs.push_back(ElementCount(input));
+  for (const auto& output : OutputShapes(p)) {
+    if (!ShapeFits(output)) return Invalid("movement: output too big");
+    shape.outputs.push_back(ElementCount(output));
+  }
+  return shape;
+}
+
+}  // namespace
+
+Result<ProblemShape> ShapeOf(const Problem& problem) {
+  return std::visit([](const auto& p) { return Shape(p); }, problem);
+}
+
+const char* ProblemName(const Problem& problem) {
+  static constexpr const char* kNames[] = {"conv",        "separable_conv", "gemm",
+                                           "attention",   "pool",           "rows",
+                                           "scale_shift", "elementwise",    "movement"};
+  return kNames[problem.index()];
+}
+
+bool LayoutMatters(const Problem& problem) {
+  if (const auto* p = std::get_if<ElementwiseProblem>(&problem)) return p->shape.size() == 4;
+  if (const auto* p = std::get_if<MovementProblem>(&problem)) {
+    return p->inputs[0].size() == 4 &&
+           (p->kind == MovementProblem::Kind::kConcat || p->kind == MovementProblem::Kind::kSlice ||
+            p->kind == MovementProblem::Kind::kPad);
+  }
+  return !std::holds_alternative<GemmProblem>(problem) &&
+         !std::holds_alternative<AttentionProblem>(problem) &&
+         !std::holds_alternative<RowsProblem>(problem);
+}
+
+int64_t ElementBytes(Precision precision) {
+  return precision == Precision::kFp16 || precision == Precision::kBf16 ? 2 : 4;
+}
+
+const char* PrecisionName(Precision precision) {
+  static constexpr const char* kNames[] = {"strict", "tf32", "fp16", "bf16"};
+  return kNames[static_cast<int>(precision)];
+}
+
+const char* LayoutName(MemoryLayout layout) {
+  return layout == MemoryLayout::kNchw ? "nchw" : "nhwc";
+}
+
+int64_t BytesOf(const ProblemShape& shape, const Problem& problem, Precision precision) {
+  const auto* movement = std::get_if<MovementProblem>(&problem);
+  const int64_t element = ElementBytes(precision);
+  int64_t elements =
+      shape.weights + shape.second_weights + shape.bias + shape.second_bias + shape.residual;
+  for (int64_t output : shape.outputs) elements += output;
+  if (movement != nullptr && movement->kind == MovementProblem::Kind::kGather) {
+    return (elements + shape.outputs[0]) * element + shape.inputs[1] * 8;
+  }
+  if (movement != nullptr && movement->kind == MovementProblem::Kind::kSlice) {
+    return 2 * elements * element;
+  }
+  for (int64_t input : shape.inputs) elements += input;
+  return elements * element;
+}
+
+int64_t ElementCount(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  return count;
+}
+
+std::vector<int64_t> StridesOf(const std::vector<int64_t>& shape, MemoryLayout layout) {
+  if (shape.size() == 4 && layout == MemoryLayout::kNhwc) {
+    return {shape[1] * shape[2] * shape[3], 1, shape[3] * shape[1], shape[1]};
+  }
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+std::vector<std::vector<int64_t>> OutputShapes(const MovementProblem& p) {
+  using Kind = MovementProblem::Kind;
+  std::vector<int64_t> shape = p.inputs[0];
+  switch (p.kind) {
+    case Kind::kCopy:
+      return p.inputs;
+    case Kind::kTranspose:
+      for (size_t d = 0; d < shape.size(); ++d) shape[d] = p.inputs[0][p.permutation[d]];
+      return {shape};
+    case Kind::kConcat:
+      for (size_t i = 1; i < p.inputs.size(); ++i) shape[p.axis] += p.inputs[i][p.axis];
+      return {shape};
+    case Kind::kSlice: {
+      std::vector<std::vector<int64_t>> outputs;
+      for (int64_t size : p.sizes) {
+        shape[p.axis] = size;
+        outputs.push_back(shape);
+      }
+      return outputs;
+    }
+    case Kind::kGather:
+      shape.erase(shape.begin() + p.axis);
+      shape.insert(shape.begin() + p.axis, p.inputs[1].begin(), p.inputs[1].end());
+      return {shape};
+    case Kind::kPad:
+      for (size_t d = 0; d < shape.size(); ++d) shape[d] += p.starts[d] + p.sizes[d];
+      return {shape};
+  }
+  return {};
+}
+
+std::vector<int64_t> WithRank(const std::vector<int64_t>& shape, size_t rank) {
+  std::vector<int64_t> full(rank - std::min(rank, shape.size()), 1);
+  full.insert(full.end(), shape.begin(), shape.end());
+  return full;
+}
+
+}  // namespace plait::cuda

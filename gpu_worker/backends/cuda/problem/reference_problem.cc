@@ -1,0 +1,343 @@
+#include "gpu_worker/backends/cuda/problem/reference_problem.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "gpu_worker/backends/cuda/problem/expression.h"
+
+namespace plait::cuda {
+namespace {
+
+using Coordinates = std::vector<int64_t>;
+using Element = std::function<double(int output, int64_t offset)>;
+
+// The logical place of a memory offset.
+Coordinates Locate(int64_t offset, const std::vector<int64_t>& shape, MemoryLayout layout) {
+  const std::vector<int64_t> strides = StridesOf(shape, layout);
+  Coordinates place(shape.size());
+  for (size_t d = 0; d < shape.size(); ++d) place[d] = offset / strides[d] % shape[d];
+  return place;
+}
+
+int64_t Offset(const Coordinates& place, const std::vector<int64_t>& strides) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < place.size(); ++d) offset += place[d] * strides[d];
+  return offset;
+}
+
+double Relu(bool on, double x) { return on ? std::fmax(x, 0.0) : x; }
+
+// Convolution without its bias, residual and activation.
+double ConvSum(const ConvProblem& p, MemoryLayout layout, const HostOperands& operands,
+               const Coordinates& y) {
+  const int64_t channels = p.c / p.groups;
+  const int64_t first = y[1] / (p.k / p.groups) * channels;
+  const auto xs = StridesOf({p.n, p.c, p.h, p.w}, layout);
+  const auto ws = StridesOf({p.k, channels, p.r, p.s}, layout);
+  const float* x = operands.inputs[0].data();
+  double sum = 0;
+  for (int64_t r = 0; r < p.r; ++r) {
+    const int64_t h = y[2] * p.stride[0] - p.pad[0] + r * p.dilation[0];
+    if (h < 0 || h >= p.h) continue;
+    for (int64_t s = 0; s < p.s; ++s) {
+      const int64_t w = y[3] * p.stride[1] - p.pad[1] + s * p.dilation[1];
+      if (w < 0 || w >= p.w) continue;
+      const float* pixel = x + y[0] * xs[0] + first * xs[1] + h * xs[2] + w * xs[3];
+      const float* weight = operands.weights.data() + y[1] * ws[0] + r * ws[2] + s * ws[3];
+      for (int64_t c = 0; c < channels; ++c) {
+        sum += Relu(p.prologue_relu, pixel[c * xs[1]]) * static_cast<double>(weight[c * ws[1]]);
+      }
+    }
+  }
+  return sum;
+}
+
+double Finish(const ConvProblem& p, double sum, const std::vector<float>& bias,
+              const HostOperands& operands, int64_t channel, int64_t offset) {
+  if (p.bias) sum += bias[channel];
+  if (p.residual) sum += operands.residual[offset];
+  return Activate(p.activation, sum);
+}
+
+Element Prepare(const ConvProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  return [&p, layout, &operands](int, int64_t offset) {
+    const Coordinates y = Locate(offset, {p.n, p.k, p.output_h(), p.output_w()}, layout);
+    return Finish(p, ConvSum(p, layout, operands, y), operands.bias, operands, y[1], offset);
+  };
+}
+
+Element Prepare(const SeparableConvProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  return [&p, layout, &operands](int, int64_t offset) {
+    const ConvProblem& q = p.pointwise;
+    const Coordinates y = Locate(offset, {q.n, q.k, q.h, q.w}, layout);
+    double sum = 0;
+    for (int64_t c = 0; c < q.c; ++c) {
+      const double inner =
+          Finish(p.depthwise, ConvSum(p.depthwise, layout, operands, {y[0], c, y[2], y[3]}),
+                 operands.bias, operands, c, 0);
+      sum += Relu(q.prologue_relu, inner) * operands.second_weights[y[1] * q.c + c];
+    }
+    return Finish(q, sum, operands.second_bias, operands, y[1], offset);
+  };
+}
+
+Element Prepare(const GemmProblem& p, MemoryLayout, const HostOperands& operands) {
+  return [&p, &operands](int, int64_t offset) {
+    const int64_t column = offset % p.n, row = offset / p.n % p.m, batch = offset / p.n / p.m;
+    const float* a = operands.inputs[0].data() + batch * p.m * p.k;
+    const float* b =
+        p.weights ? operands.weights.data() : operands.inputs[1].data() + batch * p.k * p.n;
+    double sum = 0;
+    for (int64_t i = 0; i < p.k; ++i) {
+      sum += static_cast<double>(p.transpose_a ? a[i * p.m + row] : a[row * p.k + i]) *
+             (p.transpose_b ? b[column * p.k + i] : b[i * p.n + column]);
+    }
+    if (p.bias) sum += operands.bias[column];
+    if (p.residual) sum += operands.residual[offset];
+    return Activate(p.activation, sum);
+  };
+}
+
+Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& operands) {
+  return [&p, &operands](int, int64_t offset) {
+    const int64_t d = offset % p.dim, row = offset / p.dim % p.query;
+    const int64_t head = offset / p.dim / p.query;
+    const float* q = operands.inputs[0].data() + (head * p.query + row) * p.dim;
+    const float* k = operands.inputs[1].data() + head * p.keys * p.dim;
+    const float* v = operands.inputs[2].data() + head * p.keys * p.dim;
+    std::vector<double> scores(p.keys, -std::numeric_limits<double>::infinity());
+    for (int64_t i = 0; i < p.keys; ++i) {
+      if (p.causal && i > row) break;
+      double sum = 0;
+      for (int64_t j = 0; j < p.dim; ++j) sum += static_cast<double>(q[j]) * k[i * p.dim + j];
+      scores[i] = sum / std::sqrt(static_cast<double>(p.dim));
+      if (p.mask) {
+        scores[i] += operands.inputs[3][(head / p.heads * p.query + row) * p.keys + i];
+      }
+    }
+    const double top = *std::max_element(scores.begin(), scores.end());
+    double total = 0, sum = 0;
+    for (int64_t i = 0; i < p.keys; ++i) {
+      const double weight = std::exp(scores[i] - top);
+      total += weight;
+      sum += weight * v[i * p.dim + d];
+    }
+    return sum / total;
+  };
+}
+
+Element Prepare(const PoolProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  return [&p, layout, &operands](int, int64_t offset) {
+    const Coordinates y = Locate(offset, {p.n, p.c, p.output_h, p.output_w}, layout);
+    const auto strides = StridesOf({p.n, p.c, p.h, p.w}, layout);
+    double sum = 0, top = -std::numeric_limits<double>::infinity();
+    int64_t inside = 0, padded = 0;
+    for (int64_t r = 0; r < p.r; ++r) {
+      for (int64_t s = 0; s < p.s; ++s) {
+        const int64_t h = y[2] * p.stride[0] - p.pad[0] + r;
+        const int64_t w = y[3] * p.stride[1] - p.pad[1] + s;
+        padded += h < p.h + p.pad[2] && w < p.w + p.pad[3];
+        if (h < 0 || h >= p.h || w < 0 || w >= p.w) continue;
+        const double x = operands.inputs[0][Offset({y[0], y[1], h, w}, strides)];
+        sum += x;
+        top = std::fmax(top, x);
+        ++inside;
+      }
+    }
+    if (p.mode == PoolProblem::Mode::kMax) return top;
+    return sum / static_cast<double>(p.mode == PoolProblem::Mode::kAverage ? inside : padded);
+  };
+}
+
+double Normalized(const RowsProblem& p, const HostOperands& operands, int64_t offset) {
+  const int64_t row = offset / p.columns * p.columns, column = offset % p.columns;
+  const auto at = [&](int64_t i) {
+    return static_cast<double>(operands.inputs[0][row + i]) +
+           (p.residual ? operands.residual[row + i] : 0.0f);
+  };
+  double mean = 0, variance = 0;
+  for (int64_t i = 0; i < p.columns; ++i) mean += at(i);
+  mean /= static_cast<double>(p.columns);
+  for (int64_t i = 0; i < p.columns; ++i) variance += (at(i) - mean) * (at(i) - mean);
+  variance /= static_cast<double>(p.columns);
+  return (at(column) - mean) / std::sqrt(variance + kLayerNormEpsilon) * operands.weights[column] +
+         operands.bias[column];
+}
+
+Element Prepare(const RowsProblem& p, MemoryLayout, const HostOperands& operands) {
+  using Kind = RowsProblem::Kind;
+  return [&p, &operands](int, int64_t offset) {
+    if (p.kind == Kind::kLayerNorm) return Normalized(p, operands, offset);
+    const bool softmax = p.kind == Kind::kSoftmax || p.kind == Kind::kLogSoftmax;
+    const int64_t row = softmax ? offset / p.columns : offset;
+    const float* x = operands.inputs[0].data() + row * p.columns;
+    const double top = *std::max_element(x, x + p.columns);
+    double sum = 0;
+    for (int64_t i = 0; i < p.columns; ++i) sum += softmax ? std::exp(x[i] - top) : x[i];
+    if (p.kind == Kind::kReduceMax) return top;
+    if (p.kind == Kind::kReduceSum) return sum;
+    if (p.kind == Kind::kReduceMean) return sum / static_cast<double>(p.columns);
+    const double shifted = operands.inputs[0][offset] - top;
+    return p.kind == Kind::kSoftmax ? std::exp(shifted) / sum : shifted - std::log(sum);
+  };
+}
+
+Element Prepare(const ScaleShiftProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  return [&p, layout, &operands](int, int64_t offset) {
+    const int64_t c = layout == MemoryLayout::kNhwc ? offset % p.c : offset / p.spatial % p.c;
+    const double x = operands.inputs[0][offset];
+    return Activate(p.activation, x * operands.weights[c] + operands.bias[c]);
+  };
+}
+
+Element Prepare(const ElementwiseProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  const Result<Expression> parsed = Expression::Parse(p.expression, p.inputs.size());
+  return [&p, layout, &operands, expression = parsed.value()](int, int64_t offset) {
+    const Coordinates y = Locate(offset, p.shape, layout);
+    std::vector<double> values;
+    for (size_t i = 0; i < p.inputs.size(); ++i) {
+      const std::vector<int64_t> shape = WithRank(p.inputs[i], p.shape.size());
+      const std::vector<int64_t> strides = StridesOf(shape, layout);
+      int64_t at = 0;
+      for (size_t d = 0; d < shape.size(); ++d) at += shape[d] == 1 ? 0 : y[d] * strides[d];
+      values.push_back(operands.inputs[i][at]);
+    }
+    return expression.Evaluate(values);
+  };
+}
+
+double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& operands,
+             const Coordinates& y, int output) {
+  using Kind = MovementProblem::Kind;
+  size_t input = 0;
+  Coordinates x = y;
+  if (p.kind == Kind::kTranspose) {
+    for (size_t d = 0; d < y.size(); ++d) x[p.permutation[d]] = y[d];
+  } else if (p.kind == Kind::kConcat) {
+    while (x[p.axis] >= p.inputs[input][p.axis]) x[p.axis] -= p.inputs[input++][p.axis];
+  } else if (p.kind == Kind::kSlice) {
+    x[p.axis] += p.starts[output];
+  } else if (p.kind == Kind::kPad) {
+    for (size_t d = 0; d < y.size(); ++d) {
+      x[d] -= p.starts[d];
+      if (x[d] < 0 || x[d] >= p.inputs[0][d]) return 0;
+    }
+  }
+  // A transpose reads and writes row-major tensors, whatever the layout of the others.
+  if (p.kind == Kind::kTranspose) layout = MemoryLayout::kNchw;
+  return operands.inputs[input][Offset(x, StridesOf(p.inputs[input], layout))];
+}
+
+Element Prepare(const MovementProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  using Kind = MovementProblem::Kind;
+  const auto shapes = OutputShapes(p);
+  return [&p, layout, &operands, shapes](int output, int64_t offset) -> double {
+    if (p.kind == Kind::kCopy) return operands.inputs[output][offset];
+    if (p.kind == Kind::kTranspose) {
+      return Moved(p, layout, operands, Locate(offset, shapes[0], MemoryLayout::kNchw), 0);
+    }
+    if (p.kind != Kind::kGather) {
+      return Moved(p, layout, operands, Locate(offset, shapes[output], layout), output);
+    }
+    int64_t inner = 1;
+    for (size_t d = p.axis + 1; d < p.inputs[0].size(); ++d) inner *= p.inputs[0][d];
+    const auto count = static_cast<int64_t>(operands.indices.size());
+    const int64_t index = operands.indices[offset / inner % count];
+    const int64_t outer = offset / inner / count;
+    return operands.inputs[0][(outer * p.inputs[0][p.axis] + index) * inner + offset % inner];
+  };
+}
+
+void FillValues(const Element& element, std::vector<ReferenceElement>& elements, int64_t cost) {
+  const auto count = static_cast<int64_t>(elements.size());
+  const auto fill = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      elements[i].value = element(elements[i].output, elements[i].offset);
+    }
+  };
+  constexpr int64_t kOperationsPerThread = 1 << 20;
+  const int64_t wanted =
+      std::min<int64_t>(count * cost / kOperationsPerThread, std::thread::hardware_concurrency());
+  const int64_t threads = std::clamp<int64_t>(wanted, 1, std::min<int64_t>(count, 64));
+  std::vector<std::thread> workers;
+  for (int64_t t = 1; t < threads; ++t) {
+    workers.emplace_back(fill, count * t / threads, count * (t + 1) / threads);
+  }
+  fill(0, count / threads);
+  for (std::thread& worker : workers) worker.join();
+}
+
+}  // namespace
+
+std::vector<ReferenceElement> ComputeReference(const Problem& problem, const ProblemShape& shape,
+                                               MemoryLayout layout, const HostOperands& operands,
+                                               int64_t operations_max, uint64_t seed) {
+  int64_t total = 0;
+  for (int64_t count : shape.outputs) total += count;
+  if (total == 0) return {};
+  int64_t cost = std::max<int64_t>(shape.flops / total, 1) + 30;  // 30: locating an element
+  if (const auto* p = std::get_if<RowsProblem>(&problem)) cost = 4 * p->columns + 30;
+  if (const auto* p = std::get_if<AttentionProblem>(&problem)) cost = p->keys * (p->dim + 10);
+  if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) {
+    cost = 2 * p->pointwise.c * (p->depthwise.r * p->depthwise.s + 30);
+  }
+  std::vector<ReferenceElement> elements;
+  for (size_t o = 0; o < shape.outputs.size(); ++o) {
+    const int64_t count = shape.outputs[o];
+    const double share = static_cast<double>(count) / static_cast<double>(total);
+    const int64_t evaluations_max = operations_max / cost;
+    const int64_t samples =
+        std::max<int64_t>(64, static_cast<int64_t>(share * static_cast<double>(evaluations_max)));
+    const int output = static_cast<int>(o);
+    if (samples >= count) {
+      for (int64_t i = 0; i < count; ++i) elements.push_back({output, i, 0});
+      continue;
+    }
+    std::mt19937_64 random(seed + o);
+    elements.push_back({output, 0, 0});
+    elements.push_back({output, count - 1, 0});
+    for (int64_t i = 2; i < samples; ++i) {
+      elements.push_back({output, static_cast<int64_t>(random() % count), 0});
+    }
+  }
+  const Element element =
+      std::visit([&](const auto& p) { return Prepare(p, layout, operands); }, problem);
+  FillValues(element, elements, cost);
+  return elements;
+}
+
+Difference Compare(const std::vector<ReferenceElement>& reference,
+                   const std::vector<std::vector<float>>& outputs, Precision precision) {
+  Difference difference;
+  for (const std::vector<float>& output : outputs) {
+    for (float value : output) difference.not_numbers += std::isnan(value);
+  }
+  const double largest = precision == Precision::kFp16 ? 65504.0 : 3.38e38;
+  double error = 0, norm = 0;
+  for (const ReferenceElement& element : reference) {
+    const double output = outputs[element.output][element.offset];
+    if (std::fabs(element.value) >= largest) {
+      if (output * element.value <= 0 || std::fabs(output) < largest) error += HUGE_VAL;
+      continue;
+    }
+    const double delta = output - element.value;
+    error += delta * delta;
+    norm += element.value * element.value;
+  }
+  difference.relative_l2 = std::sqrt(error) / std::fmax(std::sqrt(norm), 1e-30);
+  if (std::isnan(difference.relative_l2)) ++difference.not_numbers;
+  return difference;
+}
+
+double RelativeL2Max(Precision precision) {
+  static constexpr std::array<double, 4> kMax = {1e-5, 1e-3, 1e-2, 3e-2};
+  return kMax[static_cast<int>(precision)];
+}
+
+}  // namespace plait::cuda

@@ -1,0 +1,112 @@
+#include "gpu_worker/backends/cuda/cudnn/patterns.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/gpu_worker/backends/cuda/cudnn/test_cases.h"
+
+namespace plait::cuda {
+namespace {
+
+CudnnGraph GraphOf(const std::string& name, Precision precision = Precision::kFp16) {
+  std::optional<CudnnGraph> graph =
+      BuildCudnnGraph(CudnnCaseProblem(name), precision, MemoryLayout::kNhwc);
+  EXPECT_TRUE(graph.has_value()) << name;
+  return graph ? *graph : CudnnGraph(CUDNN_DATA_FLOAT);
+}
+
+TEST(CudnnPatternsTest, AddTheResidualBeforeTheBias) {
+  for (const char* name :
+       {"conv_residual_bias_relu", "grouped_residual_bias_relu", "matmul_residual_bias"}) {
+    SCOPED_TRACE(name);
+    const CudnnGraph graph = GraphOf(name);
+    std::vector<int64_t> added;
+    for (const CudnnOperation& operation : graph.operations()) {
+      const auto* pointwise = std::get_if<CudnnPointwise>(&operation.parameters);
+      if (pointwise == nullptr || pointwise->mode != CUDNN_POINTWISE_ADD) continue;
+      added.push_back(graph.tensors()[operation.inputs[1]].binding);
+    }
+    EXPECT_EQ(added, (std::vector<int64_t>{kResidualBinding, kBiasBinding}));
+  }
+}
+
+TEST(CudnnPatternsTest, AreWhatTheProblemSays) {
+  EXPECT_EQ(GraphOf("conv").Pattern(), "conv");
+  EXPECT_EQ(GraphOf("conv_bias_relu").Pattern(), "conv add relu");
+  EXPECT_EQ(GraphOf("conv_residual_bias_relu").Pattern(), "conv add add relu");
+  EXPECT_EQ(GraphOf("conv_bias_relu6").Pattern(), "conv add relu6");
+  EXPECT_EQ(GraphOf("conv_bias_silu").Pattern(), "conv add silu");
+  EXPECT_EQ(GraphOf("relu_conv").Pattern(), "relu conv");
+  EXPECT_EQ(GraphOf("matmul_bias_gelu").Pattern(), "matmul add gelu");
+  EXPECT_EQ(GraphOf("attention").Pattern(), "attention");
+  EXPECT_EQ(GraphOf("scale_shift_relu").Pattern(), "mul add relu");
+}
+
+TEST(CudnnPatternsTest, MaskedAttentionKeepsTheLogarithmThatNothingReads) {
+  const CudnnGraph graph = GraphOf("attention_mask");
+  EXPECT_EQ(graph.Pattern(),
+            "matmul mul add reduce pointwise pointwise reduce pointwise add pointwise matmul");
+  const CudnnTensor& weights = graph.tensors()[graph.operations().back().inputs[0]];
+  EXPECT_TRUE(weights.is_virtual);
+  EXPECT_EQ(weights.type, CUDNN_DATA_HALF) << "both operands of a product have one type";
+}
+
+TEST(CudnnPatternsTest, StoreOnlyTheOutput) {
+  for (const CudnnCase& known : CudnnCases()) {
+    SCOPED_TRACE(known.name);
+    const std::optional<CudnnGraph> graph =
+        BuildCudnnGraph(known.problem, Precision::kBf16, MemoryLayout::kNchw);
+    if (!graph) continue;
+    int outputs = 0;
+    for (const CudnnOperation& operation : graph->operations()) {
+      const CudnnTensor& result = graph->tensors()[operation.output];
+      if (result.is_virtual) continue;
+      ++outputs;
+      EXPECT_EQ(result.binding, kOutputBinding);
+      EXPECT_EQ(result.type, CUDNN_DATA_BFLOAT16);
+    }
+    EXPECT_EQ(outputs, 1);
+  }
+}
+
+TEST(CudnnPatternsTest, ChannelsLastIsInTheStrides) {
+  const CudnnGraph graph = GraphOf("conv");
+  const CudnnTensor& x = graph.tensors()[0];
+  EXPECT_EQ(x.sizes, (std::vector<int64_t>{1, 64, 56, 56}));
+  EXPECT_EQ(x.strides, (std::vector<int64_t>{64 * 56 * 56, 1, 56 * 64, 64}));
+  const CudnnTensor& w = graph.tensors()[1];
+  EXPECT_EQ(w.sizes, (std::vector<int64_t>{64, 64, 3, 3}));
+  EXPECT_EQ(w.strides, (std::vector<int64_t>{64 * 9, 1, 3 * 64, 64}));
+}
+
+TEST(CudnnPatternsTest, AverageThatCountsPaddingNeverCountsWhatCeilModeAdds) {
+  PoolProblem pool;
+  pool.c = 8;
+  pool.h = pool.w = 8;
+  pool.r = pool.s = 3;
+  pool.stride = {2, 2};
+  pool.output_h = pool.output_w = 4;  // floor mode gives 3
+  for (const auto mode : {PoolProblem::Mode::kMax, PoolProblem::Mode::kAverage}) {
+    pool.mode = mode;
+    EXPECT_TRUE(BuildCudnnGraph(pool, Precision::kTf32, MemoryLayout::kNchw).has_value());
+  }
+  pool.mode = PoolProblem::Mode::kAverageWithPadding;
+  EXPECT_FALSE(BuildCudnnGraph(pool, Precision::kTf32, MemoryLayout::kNchw).has_value());
+}
+
+TEST(CudnnPatternsTest, KnowNoneForWhatCudnnCannotDo) {
+  const auto known = [](const Problem& problem) {
+    return BuildCudnnGraph(problem, Precision::kTf32, MemoryLayout::kNchw).has_value();
+  };
+  EXPECT_FALSE(known(CudnnCaseProblem("softmax")));
+  EXPECT_FALSE(known(CudnnCaseProblem("layer_norm_residual")));
+  EXPECT_FALSE(known(SeparableConvProblem()));
+  EXPECT_FALSE(known(ElementwiseProblem()));
+  EXPECT_FALSE(known(MovementProblem()));
+}
+
+}  // namespace
+}  // namespace plait::cuda

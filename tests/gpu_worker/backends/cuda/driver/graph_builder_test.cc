@@ -1,0 +1,183 @@
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
+
+#include <set>
+
+#include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cuda/recording_runtime.h"
+
+namespace plait::cuda {
+namespace {
+
+class GraphBuilderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    stream_ = runtime_.CreateStream(0).value();
+    for (int i = 0; i < 4; ++i) {
+      kernels_.push_back(runtime_.AddKernel("kernel" + std::to_string(i), 1 << i, 0, nullptr));
+    }
+  }
+
+  // Everything is given back when the builder and its graphs are gone.
+  void TearDown() override {
+    ASSERT_TRUE(runtime_.DestroyStream(stream_).ok());
+    EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
+  }
+
+  std::function<Status(Stream)> Launch(std::vector<int> kernels) {
+    return [this, kernels](Stream stream) -> Status {
+      for (int kernel : kernels) {
+        PLAIT_CUDA_RETURN_IF_ERROR(runtime_.LaunchKernel(kernels_[kernel], {}, nullptr, stream));
+      }
+      return Ok();
+    };
+  }
+
+  double RunUs(const ExecutableGraph& graph) {
+    const Event begin = runtime_.CreateEvent().value(), end = runtime_.CreateEvent().value();
+    EXPECT_TRUE(runtime_.RecordEvent(begin, stream_).ok());
+    EXPECT_TRUE(graph.Launch(stream_).ok());
+    EXPECT_TRUE(runtime_.RecordEvent(end, stream_).ok());
+    const double us = runtime_.ElapsedUs(begin, end).value();
+    EXPECT_TRUE(runtime_.DestroyEvent(begin).ok());
+    EXPECT_TRUE(runtime_.DestroyEvent(end).ok());
+    return us;
+  }
+
+  RecordingRuntime runtime_;
+  Stream stream_ = nullptr;
+  std::vector<Kernel> kernels_;  // of 1, 2, 4 and 8 us
+};
+
+TEST_F(GraphBuilderTest, OperationsWithoutAnEdgeRunSideBySide) {
+  GraphBuilder builder(&runtime_);
+  ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
+  ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
+  const auto graph = builder.Build();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph.value().nodes(), 2u);
+  EXPECT_EQ(graph.value().edges(), 0u);
+  EXPECT_EQ(RunUs(graph.value()), 8);
+}
+
+TEST_F(GraphBuilderTest, EdgesOrder) {
+  GraphBuilder builder(&runtime_);
+  ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
+  ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
+  ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kMemoryReuse).ok());
+  ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kData).ok());  // known already
+  EXPECT_EQ(builder.edge_count(EdgeReason::kMemoryReuse), 1u);
+  EXPECT_EQ(builder.edge_count(EdgeReason::kData), 0u);
+  EXPECT_EQ(RunUs(builder.Build().value()), 12);
+}
+
+TEST_F(GraphBuilderTest, AnOperationOfManyKernelsIsFlattened) {
+  GraphBuilder builder(&runtime_);
+  ASSERT_TRUE(builder.AddOperation("a", Launch({0, 1, 2})).ok());
+  ASSERT_TRUE(builder.AddOperation("b", Launch({3, 0})).ok());
+  ASSERT_TRUE(builder.AddStreamOrder({0, 1}).ok());
+  const auto graph = builder.Build();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph.value().nodes(), 5u);
+  EXPECT_EQ(graph.value().edges(), 4u);
+  EXPECT_EQ(RunUs(graph.value()), 1 + 2 + 4 + 8 + 1);
+  const auto nodes = builder.Describe(0);
+  ASSERT_TRUE(nodes.ok());
+  EXPECT_EQ(nodes.value()[1].kernel, "kernel1");
+}
+
+TEST_F(GraphBuilderTest, AWideBarrierGoesThroughAnEmptyNode) {
+  GraphBuilder builder(&runtime_);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
+  ASSERT_TRUE(builder.AddStageBarrier({0, 1, 2}, {3, 4, 5}).ok());
+  const auto graph = builder.Build();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph.value().nodes(), 7u);
+  EXPECT_EQ(graph.value().edges(), 6u);
+  EXPECT_EQ(RunUs(graph.value()), 4);
+}
+
+TEST_F(GraphBuilderTest, ANarrowBarrierNeedsNoNode) {
+  GraphBuilder builder(&runtime_);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
+  ASSERT_TRUE(builder.AddStageBarrier({0, 1}, {2}).ok());
+  EXPECT_EQ(builder.Build().value().nodes(), 3u);
+}
+
+TEST_F(GraphBuilderTest, AnEmptyOperationKeepsItsPlaceInTheOrder) {
+  GraphBuilder builder(&runtime_);
+  ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
+  ASSERT_TRUE(builder.AddOperation("nothing", Launch({})).ok());
+  ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
+  ASSERT_TRUE(builder.AddStreamOrder({0, 1, 2}).ok());
+  EXPECT_EQ(RunUs(builder.Build().value()), 12);
+}
+
+TEST_F(GraphBuilderTest, RefusesCyclesAndUnknownOperations) {
+  GraphBuilder builder(&runtime_);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(builder.AddOperation("op" + std::to_string(i), Launch({1})).ok());
+  }
+  EXPECT_FALSE(builder.AddEdge(0, 0, EdgeReason::kData).ok());
+  EXPECT_FALSE(builder.AddEdge(0, 3, EdgeReason::kData).ok());
+  EXPECT_FALSE(builder.AddEdge(-1, 0, EdgeReason::kData).ok());
+  ASSERT_TRUE(builder.AddStreamOrder({0, 1, 2, 1}).ok());
+  const auto graph = builder.Build();
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(graph.error().message.find("op"), std::string::npos);
+}
+
+TEST_F(GraphBuilderTest, EveryCallMayFailAndNothingLeaks) {
+  // A first run counts the calls; then each of them fails in turn.
+  const auto build = [this](RecordingRuntime* runtime) -> Status {
+    GraphBuilder builder(runtime);
+    const Kernel kernel = runtime->AddKernel("kernel", 1, 0, nullptr);
+    for (int i = 0; i < 3; ++i) {
+      const auto operation = builder.AddOperation(
+          "op", [&](Stream stream) { return runtime->LaunchKernel(kernel, {}, nullptr, stream); });
+      if (!operation.ok()) return operation.error();
+    }
+    PLAIT_CUDA_RETURN_IF_ERROR(builder.AddStreamOrder({0, 1, 2}));
+    const auto graph = builder.Build();
+    return graph.ok() ? Ok() : Status(graph.error());
+  };
+  RecordingRuntime counting;
+  ASSERT_TRUE(build(&counting).ok());
+  // The last calls are those that give back, whose failures nobody can be told.
+  int gave_back = 0;
+  for (const std::string& call : counting.calls()) gave_back += call.rfind("Destroy", 0) == 0;
+  const int calls = static_cast<int>(counting.calls().size()) - gave_back;
+  ASSERT_GT(calls, 10);
+  for (int i = 0; i < calls; ++i) {
+    RecordingRuntime failing;
+    failing.FailAfter(i, false);
+    EXPECT_FALSE(build(&failing).ok()) << "call " << i;
+    EXPECT_EQ(failing.Leaks(), std::vector<std::string>()) << "call " << i;
+  }
+}
+
+TEST(RecordingRuntimeTest, RefusesWhatTheRealOneWould) {
+  RecordingRuntime runtime;
+  const Stream stream = runtime.CreateStream(0).value();
+  const Stream other = runtime.CreateStream(0).value();
+  const Event event = runtime.CreateEvent().value();
+  void* memory = runtime.Allocate(100).value();
+  EXPECT_FALSE(runtime.Fill(memory, 0, 101, stream).ok());
+  EXPECT_TRUE(runtime.Fill(memory, 0, 100, stream).ok());
+  EXPECT_FALSE(runtime.ElapsedUs(event, event).ok());
+  ASSERT_TRUE(runtime.BeginCapture(stream).ok());
+  EXPECT_FALSE(runtime.BeginCapture(stream).ok());
+  EXPECT_FALSE(runtime.Synchronize(stream).ok());
+  // A stream that joins a capture has to be joined again.
+  ASSERT_TRUE(runtime.RecordEvent(event, stream).ok());
+  ASSERT_TRUE(runtime.WaitForEvent(other, event).ok());
+  ASSERT_TRUE(runtime.Fill(memory, 0, 8, other).ok());
+  EXPECT_FALSE(runtime.EndCapture(stream).ok());
+  EXPECT_FALSE(runtime.EndCapture(stream).ok());
+  EXPECT_TRUE(runtime.Free(memory).ok());
+  EXPECT_FALSE(runtime.Free(memory).ok());
+  EXPECT_FALSE(runtime.Fill(memory, 0, 1, stream).ok());
+}
+
+}  // namespace
+}  // namespace plait::cuda

@@ -1,0 +1,169 @@
+#include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
+
+namespace plait::cuda {
+namespace {
+
+using Move = MovementProblem::Kind;
+using Pool = PoolProblem::Mode;
+using Rows = RowsProblem::Kind;
+
+void AddRows(std::vector<GeneratedCase>* cases) {
+  cases->push_back({"softmax", RowsProblem{.kind = Rows::kSoftmax, .rows = 7, .columns = 37}});
+  cases->push_back(
+      {"softmax_wide", RowsProblem{.kind = Rows::kSoftmax, .rows = 3, .columns = 1000}});
+  cases->push_back(
+      {"log_softmax", RowsProblem{.kind = Rows::kLogSoftmax, .rows = 5, .columns = 64}});
+  cases->push_back(
+      {"layer_norm", RowsProblem{.kind = Rows::kLayerNorm, .rows = 6, .columns = 768}});
+  cases->push_back(
+      {"layer_norm_residual",
+       RowsProblem{.kind = Rows::kLayerNorm, .rows = 3, .columns = 129, .residual = true}});
+  for (Rows kind : {Rows::kReduceSum, Rows::kReduceMean, Rows::kReduceMax}) {
+    cases->push_back({"reduce", RowsProblem{.kind = kind, .rows = 5, .columns = 49}});
+    cases->push_back({"reduce_wide", RowsProblem{.kind = kind, .rows = 2, .columns = 3136}});
+  }
+}
+
+void AddElementwise(std::vector<GeneratedCase>* cases) {
+  cases->push_back(
+      {"chain", ElementwiseProblem{
+                    "relu(add(x0,mul(x1,0.5)))", {2, 6, 5, 3}, {{2, 6, 5, 3}, {1, 6, 1, 1}}}});
+  cases->push_back(
+      {"even", ElementwiseProblem{"gelu(sub(x0,x1))", {1, 8, 4, 4}, {{1, 8, 4, 4}, {1, 8, 4, 4}}}});
+  cases->push_back(
+      {"row", ElementwiseProblem{"gelu_tanh(add(x0,x1))", {3, 5, 16}, {{3, 5, 16}, {16}}}});
+  cases->push_back(
+      {"positive",
+       ElementwiseProblem{"div(log(x0),add(sqrt(x1),rsqrt(pow(x0,2))))", {11}, {{11}, {11}}}});
+  cases->push_back(
+      {"many", ElementwiseProblem{
+                   "max(min(tanh(x0),sigmoid(x0)),silu(neg(abs(clip(erf(exp(x0)),-1,0.75)))))",
+                   {4, 9},
+                   {{4, 9}}}});
+  cases->push_back({"scalar", ElementwiseProblem{"mul(x0,x1)", {2, 3, 8}, {{2, 3, 8}, {}}}});
+}
+
+void AddMovement(std::vector<GeneratedCase>* cases) {
+  const auto transpose = [&](std::vector<int64_t> shape, std::vector<int64_t> permutation) {
+    cases->push_back(
+        {"transpose",
+         MovementProblem{.kind = Move::kTranspose, .inputs = {shape}, .permutation = permutation}});
+  };
+  transpose({3, 37, 41}, {0, 2, 1});
+  transpose({2, 5, 3, 8}, {0, 2, 1, 3});
+  transpose({2, 7, 5, 9}, {0, 2, 3, 1});
+  transpose({5, 1, 6, 4}, {3, 2, 1, 0});
+  transpose({4, 3, 35}, {2, 0, 1});
+  transpose({3, 4}, {0, 1});
+  cases->push_back({"concat", MovementProblem{.kind = Move::kConcat,
+                                              .inputs = {{2, 8, 3, 5}, {2, 4, 3, 5}, {2, 1, 3, 5}},
+                                              .axis = 1}});
+  cases->push_back(
+      {"concat_last",
+       MovementProblem{.kind = Move::kConcat, .inputs = {{6, 8}, {6, 16}}, .axis = 1}});
+  cases->push_back({"split", MovementProblem{.kind = Move::kSlice,
+                                             .inputs = {{2, 12, 4, 3}},
+                                             .axis = 1,
+                                             .starts = {0, 4, 7},
+                                             .sizes = {4, 3, 5}}});
+  cases->push_back(
+      {"slice_last",
+       MovementProblem{
+           .kind = Move::kSlice, .inputs = {{5, 16}}, .axis = 1, .starts = {8}, .sizes = {8}}});
+  cases->push_back({"copy", MovementProblem{.kind = Move::kCopy, .inputs = {{3, 7}, {16}}}});
+  cases->push_back({"pad", MovementProblem{.kind = Move::kPad,
+                                           .inputs = {{1, 4, 5, 6}},
+                                           .starts = {0, 0, 1, 2},
+                                           .sizes = {0, 4, 3, 0}}});
+  cases->push_back(
+      {"gather", MovementProblem{.kind = Move::kGather, .inputs = {{19, 24}, {2, 7}}, .axis = 0}});
+  cases->push_back({"gather_inner",
+                    MovementProblem{.kind = Move::kGather, .inputs = {{3, 9, 5}, {4}}, .axis = 1}});
+}
+
+void AddPools(std::vector<GeneratedCase>* cases) {
+  for (Pool mode : {Pool::kMax, Pool::kAverage, Pool::kAverageWithPadding}) {
+    cases->push_back({"pool", PoolProblem{.mode = mode,
+                                          .n = 2,
+                                          .c = 6,
+                                          .h = 9,
+                                          .w = 7,
+                                          .r = 3,
+                                          .s = 3,
+                                          .stride = {2, 2},
+                                          .pad = {1, 1, 1, 1},
+                                          .output_h = 5,
+                                          .output_w = 4}});
+    cases->push_back({"pool_ceil", PoolProblem{.mode = mode,
+                                               .n = 1,
+                                               .c = 8,
+                                               .h = 8,
+                                               .w = 8,
+                                               .r = 3,
+                                               .s = 2,
+                                               .stride = {2, 2},
+                                               .pad = {0, 0, 0, 0},
+                                               .output_h = 4,
+                                               .output_w = 4}});
+    cases->push_back({"global", PoolProblem{.mode = mode,
+                                            .n = 2,
+                                            .c = 40,
+                                            .h = 7,
+                                            .w = 7,
+                                            .r = 7,
+                                            .s = 7,
+                                            .output_h = 1,
+                                            .output_w = 1}});
+  }
+}
+
+ConvProblem Depthwise(int64_t c, int64_t h, int64_t w, int64_t window, int64_t stride) {
+  ConvProblem p{.n = 2, .c = c, .h = h, .w = w, .k = c, .r = window, .s = window};
+  p.stride = {stride, stride};
+  p.pad = {window / 2, window / 2, window / 2, window / 2};
+  p.groups = c;
+  return p;
+}
+
+void AddConvolutions(std::vector<GeneratedCase>* cases) {
+  ConvProblem plain = Depthwise(6, 9, 7, 3, 1);
+  cases->push_back({"depthwise", plain});
+  ConvProblem strided = Depthwise(16, 11, 10, 5, 2);
+  strided.bias = strided.residual = strided.prologue_relu = true;
+  strided.activation = Activation::kRelu6;
+  cases->push_back({"depthwise_fused", strided});
+  ConvProblem dilated = Depthwise(8, 9, 9, 3, 1);
+  dilated.dilation = {2, 1};
+  dilated.activation = Activation::kSilu;
+  cases->push_back({"depthwise_dilated", dilated});
+
+  SeparableConvProblem small{.depthwise = Depthwise(5, 7, 6, 3, 1), .pointwise = {}};
+  small.pointwise = {.n = 2, .c = 5, .h = 7, .w = 6, .k = 9};
+  cases->push_back({"separable", small});
+  SeparableConvProblem fused{.depthwise = Depthwise(40, 9, 9, 5, 2), .pointwise = {}};
+  fused.depthwise.prologue_relu = fused.depthwise.bias = true;
+  fused.depthwise.activation = Activation::kRelu;
+  fused.pointwise = {.n = 2, .c = 40, .h = 5, .w = 5, .k = 70};
+  fused.pointwise.bias = fused.pointwise.residual = true;
+  fused.pointwise.activation = Activation::kSigmoid;
+  cases->push_back({"separable_fused", fused});
+
+  cases->push_back({"scale_shift", ScaleShiftProblem{.n = 2, .c = 6, .spatial = 35}});
+  cases->push_back(
+      {"scale_shift_relu",
+       ScaleShiftProblem{.n = 2, .c = 16, .spatial = 12, .activation = Activation::kRelu}});
+}
+
+}  // namespace
+
+std::vector<GeneratedCase> GeneratedCases() {
+  std::vector<GeneratedCase> cases;
+  AddRows(&cases);
+  AddElementwise(&cases);
+  AddMovement(&cases);
+  AddPools(&cases);
+  AddConvolutions(&cases);
+  return cases;
+}
+
+}  // namespace plait::cuda

@@ -1,0 +1,87 @@
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
+
+#include <string>
+
+#include "gpu_worker/backends/cuda/driver/dynamic_library.h"
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
+
+namespace plait::cuda {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+// Under the sanitizer's allocator NVRTC takes minutes for all three.
+constexpr const char* kArchitectures[] = {"sm_90a"};
+#else
+constexpr const char* kArchitectures[] = {"sm_80", "sm_90a", "sm_100"};
+#endif
+
+bool HasNvrtc() { return CompileToCubin("__global__ void f() {}", "sm_80").ok(); }
+
+// All kernels of a family in one text, each in a namespace, which is much quicker than one by one.
+// The entry's C linkage would make them one function.
+std::string TextOf(const GeneratedFamily& family, Precision precision, int* count) {
+  std::string text =
+      KernelIntrinsics() + "#undef PLAIT_KERNEL\n#define PLAIT_KERNEL __global__ void\n";
+  for (const GeneratedCase& c : GeneratedCases()) {
+    for (MemoryLayout layout : {MemoryLayout::kNchw, MemoryLayout::kNhwc}) {
+      for (const GeneratedKernel& kernel : family.generate(c.problem, precision, layout)) {
+        text += "namespace kernel_" + std::to_string((*count)++) + " {\n" +
+                KernelPrelude(precision) + kernel.source + "}\n";
+      }
+    }
+  }
+  return text;
+}
+
+class GeneratedNvrtcTest
+    : public testing::TestWithParam<std::tuple<const GeneratedFamily*, Precision>> {};
+
+TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitecture) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const auto [family, precision] = GetParam();
+  int count = 0;
+  const std::string text = TextOf(*family, precision, &count);
+  ASSERT_GE(count, 2);
+  for (const char* architecture : kArchitectures) {
+    const Result<std::string> cubin = CompileToCubin(text, architecture);
+    ASSERT_TRUE(cubin.ok()) << family->name << ": " << cubin.error().message;
+    EXPECT_EQ(cubin.value().substr(1, 3), "ELF");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GeneratedNvrtcTest,
+                         testing::Combine(testing::ValuesIn(GeneratedFamilies()),
+                                          testing::Values(Precision::kStrict, Precision::kFp16,
+                                                          Precision::kBf16)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)->name) + "_" +
+                                  PrecisionName(std::get<1>(info.param));
+                         });
+
+TEST(NvrtcTest, KeepsTheEntryName) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const GeneratedFamily& family = *GeneratedFamilies().front();
+  for (const GeneratedCase& c : GeneratedCases()) {
+    const auto kernels = family.generate(c.problem, Precision::kFp16, MemoryLayout::kNchw);
+    if (kernels.empty()) continue;
+    const Result<std::string> cubin =
+        CompileToCubin(DeviceSource(kernels[0], Precision::kFp16), "sm_90a");
+    ASSERT_TRUE(cubin.ok()) << cubin.error().message;
+    EXPECT_NE(cubin.value().find(std::string(".text.") + kKernelEntry), std::string::npos);
+    return;
+  }
+  FAIL() << "no case for " << family.name;
+}
+
+TEST(NvrtcTest, SaysWhatIsWrong) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const Result<std::string> cubin = CompileToCubin("__global__ void f() { undeclared; }", "sm_90a");
+  ASSERT_FALSE(cubin.ok());
+  EXPECT_NE(cubin.error().message.find("undeclared"), std::string::npos) << cubin.error().message;
+}
+
+}  // namespace
+}  // namespace plait::cuda

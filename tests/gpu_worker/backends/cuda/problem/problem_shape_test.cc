@@ -1,0 +1,106 @@
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+#include <cmath>
+
+#include "gpu_worker/backends/cuda/problem/host_operands.h"
+#include "gtest/gtest.h"
+
+namespace plait::cuda {
+namespace {
+
+TEST(ProblemShapeTest, CountsAConvolution) {
+  ConvProblem p{.n = 1, .c = 64, .h = 56, .w = 56, .k = 128, .r = 3, .s = 3};
+  p.stride = {2, 2};
+  p.pad = {1, 1, 1, 1};
+  p.bias = p.residual = true;
+  const auto shape = ShapeOf(p);
+  ASSERT_TRUE(shape.ok());
+  EXPECT_EQ(shape.value().outputs, std::vector<int64_t>{128 * 28 * 28});
+  EXPECT_EQ(shape.value().weights, 128 * 64 * 9);
+  EXPECT_EQ(shape.value().bias, 128);
+  EXPECT_EQ(shape.value().residual, 128 * 28 * 28);
+  EXPECT_EQ(shape.value().flops, int64_t{2} * 128 * 28 * 28 * 64 * 9);
+  EXPECT_EQ(BytesOf(shape.value(), p, Precision::kFp16),
+            2 * (64 * 56 * 56 + 128 * 64 * 9 + 128 + 2 * 128 * 28 * 28));
+}
+
+TEST(ProblemShapeTest, RefusesHostileProblems) {
+  const Problem hostile[] = {
+      ConvProblem{.n = 0},
+      ConvProblem{.n = int64_t{1} << 40, .c = int64_t{1} << 40},
+      ConvProblem{.c = 3, .h = 4, .w = 4, .k = 4, .groups = 2},
+      ConvProblem{.h = 2, .w = 2, .r = 5, .s = 5},
+      ConvProblem{.h = 8, .w = 8, .stride = {0, 1}},
+      ConvProblem{.h = 8, .w = 8, .pad = {-1, 0, 0, 0}},
+      GemmProblem{.m = -1},
+      GemmProblem{.m = 1 << 20, .n = 1 << 20},
+      AttentionProblem{.heads = 0},
+      PoolProblem{.h = 4, .w = 4, .r = 2, .s = 2, .pad = {2, 0, 0, 0}},
+      PoolProblem{.h = 4, .w = 4, .r = 2, .s = 2, .output_h = 9, .output_w = 1},
+      RowsProblem{.rows = 0},
+      RowsProblem{.kind = RowsProblem::Kind::kSoftmax, .residual = true},
+      ElementwiseProblem{"add(x0,x1)", {4}, {{4}, {3}}},
+      ElementwiseProblem{"add(x0,x1)", {4}, {{4}}},
+      MovementProblem{},
+      MovementProblem{
+          .kind = MovementProblem::Kind::kTranspose, .inputs = {{2, 3}}, .permutation = {0, 0}},
+      MovementProblem{
+          .kind = MovementProblem::Kind::kSlice, .inputs = {{4}}, .starts = {3}, .sizes = {2}},
+      MovementProblem{.kind = MovementProblem::Kind::kSlice,
+                      .inputs = {{4}},
+                      .starts = {INT64_MAX},
+                      .sizes = {INT64_MAX}},
+      MovementProblem{.kind = MovementProblem::Kind::kConcat, .inputs = {{2, 3}, {2, 4}}},
+      SeparableConvProblem{},
+  };
+  int accepted = 0;
+  for (const Problem& problem : hostile) {
+    const auto shape = ShapeOf(problem);
+    if (shape.ok()) {
+      ++accepted;
+      EXPECT_EQ(&problem, &hostile[20]) << ProblemName(problem) << " accepted";
+    } else {
+      EXPECT_EQ(shape.error().code, ErrorCode::kInvalid);
+    }
+  }
+  EXPECT_LE(accepted, 1);  // a separable convolution of 1 x 1 x 1 x 1 is one
+}
+
+TEST(ProblemShapeTest, StridesFollowTheLayout) {
+  EXPECT_EQ(StridesOf({2, 3, 4, 5}, MemoryLayout::kNchw), (std::vector<int64_t>{60, 20, 5, 1}));
+  EXPECT_EQ(StridesOf({2, 3, 4, 5}, MemoryLayout::kNhwc), (std::vector<int64_t>{60, 1, 15, 3}));
+  EXPECT_EQ(StridesOf({7, 5}, MemoryLayout::kNhwc), (std::vector<int64_t>{5, 1}));
+}
+
+TEST(HostOperandsTest, StorageRoundTripsAndRoundsToNearestEven) {
+  const std::vector<float> values = {
+      0.0f, -1.5f, 65504.0f, 65520.0f, 6e-8f, 1.0f + 1.0f / 2048, 1.0f + 3.0f / 2048};
+  const auto bytes = ToStorage(values, Precision::kFp16);
+  const auto back = FromStorage(bytes.data(), values.size(), Precision::kFp16);
+  EXPECT_EQ(back[1], -1.5f);
+  EXPECT_EQ(back[2], 65504.0f);
+  EXPECT_TRUE(std::isinf(back[3]));
+  EXPECT_FLOAT_EQ(back[4], 5.9604645e-8f);
+  EXPECT_EQ(back[5], 1.0f);
+  EXPECT_EQ(back[6], 1.0f + 1.0f / 512);
+  EXPECT_EQ(RoundToStorage(1.0f + 1.0f / 256, Precision::kBf16), 1.0f);
+  EXPECT_EQ(RoundToStorage(1.0f + 3.0f / 256, Precision::kBf16), 1.0f + 1.0f / 64);
+  EXPECT_EQ(RoundToStorage(0.1f, Precision::kTf32), 0.1f);
+}
+
+TEST(HostOperandsTest, AreSeededAndNeverZero) {
+  const Problem problem = GemmProblem{.m = 64, .n = 64, .k = 64, .bias = true};
+  const auto shape = ShapeOf(problem);
+  const auto a = MakeHostOperands(problem, shape.value(), Precision::kStrict, 1);
+  const auto b = MakeHostOperands(problem, shape.value(), Precision::kStrict, 1);
+  const auto c = MakeHostOperands(problem, shape.value(), Precision::kStrict, 2);
+  EXPECT_EQ(a.inputs, b.inputs);
+  EXPECT_NE(a.inputs, c.inputs);
+  double sum = 0, squares = 0;
+  for (float x : a.inputs[0]) sum += x, squares += x * x;
+  EXPECT_NEAR(sum / 4096, 0, 0.1);
+  EXPECT_NEAR(squares / 4096, 1, 0.1);
+}
+
+}  // namespace
+}  // namespace plait::cuda

@@ -1,0 +1,115 @@
+#include "gpu_worker/backends/cuda/problem/reference_problem.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace plait::cuda {
+namespace {
+
+constexpr int64_t kEveryElement = int64_t{1} << 40;
+
+std::vector<double> All(const Problem& problem, MemoryLayout layout, const HostOperands& operands) {
+  const auto shape = ShapeOf(problem);
+  std::vector<double> values;
+  for (const auto& element :
+       ComputeReference(problem, shape.value(), layout, operands, kEveryElement, 1)) {
+    values.push_back(element.value);
+  }
+  return values;
+}
+
+// Worked out by hand: a 2 x 2 window of ones over 1..9, two channels in the second layout.
+TEST(ReferenceProblemTest, ConvolvesByHand) {
+  const ConvProblem p{.n = 1, .c = 1, .h = 3, .w = 3, .k = 1, .r = 2, .s = 2};
+  HostOperands operands;
+  operands.inputs = {{1, 2, 3, 4, 5, 6, 7, 8, 9}};
+  operands.weights = {1, 1, 1, 1};
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{12, 16, 24, 28}));
+}
+
+TEST(ReferenceProblemTest, LayoutsHoldTheSameNumbers) {
+  ConvProblem p{.n = 1, .c = 2, .h = 2, .w = 2, .k = 2, .r = 1, .s = 1};
+  p.bias = p.residual = true;
+  p.activation = Activation::kRelu;
+  HostOperands nchw;
+  nchw.inputs = {{1, 2, 3, 4, 10, 20, 30, 40}};
+  nchw.weights = {1, -1, 2, 0.5};
+  nchw.bias = {100, -7};
+  nchw.residual = {0, 1, 2, 3, 4, 5, 6, 7};
+  HostOperands nhwc = nchw;
+  nhwc.inputs = {{1, 10, 2, 20, 3, 30, 4, 40}};
+  nhwc.residual = {0, 4, 1, 5, 2, 6, 3, 7};
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, nchw),
+            (std::vector<double>{91, 83, 75, 67, 4, 12, 20, 28}));
+  EXPECT_EQ(All(p, MemoryLayout::kNhwc, nhwc),
+            (std::vector<double>{91, 4, 83, 12, 75, 20, 67, 28}));
+}
+
+TEST(ReferenceProblemTest, MultipliesTransposed) {
+  HostOperands operands;
+  operands.inputs = {{1, 2, 3, 4, 5, 6}};
+  operands.weights = {1, 0, 2, 0, 1, 3};
+  // a is stored 3 x 2, w is stored 2 x 3.
+  const GemmProblem p{.m = 2, .n = 2, .k = 3, .transpose_a = true, .transpose_b = true};
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{11, 18, 14, 22}));
+}
+
+TEST(ReferenceProblemTest, AttentionOfEqualKeysIsTheMean) {
+  AttentionProblem p{.batch = 1, .heads = 1, .query = 2, .keys = 2, .dim = 1};
+  HostOperands operands;
+  operands.inputs = {{3, -2}, {1, 1}, {10, 20}};
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{15, 15}));
+  p.causal = true;
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{10, 15}));
+}
+
+TEST(ReferenceProblemTest, AveragesWithAndWithoutPadding) {
+  PoolProblem p{.mode = PoolProblem::Mode::kAverage,
+                .n = 1,
+                .c = 1,
+                .h = 2,
+                .w = 2,
+                .r = 2,
+                .s = 2,
+                .stride = {2, 2},
+                .pad = {1, 1, 0, 0},
+                .output_h = 1,
+                .output_w = 1};
+  HostOperands operands;
+  operands.inputs = {{8, 1, 2, 3}};
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), std::vector<double>{8});
+  p.mode = PoolProblem::Mode::kAverageWithPadding;
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), std::vector<double>{2});
+}
+
+TEST(ReferenceProblemTest, LargeProblemsAreSampled) {
+  const GemmProblem p{.m = 512, .n = 512, .k = 512};
+  const auto shape = ShapeOf(p);
+  const auto operands = MakeHostOperands(p, shape.value(), Precision::kStrict, 1);
+  const auto sample =
+      ComputeReference(p, shape.value(), MemoryLayout::kNchw, operands, 1'000'000, 1);
+  EXPECT_GE(sample.size(), 64u);
+  EXPECT_LT(sample.size(), 5000u);
+  EXPECT_EQ(sample[0].offset, 0);
+  EXPECT_EQ(sample[1].offset, 512 * 512 - 1);
+}
+
+TEST(ReferenceProblemTest, ComparesByRelativeL2AndFindsNaNOutsideOfTheSample) {
+  const std::vector<ReferenceElement> reference = {{0, 0, 3}, {0, 1, 4}};
+  EXPECT_NEAR(Compare(reference, {{3, 4.05f, 0}}, Precision::kStrict).relative_l2, 0.01, 1e-6);
+  EXPECT_EQ(Compare(reference, {{3, 4, NAN}}, Precision::kStrict).not_numbers, 1);
+  EXPECT_GT(Compare(reference, {{NAN, 4, 0}}, Precision::kStrict).not_numbers, 0);
+}
+
+TEST(ReferenceProblemTest, OverflowHasToBeInfinite) {
+  const std::vector<ReferenceElement> reference = {{0, 0, -1e5}, {0, 1, 1}};
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(Compare(reference, {{-kInfinity, 1}}, Precision::kFp16).relative_l2, 0);
+  EXPECT_GT(Compare(reference, {{kInfinity, 1}}, Precision::kFp16).relative_l2, 1);
+  EXPECT_GT(Compare(reference, {{-3, 1}}, Precision::kFp16).relative_l2, 1);
+}
+
+}  // namespace
+}  // namespace plait::cuda

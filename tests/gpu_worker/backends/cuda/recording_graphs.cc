@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <utility>
+
+#include "tests/gpu_worker/backends/cuda/recording_runtime.h"
+
+namespace plait::cuda {
+namespace {
+
+Error Refuse(const std::string& what) { return Error{ErrorCode::kDevice, "fake: " + what}; }
+
+}  // namespace
+
+GraphNode RecordingRuntime::AddNode(Graph graph, NodeState node) {
+  const auto handle = NextHandle<GraphNode>();
+  node.graph = graph;
+  nodes_[handle] = std::move(node);
+  graphs_[graph].nodes.push_back(handle);
+  return handle;
+}
+
+void RecordingRuntime::CaptureNode(StreamState* stream, NodeState node) {
+  const GraphNode handle = AddNode(stream->capture, std::move(node));
+  for (GraphNode before : stream->frontier) {
+    graphs_[stream->capture].edges.push_back({before, handle, {}});
+  }
+  stream->frontier = {handle};
+}
+
+Status RecordingRuntime::BeginCapture(Stream stream) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("BeginCapture"));
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return Refuse("BeginCapture: not a stream");
+  if (found->second.capture != nullptr) return Refuse("BeginCapture: the stream captures already");
+  const auto graph = NextHandle<Graph>();
+  graphs_[graph];
+  found->second = {graph, true, {}};
+  return Ok();
+}
+
+Result<Graph> RecordingRuntime::EndCapture(Stream stream) {
+  const Status recorded = Record("EndCapture");
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || !found->second.origin) {
+    return Refuse("EndCapture: the stream did not begin a capture");
+  }
+  const Graph graph = found->second.capture;
+  // Every node that nothing follows has to be known to the stream that began.
+  const GraphState& state = graphs_[graph];
+  const auto& joined = found->second.frontier;
+  bool unjoined = false;
+  for (GraphNode node : state.nodes) {
+    const bool followed = std::any_of(state.edges.begin(), state.edges.end(),
+                                      [node](const GraphEdge& edge) { return edge.from == node; });
+    unjoined |= !followed && std::find(joined.begin(), joined.end(), node) == joined.end();
+  }
+  for (auto& [other, other_state] : streams_) {
+    if (other_state.capture == graph) other_state = {};
+  }
+  for (auto& [event, event_state] : events_) {
+    if (event_state.capture == graph) event_state.capture = nullptr;
+  }
+  if (unjoined || !recorded.ok()) {
+    for (GraphNode node : state.nodes) nodes_.erase(node);
+    graphs_.erase(graph);
+    return unjoined ? Refuse("EndCapture: a stream was not joined") : recorded.error();
+  }
+  return graph;
+}
+
+Result<Graph> RecordingRuntime::CreateGraph() {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("CreateGraph"));
+  const auto graph = NextHandle<Graph>();
+  graphs_[graph];
+  return graph;
+}
+
+Status RecordingRuntime::DestroyGraph(Graph graph) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("DestroyGraph"));
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return Refuse("DestroyGraph: not a graph");
+  for (GraphNode node : found->second.nodes) nodes_.erase(node);
+  graphs_.erase(found);
+  return Ok();
+}
+
+Result<std::vector<GraphNode>> RecordingRuntime::Nodes(Graph graph) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("Nodes"));
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return Refuse("Nodes: not a graph");
+  return found->second.nodes;
+}
+
+Result<std::vector<GraphEdge>> RecordingRuntime::Edges(Graph graph) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("Edges"));
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return Refuse("Edges: not a graph");
+  return found->second.edges;
+}
+
+Result<NodeDescription> RecordingRuntime::DescribeNode(GraphNode node) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("DescribeNode"));
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return Refuse("DescribeNode: not a node");
+  return found->second.description;
+}
+
+Result<GraphNode> RecordingRuntime::CopyNode(Graph graph, GraphNode node) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("CopyNode"));
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end() || !graphs_.contains(graph)) return Refuse("CopyNode: not alive");
+  return AddNode(graph, found->second);
+}
+
+Result<GraphNode> RecordingRuntime::AddEmptyNode(Graph graph) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("AddEmptyNode"));
+  if (!graphs_.contains(graph)) return Refuse("AddEmptyNode: not a graph");
+  NodeDescription description;
+  description.kind = NodeDescription::Kind::kEmpty;
+  return AddNode(graph, {nullptr, description, 0, nullptr});
+}
+
+Status RecordingRuntime::AddEdges(Graph graph, const std::vector<GraphEdge>& edges) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("AddEdges"));
+  for (const GraphEdge& edge : edges) {
+    for (GraphNode node : {edge.from, edge.to}) {
+      const auto found = nodes_.find(node);
+      if (found == nodes_.end() || found->second.graph != graph) {
+        return Refuse("AddEdges: a node of another graph");
+      }
+    }
+    for (const GraphEdge& known : graphs_[graph].edges) {
+      if (known.from == edge.from && known.to == edge.to) return Refuse("AddEdges: twice");
+    }
+    graphs_[graph].edges.push_back(edge);
+  }
+  return Ok();
+}
+
+Result<RecordingRuntime::ExecState> RecordingRuntime::PlanOf(const GraphState& graph) const {
+  std::map<GraphNode, int> waiting;
+  std::map<GraphNode, double> start;
+  std::map<GraphNode, std::vector<GraphNode>> after;
+  for (const GraphEdge& edge : graph.edges) {
+    ++waiting[edge.to];
+    after[edge.from].push_back(edge.to);
+  }
+  std::vector<GraphNode> ready;
+  for (GraphNode node : graph.nodes) {
+    if (waiting[node] == 0) ready.push_back(node);
+  }
+  ExecState plan;
+  for (size_t done = 0; done < ready.size(); ++done) {
+    const NodeState& node = nodes_.at(ready[done]);
+    const double end = start[ready[done]] + node.duration_us;
+    plan.duration_us = std::max(plan.duration_us, end);
+    if (node.effect) plan.effects.push_back(node.effect);
+    for (GraphNode next : after[ready[done]]) {
+      start[next] = std::max(start[next], end);
+      if (--waiting[next] == 0) ready.push_back(next);
+    }
+  }
+  if (ready.size() != graph.nodes.size()) return Refuse("Instantiate: the graph has a cycle");
+  return plan;
+}
+
+Result<GraphExec> RecordingRuntime::Instantiate(Graph graph) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("Instantiate"));
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return Refuse("Instantiate: not a graph");
+  const Result<ExecState> plan = PlanOf(found->second);
+  if (!plan.ok()) return plan.error();
+  const auto exec = NextHandle<GraphExec>();
+  execs_[exec] = plan.value();
+  return exec;
+}
+
+Status RecordingRuntime::DestroyExec(GraphExec exec) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("DestroyExec"));
+  if (execs_.erase(exec) == 0) return Refuse("DestroyExec: not an executable graph");
+  return Ok();
+}
+
+}  // namespace plait::cuda
