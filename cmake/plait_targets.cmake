@@ -1,5 +1,6 @@
 # plait_library(NAME SOURCES file... DEPS target... [PRECOMPILED target]): one static library per folder.
 # plait_binary(NAME SOURCES file... DEPS target...): a program, left in the top of the build folder.
+# plait_names(FILE MACRO VARIABLE): the names that FILE lists as MACRO(name, ...), lines of a .def.
 # plait_test(NAME SOURCES file... DEPS target... [LABELS label...]): a GoogleTest program, run by ctest.
 
 add_library(plait_options INTERFACE)
@@ -42,6 +43,13 @@ function(plait_binary name)
   add_executable(${target} ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
   target_link_libraries(${target} PRIVATE plait_options ${arg_DEPS})
+endfunction()
+
+function(plait_names file macro variable)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines REGEX "^${macro}\\(")
+  list(TRANSFORM lines REPLACE "^${macro}\\(([a-z0-9_]+).*" "\\1")
+  set(${variable} ${lines} PARENT_SCOPE)
 endfunction()
 
 function(plait_test name)

@@ -53,6 +53,9 @@ SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
     "proto/wire": ["base", "plait/v1"],
     "storage": ["base", "proto/wire", "plait/v1"],
+    "storage/memory": SERVICE,
+    "storage/files": SERVICE,
+    "storage/sqlite": [*SERVICE, "storage/files"],
     "server/telemetry": ["base"],
     "server/workers": [*SERVICE, "server/telemetry"],
     "server/search_child/protocol": ["base", "plait/v1"],
@@ -74,7 +77,7 @@ MAY_INCLUDE |= {
         "server/search_child",
         "server/search_child/protocol",
     ],
-    "gpu_worker/executor": [*PLANNING],
+    "gpu_worker/executor": PLANNING,
     "gpu_worker/backends/reference/offers": [*OPS, "optimizer/kernels"],
     "gpu_worker/backends/reference/run": [*PLANNING, "gpu_worker/executor"],
     "gpu_worker/backends/cpu": [],
@@ -105,9 +108,9 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cuda": [],
     "gpu_worker/backends/cuda/driver": [],
     "gpu_worker/backends/cuda/problem": ["gpu_worker/backends/cuda/driver"],
-    "gpu_worker/backends/cuda/cublaslt": [*CUDA],
-    "gpu_worker/backends/cuda/cudnn": [*CUDA],
-    "gpu_worker/backends/cuda/generated": [*CUDA],
+    "gpu_worker/backends/cuda/cublaslt": CUDA,
+    "gpu_worker/backends/cuda/cudnn": CUDA,
+    "gpu_worker/backends/cuda/generated": CUDA,
     "gpu_worker/backends/cuda/run": [*CUDA, "gpu_worker/backends/cuda/cudnn"],
     "gpu_worker/process": [
         *PLANNING,
@@ -116,7 +119,7 @@ MAY_INCLUDE |= {
         "gpu_worker/executor",
         "gpu_worker/backends",
     ],
-    "client": [*CLIENT],
+    "client": CLIENT,
     "client/commands": [*CLIENT, "client"],
 }
 
@@ -128,7 +131,7 @@ THIRD_PARTY = ["absl/", "google/protobuf/", "nlohmann/", "oneapi/", "onnx/"]
 
 # A third-party header -> the only folders (or files) that see it.
 ONLY_IN = {
-    r"sqlite3\.h": ["storage/sqlite"],
+    r"sqlite3\.h": ["storage/sqlite/"],
     r"grpcpp/": ["server", "client", "gpu_worker/process/main.cc", "gpu_worker/", "proto/wire"],
     r"onnx/": ["optimizer/onnx"],
     r"oneapi/": ["gpu_worker/backends/cpu/onednn"],

@@ -1,4 +1,4 @@
-#include "storage/sqlite_profile_store.h"
+#include "storage/sqlite/profile_store.h"
 
 #include <utility>
 
@@ -6,8 +6,8 @@
 #include "absl/synchronization/mutex.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
-#include "storage/sqlite.h"
-#include "storage/sqlite_schema.h"
+#include "storage/sqlite/schema.h"
+#include "storage/sqlite/sqlite.h"
 
 namespace plait {
 namespace {

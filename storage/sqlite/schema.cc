@@ -1,4 +1,4 @@
-#include "storage/sqlite_schema.h"
+#include "storage/sqlite/schema.h"
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/error.h"

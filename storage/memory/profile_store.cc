@@ -1,4 +1,4 @@
-#include "storage/memory_profile_store.h"
+#include "storage/memory/profile_store.h"
 
 #include <map>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "storage/sqlite_job_table.h"
+#include "storage/sqlite/job_table.h"
 
 #include <algorithm>
 #include <limits>

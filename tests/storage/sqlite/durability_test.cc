@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/random.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/sqlite.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {

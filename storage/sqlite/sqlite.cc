@@ -1,4 +1,4 @@
-#include "storage/sqlite.h"
+#include "storage/sqlite/sqlite.h"
 
 #include <limits>
 #include <utility>

@@ -1,10 +1,10 @@
-#include "storage/sqlite_schema.h"
+#include "storage/sqlite/schema.h"
 
 #include <fstream>
 
 #include "absl/strings/match.h"
-#include "storage/sqlite_job_store.h"
-#include "storage/sqlite_profile_store.h"
+#include "storage/sqlite/job_store.h"
+#include "storage/sqlite/profile_store.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {

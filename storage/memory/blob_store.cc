@@ -1,4 +1,4 @@
-#include "storage/memory_blob_store.h"
+#include "storage/memory/blob_store.h"
 
 #include <cerrno>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "storage/job_table.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/sqlite.h"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "storage/file_blob_store.h"
+#include "storage/files/blob_store.h"
 
 #include <algorithm>
 #include <cerrno>

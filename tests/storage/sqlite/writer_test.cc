@@ -1,4 +1,4 @@
-#include "storage/sqlite_writer.h"
+#include "storage/sqlite/writer.h"
 
 #include <atomic>
 #include <thread>

@@ -1,12 +1,12 @@
-#include "storage/sqlite_job_store.h"
+#include "storage/sqlite/job_store.h"
 
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
 #include "base/status_macros.h"
-#include "storage/sqlite_job_table.h"
-#include "storage/sqlite_schema.h"
-#include "storage/sqlite_writer.h"
+#include "storage/sqlite/job_table.h"
+#include "storage/sqlite/schema.h"
+#include "storage/sqlite/writer.h"
 
 namespace plait {
 namespace {

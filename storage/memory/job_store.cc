@@ -1,4 +1,4 @@
-#include "storage/memory_job_store.h"
+#include "storage/memory/job_store.h"
 
 #include <algorithm>
 #include <map>
