@@ -71,7 +71,7 @@ constexpr int kShapesMax = 256;
 constexpr int kThreadsMax = 1024;
 // One day: a job that needs longer is stuck or should be several jobs.
 constexpr double kBudgetSecondsMax = 86'400;
-// The opsets that import understands; 28 is the newest.
+// The oldest opset that import accepts, and the newest, whose semantics the IR speaks.
 constexpr int kOpsetMin = 7;
 constexpr int kOpsetMax = 28;
 // 64 KiB: a profile's key holds the text of one kernel's graph, a few nodes.

@@ -21,8 +21,8 @@ namespace {
 constexpr absl::string_view kEngineVersion = "plait-" PLAIT_VERSION;
 // Choosing among variants needs their order only: 10 samples and 50 ms each keep a model of a
 // hundred operators below half a minute.
-constexpr KernelTiming kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
-constexpr KernelTiming kQuickTiming = {.samples_max = 1, .time_max = absl::Milliseconds(1)};
+constexpr ProfileOptions kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
+constexpr ProfileOptions kQuickTiming = {.samples_max = 1, .time_max = absl::Milliseconds(1)};
 
 // Measures whatever is asked: a plan is needed, however long it takes.
 class NoBudget : public Budget {
@@ -92,7 +92,7 @@ absl::StatusOr<Plan> BaselinePlan(const Graph& graph, bool quick, Executor& exec
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
   MeasurementLog log;
   LocalProfiler profiler(executor, quick ? kQuickTiming : kTiming);
-  ProfileDb profiles(profiler, log);
+  ProfileCache profiles(profiler, log);
   NoBudget budget;
   BudgetedProfiles budgeted(profiles, budget, log);
   ScheduleDevice schedule;
@@ -115,7 +115,7 @@ absl::Status CheckNoOpaqueNode(const Bound& bound) {
 
 }  // namespace
 
-absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const ModelLoading& loading,
+absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings) {
   const auto rejected = [&](const absl::Status& status) {
     return wire::WithReason(Annotate(status, path), v1::ERROR_REASON_MODEL_REJECTED);
@@ -155,8 +155,8 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
   options->insert(options->end(), std::begin(specs), std::end(specs));
 }
 
-ModelLoading LoadingOptions(const Arguments& arguments) {
-  ModelLoading loading;
+LoadOptions LoadingOptions(const Arguments& arguments) {
+  LoadOptions loading;
   for (const auto& [name, shape] : arguments.Shapes("--shape")) loading.shapes[name] = shape;
   loading.ignore_plan = arguments.Has("--ignore-plan");
   return loading;

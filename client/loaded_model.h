@@ -20,7 +20,7 @@ struct LoadedModel {
   bool embedded_plan = false;  // the plan came with the file
 };
 
-struct ModelLoading {
+struct LoadOptions {
   Bindings shapes;
   bool ignore_plan = false;
   // Kernels are chosen by one short measurement each: for verbs that do not time the model.
@@ -32,12 +32,12 @@ struct ModelLoading {
 // kernels are measured now. An embedded plan that does not fit is named in `warnings` and not used.
 // Errors: InvalidArgument (MODEL_REJECTED) for a model that is malformed; FailedPrecondition for
 // one that has operators the device cannot run; those of measuring.
-absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const ModelLoading& loading,
+absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 
 // --device, --threads, --shape, --ignore-plan: for verbs that run models themselves.
 void AddLoadingOptions(std::vector<OptionSpec>* options);
-ModelLoading LoadingOptions(const Arguments& arguments);
+LoadOptions LoadingOptions(const Arguments& arguments);
 
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
 // DEVICE_UNAVAILABLE.

@@ -10,13 +10,13 @@ namespace plait {
 class LocalProfiler : public Profiler {
  public:
   // `executor` must outlive the profiler.
-  LocalProfiler(Executor& executor, KernelTiming timing) : executor_(executor), timing_(timing) {}
+  LocalProfiler(Executor& executor, ProfileOptions timing) : executor_(executor), timing_(timing) {}
 
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
  private:
   Executor& executor_;
-  KernelTiming timing_;
+  ProfileOptions timing_;
 };
 
 }  // namespace plait

@@ -42,7 +42,7 @@ Json SearchJson(const v1::SearchReport& search) {
 
 }  // namespace
 
-std::string VerdictText(v1::Verdict verdict) {
+std::string VerdictName(v1::Verdict verdict) {
   switch (verdict) {
     case v1::VERDICT_EQUIVALENT:
       return "equivalent";
@@ -71,7 +71,7 @@ Json ReportJson(const v1::Report& report) {
   json["speedup"] = report.speedup();
   json["speedup_low"] = report.speedup_low();
   json["speedup_high"] = report.speedup_high();
-  json["equivalence"]["verdict"] = VerdictText(report.equivalence().verdict());
+  json["equivalence"]["verdict"] = VerdictName(report.equivalence().verdict());
   json["equivalence"]["max_abs_error"] = report.equivalence().max_abs_error();
   json["equivalence"]["max_rel_error"] = report.equivalence().max_rel_error();
   json["equivalence"]["inputs_tried"] = report.equivalence().inputs_tried();

@@ -9,6 +9,6 @@ namespace plait {
 Json ReportJson(const v1::Report& report);
 
 // "equivalent", "different" or "inconclusive".
-std::string VerdictText(v1::Verdict verdict);
+std::string VerdictName(v1::Verdict verdict);
 
 }  // namespace plait

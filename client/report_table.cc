@@ -67,7 +67,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   absl::StrAppendFormat(&text,
                         "outputs      %s: max abs error %.3g, max rel error %.3g, "
                         "%d inputs\n",
-                        VerdictText(report.equivalence().verdict()),
+                        VerdictName(report.equivalence().verdict()),
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried());
   if (report.optimized().fallback_nodes() > 0) {

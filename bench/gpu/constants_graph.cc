@@ -17,12 +17,12 @@ double MicrosecondsSince(Clock::time_point start) {
 }
 
 // Adds an operation that launches one probe. Errors: those of the builder.
-Result<int> AddProbe(Session* session, GraphBuilder* builder, Kernel kernel, long long cycles) {
+Result<int> AddProbe(Session* session, FlatGraphBuilder* builder, Kernel kernel, long long cycles) {
   return builder->AddOperation(
       "probe", [=](Stream stream) { return LaunchProbe(session, kernel, 1, cycles, stream); });
 }
 
-Result<Timing> TimeBuilt(Session* session, const GraphBuilder& builder) {
+Result<Timing> TimeBuilt(Session* session, const FlatGraphBuilder& builder) {
   const Result<ExecutableGraph> graph = builder.Build();
   if (!graph.ok()) return graph.error();
   Result<std::vector<double>> samples =
@@ -44,7 +44,7 @@ Result<Timing> TimeChain(Session* session, Kernel kernel, int count, long long c
 
 // `parents` roots and a kernel behind all of them; or the other way round.
 Result<Timing> TimeFan(Session* session, int width, bool join) {
-  GraphBuilder builder(&session->runtime());
+  FlatGraphBuilder builder(&session->runtime());
   const Result<int> hub = AddProbe(session, &builder, session->probes().spin, kSpinCycles);
   if (!hub.ok()) return hub.error();
   for (int i = 0; i < width; ++i) {
@@ -108,7 +108,7 @@ Result<Timing> TimeCapturedCrossings(Session* session, std::vector<Constant>* co
 
 // The same waits as edges of a graph.
 Result<Timing> TimeExplicitCrossings(Session* session) {
-  GraphBuilder builder(&session->runtime());
+  FlatGraphBuilder builder(&session->runtime());
   std::vector<int> before;
   for (int i = 0; i < kCrossings; ++i) {
     std::vector<int> step;
@@ -132,7 +132,7 @@ Result<Timing> TimeExplicitCrossings(Session* session) {
 // `branches` chains.
 Status MeasureHostCosts(Session* session, int count, int branches,
                         std::vector<Constant>* constants) {
-  GraphBuilder builder(&session->runtime());
+  FlatGraphBuilder builder(&session->runtime());
   std::vector<std::vector<int>> chains(branches);
   for (int i = 0; i < count; ++i) {
     const Result<int> probe = AddProbe(session, &builder, session->probes().empty, 0);
@@ -201,7 +201,7 @@ Status MeasureInstantiate(Session* session, int count, std::vector<Constant>* co
 constexpr int kPairs = 20;
 
 Result<Timing> TimePairs(Session* session, bool programmatic) {
-  GraphBuilder builder(&session->runtime());
+  FlatGraphBuilder builder(&session->runtime());
   int last = -1;
   for (int i = 0; i < kPairs; ++i) {
     const Result<int> producer =

@@ -117,7 +117,7 @@ Result<Runner> MakeRunner(Session* session, const ListedKernel& kernel, const Be
 
 // The time of one stage in which all of `set` run side by side.
 Result<Timing> TimeSideBySide(Session* session, const std::vector<Runner*>& set) {
-  GraphBuilder builder(&session->runtime());
+  FlatGraphBuilder builder(&session->runtime());
   std::vector<int> before;
   for (int stage = 0; stage < kStages; ++stage) {
     std::vector<int> operations;

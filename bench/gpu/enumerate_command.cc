@@ -47,8 +47,7 @@ void PrepareAll(const std::vector<std::unique_ptr<Candidate>>& candidates, bool 
 }
 
 void EnumerateOne(const CandidateSource& source, const ListedKernel& kernel, Precision precision,
-                  MemoryLayout layout, const DeviceDescription& device, bool runtime_compiled,
-                  Row* row) {
+                  MemoryLayout layout, const CudaDevice& device, bool runtime_compiled, Row* row) {
   ++row->kernels;
   const auto listed = source.enumerate(kernel.problem, precision, layout, device);
   if (!listed.ok()) {
@@ -89,7 +88,7 @@ int RunEnumerate(const Options& options) {
     return 1;
   }
   CatchStopSignals();
-  const DeviceDescription device = DescribeH200();
+  const CudaDevice device = DescribeH200();
   std::map<std::string, Row> rows;
   int64_t count = 0;
   for (const ListedKernel& kernel : kernels.value()) {

@@ -21,7 +21,7 @@ constexpr size_t kAlignment = 256;
 constexpr size_t kMemoryBytesMax = size_t{24} << 30;
 constexpr size_t kFakeMemoryBytes = size_t{1} << 30;
 
-Session::Listing EnumerateReal(const DeviceDescription& description, const Problem& problem,
+Session::Listing EnumerateReal(const CudaDevice& description, const Problem& problem,
                                Precision precision, MemoryLayout layout) {
   Session::Listing listing;
   for (const CandidateSource* source : {
@@ -74,7 +74,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
     session->runtime_ = &CudaRuntime();
     session->probes_ = RealProbeKernels();
     // Failing here is no reason to stop: only cuDNN's candidates need the description.
-    const Result<DeviceDescription> description = DescribeDevice();
+    const Result<CudaDevice> description = DescribeDevice();
     if (!description.ok()) {
       std::fprintf(stderr, "device description: %s\n", description.error().message.c_str());
     }

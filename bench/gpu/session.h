@@ -33,7 +33,7 @@ class Session {
   Runtime& runtime() { return *runtime_; }
   Stream stream() const { return stream_; }
   const DeviceFacts& facts() const { return facts_; }
-  const DeviceDescription& description() const { return description_; }
+  const CudaDevice& description() const { return description_; }
   const ProbeKernels& probes() const { return probes_; }
   bool fake() const { return fake_; }
   // Name, driver, runtime and library versions: what a profile depends on.
@@ -64,7 +64,7 @@ class Session {
   Runtime* runtime_ = nullptr;
   bool fake_ = false;
   DeviceFacts facts_;
-  DeviceDescription description_;
+  CudaDevice description_;
   std::string fingerprint_;
   ProbeKernels probes_;
   std::function<Listing(const Problem&, Precision, MemoryLayout)> enumerate_;

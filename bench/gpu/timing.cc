@@ -73,7 +73,7 @@ Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph&
 Result<ExecutableGraph> BuildChain(Session* session, int count,
                                    const std::function<Status(int index, Stream)>& launch,
                                    std::vector<NodeDescription>* nodes) {
-  GraphBuilder builder(&session->runtime());
+  FlatGraphBuilder builder(&session->runtime());
   std::vector<int> order;
   for (int i = 0; i < count; ++i) {
     const Result<int> operation = builder.AddOperation(

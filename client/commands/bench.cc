@@ -108,9 +108,9 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
     models.push_back(std::move(model));
   }
   for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
-  std::vector<MeasuredPlan> candidates;
+  std::vector<CandidatePlan> candidates;
   for (const LoadedModel& model : models) candidates.push_back({&model.graph, &model.plan});
-  PlanMeasuring measuring;
+  MeasureOptions measuring;
   measuring.rounds = static_cast<int>(
       std::clamp<int64_t>(arguments.Integer("--rounds", kRoundsDefault), 1, 1'000'000));
   measuring.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));

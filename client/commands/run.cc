@@ -38,7 +38,7 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
     return absl::InvalidArgumentError("either --inputs DIR or --seed N is needed");
   }
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
-  ModelLoading loading = LoadingOptions(arguments);
+  LoadOptions loading = LoadingOptions(arguments);
   loading.quick = true;
   std::vector<std::string> warnings;
   PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,

@@ -63,7 +63,7 @@ ExitCode CodeOf(Verdict verdict) {
 absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
-  ModelLoading loading = LoadingOptions(arguments);
+  LoadOptions loading = LoadingOptions(arguments);
   loading.quick = true;
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;

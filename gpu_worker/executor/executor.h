@@ -52,7 +52,7 @@ class Executor {
                                                            const WeightSource& weights) = 0;
 
   // Loads one kernel over all nodes of `graph` (none: a reorder of its only input, which is also
-  // its output) so that it can be timed alone. Inputs and outputs lie in the kernel's layouts;
+  // its output) so that it can be timed alone. Inputs and outputs lie in the kernel's formats;
   // SetInputs and Run convert outside of what Time measures. Errors: InvalidArgument when the
   // kernel does not fit the graph or the backend has no such kernel; Unimplemented when the library
   // refuses it; ResourceExhausted.

@@ -12,7 +12,7 @@ namespace {
 constexpr int kRoundsMin = 3;
 
 // A candidate while it is measured.
-struct Contestant {
+struct LoadedCandidate {
   std::unique_ptr<Executable> executable;
   PlanMeasurement measurement;
 };
@@ -25,7 +25,7 @@ double Median(std::vector<double> samples) {
 
 absl::Status CompareWith(const std::vector<std::vector<Tensor>>& inputs,
                          const std::vector<std::vector<Tensor>>& expected, double rel_error_max,
-                         Contestant* contestant) {
+                         LoadedCandidate* contestant) {
   OutputComparer comparer(rel_error_max);
   for (size_t i = 0; i < inputs.size(); ++i) {
     PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
@@ -36,14 +36,14 @@ absl::Status CompareWith(const std::vector<std::vector<Tensor>>& inputs,
   return absl::OkStatus();
 }
 
-absl::Status TimeRound(int repeats, Contestant* contestant) {
+absl::Status TimeRound(int repeats, LoadedCandidate* contestant) {
   PLAIT_RETURN_IF_ERROR(contestant->executable->Time(1).status());
   PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, contestant->executable->Time(repeats));
   contestant->measurement.samples_us.push_back(Median(std::move(samples)));
   return absl::OkStatus();
 }
 
-void RunRounds(const PlanMeasuring& measuring, std::vector<Contestant>* contestants) {
+void RunRounds(const MeasureOptions& measuring, std::vector<LoadedCandidate>* contestants) {
   const Stopwatch stopwatch;
   const double time_max_us = absl::ToDoubleMicroseconds(measuring.time_max);
   const size_t count = contestants->size();
@@ -52,7 +52,7 @@ void RunRounds(const PlanMeasuring& measuring, std::vector<Contestant>* contesta
     for (size_t i = 0; i < count; ++i) {
       // Every other round runs backwards: what one candidate leaves in the caches helps no other
       // twice.
-      Contestant& contestant = (*contestants)[round % 2 == 0 ? i : count - 1 - i];
+      LoadedCandidate& contestant = (*contestants)[round % 2 == 0 ? i : count - 1 - i];
       if (!contestant.measurement.status.ok()) continue;
       const absl::Status status = TimeRound(std::max(1, measuring.repeats), &contestant);
       if (status.ok()) continue;
@@ -64,10 +64,9 @@ void RunRounds(const PlanMeasuring& measuring, std::vector<Contestant>* contesta
 
 }  // namespace
 
-absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
-                                                          absl::Span<const MeasuredPlan> candidates,
-                                                          const WeightSource& weights,
-                                                          const PlanMeasuring& measuring) {
+absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
+    Executor* executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
+    const MeasureOptions& measuring) {
   if (candidates.empty()) return absl::InvalidArgumentError("measure: no candidates");
   std::vector<std::vector<Tensor>> inputs;
   for (int i = 0; i < std::max(1, measuring.inputs_tried); ++i) {
@@ -75,10 +74,10 @@ absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
                            MakeInputs(*candidates[0].graph, measuring.seed + i));
     inputs.push_back(std::move(input));
   }
-  std::vector<Contestant> contestants(candidates.size());
+  std::vector<LoadedCandidate> contestants(candidates.size());
   std::vector<std::vector<Tensor>> expected;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    Contestant& contestant = contestants[i];
+    LoadedCandidate& contestant = contestants[i];
     absl::StatusOr<std::unique_ptr<Executable>> executable =
         executor->Load(*candidates[i].graph, *candidates[i].plan, weights);
     absl::Status& status = contestant.measurement.status;
@@ -98,7 +97,7 @@ absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
   PLAIT_RETURN_IF_ERROR(contestants[0].measurement.status);
   std::vector<PlanMeasurement> measurements;
   measurements.reserve(contestants.size());
-  for (Contestant& contestant : contestants) {
+  for (LoadedCandidate& contestant : contestants) {
     measurements.push_back(std::move(contestant.measurement));
   }
   return measurements;

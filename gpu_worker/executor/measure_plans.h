@@ -10,12 +10,12 @@
 namespace plait {
 
 // A whole graph with its plan. Both outlive the call they are passed to.
-struct MeasuredPlan {
+struct CandidatePlan {
   const Graph* graph;
   const Plan* plan;
 };
 
-struct PlanMeasuring {
+struct MeasureOptions {
   int rounds = 20;
   // Within a round a candidate runs once untimed, which brings its weights back, then so often; the
   // round's sample is the median.
@@ -38,9 +38,8 @@ struct PlanMeasurement {
 // alike: in every round each runs once, in alternating order. Results are in the candidates' order.
 // A candidate that cannot be loaded or run has a status and no samples.
 // Errors: those of the original.
-absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(Executor* executor,
-                                                          absl::Span<const MeasuredPlan> candidates,
-                                                          const WeightSource& weights,
-                                                          const PlanMeasuring& measuring);
+absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
+    Executor* executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
+    const MeasureOptions& measuring);
 
 }  // namespace plait

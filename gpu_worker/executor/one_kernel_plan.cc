@@ -7,19 +7,19 @@ namespace plait {
 namespace {
 
 absl::Status AddValues(const Graph& graph, absl::Span<const TensorId> tensors,
-                       absl::Span<const Layout> layouts, Plan* plan, std::vector<int>* values) {
-  if (tensors.size() != layouts.size()) {
+                       absl::Span<const Format> formats, Plan* plan, std::vector<int>* values) {
+  if (tensors.size() != formats.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("kernel: ", layouts.size(), " layouts for ", tensors.size(), " tensors"));
+        absl::StrCat("kernel: ", formats.size(), " formats for ", tensors.size(), " tensors"));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (layouts[i] == Layout::kChannelsLast && graph.type(tensors[i]).rank() != 4) {
+    if (formats[i] == Format::kChannelsLast && graph.type(tensors[i]).rank() != 4) {
       return absl::InvalidArgumentError(absl::StrCat("kernel: channels_last needs rank 4, ",
                                                      *graph.tensor(tensors[i]).name, " is ",
                                                      graph.type(tensors[i]).ToString()));
     }
     values->push_back(static_cast<int>(plan->values.size()));
-    plan->values.push_back({.tensor = tensors[i], .layout = layouts[i]});
+    plan->values.push_back({.tensor = tensors[i], .format = formats[i]});
   }
   return absl::OkStatus();
 }
@@ -33,7 +33,7 @@ absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
   if (kernel.nodes != all) {
     return absl::InvalidArgumentError("kernel: its nodes are not exactly the graph's");
   }
-  if (kernel.threads < 1) return absl::InvalidArgumentError("kernel: threads must be positive");
+  if (kernel.width < 1) return absl::InvalidArgumentError("kernel: width must be positive");
   std::vector<TensorId> inputs = InputsOf(graph, kernel.nodes);
   std::vector<TensorId> outputs = OutputsOf(graph, kernel.nodes);
   if (all.empty()) {
@@ -44,10 +44,10 @@ absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
     outputs = inputs;
   }
   Plan plan;
-  plan.threads = kernel.threads;
+  plan.threads = kernel.width;
   Step step{.kernel = kernel};
-  PLAIT_RETURN_IF_ERROR(AddValues(graph, inputs, kernel.input_layouts, &plan, &step.inputs));
-  PLAIT_RETURN_IF_ERROR(AddValues(graph, outputs, kernel.output_layouts, &plan, &step.outputs));
+  PLAIT_RETURN_IF_ERROR(AddValues(graph, inputs, kernel.input_formats, &plan, &step.inputs));
+  PLAIT_RETURN_IF_ERROR(AddValues(graph, outputs, kernel.output_formats, &plan, &step.outputs));
   // A view costs nothing in a plan, which lets it share its input's bytes; so it does here.
   if (kernel.family == "view" && step.inputs.size() == 1 && step.outputs.size() == 1) {
     plan.values[step.outputs[0]].alias_of = step.inputs[0];

@@ -26,11 +26,11 @@ absl::StatusOr<Graph> GraphOf(const ProfileKey& key) {
                     });
 }
 
-absl::StatusOr<Layout> ParseLayout(absl::string_view name) {
-  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
-    if (name == LayoutName(layout)) return layout;
+absl::StatusOr<Format> ParseFormat(absl::string_view name) {
+  for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
+    if (name == FormatName(format)) return format;
   }
-  return absl::InvalidArgumentError(absl::StrCat("layout \"", name, "\": there is no such layout"));
+  return absl::InvalidArgumentError(absl::StrCat("format \"", name, "\": there is no such format"));
 }
 
 absl::StatusOr<Kernel> KernelOf(const ProfileKey& key, const Graph& graph) {
@@ -38,19 +38,19 @@ absl::StatusOr<Kernel> KernelOf(const ProfileKey& key, const Graph& graph) {
   kernel.family = key.family;
   kernel.variant = key.variant;
   kernel.implementation_version = key.implementation_version;
-  kernel.threads = key.threads;
+  kernel.width = key.width;
   for (NodeId node = 0; node < graph.node_count(); ++node) kernel.nodes.push_back(node);
   const size_t inputs = graph.node_count() == 0 ? 1 : InputsOf(graph, kernel.nodes).size();
-  for (const absl::string_view name : absl::StrSplit(key.layouts, ',', absl::SkipEmpty())) {
-    PLAIT_ASSIGN_OR_RETURN(const Layout layout, ParseLayout(name));
-    const bool is_input = kernel.input_layouts.size() < inputs;
-    (is_input ? kernel.input_layouts : kernel.output_layouts).push_back(layout);
+  for (const absl::string_view name : absl::StrSplit(key.formats, ',', absl::SkipEmpty())) {
+    PLAIT_ASSIGN_OR_RETURN(const Format format, ParseFormat(name));
+    const bool is_input = kernel.input_formats.size() < inputs;
+    (is_input ? kernel.input_formats : kernel.output_formats).push_back(format);
   }
   return kernel;
 }
 
 absl::StatusOr<std::vector<double>> Sample(Executable* executable, bool cold_weights,
-                                           const KernelTiming& timing) {
+                                           const ProfileOptions& timing) {
   const Stopwatch stopwatch;
   const double time_max_us = absl::ToDoubleMicroseconds(timing.time_max);
   PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, executable->Time(1));
@@ -99,7 +99,7 @@ void AddWork(const Graph& graph, Profile* profile) {
 }
 
 absl::StatusOr<Profile> Measure(Executor* executor, const ProfileKey& key,
-                                const KernelTiming& timing) {
+                                const ProfileOptions& timing) {
   const DeviceDescription& device = executor->device();
   if (key.device_fingerprint != device.fingerprint) {
     return absl::InvalidArgumentError(absl::StrCat("profile: for device \"", key.device_fingerprint,
@@ -115,13 +115,14 @@ absl::StatusOr<Profile> Measure(Executor* executor, const ProfileKey& key,
                          Sample(executable.get(), key.cold_weights, timing));
   Profile profile = Summary(samples);
   AddWork(graph, &profile);
-  profile.compute_share = static_cast<double>(key.threads) / device.threads;
+  profile.compute_share = static_cast<double>(key.width) / device.threads;
   return profile;
 }
 
 }  // namespace
 
-KernelProfile ProfileKernel(Executor* executor, const ProfileKey& key, const KernelTiming& timing) {
+KernelProfile ProfileKernel(Executor* executor, const ProfileKey& key,
+                            const ProfileOptions& timing) {
   absl::StatusOr<Profile> profile = Measure(executor, key, timing);
   if (!profile.ok()) return {Profile(), std::string(profile.status().message())};
   return {*profile, ""};

@@ -9,7 +9,7 @@
 namespace plait {
 
 // How long a kernel is measured.
-struct KernelTiming {
+struct ProfileOptions {
   int samples_max = 100;
   // No sample is started after this time, but for the first three; a kernel that takes longer than
   // this for one run gets one sample.
@@ -24,6 +24,7 @@ struct KernelProfile {
 // Measures the kernel of a key on the executor's device, on seeded inputs that are never zero. With
 // cold_weights the weights are dropped from the caches before every run, as they are in a network
 // whose other layers have run in between; its inputs stay warm, as the layer before leaves them.
-KernelProfile ProfileKernel(Executor* executor, const ProfileKey& key, const KernelTiming& timing);
+KernelProfile ProfileKernel(Executor* executor, const ProfileKey& key,
+                            const ProfileOptions& timing);
 
 }  // namespace plait

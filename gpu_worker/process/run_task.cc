@@ -106,7 +106,7 @@ v1::TaskResult TaskRunner::Run(const v1::Task& task) {
 }
 
 v1::ProfileResult TaskRunner::Profile(const v1::ProfileTask& task) {
-  KernelTiming timing;
+  ProfileOptions timing;
   timing.samples_max = std::clamp(task.samples_min(), 1, kKernelSamplesMax);
   if (task.seconds_max() > 0) timing.time_max = absl::Seconds(task.seconds_max());
   v1::ProfileResult result;
@@ -142,13 +142,13 @@ absl::StatusOr<v1::MeasureResult> TaskRunner::Measure(const v1::Task& task) {
   const TaskWeights weights(model);
 
   std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
-  std::vector<MeasuredPlan> candidates;
+  std::vector<CandidatePlan> candidates;
   for (int i = 0; i < work.candidates_size(); ++i) {
     parsed[i].status = Parse(work.candidates(i), &parsed[i]);
     if (i == 0) PLAIT_RETURN_IF_ERROR(parsed[i].status);
     if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
   }
-  PlanMeasuring measuring;
+  MeasureOptions measuring;
   measuring.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   if (work.seconds_max() > 0) measuring.time_max = absl::Seconds(work.seconds_max());
   measuring.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);

@@ -128,10 +128,10 @@ class CoverSearch {
       ++first_open;
     }
     for (size_t i = 0; i < group.inputs.size(); ++i) {
-      Read(next, group.inputs[i], group.input_layouts[i]);
+      Read(next, group.inputs[i], group.input_formats[i]);
     }
     for (size_t i = 0; i < group.outputs.size(); ++i) {
-      Produce(next, group.outputs[i], group.output_layouts[i]);
+      Produce(next, group.outputs[i], group.output_formats[i]);
     }
     if (next.latency_us == kNever) return;
     ForgetSettled(next, first_open);
@@ -142,9 +142,9 @@ class CoverSearch {
   LiveTensor Untouched(TensorId tensor) const {
     LiveTensor fresh{tensor, 0, 0};
     if (graph_.tensor(tensor).producer == kNoNode) {
-      fresh.available = options_.free_boundary ? kAllLayouts : MaskOf(Layout::kPlain);
+      fresh.available = options_.free_boundary ? kAllFormats : MaskOf(Format::kPlain);
     } else if (graph_.is_output(tensor) && !options_.free_boundary) {
-      fresh.demanded = MaskOf(Layout::kPlain);
+      fresh.demanded = MaskOf(Format::kPlain);
     }
     return fresh;
   }
@@ -159,28 +159,28 @@ class CoverSearch {
     return *place;
   }
 
-  double ReorderUs(TensorId tensor, Layout to) const {
+  double ReorderUs(TensorId tensor, Format to) const {
     const std::vector<KernelGroup>& reorders = table_.reorders[tensor];
     if (reorders.empty() || reorders[static_cast<size_t>(to)].inputs.empty()) return kNever;
     return LatencyUs(reorders[static_cast<size_t>(to)]);
   }
 
-  void Read(CoverState& state, TensorId tensor, Layout layout) const {
+  void Read(CoverState& state, TensorId tensor, Format format) const {
     LiveTensor& live = Touch(state, tensor);
     if (live.available == 0) {
-      live.demanded |= MaskOf(layout);
-    } else if ((live.available & MaskOf(layout)) == 0) {
-      state.latency_us += ReorderUs(tensor, layout);
-      live.available |= MaskOf(layout);
+      live.demanded |= MaskOf(format);
+    } else if ((live.available & MaskOf(format)) == 0) {
+      state.latency_us += ReorderUs(tensor, format);
+      live.available |= MaskOf(format);
     }
   }
 
-  void Produce(CoverState& state, TensorId tensor, Layout layout) const {
+  void Produce(CoverState& state, TensorId tensor, Format format) const {
     LiveTensor& live = Touch(state, tensor);
-    live.available = MaskOf(layout) | live.demanded;
-    for (int other = 0; other < kLayoutCount; ++other) {
-      const Layout wanted = static_cast<Layout>(other);
-      if (wanted != layout && (live.demanded & MaskOf(wanted)) != 0) {
+    live.available = MaskOf(format) | live.demanded;
+    for (int other = 0; other < kFormatCount; ++other) {
+      const Format wanted = static_cast<Format>(other);
+      if (wanted != format && (live.demanded & MaskOf(wanted)) != 0) {
         state.latency_us += ReorderUs(tensor, wanted);
       }
     }

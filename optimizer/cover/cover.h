@@ -23,24 +23,24 @@ inline double LatencyUs(const KernelGroup& group, CoverWidth width) {
 struct CoverOptions {
   CoverWidth width = CoverWidth::kFastest;
   // True for a piece of a larger graph: its inputs may come and its outputs may leave in any
-  // layout, because the neighbours that decide it are not in sight. False: both are row-major.
+  // format, because the neighbours that decide it are not in sight. False: both are row-major.
   bool free_boundary = false;
   // States kept per position. The cover is optimal when no position ever has more.
   int states_max = 32;
 };
 
-// A tensor in one layout.
-struct LaidOutTensor {
+// A tensor in one format.
+struct FormattedTensor {
   TensorId tensor = kNoTensor;
-  Layout layout = Layout::kPlain;
-  friend auto operator<=>(const LaidOutTensor&, const LaidOutTensor&) = default;
+  Format format = Format::kPlain;
+  friend auto operator<=>(const FormattedTensor&, const FormattedTensor&) = default;
 };
 
-// One launch: a kernel, or a reorder between kernels that disagree about a tensor's layout.
+// One launch: a kernel, or a reorder between kernels that disagree about a tensor's format.
 struct CoverStep {
   KernelGroup group;
-  std::vector<LaidOutTensor> inputs;
-  std::vector<LaidOutTensor> outputs;
+  std::vector<FormattedTensor> inputs;
+  std::vector<FormattedTensor> outputs;
   std::vector<int> predecessors;  // steps that produce the inputs, ascending, all smaller
 };
 
@@ -53,7 +53,7 @@ struct Cover {
 // Chooses the kernels that run `graph` with the least total time, reorders included: a dynamic
 // program over the nodes in topological order (operator fusion as AutoGTCO's F[j], ICCAD 2021,
 // generalized from intervals to convex sets). A state is the first node that is not yet covered,
-// the later nodes that are, and for every tensor that is still to be read the layouts it exists in;
+// the later nodes that are, and for every tensor that is still to be read the formats it exists in;
 // of equal states the cheapest is kept. On a chain there are few states and the result is optimal;
 // where branches lie side by side the states multiply, and only the best `states_max` survive. A
 // set of kernels that would wait for each other in a circle is never chosen. Errors:

@@ -7,19 +7,19 @@
 
 namespace plait {
 
-// One bit per layout.
-using LayoutMask = uint8_t;
-constexpr LayoutMask kAllLayouts = (1 << kLayoutCount) - 1;
+// One bit per format.
+using FormatMask = uint8_t;
+constexpr FormatMask kAllFormats = (1 << kFormatCount) - 1;
 
-inline LayoutMask MaskOf(Layout layout) {
-  return static_cast<LayoutMask>(1u << static_cast<int>(layout));
+inline FormatMask MaskOf(Format format) {
+  return static_cast<FormatMask>(1u << static_cast<int>(format));
 }
 
 // A tensor that some uncovered node still reads, or that is still to be produced.
 struct LiveTensor {
   TensorId tensor = kNoTensor;
-  LayoutMask available = 0;  // layouts it exists in; 0: not produced yet
-  LayoutMask demanded = 0;   // layouts that readers want which were covered before its producer
+  FormatMask available = 0;  // formats it exists in; 0: not produced yet
+  FormatMask demanded = 0;   // formats that readers want which were covered before its producer
   friend auto operator<=>(const LiveTensor&, const LiveTensor&) = default;
 };
 

@@ -17,7 +17,7 @@ class StepSorter {
   // Ranks are twice the first node of a kernel plus one, and twice that of its first reader for a
   // reorder, which so runs right before it.
   void Add(CoverStep step, int rank) {
-    for (const LaidOutTensor& output : step.outputs) {
+    for (const FormattedTensor& output : step.outputs) {
       producers_[output] = static_cast<int>(steps_.size());
     }
     steps_.push_back(std::move(step));
@@ -60,7 +60,7 @@ class StepSorter {
  private:
   std::vector<int> ProducersOf(size_t step) const {
     std::vector<int> producers;
-    for (const LaidOutTensor& input : steps_[step].inputs) {
+    for (const FormattedTensor& input : steps_[step].inputs) {
       const auto found = producers_.find(input);
       if (found == producers_.end()) continue;  // a graph input
       if (std::find(producers.begin(), producers.end(), found->second) == producers.end()) {
@@ -72,30 +72,30 @@ class StepSorter {
 
   std::vector<CoverStep> steps_;
   std::vector<int> ranks_;
-  std::map<LaidOutTensor, int> producers_;
+  std::map<FormattedTensor, int> producers_;
 };
 
 CoverStep StepOf(const KernelGroup& group) {
   CoverStep step;
   step.group = group;
   for (size_t i = 0; i < group.inputs.size(); ++i) {
-    step.inputs.push_back({group.inputs[i], group.input_layouts[i]});
+    step.inputs.push_back({group.inputs[i], group.input_formats[i]});
   }
   for (size_t i = 0; i < group.outputs.size(); ++i) {
-    step.outputs.push_back({group.outputs[i], group.output_layouts[i]});
+    step.outputs.push_back({group.outputs[i], group.output_formats[i]});
   }
   return step;
 }
 
-// Every tensor and layout that is read, with the first node of its first reader.
-std::map<LaidOutTensor, NodeId> CollectReads(const Graph& graph, const KernelTable& table,
-                                             const CoverOptions& options,
-                                             const std::vector<int>& groups) {
-  std::map<LaidOutTensor, NodeId> reads;
+// Every tensor and format that is read, with the first node of its first reader.
+std::map<FormattedTensor, NodeId> CollectReads(const Graph& graph, const KernelTable& table,
+                                               const CoverOptions& options,
+                                               const std::vector<int>& groups) {
+  std::map<FormattedTensor, NodeId> reads;
   for (const int index : groups) {
     const KernelGroup& group = table.groups[index];
     for (size_t i = 0; i < group.inputs.size(); ++i) {
-      const LaidOutTensor read{group.inputs[i], group.input_layouts[i]};
+      const FormattedTensor read{group.inputs[i], group.input_formats[i]};
       const auto [place, is_new] = reads.emplace(read, group.nodes.front());
       if (!is_new) place->second = std::min(place->second, group.nodes.front());
     }
@@ -103,7 +103,7 @@ std::map<LaidOutTensor, NodeId> CollectReads(const Graph& graph, const KernelTab
   if (options.free_boundary) return reads;
   for (const TensorId output : graph.outputs()) {
     if (graph.tensor(output).producer == kNoNode) continue;
-    reads.emplace(LaidOutTensor{output, Layout::kPlain}, graph.node_count());
+    reads.emplace(FormattedTensor{output, Format::kPlain}, graph.node_count());
   }
   return reads;
 }
@@ -114,21 +114,21 @@ Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions
                 const std::vector<int>& groups) {
   Cover cover;
   StepSorter sorter;
-  std::map<TensorId, Layout> produced;
+  std::map<TensorId, Format> produced;
   for (const int index : groups) {
     const KernelGroup& group = table.groups[index];
     cover.latency_us += LatencyUs(group, options.width);
     for (size_t i = 0; i < group.outputs.size(); ++i) {
-      produced[group.outputs[i]] = group.output_layouts[i];
+      produced[group.outputs[i]] = group.output_formats[i];
     }
     sorter.Add(StepOf(group), 2 * group.nodes.front() + 1);
   }
   for (const auto& [read, reader] : CollectReads(graph, table, options, groups)) {
     const auto found = produced.find(read.tensor);
     if (found == produced.end() && options.free_boundary) continue;
-    const Layout from = found == produced.end() ? Layout::kPlain : found->second;
-    if (from == read.layout) continue;
-    const KernelGroup& reorder = table.reorders[read.tensor][static_cast<size_t>(read.layout)];
+    const Format from = found == produced.end() ? Format::kPlain : found->second;
+    if (from == read.format) continue;
+    const KernelGroup& reorder = table.reorders[read.tensor][static_cast<size_t>(read.format)];
     cover.latency_us += LatencyUs(reorder, options.width);
     sorter.Add(StepOf(reorder), 2 * reader);
   }

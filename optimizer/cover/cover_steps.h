@@ -7,7 +7,7 @@
 namespace plait {
 
 // Turns a choice of groups into launches: adds the reorders between groups that disagree about a
-// tensor's layout, one per tensor and layout, and sorts everything so that producers come first
+// tensor's format, one per tensor and format, and sorts everything so that producers come first
 // and, among independent steps, the one whose first node comes first. REQUIRES: the groups run
 // every node once, and no group waits for itself.
 Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions& options,

@@ -59,14 +59,14 @@ class TableBuilder {
     group.nodes = {node};
     group.inputs = InputsOf(graph_, group.nodes);
     group.outputs = OutputsOf(graph_, group.nodes);
-    group.input_layouts.assign(group.inputs.size(), Layout::kPlain);
-    group.output_layouts.assign(group.outputs.size(), Layout::kPlain);
+    group.input_formats.assign(group.inputs.size(), Format::kPlain);
+    group.output_formats.assign(group.outputs.size(), Format::kPlain);
     Kernel kernel;
     kernel.family = "opaque";
     kernel.nodes = group.nodes;
-    kernel.threads = options_.device.threads;
-    kernel.input_layouts = group.input_layouts;
-    kernel.output_layouts = group.output_layouts;
+    kernel.width = options_.device.threads;
+    kernel.input_formats = group.input_formats;
+    kernel.output_formats = group.output_formats;
     group.whole.kernel = kernel;
     group.part = group.whole;
     AddGroup(node, std::move(group));
@@ -84,7 +84,7 @@ class TableBuilder {
         shape.outputs = OutputsOf(graph_, shape.nodes);
         structure = StructureFingerprint(graph_, shape.nodes);
       }
-      NoteLayouts(shape, kernel);
+      NoteFormats(shape, kernel);
       const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
       const Profile* profile = options_.profiles.Find(fingerprint);
       if (profile == nullptr) {
@@ -99,13 +99,13 @@ class TableBuilder {
     for (OpenGroup& group : open) AddGroup(node, Close(std::move(group)));
   }
 
-  // A tensor needs reorders when some kernel that touches it wants another layout than row-major.
-  void NoteLayouts(const KernelGroup& shape, const Kernel& kernel) {
+  // A tensor needs reorders when some kernel that touches it wants another format than row-major.
+  void NoteFormats(const KernelGroup& shape, const Kernel& kernel) {
     for (size_t i = 0; i < shape.inputs.size(); ++i) {
-      if (kernel.input_layouts[i] != Layout::kPlain) reordered_[shape.inputs[i]] = true;
+      if (kernel.input_formats[i] != Format::kPlain) reordered_[shape.inputs[i]] = true;
     }
     for (size_t i = 0; i < shape.outputs.size(); ++i) {
-      if (kernel.output_layouts[i] != Layout::kPlain) reordered_[shape.outputs[i]] = true;
+      if (kernel.output_formats[i] != Format::kPlain) reordered_[shape.outputs[i]] = true;
     }
   }
 
@@ -114,8 +114,8 @@ class TableBuilder {
     OpenGroup* home = nullptr;
     for (OpenGroup& candidate : open) {
       if (candidate.group.nodes == kernel.nodes &&
-          candidate.group.input_layouts == kernel.input_layouts &&
-          candidate.group.output_layouts == kernel.output_layouts) {
+          candidate.group.input_formats == kernel.input_formats &&
+          candidate.group.output_formats == kernel.output_formats) {
         home = &candidate;
         break;
       }
@@ -123,10 +123,10 @@ class TableBuilder {
     if (home == nullptr) {
       home = &open.emplace_back();
       home->group = shape;
-      home->group.input_layouts = kernel.input_layouts;
-      home->group.output_layouts = kernel.output_layouts;
+      home->group.input_formats = kernel.input_formats;
+      home->group.output_formats = kernel.output_formats;
     }
-    const bool takes_all = kernel.threads >= options_.device.threads;
+    const bool takes_all = kernel.width >= options_.device.threads;
     Offer(takes_all ? home->whole : home->part,
           {std::move(kernel), profile.latency_us_median, profile.bytes, profile.compute_share});
   }
@@ -134,13 +134,13 @@ class TableBuilder {
   void AddReorders() {
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
       if (!reordered_[tensor]) continue;
-      table_.reorders[tensor].resize(kLayoutCount);
-      AddReorder(tensor, Layout::kPlain, Layout::kChannelsLast);
-      AddReorder(tensor, Layout::kChannelsLast, Layout::kPlain);
+      table_.reorders[tensor].resize(kFormatCount);
+      AddReorder(tensor, Format::kPlain, Format::kChannelsLast);
+      AddReorder(tensor, Format::kChannelsLast, Format::kPlain);
     }
   }
 
-  void AddReorder(TensorId tensor, Layout from, Layout to) {
+  void AddReorder(TensorId tensor, Format from, Format to) {
     const TensorType& type = graph_.type(tensor);
     const Kernel kernel = options_.catalog.Reorder(type, from, to);
     const Fingerprint fingerprint = ReorderFingerprint(type, kernel);
@@ -156,8 +156,8 @@ class TableBuilder {
     KernelGroup& group = table_.reorders[tensor][static_cast<size_t>(to)];
     group.inputs = {tensor};
     group.outputs = {tensor};
-    group.input_layouts = {from};
-    group.output_layouts = {to};
+    group.input_formats = {from};
+    group.output_formats = {to};
     group.whole = {kernel, profile->latency_us_median, profile->bytes, profile->compute_share};
     group.part = group.whole;
   }
@@ -165,7 +165,7 @@ class TableBuilder {
   const Graph& graph_;
   const KernelTableOptions& options_;
   std::vector<ProfileQuery>* missing_;
-  std::vector<bool> reordered_;  // per tensor: some kernel wants it in another layout
+  std::vector<bool> reordered_;  // per tensor: some kernel wants it in another format
   KernelTable table_;
 };
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "optimizer/cost/profile_db.h"
+#include "optimizer/cost/profile_cache.h"
 #include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait {
 
-constexpr int kLayoutCount = 2;
+constexpr int kFormatCount = 2;
 
 // A kernel that can run, with its measured time.
 struct KernelChoice {
@@ -20,14 +20,14 @@ struct KernelChoice {
   double compute_share = 1;
 };
 
-// Ways to run one set of nodes from and to the same layouts, which a schedule may exchange freely.
+// Ways to run one set of nodes from and to the same formats, which a schedule may exchange freely.
 // Where the backend offers only one of the widths, both choices are that one.
 struct KernelGroup {
   std::vector<NodeId> nodes;  // empty for a reorder
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
-  std::vector<Layout> input_layouts;
-  std::vector<Layout> output_layouts;
+  std::vector<Format> input_formats;
+  std::vector<Format> output_formats;
   KernelChoice whole;  // the fastest that takes all of the device's threads
   KernelChoice part;   // the fastest of those that leave room for others
 };
@@ -36,8 +36,8 @@ struct KernelGroup {
 struct KernelTable {
   std::vector<KernelGroup> groups;          // by first node, then in the catalog's order
   std::vector<std::vector<int>> groups_at;  // per node: indices of groups that start there
-  // Per tensor: empty when no kernel wants it in another layout, else one entry per target layout
-  // (there are two layouts, so the source is the other one). No input: that reorder cannot run.
+  // Per tensor: empty when no kernel wants it in another format, else one entry per target format
+  // (there are two formats, so the source is the other one). No input: that reorder cannot run.
   std::vector<std::vector<KernelGroup>> reorders;
 };
 
@@ -45,7 +45,7 @@ struct KernelTable {
 struct KernelTableOptions {
   const DeviceDescription& device;
   const KernelCatalog& catalog;
-  const ProfileDb& profiles;
+  const ProfileCache& profiles;
   bool fuse = true;
 };
 

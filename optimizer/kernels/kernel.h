@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "optimizer/ir/graph.h"
-#include "optimizer/kernels/layout.h"
+#include "optimizer/kernels/format.h"
 
 namespace plait {
 
@@ -14,11 +14,11 @@ struct Kernel {
   std::string variant;  // implementation and parameters, read by the family only; may be empty
   int implementation_version = 1;
   std::vector<NodeId> nodes;  // ascending (so topological)
-  int threads = 1;            // width: how many of the device's threads it occupies
+  int width = 1;              // the share of the device that it takes: of a processor, threads
 
-  // Layouts of InputsOf(graph, nodes) and OutputsOf(graph, nodes), in their order.
-  std::vector<Layout> input_layouts;
-  std::vector<Layout> output_layouts;
+  // Formats of InputsOf(graph, nodes) and OutputsOf(graph, nodes), in their order.
+  std::vector<Format> input_formats;
+  std::vector<Format> output_formats;
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };

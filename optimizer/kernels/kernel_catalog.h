@@ -18,14 +18,14 @@ class KernelCatalog {
   virtual ~KernelCatalog() = default;
 
   // Kernels whose first node (lowest id) is `node`, each as a template: family, variant, nodes,
-  // threads and layouts filled in; all variants worth measuring. Kernels of just this node come
+  // width and formats filled in; all variants worth measuring. Kernels of just this node come
   // first, and there is always at least one ("reference" when the backend has nothing faster). With
   // `fuse` false only the one-node kernels: what the baseline may use.
   virtual std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const = 0;
 
-  // The kernel that copies a tensor from one layout to another; it has no nodes, and a plan inserts
+  // The kernel that copies a tensor from one format to another; it has no nodes, and a plan inserts
   // it where neighbours disagree. Its profile is keyed by the type.
-  virtual Kernel Reorder(const TensorType& type, Layout from, Layout to) const = 0;
+  virtual Kernel Reorder(const TensorType& type, Format from, Format to) const = 0;
 };
 
 // The catalog of a device's backend, for its instruction set and width.

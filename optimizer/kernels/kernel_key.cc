@@ -75,10 +75,10 @@ class LocalTensors {
   absl::flat_hash_map<TensorId, int> numbers_;
 };
 
-std::string LayoutsText(const Kernel& kernel) {
+std::string FormatsText(const Kernel& kernel) {
   std::vector<absl::string_view> names;
-  for (const Layout layout : kernel.input_layouts) names.push_back(LayoutName(layout));
-  for (const Layout layout : kernel.output_layouts) names.push_back(LayoutName(layout));
+  for (const Format format : kernel.input_formats) names.push_back(FormatName(format));
+  for (const Format format : kernel.output_formats) names.push_back(FormatName(format));
   return absl::StrJoin(names, ",");
 }
 
@@ -88,9 +88,9 @@ ProfileKey KeyOf(const Kernel& kernel, absl::string_view device_fingerprint, std
   key.family = kernel.family;
   key.variant = kernel.variant;
   key.implementation_version = kernel.implementation_version;
-  key.threads = kernel.threads;
+  key.width = kernel.width;
   key.graph_text = std::move(graph);
-  key.layouts = LayoutsText(kernel);
+  key.formats = FormatsText(kernel);
   return key;
 }
 
@@ -116,10 +116,10 @@ Fingerprint KernelFingerprint(const Fingerprint& structure, const Kernel& kernel
   FingerprintBuilder builder;
   builder.Add(structure).Add(absl::string_view(kernel.family));
   builder.Add(absl::string_view(kernel.variant)).Add(kernel.implementation_version);
-  builder.Add(kernel.threads);
-  for (const Layout layout : kernel.input_layouts) builder.Add(static_cast<int>(layout));
+  builder.Add(kernel.width);
+  for (const Format format : kernel.input_formats) builder.Add(static_cast<int>(format));
   builder.Add(-1);
-  for (const Layout layout : kernel.output_layouts) builder.Add(static_cast<int>(layout));
+  for (const Format format : kernel.output_formats) builder.Add(static_cast<int>(format));
   return builder.Finish();
 }
 

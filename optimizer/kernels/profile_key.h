@@ -13,27 +13,27 @@ struct ProfileKey {
   std::string family;              // the kernel family, such as "conv"
   std::string variant;             // the implementation and its parameters
   int implementation_version = 0;  // raised by hand when a family's code changes its speed
-  int threads = 1;                 // width
+  int width = 1;                   // of the kernel, in threads
   bool cold_weights = true;        // weights rotated through memory, as in a real network
   // The kernel as a graph: operators, attributes, shapes, dtypes; constants are synthetic, names
   // are canonical (see KernelGraph). Equal texts are equal kernels. A reorder, which copies a
-  // tensor from one layout to another, has a graph without nodes, whose input is its output.
+  // tensor from one format to another, has a graph without nodes, whose input is its output.
   std::string graph_text;
-  // The layout of each graph input, then of each output, such as "plain,channels_last".
-  std::string layouts;
+  // The format of each graph input, then of each output, such as "plain,channels_last".
+  std::string formats;
 
   // Calls visit(name, field) for every field in order. Decomposing the key by number of fields
   // makes a field that is forgotten here a compile error.
   template <typename Key, typename Visitor>
   static void VisitFields(Key& key, Visitor visit) {
-    auto& [device, family, variant, version, threads, cold, graph, layouts] = key;
+    auto& [device, family, variant, version, width, cold, graph, formats] = key;
     visit("device", device);
     visit("family", family);
     visit("variant", variant);
     visit("version", version);
-    visit("threads", threads);
+    visit("width", width);
     visit("cold_weights", cold);
-    visit("layouts", layouts);
+    visit("formats", formats);
     visit("graph", graph);
   }
 

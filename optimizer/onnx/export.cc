@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/attribute_proto.h"
 #include "optimizer/onnx/expand_nodes.h"
@@ -232,10 +233,10 @@ class Exporter {
 };
 
 absl::Status CheckOpset(const Model& model, const Graph& graph, int opset) {
-  if (opset < model.opset() || opset > kNewestOpset) {
+  if (opset < model.opset() || opset > kOpsetMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot export to opset ", opset, ": the model uses opset ", model.opset(),
-                     " (give that or a newer one, up to ", kNewestOpset, ")"));
+                     " (give that or a newer one, up to ", kOpsetMax, ")"));
   }
   if (opset == model.opset()) return absl::OkStatus();
   for (const Node& node : graph.nodes()) {

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/check_names.h"
 #include "optimizer/onnx/inline_functions.h"
@@ -13,9 +14,9 @@
 #include "optimizer/onnx/node_label.h"
 #include "optimizer/onnx/order_nodes.h"
 #include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/protobuf_limits.h"
 #include "optimizer/onnx/read_constants.h"
 #include "optimizer/onnx/value_info.h"
-#include "optimizer/onnx/wire_limits.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -41,19 +42,19 @@ absl::StatusOr<int> FindOpset(const onnx::ModelProto& model) {
           absl::StrCat("the model imports two opsets of ONNX, ", opset, " and ", import.version()));
     }
     opset = import.version();
-    if (opset < kOldestOpset || opset > kNewestOpset) {
+    if (opset < kOpsetMin || opset > kOpsetMax) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the model uses opset ", opset, "; accepted are ", kOldestOpset, " to ",
-                       kNewestOpset, " (convert it with onnx.version_converter)"));
+          absl::StrCat("the model uses opset ", opset, "; accepted are ", kOpsetMin, " to ",
+                       kOpsetMax, " (convert it with onnx.version_converter)"));
     }
   }
   if (opset != 0) return static_cast<int>(opset);
   if (UsesOnnxOperators(model.graph())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the model imports no opset of ONNX's operators; accepted are ", kOldestOpset,
-                     " to ", kNewestOpset));
+        absl::StrCat("the model imports no opset of ONNX's operators; accepted are ", kOpsetMin,
+                     " to ", kOpsetMax));
   }
-  return kNewestOpset;
+  return kOpsetMax;
 }
 
 void ReadInputsAndOutputs(ModelParts* parts) {

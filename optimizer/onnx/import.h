@@ -6,7 +6,7 @@
 
 namespace plait {
 
-// Reads a serialized ModelProto of any IR version and of opset kOldestOpset to kNewestOpset, whose
+// Reads a serialized ModelProto of any IR version and of opset kOpsetMin to kOpsetMax, whose
 // nodes may stand in any order. The bytes may come from anyone: sizes, node counts and nesting are
 // limited before anything is allocated for them, and nothing outside the bytes is opened. They are
 // copied, and need not outlive the call.

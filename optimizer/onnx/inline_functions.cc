@@ -8,8 +8,8 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/node_label.h"
+#include "optimizer/onnx/protobuf_fields.h"
 #include "optimizer/onnx/protobuf_guard.h"
-#include "optimizer/onnx/wire.h"
 
 namespace plait {
 

@@ -68,7 +68,7 @@ class Model {
   explicit Model(std::shared_ptr<const ModelParts> parts) : parts_(std::move(parts)) {}
 
   int64_t ir_version() const;
-  // The version of ONNX's own operators; kNewestOpset when the model uses none of them.
+  // The version of ONNX's own operators; kOpsetMax when the model uses none of them.
   int opset() const;
   std::vector<OpsetImport> opset_imports() const;
   std::string producer_name() const;

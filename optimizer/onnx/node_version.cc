@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 
 namespace plait {
@@ -81,7 +82,7 @@ absl::StatusOr<LoweredNode> LowerNode(const Graph& graph, NodeId id, int opset) 
   const int output_count = static_cast<int>(node.outputs.size());
   const VersionedNode before = MakeVersioned(node, opset, output_count, graph);
   VersionedNode after = before;
-  if (spec.lower != nullptr && opset < kNewestOpset) PLAIT_RETURN_IF_ERROR(spec.lower(&after));
+  if (spec.lower != nullptr && opset < kOpsetMax) PLAIT_RETURN_IF_ERROR(spec.lower(&after));
   LoweredNode lowered;
   lowered.inputs = InputsAfter(node, before, &after);
   lowered.attributes = std::move(after.attributes);

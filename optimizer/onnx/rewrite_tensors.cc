@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/wire.h"
-#include "optimizer/onnx/wire_limits.h"
+#include "optimizer/onnx/protobuf_fields.h"
+#include "optimizer/onnx/protobuf_limits.h"
 
 namespace plait {
 

@@ -21,7 +21,7 @@ enum class TensorScope {
 // are. Works on the bytes, not on parsed messages, so that what a newer ONNX put into them stays.
 // Errors: InvalidArgument for bytes that are no model, and when the length of a message around a
 // tensor is not encoded in the shortest way, so that the original could not be restored; those of
-// `rewrite`; ResourceExhausted above the limits of wire_limits.h.
+// `rewrite`; ResourceExhausted above the limits of protobuf_limits.h.
 absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope scope,
                                            const TensorRewriter& rewrite);
 

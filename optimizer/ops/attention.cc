@@ -80,7 +80,7 @@ Work WorkOfAttention(const OpCall& call, absl::Span<const TensorType> output_typ
   return work;
 }
 
-// Head `head` of image `batch` as a matrix [sequence, size], wherever the layout puts it.
+// Head `head` of image `batch` as a matrix [sequence, size], wherever the format puts it.
 Matrix<const double> HeadOf(const EvalTensor& tensor, bool packed, int64_t heads, int64_t batch,
                             int64_t head) {
   const double* values = std::get<std::vector<double>>(tensor.values).data();

@@ -21,10 +21,10 @@ class PlanBuilder {
   }
 
   Plan Build(const Schedule& schedule) {
-    for (const TensorId input : graph_.inputs()) ValueOf({input, Layout::kPlain});
+    for (const TensorId input : graph_.inputs()) ValueOf({input, Format::kPlain});
     std::vector<int> place(cover_.steps.size(), -1);
     for (const Placement& placement : schedule) {
-      place[placement.task] = static_cast<int>(plan_.steps.size());
+      place[placement.launch] = static_cast<int>(plan_.steps.size());
       AddStep(placement, place);
     }
     PlaceValues();
@@ -32,31 +32,31 @@ class PlanBuilder {
   }
 
  private:
-  int ValueOf(const LaidOutTensor& key) {
+  int ValueOf(const FormattedTensor& key) {
     const auto [place, is_new] = values_.emplace(key, static_cast<int>(plan_.values.size()));
     if (is_new) {
       Value value;
       value.tensor = key.tensor;
-      value.layout = key.layout;
+      value.format = key.format;
       plan_.values.push_back(value);
     }
     return place->second;
   }
 
   void AddStep(const Placement& placement, const std::vector<int>& place) {
-    const CoverStep& source = cover_.steps[placement.task];
+    const CoverStep& source = cover_.steps[placement.launch];
     Step step;
     step.kernel = placement.whole ? source.group.whole.kernel : source.group.part.kernel;
     step.stream = placement.stream;
-    for (const LaidOutTensor& input : source.inputs) step.inputs.push_back(ValueOf(input));
-    for (const LaidOutTensor& output : source.outputs) step.outputs.push_back(ValueOf(output));
+    for (const FormattedTensor& input : source.inputs) step.inputs.push_back(ValueOf(input));
+    for (const FormattedTensor& output : source.outputs) step.outputs.push_back(ValueOf(output));
     if (step.kernel.family == kViewFamily && step.inputs.size() == 1 && step.outputs.size() == 1 &&
         !IsCallerOwned(step.outputs.front())) {
       plan_.values[step.outputs.front()].alias_of = step.inputs.front();
     }
     std::vector<int> needed;
     for (const int predecessor : source.predecessors) needed.push_back(place[predecessor]);
-    const bool alone = step.kernel.threads >= plan_.threads;
+    const bool alone = step.kernel.width >= plan_.threads;
     step.waits = order_.AddStepThatNeeds(step.stream, alone, needed);
     plan_.streams = std::max(plan_.streams, step.stream + 1);
     plan_.steps.push_back(std::move(step));
@@ -65,7 +65,7 @@ class PlanBuilder {
   // The bytes of graph inputs and of row-major graph outputs are the caller's.
   bool IsCallerOwned(int value) const {
     const Value& place = plan_.values[value];
-    if (place.layout != Layout::kPlain) return false;
+    if (place.format != Format::kPlain) return false;
     return graph_.tensor(place.tensor).producer == kNoNode || graph_.is_output(place.tensor);
   }
 
@@ -104,7 +104,7 @@ class PlanBuilder {
   const Cover& cover_;
   Plan plan_;
   PartialOrder order_;
-  std::map<LaidOutTensor, int> values_;
+  std::map<FormattedTensor, int> values_;
 };
 
 }  // namespace

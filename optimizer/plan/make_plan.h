@@ -21,7 +21,7 @@ struct PlanBinding {
 constexpr absl::string_view kViewFamily = "view";
 
 // Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs
-// need, one value per tensor and layout, and a place for each in the arena. A view shares its
+// need, one value per tensor and format, and a place for each in the arena. A view shares its
 // input's bytes unless it makes a graph output, which the caller owns. The plan passes CheckPlan.
 // REQUIRES: the cover is one of the whole graph (free_boundary false), the schedule one of the
 // cover.

@@ -29,10 +29,10 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-// A tensor in one layout, while a plan runs. A tensor that a reorder copies has several values.
+// A tensor in one format, while a plan runs. A tensor that a reorder copies has several values.
 struct Value {
   TensorId tensor = kNoTensor;
-  Layout layout = Layout::kPlain;
+  Format format = Format::kPlain;
   Buffer buffer;  // size 0 for graph inputs and outputs: the caller owns those bytes
   // The value whose bytes this one shares (a view's input), or -1.
   int alias_of = -1;
@@ -41,9 +41,9 @@ struct Value {
 
 // How a device runs a graph: kernels in launch order, their streams and dependencies, and where
 // every tensor lies. Bound to a graph, a device and an engine version: on a mismatch it is ignored
-// with a warning, never half used. Steps of full width (threads == the device's) run alone.
+// with a warning, never half used. Steps of full width (that of the device) run alone.
 struct Plan {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   std::string graph_fingerprint;
   std::string device_fingerprint;
@@ -66,7 +66,7 @@ absl::StatusOr<Plan> ParsePlan(absl::string_view text);
 
 // Checks a plan against its graph: every node runs exactly once, every input of a step was produced
 // before it in the partial order (streams, waits, full-width steps), every graph output is
-// produced, layouts agree, buffers lie inside the arena, and two values whose buffers overlap are
+// produced, formats agree, buffers lie inside the arena, and two values whose buffers overlap are
 // never alive at the same time: the last reader of one precedes the writer of the other in the
 // partial order. Errors: InvalidArgument saying which step or value is wrong.
 absl::Status CheckPlan(const Plan& plan, const Graph& graph);

@@ -73,7 +73,7 @@ class PlanCheck {
 
   // The caller passes these bytes in or takes them out.
   bool IsCallerOwned(const Value& value) const {
-    return value.layout == Layout::kPlain &&
+    return value.format == Format::kPlain &&
            (IsGraphInput(value.tensor) || graph_.is_output(value.tensor));
   }
 
@@ -107,11 +107,11 @@ class PlanCheck {
     if (graph_.tensor(value.tensor).constant != nullptr) {
       return Wrong(NameOf(value.tensor), " is a constant, which lies outside the plan");
     }
-    if (value.layout == Layout::kChannelsLast && type.rank() != 4) {
+    if (value.format == Format::kChannelsLast && type.rank() != 4) {
       return Wrong(NameOf(value.tensor), " has rank ", type.rank(), ", channels_last needs 4");
     }
-    if (!seen_.emplace(value.tensor, value.layout).second) {
-      return Wrong(NameOf(value.tensor), " in layout ", LayoutName(value.layout),
+    if (!seen_.emplace(value.tensor, value.format).second) {
+      return Wrong(NameOf(value.tensor), " in format ", FormatName(value.format),
                    " has two values");
     }
     // Not offset + size, which could overflow.
@@ -144,8 +144,8 @@ class PlanCheck {
     if (step.stream < 0 || step.stream >= plan_.streams) {
       return Wrong("stream ", step.stream, " of ", plan_.streams, " does not exist");
     }
-    if (step.kernel.threads < 1 || step.kernel.threads > plan_.threads) {
-      return Wrong("threads must be from 1 to ", plan_.threads, ", is ", step.kernel.threads);
+    if (step.kernel.width < 1 || step.kernel.width > plan_.threads) {
+      return Wrong("width must be from 1 to ", plan_.threads, ", is ", step.kernel.width);
     }
     for (int wait : step.waits) {
       if (wait < 0 || wait >= index) return Wrong("waits for step ", wait, ", not an earlier one");
@@ -194,24 +194,24 @@ class PlanCheck {
       inputs = {plan_.values[step.inputs[0]].tensor};
       outputs = inputs;
     }
-    PLAIT_RETURN_IF_ERROR(CheckPorts("input", inputs, step.inputs, step.kernel.input_layouts));
-    return CheckPorts("output", outputs, step.outputs, step.kernel.output_layouts);
+    PLAIT_RETURN_IF_ERROR(CheckPorts("input", inputs, step.inputs, step.kernel.input_formats));
+    return CheckPorts("output", outputs, step.outputs, step.kernel.output_formats);
   }
 
   absl::Status CheckPorts(absl::string_view side, absl::Span<const TensorId> tensors,
-                          absl::Span<const int> values, absl::Span<const Layout> layouts) const {
-    if (values.size() != tensors.size() || layouts.size() != tensors.size()) {
+                          absl::Span<const int> values, absl::Span<const Format> formats) const {
+    if (values.size() != tensors.size() || formats.size() != tensors.size()) {
       return Wrong("its kernel has ", tensors.size(), " ", side, "s, the step ", values.size(),
-                   " and ", layouts.size(), " layouts");
+                   " and ", formats.size(), " formats");
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
       const Value& value = plan_.values[values[i]];
       if (value.tensor != tensors[i]) {
         return Wrong(side, " ", i, " is ", NameOf(value.tensor), ", must be ", NameOf(tensors[i]));
       }
-      if (value.layout != layouts[i]) {
-        return Wrong(side, " ", i, " is ", LayoutName(value.layout), ", its kernel wants ",
-                     LayoutName(layouts[i]), "; insert a reorder");
+      if (value.format != formats[i]) {
+        return Wrong(side, " ", i, " is ", FormatName(value.format), ", its kernel wants ",
+                     FormatName(formats[i]), "; insert a reorder");
       }
     }
     return absl::OkStatus();
@@ -227,15 +227,15 @@ class PlanCheck {
   absl::Status CheckWritten(int index) {
     const Value& value = plan_.values[index];
     if (writer_[index] != kNobody) return absl::OkStatus();
-    if (IsGraphInput(value.tensor) && value.layout == Layout::kPlain) return absl::OkStatus();
-    return Wrong("no step writes ", NameOf(value.tensor), " in layout ", LayoutName(value.layout));
+    if (IsGraphInput(value.tensor) && value.format == Format::kPlain) return absl::OkStatus();
+    return Wrong("no step writes ", NameOf(value.tensor), " in format ", FormatName(value.format));
   }
 
   absl::Status CheckOutputs() const {
     for (TensorId output : graph_.outputs()) {
       if (graph_.tensor(output).producer == kNoNode) continue;
-      if (!seen_.contains({output, Layout::kPlain})) {
-        return Wrong("plan: graph output ", NameOf(output), " is not produced in layout plain");
+      if (!seen_.contains({output, Format::kPlain})) {
+        return Wrong("plan: graph output ", NameOf(output), " is not produced in format plain");
       }
     }
     return absl::OkStatus();
@@ -261,11 +261,11 @@ class PlanCheck {
     }
     const TensorType& type = graph_.type(value.tensor);
     const TensorType& source_type = graph_.type(source.tensor);
-    if (type.bytes() != source_type.bytes() || value.layout != source.layout ||
-        (value.layout != Layout::kPlain && type != source_type)) {
-      return Wrong(NameOf(value.tensor), " is ", type.ToString(), " in ", LayoutName(value.layout),
+    if (type.bytes() != source_type.bytes() || value.format != source.format ||
+        (value.format != Format::kPlain && type != source_type)) {
+      return Wrong(NameOf(value.tensor), " is ", type.ToString(), " in ", FormatName(value.format),
                    " and cannot share the bytes of ", source_type.ToString(), " in ",
-                   LayoutName(source.layout));
+                   FormatName(source.format));
     }
     if (value.buffer != source.buffer) return Wrong("must lie where its alias lies");
     return absl::OkStatus();
@@ -335,7 +335,7 @@ class PlanCheck {
 
   const Plan& plan_;
   const Graph& graph_;
-  std::set<std::pair<TensorId, Layout>> seen_;
+  std::set<std::pair<TensorId, Format>> seen_;
   std::vector<int> root_;    // by value: the one at the end of its aliases
   std::vector<int> writer_;  // by value: the step that writes it
   std::vector<int> runner_;  // by node: the step that runs it

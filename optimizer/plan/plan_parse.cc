@@ -121,22 +121,22 @@ class PlanParser {
     return absl::OkStatus();
   }
 
-  static absl::StatusOr<Layout> ParseLayout(TextScanner* scanner) {
+  static absl::StatusOr<Format> ParseFormat(TextScanner* scanner) {
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view name, scanner->Word());
-    const std::optional<Layout> layout = LayoutFromName(name);
-    if (layout.has_value()) return *layout;
+    const std::optional<Format> format = FormatFromName(name);
+    if (format.has_value()) return *format;
     return absl::InvalidArgumentError(
-        absl::StrCat("expected a layout, found \"", name.substr(0, 40), "\""));
+        absl::StrCat("expected a format, found \"", name.substr(0, 40), "\""));
   }
 
-  static absl::Status ParseLayouts(absl::string_view key, std::vector<Layout>* layouts,
+  static absl::Status ParseFormats(absl::string_view key, std::vector<Format>* formats,
                                    TextScanner* scanner) {
     PLAIT_RETURN_IF_ERROR(scanner->Expect(key));
     PLAIT_RETURN_IF_ERROR(scanner->Expect("["));
     while (!scanner->Consume("]")) {
-      if (!layouts->empty()) PLAIT_RETURN_IF_ERROR(scanner->Expect(","));
-      PLAIT_ASSIGN_OR_RETURN(const Layout layout, ParseLayout(scanner));
-      layouts->push_back(layout);
+      if (!formats->empty()) PLAIT_RETURN_IF_ERROR(scanner->Expect(","));
+      PLAIT_ASSIGN_OR_RETURN(const Format format, ParseFormat(scanner));
+      formats->push_back(format);
     }
     return absl::OkStatus();
   }
@@ -145,8 +145,8 @@ class PlanParser {
     Value value;
     Buffer& buffer = value.buffer;
     PLAIT_RETURN_IF_ERROR(ParseInt("tensor=", 0, kIntMax, &value.tensor, scanner));
-    PLAIT_RETURN_IF_ERROR(scanner->Expect("layout="));
-    PLAIT_ASSIGN_OR_RETURN(value.layout, ParseLayout(scanner));
+    PLAIT_RETURN_IF_ERROR(scanner->Expect("format="));
+    PLAIT_ASSIGN_OR_RETURN(value.format, ParseFormat(scanner));
     PLAIT_RETURN_IF_ERROR(ParseInt("offset=", 0, plan_.arena_bytes, &buffer.offset_bytes, scanner));
     PLAIT_RETURN_IF_ERROR(
         ParseInt("size=", 0, plan_.arena_bytes - buffer.offset_bytes, &buffer.size_bytes, scanner));
@@ -165,7 +165,7 @@ class PlanParser {
     Step& step = plan_.steps.emplace_back();
     Kernel& kernel = step.kernel;
     PLAIT_RETURN_IF_ERROR(ParseInt("stream=", 0, plan_.streams - 1, &step.stream, scanner));
-    PLAIT_RETURN_IF_ERROR(ParseInt("threads=", 1, plan_.threads, &kernel.threads, scanner));
+    PLAIT_RETURN_IF_ERROR(ParseInt("width=", 1, plan_.threads, &kernel.width, scanner));
     PLAIT_RETURN_IF_ERROR(ParseString("family=", &kernel.family, scanner));
     PLAIT_RETURN_IF_ERROR(ParseString("variant=", &kernel.variant, scanner));
     PLAIT_RETURN_IF_ERROR(
@@ -173,9 +173,9 @@ class PlanParser {
     PLAIT_RETURN_IF_ERROR(ParseInts("nodes=", kModelNodesMax - 1, &kernel.nodes, scanner));
     PLAIT_RETURN_IF_ERROR(ParseInts("waits=", last_step, &step.waits, scanner));
     PLAIT_RETURN_IF_ERROR(ParseInts("inputs=", last_value, &step.inputs, scanner));
-    PLAIT_RETURN_IF_ERROR(ParseLayouts("input_layouts=", &kernel.input_layouts, scanner));
+    PLAIT_RETURN_IF_ERROR(ParseFormats("input_formats=", &kernel.input_formats, scanner));
     PLAIT_RETURN_IF_ERROR(ParseInts("outputs=", last_value, &step.outputs, scanner));
-    return ParseLayouts("output_layouts=", &kernel.output_layouts, scanner);
+    return ParseFormats("output_formats=", &kernel.output_formats, scanner);
   }
 
   Stage stage_ = Stage::kOpening;

@@ -10,32 +10,32 @@ void AppendInts(absl::string_view key, const std::vector<int>& values, std::stri
   absl::StrAppend(text, " ", key, "=[", absl::StrJoin(values, ","), "]");
 }
 
-void AppendLayouts(absl::string_view key, const std::vector<Layout>& layouts, std::string* text) {
+void AppendFormats(absl::string_view key, const std::vector<Format>& formats, std::string* text) {
   absl::StrAppend(text, " ", key, "=[",
-                  absl::StrJoin(layouts, ",",
-                                [](std::string* out, Layout layout) {
-                                  absl::StrAppend(out, LayoutName(layout));
+                  absl::StrJoin(formats, ",",
+                                [](std::string* out, Format format) {
+                                  absl::StrAppend(out, FormatName(format));
                                 }),
                   "]");
 }
 
 void AppendValue(const Value& value, std::string* text) {
-  absl::StrAppend(text, "  value tensor=", value.tensor, " layout=", LayoutName(value.layout),
+  absl::StrAppend(text, "  value tensor=", value.tensor, " format=", FormatName(value.format),
                   " offset=", value.buffer.offset_bytes, " size=", value.buffer.size_bytes);
   if (value.alias_of >= 0) absl::StrAppend(text, " alias=", value.alias_of);
   absl::StrAppend(text, "\n");
 }
 
 void AppendStep(const Step& step, std::string* text) {
-  absl::StrAppend(text, "  step stream=", step.stream, " threads=", step.kernel.threads,
+  absl::StrAppend(text, "  step stream=", step.stream, " width=", step.kernel.width,
                   " family=", Quote(step.kernel.family), " variant=", Quote(step.kernel.variant),
                   " version=", step.kernel.implementation_version);
   AppendInts("nodes", step.kernel.nodes, text);
   AppendInts("waits", step.waits, text);
   AppendInts("inputs", step.inputs, text);
-  AppendLayouts("input_layouts", step.kernel.input_layouts, text);
+  AppendFormats("input_formats", step.kernel.input_formats, text);
   AppendInts("outputs", step.outputs, text);
-  AppendLayouts("output_layouts", step.kernel.output_layouts, text);
+  AppendFormats("output_formats", step.kernel.output_formats, text);
   absl::StrAppend(text, "\n");
 }
 

@@ -17,7 +17,7 @@ StepClocks::StepClocks(const Plan& plan)
       for (size_t s = 0; s < streams_; ++s) clock[s] = std::max(clock[s], before[s]);
       clock[stream_[earlier]] = std::max(clock[stream_[earlier]], earlier);
     };
-    if (step.kernel.threads >= plan.threads) {
+    if (step.kernel.width >= plan.threads) {
       // Runs alone: after all that was launched before it, and before all that comes later.
       std::copy(last.begin(), last.end(), clock);
       last_alone = static_cast<int>(i);

@@ -11,32 +11,32 @@ class ListScheduler {
       : problem_(problem),
         widths_(widths),
         stream_free_us_(std::max(1, problem.device.streams_max), 0),
-        readers_(problem.tasks.size()),
-        open_predecessors_(problem.tasks.size(), 0),
-        ready_us_(problem.tasks.size(), 0),
-        path_us_(problem.tasks.size(), 0) {
-    for (size_t task = 0; task < problem.tasks.size(); ++task) {
-      for (const int predecessor : problem.tasks[task].predecessors) {
-        readers_[predecessor].push_back(static_cast<int>(task));
-        ++open_predecessors_[task];
+        readers_(problem.launches.size()),
+        open_predecessors_(problem.launches.size(), 0),
+        ready_us_(problem.launches.size(), 0),
+        path_us_(problem.launches.size(), 0) {
+    for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
+      for (const int predecessor : problem.launches[launch].predecessors) {
+        readers_[predecessor].push_back(static_cast<int>(launch));
+        ++open_predecessors_[launch];
       }
     }
-    for (size_t task = problem.tasks.size(); task-- > 0;) {
-      for (const int reader : readers_[task]) {
-        path_us_[task] = std::max(path_us_[task], path_us_[reader]);
+    for (size_t launch = problem.launches.size(); launch-- > 0;) {
+      for (const int reader : readers_[launch]) {
+        path_us_[launch] = std::max(path_us_[launch], path_us_[reader]);
       }
-      path_us_[task] += problem.tasks[task].part.latency_us;
-      if (open_predecessors_[task] == 0) ready_.push_back(static_cast<int>(task));
+      path_us_[launch] += problem.launches[launch].part.latency_us;
+      if (open_predecessors_[launch] == 0) ready_.push_back(static_cast<int>(launch));
     }
   }
 
   Schedule Run() {
     while (!ready_.empty()) {
       const size_t choice = ChooseReady();
-      const int task = ready_[choice];
-      const bool whole = ChooseWhole(task);
+      const int launch = ready_[choice];
+      const bool whole = ChooseWhole(launch);
       ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(choice));
-      Place(task, whole);
+      Place(launch, whole);
     }
     return std::move(schedule_);
   }
@@ -47,8 +47,8 @@ class ListScheduler {
                             stream_free_us_.begin());
   }
 
-  double StartUs(int task) const {
-    return std::max(ready_us_[task], stream_free_us_[FirstFreeStream()]);
+  double StartUs(int launch) const {
+    return std::max(ready_us_[launch], stream_free_us_[FirstFreeStream()]);
   }
 
   size_t ChooseReady() const {
@@ -71,45 +71,46 @@ class ListScheduler {
     return *std::max_element(stream_free_us_.begin(), stream_free_us_.end());
   }
 
-  bool ChooseWhole(int task) const {
-    if (widths_[task] != WidthChoice::kAuto) return widths_[task] == WidthChoice::kWhole;
-    const double part_finish_us = StartUs(task) + problem_.tasks[task].part.latency_us;
+  bool ChooseWhole(int launch) const {
+    if (widths_[launch] != WidthChoice::kAuto) return widths_[launch] == WidthChoice::kWhole;
+    const double part_finish_us = StartUs(launch) + problem_.launches[launch].part.latency_us;
     for (const int other : ready_) {
       // Something could run beside it.
-      if (other != task && ready_us_[other] < part_finish_us) return false;
+      if (other != launch && ready_us_[other] < part_finish_us) return false;
     }
-    const double whole_start_us = std::max(ready_us_[task], AllFreeUs());
-    return whole_start_us + problem_.tasks[task].whole.latency_us <= part_finish_us;
+    const double whole_start_us = std::max(ready_us_[launch], AllFreeUs());
+    return whole_start_us + problem_.launches[launch].whole.latency_us <= part_finish_us;
   }
 
-  void Place(int task, bool whole) {
-    const TaskMode& mode = whole ? problem_.tasks[task].whole : problem_.tasks[task].part;
+  void Place(int launch, bool whole) {
+    const LaunchMode& mode =
+        whole ? problem_.launches[launch].whole : problem_.launches[launch].part;
     const double gap_us = problem_.device.overheads.launch_gap_us;
     double finish_us = 0;
     int stream = 0;
     if (mode.alone) {
-      finish_us = std::max(ready_us_[task], AllFreeUs()) + gap_us + mode.latency_us;
+      finish_us = std::max(ready_us_[launch], AllFreeUs()) + gap_us + mode.latency_us;
       std::fill(stream_free_us_.begin(), stream_free_us_.end(), finish_us);
     } else {
-      stream = StreamFor(task);
-      finish_us = std::max(ready_us_[task], stream_free_us_[stream]) + gap_us + mode.latency_us;
+      stream = StreamFor(launch);
+      finish_us = std::max(ready_us_[launch], stream_free_us_[stream]) + gap_us + mode.latency_us;
       stream_free_us_[stream] = finish_us;
     }
-    schedule_.push_back({task, stream, whole});
-    for (const int reader : readers_[task]) {
+    schedule_.push_back({launch, stream, whole});
+    for (const int reader : readers_[launch]) {
       ready_us_[reader] = std::max(ready_us_[reader], finish_us);
       if (--open_predecessors_[reader] == 0) ready_.push_back(reader);
     }
   }
 
-  // The stream on which the task starts first; among equals the one that ran a predecessor, which
+  // The stream on which the launch starts first; among equals the one that ran a predecessor, which
   // saves a hand-over and finds the input in that core's cache.
-  int StreamFor(int task) const {
-    const double start_us = StartUs(task);
+  int StreamFor(int launch) const {
+    const double start_us = StartUs(launch);
     for (auto placed = schedule_.rbegin(); placed != schedule_.rend(); ++placed) {
-      const std::vector<int>& predecessors = problem_.tasks[task].predecessors;
+      const std::vector<int>& predecessors = problem_.launches[launch].predecessors;
       const bool is_predecessor =
-          std::binary_search(predecessors.begin(), predecessors.end(), placed->task);
+          std::binary_search(predecessors.begin(), predecessors.end(), placed->launch);
       if (is_predecessor && stream_free_us_[placed->stream] <= start_us) return placed->stream;
     }
     return FirstFreeStream();
@@ -121,7 +122,7 @@ class ListScheduler {
   std::vector<std::vector<int>> readers_;
   std::vector<int> open_predecessors_;
   std::vector<double> ready_us_;
-  std::vector<double> path_us_;  // longest remaining path, the task included
+  std::vector<double> path_us_;  // longest remaining path, the launch included
   std::vector<int> ready_;
   Schedule schedule_;
 };

@@ -6,17 +6,17 @@
 
 namespace plait {
 
-// What is decided about a task's width before list scheduling.
+// What is decided about a launch's width before list scheduling.
 enum class WidthChoice {
   kAuto,  // whole when nothing else could run meanwhile and it then finishes earlier
   kWhole,
   kPart,
 };
 
-// List scheduling (LIOS, IEEE TSC 2023): repeatedly takes the ready task that can start first,
+// List scheduling (LIOS, IEEE TSC 2023): repeatedly takes the ready launch that can start first,
 // among those the one with the longest remaining path, and gives it to the stream that frees first.
-// A task that runs alone waits for all streams and holds all of them. `widths` has one entry per
-// task.
+// A launch that runs alone waits for all streams and holds all of them. `widths` has one entry per
+// launch.
 Schedule ListSchedule(const ScheduleProblem& problem, const std::vector<WidthChoice>& widths);
 
 }  // namespace plait

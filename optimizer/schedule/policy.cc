@@ -16,12 +16,11 @@ constexpr const SchedulePolicy* kPolicies[] = {
 #undef PLAIT_POLICY
 };
 
-TaskMode ModeOfChoice(const KernelChoice& choice, const ScheduleDevice& device) {
-  TaskMode mode;
+LaunchMode ModeOfChoice(const KernelChoice& choice, const ScheduleDevice& device) {
+  LaunchMode mode;
   mode.latency_us = choice.latency_us;
-  mode.alone = choice.kernel.threads >= device.threads;
-  mode.compute_share =
-      mode.alone ? 1.0 : static_cast<double>(choice.kernel.threads) / device.threads;
+  mode.alone = choice.kernel.width >= device.threads;
+  mode.compute_share = mode.alone ? 1.0 : static_cast<double>(choice.kernel.width) / device.threads;
   if (device.bandwidth_bytes_per_us > 0 && choice.latency_us > 0) {
     const double rate = static_cast<double>(choice.bytes) / choice.latency_us;
     mode.bandwidth_share = std::min(1.0, rate / device.bandwidth_bytes_per_us);
@@ -35,8 +34,8 @@ ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& de
   ScheduleProblem problem;
   problem.device = device;
   for (const CoverStep& step : cover.steps) {
-    problem.tasks.push_back({ModeOfChoice(step.group.whole, device),
-                             ModeOfChoice(step.group.part, device), step.predecessors});
+    problem.launches.push_back({ModeOfChoice(step.group.whole, device),
+                                ModeOfChoice(step.group.part, device), step.predecessors});
   }
   return problem;
 }
@@ -54,22 +53,22 @@ absl::StatusOr<const SchedulePolicy*> FindPolicy(absl::string_view name) {
       absl::StrCat("schedule policy \"", name, "\" does not exist: use one of ", names));
 }
 
-const TaskMode& ModeOf(const ScheduleProblem& problem, const Placement& placement) {
-  const ScheduleTask& task = problem.tasks[placement.task];
-  return placement.whole ? task.whole : task.part;
+const LaunchMode& ModeOf(const ScheduleProblem& problem, const Placement& placement) {
+  const Launch& launch = problem.launches[placement.launch];
+  return placement.whole ? launch.whole : launch.part;
 }
 
 std::vector<SimulatedStep> StepsOf(const ScheduleProblem& problem, const Schedule& schedule) {
   std::vector<SimulatedStep> steps;
-  std::vector<int> place(problem.tasks.size(), -1);
+  std::vector<int> place(problem.launches.size(), -1);
   PartialOrder order;
   for (const Placement& placement : schedule) {
-    const TaskMode& mode = ModeOf(problem, placement);
+    const LaunchMode& mode = ModeOf(problem, placement);
     std::vector<int> needed;
-    for (const int predecessor : problem.tasks[placement.task].predecessors) {
+    for (const int predecessor : problem.launches[placement.launch].predecessors) {
       needed.push_back(place[predecessor]);
     }
-    place[placement.task] = static_cast<int>(steps.size());
+    place[placement.launch] = static_cast<int>(steps.size());
     SimulatedStep step;
     step.latency_us = mode.latency_us;
     step.stream = placement.stream;

@@ -11,7 +11,7 @@
 namespace plait {
 
 // One of the two ways to run a launch.
-struct TaskMode {
+struct LaunchMode {
   double latency_us = 0;
   bool alone = false;          // takes the whole device
   double compute_share = 1;    // of the device's cores
@@ -19,12 +19,12 @@ struct TaskMode {
 };
 
 // One launch that has to be placed.
-struct ScheduleTask {
-  TaskMode whole;
-  TaskMode part;                  // equal to `whole` where the backend has only one width
-  std::vector<int> predecessors;  // ascending, all smaller than the task
+struct Launch {
+  LaunchMode whole;
+  LaunchMode part;                // equal to `whole` where the backend has only one width
+  std::vector<int> predecessors;  // ascending, all smaller than the launch
 
-  // False when spreading the task over the device costs more than it brings.
+  // False when spreading the launch over the device costs more than it brings.
   bool whole_is_faster() const { return whole.latency_us <= part.latency_us; }
 };
 
@@ -38,20 +38,20 @@ struct ScheduleDevice {
 
 // The launches of a cover, in a topological order, on a device.
 struct ScheduleProblem {
-  std::vector<ScheduleTask> tasks;
+  std::vector<Launch> launches;
   ScheduleDevice device;
 };
 
 ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& device);
 
 struct Placement {
-  int task = 0;
+  int launch = 0;
   int stream = 0;
   bool whole = true;  // which mode
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// Every task once, in launch order: predecessors come first.
+// every launch once, in the order of issue: predecessors come first.
 using Schedule = std::vector<Placement>;
 
 // A way to order launches and give them streams and widths: a constant, defined in the file named
@@ -70,9 +70,9 @@ absl::Span<const SchedulePolicy* const> AllPolicies();
 // Errors: InvalidArgument naming the policies there are.
 absl::StatusOr<const SchedulePolicy*> FindPolicy(absl::string_view name);
 
-const TaskMode& ModeOf(const ScheduleProblem& problem, const Placement& placement);
+const LaunchMode& ModeOf(const ScheduleProblem& problem, const Placement& placement);
 
-// The schedule as the simulator sees it, with the waits between streams that its tasks need.
+// The schedule as the simulator sees it, with the waits between streams that its launches need.
 std::vector<SimulatedStep> StepsOf(const ScheduleProblem& problem, const Schedule& schedule);
 
 // How long the schedule takes on the simulated device.

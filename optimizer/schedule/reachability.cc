@@ -7,9 +7,9 @@ namespace plait {
 Reachability::Reachability(const std::vector<std::vector<int>>& predecessors)
     : predecessors_(predecessors),
       ancestors_(predecessors.size(), std::vector<uint64_t>((predecessors.size() + 63) / 64, 0)) {
-  for (size_t task = 0; task < predecessors.size(); ++task) {
-    std::vector<uint64_t>& bits = ancestors_[task];
-    for (const int predecessor : predecessors[task]) {
+  for (size_t launch = 0; launch < predecessors.size(); ++launch) {
+    std::vector<uint64_t>& bits = ancestors_[launch];
+    for (const int predecessor : predecessors[launch]) {
       const std::vector<uint64_t>& other = ancestors_[predecessor];
       for (size_t word = 0; word < bits.size(); ++word) bits[word] |= other[word];
       bits[predecessor / 64] |= uint64_t{1} << (predecessor % 64);
@@ -17,8 +17,8 @@ Reachability::Reachability(const std::vector<std::vector<int>>& predecessors)
   }
 }
 
-std::vector<int> Reachability::ReducedPredecessors(int task) const {
-  const std::vector<int>& direct = predecessors_[task];
+std::vector<int> Reachability::ReducedPredecessors(int launch) const {
+  const std::vector<int>& direct = predecessors_[launch];
   std::vector<int> reduced;
   for (const int predecessor : direct) {
     const bool implied = std::any_of(direct.begin(), direct.end(), [&](int other) {
@@ -33,7 +33,7 @@ std::vector<int> Reachability::ReducedPredecessors(int task) const {
 
 std::vector<int> Reachability::Bottlenecks() const {
   const int count = static_cast<int>(predecessors_.size());
-  // A task with p ancestors and s descendants is comparable to all others when p + s = count - 1.
+  // A launch with p ancestors and s descendants is comparable to all others when p + s = count - 1.
   std::vector<int> comparable(count, 0);
   for (int later = 0; later < count; ++later) {
     for (int earlier = 0; earlier < later; ++earlier) {
@@ -43,8 +43,8 @@ std::vector<int> Reachability::Bottlenecks() const {
     }
   }
   std::vector<int> bottlenecks;
-  for (int task = 0; task < count; ++task) {
-    if (comparable[task] == count - 1) bottlenecks.push_back(task);
+  for (int launch = 0; launch < count; ++launch) {
+    if (comparable[launch] == count - 1) bottlenecks.push_back(launch);
   }
   return bottlenecks;
 }

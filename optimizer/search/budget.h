@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "optimizer/cost/measurement_log.h"
-#include "optimizer/cost/profile_db.h"
+#include "optimizer/cost/profile_cache.h"
 
 namespace plait {
 
@@ -37,11 +37,11 @@ class ReplayingBudget : public Budget {
 class BudgetedProfiles {
  public:
   // What is passed must outlive this object. The step at which the budget ends is noted in `log`.
-  BudgetedProfiles(ProfileDb& profiles, Budget& budget, MeasurementLog& log)
+  BudgetedProfiles(ProfileCache& profiles, Budget& budget, MeasurementLog& log)
       : profiles_(profiles), budget_(budget), log_(log) {}
 
   // Resolves what the budget allows, batch by batch, sorted by key.
-  // Errors: those of ProfileDb::Resolve.
+  // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
 
   // Resolves everything, whatever the budget says: what no result can do without.
@@ -52,7 +52,7 @@ class BudgetedProfiles {
   bool exhausted() const { return exhausted_; }
 
  private:
-  ProfileDb& profiles_;
+  ProfileCache& profiles_;
   Budget& budget_;
   MeasurementLog& log_;
   int64_t step_ = 0;

@@ -42,7 +42,7 @@ struct SearchContext {
   const DeviceDescription& device;
   const KernelCatalog& catalog;
   ScheduleDevice schedule_device;  // threads and streams_max follow the device when left at 0 or 1
-  ProfileDb& profiles;
+  ProfileCache& profiles;
   Verifier& verifier;
   Budget& budget;
   MeasurementLog& log;  // the same that `profiles` writes to

@@ -18,7 +18,7 @@ struct PlannedGraph {
 };
 
 // The plan that everything is compared with: one kernel per node, each with its best measured
-// variant and layout, one after the other. Errors: FailedPrecondition naming a node that no kernel
+// variant and format, one after the other. Errors: FailedPrecondition naming a node that no kernel
 // can run; those of measuring.
 absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice& device,
                                           const PlanBinding& binding, BudgetedProfiles& profiles);

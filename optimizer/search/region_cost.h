@@ -11,7 +11,7 @@ namespace plait {
 // How long a graph, cut out of a larger one, takes on the device as far as kernels' profiles tell:
 // the time of its best cover, launch gaps included. Under kCriticalPath it is the smaller of
 // running the kernels one after the other, each at its faster width, and Graham's bound for running
-// them side by side (C_E divided by the device's width, see PathCost). The boundary's layouts are
+// them side by side (C_E divided by the device's width, see PathCost). The boundary's formats are
 // free. Returns nullopt when the graph cannot be covered, or when profiles are missing, which are
 // then appended to `missing`.
 std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optimizer/cost/profile_db.h"
+#include "optimizer/cost/profile_cache.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/schedule/policy.h"
 
@@ -10,7 +10,7 @@ namespace plait {
 struct SearchDevice {
   const DeviceDescription& description;
   const KernelCatalog& catalog;
-  const ProfileDb& profiles;
+  const ProfileCache& profiles;
   ScheduleDevice schedule;
 };
 

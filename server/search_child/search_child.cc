@@ -136,7 +136,7 @@ DeviceDescription DescriptionOf(const v1::Device& device, int threads_max) {
   return description;
 }
 
-void LoadProfiles(const v1::Start& start, ProfileDb& profiles) {
+void LoadProfiles(const v1::Start& start, ProfileCache& profiles) {
   for (const v1::StoredProfile& stored : start.profiles()) {
     Profile profile;
     profile.latency_us_median = stored.profile().latency_us_median();
@@ -173,7 +173,7 @@ class ChildSearch {
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
                            MakeMeasurementSource(start_, connection_, clock_));
     MeasurementLog log;
-    ProfileDb profiles(source->profiler(), log);
+    ProfileCache profiles(source->profiler(), log);
     LoadProfiles(start_, profiles);
     ScheduleDevice schedule_device;
     schedule_device.streams_max = device.threads;

@@ -15,10 +15,10 @@ ProfileKey KeyOf(const nlohmann::json& line) {
           .family = line.at("family"),
           .variant = line.at("variant"),
           .implementation_version = line.at("implementation_version"),
-          .threads = line.at("threads"),
+          .width = line.at("threads"),
           .cold_weights = line.at("cold_weights"),
           .graph_text = line.at("graph"),
-          .layouts = line.at("layouts")};
+          .formats = line.at("layouts")};
 }
 
 Profile ProfileOf(const nlohmann::json& line) {
@@ -44,8 +44,8 @@ TEST(ImportProfilesTest, EveryLineIsAProfileOfItsOwn) {
     ++profiles;
     const ProfileKey key = KeyOf(line);
     EXPECT_TRUE(keys.insert(key.ToString()).second) << "two lines of one key: " << key.ToString();
-    const std::vector<std::string> layouts = absl::StrSplit(key.layouts, ',');
-    EXPECT_EQ(layouts.size(), 2u) << key.layouts;
+    const std::vector<std::string> layouts = absl::StrSplit(key.formats, ',');
+    EXPECT_EQ(layouts.size(), 2u) << key.formats;
     const Profile profile = ProfileOf(line);
     EXPECT_GT(profile.latency_us_median, 0);
     EXPECT_GT(profile.samples, 0);

@@ -46,19 +46,19 @@ void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nod
   const OpKind op = graph.node(nodes[0]).op;
   const bool spatial =
       graph.output_type(nodes[0]).rank() == 4 && (op == OpKind::kConv || IsUnary(graph, nodes[0]));
-  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
-    if (layout == Layout::kChannelsLast && !(channels_last_ && spatial)) continue;
+  for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
+    if (format == Format::kChannelsLast && !(channels_last_ && spatial)) continue;
     for (const int threads : {1, threads_}) {
       if (threads == 1 && threads_ == 1 && !kernels->empty() && kernels->back().nodes == nodes &&
-          kernels->back().output_layouts[0] == layout) {
+          kernels->back().output_formats[0] == format) {
         continue;
       }
       Kernel kernel;
       kernel.family = HasTraits(op, kView) ? "view" : "fake";
       kernel.nodes = nodes;
-      kernel.threads = threads;
-      kernel.input_layouts.assign(InputsOf(graph, nodes).size(), layout);
-      kernel.output_layouts.assign(OutputsOf(graph, nodes).size(), layout);
+      kernel.width = threads;
+      kernel.input_formats.assign(InputsOf(graph, nodes).size(), format);
+      kernel.output_formats.assign(OutputsOf(graph, nodes).size(), format);
       kernels->push_back(kernel);
     }
   }
@@ -78,11 +78,11 @@ std::vector<Kernel> FakeCatalog::KernelsAt(const Graph& graph, NodeId node, bool
   return kernels;
 }
 
-Kernel FakeCatalog::Reorder(const TensorType& /*type*/, Layout from, Layout to) const {
+Kernel FakeCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) const {
   Kernel kernel;
   kernel.family = "reorder";
-  kernel.input_layouts = {from};
-  kernel.output_layouts = {to};
+  kernel.input_formats = {from};
+  kernel.output_formats = {to};
   return kernel;
 }
 
@@ -97,8 +97,8 @@ Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
     profile.flops += WorkOf(graph, node).flops;
   }
   if (graph.node_count() > 1) us *= 0.6;
-  if (key.threads > 1) us /= 0.9 * key.threads;
-  if (key.family == "fake" && absl::StrContains(key.layouts, "channels_last")) us *= 0.5;
+  if (key.width > 1) us /= 0.9 * key.width;
+  if (key.family == "fake" && absl::StrContains(key.formats, "channels_last")) us *= 0.5;
   profile.latency_us_median = us;
   profile.latency_us_p10 = us;
   return profile;

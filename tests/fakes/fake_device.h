@@ -27,7 +27,7 @@ class FakeCatalog : public KernelCatalog {
       : threads_(threads), channels_last_(channels_last) {}
 
   std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
-  Kernel Reorder(const TensorType& type, Layout from, Layout to) const override;
+  Kernel Reorder(const TensorType& type, Format from, Format to) const override;
 
  private:
   void AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,

@@ -115,11 +115,6 @@ constexpr int kVariadic = 1 << 20;
 // The table's entry. REQUIRES: op != kOpaque.
 const OpSpec& SpecOf(OpKind op);
 
-// The opset whose semantics the IR speaks.
-constexpr int kNewestOpset = 28;
-// The oldest opset that import accepts.
-constexpr int kOldestOpset = 7;
-
 // True when the operator's traits contain all of `traits`. False for kOpaque.
 bool HasTraits(OpKind op, uint32_t traits);
 

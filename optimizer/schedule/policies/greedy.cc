@@ -3,9 +3,11 @@
 namespace plait {
 namespace {
 
-// List scheduling over all tasks; each task's width follows from what else could run beside it.
+// List scheduling over all launches; each launch's width follows from what else could run beside
+// it.
 Schedule AssignGreedy(const ScheduleProblem& problem) {
-  return ListSchedule(problem, std::vector<WidthChoice>(problem.tasks.size(), WidthChoice::kAuto));
+  return ListSchedule(problem,
+                      std::vector<WidthChoice>(problem.launches.size(), WidthChoice::kAuto));
 }
 
 }  // namespace

@@ -24,14 +24,14 @@ std::vector<int> NumberChains(const std::vector<int>& next) {
 }
 
 // Chains that never overlap in time share a stream: a second matching, over chains, where i may be
-// followed by j when i's last task comes before j's first.
+// followed by j when i's last launch comes before j's first.
 std::vector<int> ShareStreams(const std::vector<int>& chain, const Reachability& reachability) {
   const int count = chain.empty() ? 0 : *std::max_element(chain.begin(), chain.end()) + 1;
   std::vector<int> first(count, -1);
   std::vector<int> last(count, -1);
-  for (size_t task = 0; task < chain.size(); ++task) {
-    if (first[chain[task]] < 0) first[chain[task]] = static_cast<int>(task);
-    last[chain[task]] = static_cast<int>(task);
+  for (size_t launch = 0; launch < chain.size(); ++launch) {
+    if (first[chain[launch]] < 0) first[chain[launch]] = static_cast<int>(launch);
+    last[chain[launch]] = static_cast<int>(launch);
   }
   std::vector<std::vector<int>> followers(count);
   for (int i = 0; i < count; ++i) {
@@ -43,25 +43,25 @@ std::vector<int> ShareStreams(const std::vector<int>& chain, const Reachability&
 }
 
 // Nimble (NeurIPS 2020, section 4.2): a maximum matching on the transitive reduction is a minimum
-// path cover; each path is a stream, so that tasks without a path between them never share one,
+// path cover; each path is a stream, so that launches without a path between them never share one,
 // with the fewest waits. Streams beyond what the device can run at once are folded onto the others.
 Schedule AssignNimble(const ScheduleProblem& problem) {
   std::vector<std::vector<int>> predecessors;
-  for (const ScheduleTask& task : problem.tasks) predecessors.push_back(task.predecessors);
+  for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
   const Reachability reachability(predecessors);
-  std::vector<std::vector<int>> successors(problem.tasks.size());
-  for (size_t task = 0; task < problem.tasks.size(); ++task) {
-    for (const int predecessor : reachability.ReducedPredecessors(static_cast<int>(task))) {
-      successors[predecessor].push_back(static_cast<int>(task));
+  std::vector<std::vector<int>> successors(problem.launches.size());
+  for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
+    for (const int predecessor : reachability.ReducedPredecessors(static_cast<int>(launch))) {
+      successors[predecessor].push_back(static_cast<int>(launch));
     }
   }
   const std::vector<int> chain =
-      NumberChains(MaximumMatching(successors, static_cast<int>(problem.tasks.size())));
+      NumberChains(MaximumMatching(successors, static_cast<int>(problem.launches.size())));
   const std::vector<int> stream_of_chain = ShareStreams(chain, reachability);
   Schedule schedule;
-  for (size_t task = 0; task < problem.tasks.size(); ++task) {
-    const int stream = stream_of_chain[chain[task]] % std::max(1, problem.device.streams_max);
-    schedule.push_back({static_cast<int>(task), stream, false});
+  for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
+    const int stream = stream_of_chain[chain[launch]] % std::max(1, problem.device.streams_max);
+    schedule.push_back({static_cast<int>(launch), stream, false});
   }
   return schedule;
 }

@@ -8,10 +8,10 @@ namespace plait {
 
 namespace {
 
-// 32: a region of this size is improved task by task in a few hundred short simulations.
-constexpr int kRegionTasksMax = 32;
+// 32: a region of this size is improved launch by launch in a few hundred short simulations.
+constexpr int kRegionLaunchesMax = 32;
 
-// Consecutive tasks [first, end) whose widths are decided together.
+// Consecutive launches [first, end) whose widths are decided together.
 struct Span {
   int first = 0;
   int end = 0;
@@ -20,14 +20,14 @@ struct Span {
 // The stretches between bottlenecks, which are the bodies of fork-joins; long ones are cut.
 std::vector<Span> FindRegions(const ScheduleProblem& problem) {
   std::vector<std::vector<int>> predecessors;
-  for (const ScheduleTask& task : problem.tasks) predecessors.push_back(task.predecessors);
+  for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
   std::vector<int> ends = Reachability(predecessors).Bottlenecks();
-  ends.push_back(static_cast<int>(problem.tasks.size()));
+  ends.push_back(static_cast<int>(problem.launches.size()));
   std::vector<Span> regions;
   int first = 0;
   for (const int end : ends) {
-    for (; first < end; first += kRegionTasksMax) {
-      regions.push_back({first, std::min(end, first + kRegionTasksMax)});
+    for (; first < end; first += kRegionLaunchesMax) {
+      regions.push_back({first, std::min(end, first + kRegionLaunchesMax)});
     }
     first = end + 1;
   }
@@ -38,28 +38,29 @@ std::vector<Span> FindRegions(const ScheduleProblem& problem) {
 ScheduleProblem ExtractRegion(const ScheduleProblem& problem, const Span& region) {
   ScheduleProblem body;
   body.device = problem.device;
-  for (int task = region.first; task < region.end; ++task) {
-    ScheduleTask inner = problem.tasks[task];
+  for (int launch = region.first; launch < region.end; ++launch) {
+    Launch inner = problem.launches[launch];
     std::vector<int> predecessors;
     for (const int predecessor : inner.predecessors) {
       if (predecessor >= region.first) predecessors.push_back(predecessor - region.first);
     }
     inner.predecessors = std::move(predecessors);
-    body.tasks.push_back(std::move(inner));
+    body.launches.push_back(std::move(inner));
   }
   return body;
 }
 
 std::vector<WidthChoice> FastestWidths(const ScheduleProblem& problem) {
   std::vector<WidthChoice> widths;
-  for (const ScheduleTask& task : problem.tasks) {
-    widths.push_back(task.whole_is_faster() ? WidthChoice::kWhole : WidthChoice::kPart);
+  for (const Launch& launch : problem.launches) {
+    widths.push_back(launch.whole_is_faster() ? WidthChoice::kWhole : WidthChoice::kPart);
   }
   return widths;
 }
 
 // The widths under which the region's list schedule is shortest: starts from the best of each
-// task at its fastest, all narrow and automatic, then changes one task at a time while that helps.
+// launch at its fastest, all narrow and automatic, then changes one launch at a time while that
+// helps.
 std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
   const auto makespan_us = [&](const std::vector<WidthChoice>& widths) {
     return MakespanUs(body, ListSchedule(body, widths));
@@ -67,7 +68,7 @@ std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
   std::vector<WidthChoice> best = FastestWidths(body);
   double best_us = makespan_us(best);
   for (const WidthChoice uniform : {WidthChoice::kPart, WidthChoice::kAuto}) {
-    std::vector<WidthChoice> widths(body.tasks.size(), uniform);
+    std::vector<WidthChoice> widths(body.launches.size(), uniform);
     const double us = makespan_us(widths);
     if (us < best_us) {
       best = std::move(widths);
@@ -78,10 +79,10 @@ std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
   bool improved = true;
   for (int pass = 0; pass < 3 && improved; ++pass) {
     improved = false;
-    for (size_t task = 0; task < body.tasks.size(); ++task) {
+    for (size_t launch = 0; launch < body.launches.size(); ++launch) {
       for (const WidthChoice choice : {WidthChoice::kWhole, WidthChoice::kPart}) {
         std::vector<WidthChoice> widths = best;
-        widths[task] = choice;
+        widths[launch] = choice;
         const double us = makespan_us(widths);
         if (us >= best_us) continue;
         best = std::move(widths);

@@ -6,8 +6,8 @@ namespace {
 // One kernel after the other, each at the width at which it is faster.
 Schedule AssignSequential(const ScheduleProblem& problem) {
   Schedule schedule;
-  for (size_t task = 0; task < problem.tasks.size(); ++task) {
-    schedule.push_back({static_cast<int>(task), 0, problem.tasks[task].whole_is_faster()});
+  for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
+    schedule.push_back({static_cast<int>(launch), 0, problem.launches[launch].whole_is_faster()});
   }
   return schedule;
 }

@@ -31,7 +31,7 @@ absl::StatusOr<Plan> PlanOf(const Graph& graph, const DeviceDescription& device,
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
   MeasurementLog log;
   EqualTimes profiler;
-  ProfileDb profiles(profiler, log);
+  ProfileCache profiles(profiler, log);
   NoBudget budget;
   BudgetedProfiles budgeted(profiles, budget, log);
   ScheduleDevice schedule;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "onnx/onnx_pb.h"
 #include "optimizer/onnx/import.h"
@@ -70,9 +71,9 @@ absl::StatusOr<LoadedCase> BindCase(const std::string& bytes, std::vector<Tensor
 // Errors: Unimplemented when the model is older than what plait accepts.
 absl::Status CheckOpset(const onnx::ModelProto& model) {
   for (const auto& import : model.opset_import()) {
-    if (!import.domain().empty() || import.version() >= kOldestOpset) continue;
+    if (!import.domain().empty() || import.version() >= kOpsetMin) continue;
     return absl::UnimplementedError(
-        absl::StrCat("opset ", import.version(), " is older than ", kOldestOpset));
+        absl::StrCat("opset ", import.version(), " is older than ", kOpsetMin));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// Every kernel that the cpu catalog offers for a table of small graphs, in every variant, layout
+// Every kernel that the cpu catalog offers for a table of small graphs, in every variant, format
 // and width, computes what the reference evaluation computes.
 #include <set>
 
@@ -42,11 +42,11 @@ Graph Parse(const std::string& text) {
 std::string Describe(const Graph& graph, const Kernel& kernel) {
   std::vector<std::string> ops;
   for (const NodeId node : kernel.nodes) ops.emplace_back(OpKindName(graph.node(node).op));
-  std::string text = absl::StrCat(kernel.family, " ", kernel.variant, " x", kernel.threads, " ",
+  std::string text = absl::StrCat(kernel.family, " ", kernel.variant, " x", kernel.width, " ",
                                   absl::StrJoin(ops, "+"), " in");
-  for (const Layout layout : kernel.input_layouts) absl::StrAppend(&text, " ", LayoutName(layout));
+  for (const Format format : kernel.input_formats) absl::StrAppend(&text, " ", FormatName(format));
   absl::StrAppend(&text, " out");
-  for (const Layout layout : kernel.output_layouts) absl::StrAppend(&text, " ", LayoutName(layout));
+  for (const Format format : kernel.output_formats) absl::StrAppend(&text, " ", FormatName(format));
   return text;
 }
 
@@ -145,15 +145,15 @@ TEST(KernelFamiliesTest, TheTableCoversEveryFamily) {
   EXPECT_EQ(seen, families);
 }
 
-TEST(ReorderTest, MovesElementsBetweenLayouts) {
+TEST(ReorderTest, MovesElementsBetweenFormats) {
   const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 2);
   ASSERT_TRUE(executor.ok());
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   ASSERT_TRUE(catalog.ok());
   for (const char* type : {"float32[2,5,3,7]", "float32[1,64,32,32]", "int64[2,3,4,5]"}) {
     const Graph graph = Parse(absl::StrCat("graph {\n  input %i0: ", type, "\n  output %i0\n}\n"));
-    for (const Layout from : {Layout::kPlain, Layout::kChannelsLast}) {
-      const Layout to = from == Layout::kPlain ? Layout::kChannelsLast : Layout::kPlain;
+    for (const Format from : {Format::kPlain, Format::kChannelsLast}) {
+      const Format to = from == Format::kPlain ? Format::kChannelsLast : Format::kPlain;
       const Kernel kernel = (*catalog)->Reorder(graph.type(graph.inputs()[0]), from, to);
       ExpectKernelIsRight(executor->get(), graph, kernel);
     }

@@ -159,7 +159,7 @@ TEST_F(MeasuringTest, CandidatesAreComparedAndTimedBesideTheOriginal) {
   output %b
 })");
   const Plan plans[] = {PlanOf(original), PlanOf(equal), PlanOf(wrong), Plan()};
-  const MeasuredPlan candidates[] = {
+  const CandidatePlan candidates[] = {
       {&original, &plans[0]}, {&equal, &plans[1]}, {&wrong, &plans[2]}, {&equal, &plans[3]}};
   const absl::StatusOr<std::vector<PlanMeasurement>> measurements =
       MeasurePlans(executor_.get(), candidates, NoWeights(), {.rounds = 4});
@@ -183,7 +183,7 @@ TEST_F(MeasuringTest, ProfilesEveryOfferedKernelByItsKey) {
   output %r
 })");
   const std::string& fingerprint = executor_->device().fingerprint;
-  const KernelTiming timing{.samples_max = 5};
+  const ProfileOptions timing{.samples_max = 5};
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     for (const Kernel& kernel : catalog_->KernelsAt(graph, node, true)) {
       const KernelProfile profile =
@@ -199,7 +199,7 @@ TEST_F(MeasuringTest, ProfilesEveryOfferedKernelByItsKey) {
 
 TEST_F(MeasuringTest, ProfilesReorders) {
   const TensorType type{DataType::kFloat32, {1, 8, 6, 6}};
-  const Kernel reorder = catalog_->Reorder(type, Layout::kPlain, Layout::kChannelsLast);
+  const Kernel reorder = catalog_->Reorder(type, Format::kPlain, Format::kChannelsLast);
   const KernelProfile profile = ProfileKernel(
       executor_.get(), ReorderProfileKey(type, reorder, executor_->device().fingerprint), {});
   EXPECT_EQ(profile.error, "");

@@ -6,15 +6,15 @@ namespace plait {
 namespace {
 
 bool IsPlain(const Kernel& kernel) {
-  const auto plain = [](Layout layout) { return layout == Layout::kPlain; };
-  return std::all_of(kernel.input_layouts.begin(), kernel.input_layouts.end(), plain) &&
-         std::all_of(kernel.output_layouts.begin(), kernel.output_layouts.end(), plain);
+  const auto plain = [](Format format) { return format == Format::kPlain; };
+  return std::all_of(kernel.input_formats.begin(), kernel.input_formats.end(), plain) &&
+         std::all_of(kernel.output_formats.begin(), kernel.output_formats.end(), plain);
 }
 
 Kernel Choose(const std::vector<Kernel>& kernels, int threads) {
   Kernel chosen = kernels.front();
   for (const Kernel& kernel : kernels) {
-    if (IsPlain(kernel) && kernel.threads == threads) chosen = kernel;
+    if (IsPlain(kernel) && kernel.width == threads) chosen = kernel;
   }
   return chosen;
 }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "optimizer/cost/measurement_log.h"
-#include "optimizer/cost/profile_db.h"
+#include "optimizer/cost/profile_cache.h"
 
 namespace plait {
 namespace {
@@ -16,7 +16,7 @@ ProfileKey SampleKey(const std::string& family) {
   key.device_fingerprint = "cpu\tof many \"words\"";
   key.family = family;
   key.graph_text = "graph {\n  input %i0: float32[4]\n  output %i0\n}\n";
-  key.layouts = "plain,plain";
+  key.formats = "plain,plain";
   return key;
 }
 
@@ -77,7 +77,7 @@ class ProfileDbTest : public testing::Test {
  protected:
   MeasurementLog log_;
   CountingProfiler profiler_;
-  ProfileDb db_{profiler_, log_};
+  ProfileCache db_{profiler_, log_};
 };
 
 TEST_F(ProfileDbTest, MeasuresEachMissingKeyOnceInOneSortedBatch) {

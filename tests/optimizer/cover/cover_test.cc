@@ -24,8 +24,8 @@ KernelTable RandomTable(const Graph& graph, Random& random) {
     group.nodes = nodes;
     group.inputs = InputsOf(graph, nodes);
     group.outputs = OutputsOf(graph, nodes);
-    group.input_layouts.assign(group.inputs.size(), static_cast<Layout>(channels_last_input));
-    group.output_layouts.assign(group.outputs.size(), static_cast<Layout>(channels_last_output));
+    group.input_formats.assign(group.inputs.size(), static_cast<Format>(channels_last_input));
+    group.output_formats.assign(group.outputs.size(), static_cast<Format>(channels_last_output));
     group.whole.latency_us = random.Uniform(5, 10) * (1 + 0.4 * static_cast<double>(nodes.size()));
     group.part = group.whole;
     table.groups_at[nodes[0]].push_back(static_cast<int>(table.groups.size()));
@@ -41,12 +41,12 @@ KernelTable RandomTable(const Graph& graph, Random& random) {
     }
   }
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    table.reorders[tensor].resize(kLayoutCount);
-    for (int to = 0; to < kLayoutCount; ++to) {
+    table.reorders[tensor].resize(kFormatCount);
+    for (int to = 0; to < kFormatCount; ++to) {
       KernelGroup& reorder = table.reorders[tensor][to];
       reorder.inputs = reorder.outputs = {tensor};
-      reorder.input_layouts = {static_cast<Layout>(1 - to)};
-      reorder.output_layouts = {static_cast<Layout>(to)};
+      reorder.input_formats = {static_cast<Format>(1 - to)};
+      reorder.output_formats = {static_cast<Format>(to)};
       reorder.whole.latency_us = reorder.part.latency_us = random.Uniform(1, 3);
     }
   }
@@ -169,14 +169,14 @@ class MeasuredCoverTest : public testing::Test {
     for (const CoverStep& step : cover->steps) {
       text += step.group.nodes.empty() ? "reorder" : "nodes";
       for (const NodeId node : step.group.nodes) text += " " + std::to_string(node);
-      text += step.outputs[0].layout == Layout::kPlain ? " plain\n" : " last\n";
+      text += step.outputs[0].format == Format::kPlain ? " plain\n" : " last\n";
     }
     return text;
   }
 
   MeasurementLog log_;
   FakeProfiler profiler_;
-  ProfileDb db_{profiler_, log_};
+  ProfileCache db_{profiler_, log_};
 };
 
 constexpr char kConvs[] = R"(graph {
@@ -189,12 +189,12 @@ constexpr char kConvs[] = R"(graph {
   output %d
 })";
 
-TEST_F(MeasuredCoverTest, EntersAndLeavesTheFasterLayoutOnce) {
+TEST_F(MeasuredCoverTest, EntersAndLeavesTheFasterFormatOnce) {
   EXPECT_EQ(CoverText(GraphOf(kConvs), true),
             "reorder last\nnodes 0 1 last\nnodes 2 3 last\nreorder plain\n");
 }
 
-TEST_F(MeasuredCoverTest, TheBaselineHasTheSameFreedomOfLayouts) {
+TEST_F(MeasuredCoverTest, TheBaselineHasTheSameFreedomOfFormats) {
   EXPECT_EQ(CoverText(GraphOf(kConvs), false),
             "reorder last\nnodes 0 last\nnodes 1 last\nnodes 2 last\nnodes 3 last\n"
             "reorder plain\n");
@@ -208,7 +208,7 @@ TEST_F(MeasuredCoverTest, StaysWhereReorderingCostsMoreThanItBrings) {
 
 TEST_F(MeasuredCoverTest, EqualKernelsAreMeasuredOnce) {
   CoverText(GraphOf(kConvs), false);
-  // Conv and Relu in two layouts, and two reorders.
+  // Conv and Relu in two formats, and two reorders.
   EXPECT_EQ(db_.profiles_measured(), 6);
 }
 

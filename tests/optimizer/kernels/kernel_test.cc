@@ -115,10 +115,10 @@ TEST(KernelTest, ParametersTakeNoPartHoweverSmall) {
   EXPECT_NE(StructureFingerprint(first, nodes), StructureFingerprint(other_bound, nodes));
 }
 
-TEST(LayoutTest, NamesRoundTrip) {
-  EXPECT_EQ(LayoutFromName("plain"), Layout::kPlain);
-  EXPECT_EQ(LayoutFromName(LayoutName(Layout::kChannelsLast)), Layout::kChannelsLast);
-  EXPECT_EQ(LayoutFromName("blocked"), std::nullopt);
+TEST(FormatTest, NamesRoundTrip) {
+  EXPECT_EQ(FormatFromName("plain"), Format::kPlain);
+  EXPECT_EQ(FormatFromName(FormatName(Format::kChannelsLast)), Format::kChannelsLast);
+  EXPECT_EQ(FormatFromName("blocked"), std::nullopt);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -244,7 +245,7 @@ TEST(BindTest, DoesNotComputeWhatSmallTensorsMakeExpensive) {
 }
 
 TEST(BindTest, BindsEveryOpset) {
-  for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset) {
+  for (int opset = kOpsetMin; opset <= kOpsetMax; ++opset) {
     const absl::StatusOr<Bound> bound = BindBytes(GraphBytes(
         opset,
         "g (float[2,3] x) => (float[2,3] y) { a = Relu(x) b = Softmax<axis=1>(a) y = Add(a, b) }"));

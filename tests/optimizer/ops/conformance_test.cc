@@ -27,7 +27,7 @@ TEST(OperatorConformanceTest, EverySpecIsCompleteAndSane) {
     const OpSpec& spec = SpecOf(op);
     EXPECT_EQ(spec.kind, op);
     EXPECT_GE(spec.since_opset, 1);
-    EXPECT_LE(spec.since_opset, kNewestOpset);
+    EXPECT_LE(spec.since_opset, kOpsetMax);
     EXPECT_GE(spec.inputs_min, 0);
     EXPECT_LE(spec.inputs_min, spec.inputs_max);
     EXPECT_GE(spec.outputs_min, 1);
@@ -196,7 +196,7 @@ TEST_P(OperatorSampleTest, ExpansionComputesTheSameByOlderOperators) {
   const absl::StatusOr<Graph> expanded = std::move(parts).Finish(*outputs);
   ASSERT_TRUE(expanded.ok()) << expanded.status();
   for (const Node& node : expanded->nodes()) {
-    if (node.op == spec_->kind || spec_->since_opset <= kOldestOpset) continue;
+    if (node.op == spec_->kind || spec_->since_opset <= kOpsetMin) continue;
     EXPECT_LT(SpecOf(node.op).since_opset, spec_->since_opset) << OpKindName(node.op);
   }
   const bool half = graph_.type(graph_.outputs()[0]).dtype == DataType::kFloat16;
@@ -206,7 +206,7 @@ TEST_P(OperatorSampleTest, ExpansionComputesTheSameByOlderOperators) {
 // Lowering to any opset and raising again must not change what is computed.
 TEST_P(OperatorSampleTest, LoweredAndRaisedNodesComputeTheSame) {
   const std::vector<Tensor> expected = Run(graph_);
-  for (int opset = std::max(kOldestOpset, spec_->since_opset); opset <= kNewestOpset; ++opset) {
+  for (int opset = std::max(kOpsetMin, spec_->since_opset); opset <= kOpsetMax; ++opset) {
     SCOPED_TRACE(absl::StrCat("opset ", opset));
     NodeGraph parts(graph_);
     VersionedNode versioned = parts.versioned(opset);

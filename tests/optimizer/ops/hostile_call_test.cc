@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "gtest/gtest.h"
 #include "optimizer/ops/evaluation/run_operator.h"
@@ -229,7 +230,7 @@ TEST(HostileCallTest, MutatedNodesOfAnyOpsetAreRaisedAndLoweredOrRefused) {
       Call call = CallOf(*graph);
       Mutate(&random, &call);
       VersionedNode node;
-      node.opset = static_cast<int>(random.Integer(kOldestOpset, kNewestOpset));
+      node.opset = static_cast<int>(random.Integer(kOpsetMin, kOpsetMax));
       node.attributes = call.attributes;
       node.output_count = call.output_count;
       node.input_types = call.types;

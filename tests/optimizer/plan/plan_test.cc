@@ -39,8 +39,8 @@ Step StepOf(NodeId node, int stream, std::vector<int> inputs, int output, std::v
   step.kernel.family = "elementwise";
   step.kernel.variant = "vector \"8\"";
   step.kernel.nodes = {node};
-  step.kernel.input_layouts.assign(inputs.size(), Layout::kPlain);
-  step.kernel.output_layouts = {Layout::kPlain};
+  step.kernel.input_formats.assign(inputs.size(), Format::kPlain);
+  step.kernel.output_formats = {Format::kPlain};
   step.stream = stream;
   step.waits = std::move(waits);
   step.inputs = std::move(inputs);
@@ -58,7 +58,7 @@ Plan SamplePlan(const Graph& graph) {
   plan.streams = 2;
   plan.arena_bytes = 3072;
   const auto value = [&](absl::string_view name, int64_t offset, int64_t size, int alias) {
-    plan.values.push_back({Find(graph, name), Layout::kPlain, {offset, size}, alias});
+    plan.values.push_back({Find(graph, name), Format::kPlain, {offset, size}, alias});
   };
   value("x", 0, 0, -1);
   value("a", 0, 1024, -1);
@@ -78,16 +78,16 @@ Plan SamplePlan(const Graph& graph) {
 Plan ReorderingPlan(const Graph& graph) {
   Plan plan = SamplePlan(graph);
   plan.arena_bytes = 5120;
-  plan.values.push_back({Find(graph, "a"), Layout::kChannelsLast, {3072, 1024}, -1});
-  plan.values.push_back({Find(graph, "c"), Layout::kChannelsLast, {4096, 1024}, -1});
+  plan.values.push_back({Find(graph, "a"), Format::kChannelsLast, {3072, 1024}, -1});
+  plan.values.push_back({Find(graph, "c"), Format::kChannelsLast, {4096, 1024}, -1});
   Step to = StepOf(0, 1, {kValueA}, 7, {0});
   to.kernel.nodes.clear();
-  to.kernel.output_layouts = {Layout::kChannelsLast};
+  to.kernel.output_formats = {Format::kChannelsLast};
   Step branch = StepOf(2, 1, {7}, 8, {});
-  branch.kernel.input_layouts = branch.kernel.output_layouts = {Layout::kChannelsLast};
+  branch.kernel.input_formats = branch.kernel.output_formats = {Format::kChannelsLast};
   Step from = StepOf(0, 1, {8}, kValueC, {});
   from.kernel.nodes.clear();
-  from.kernel.input_layouts = {Layout::kChannelsLast};
+  from.kernel.input_formats = {Format::kChannelsLast};
   plan.steps[2] = to;
   plan.steps.insert(plan.steps.begin() + 3, {branch, from});
   plan.steps[5].waits = {4};
@@ -121,11 +121,11 @@ TEST(CheckPlanTest, AcceptsRightPlans) {
 TEST(CheckPlanTest, AFullWidthStepNeedsNoWaits) {
   const Graph graph = SampleGraph();
   Plan plan = SamplePlan(graph);
-  plan.steps[0].kernel.threads = 2;  // after it: everything
-  plan.steps[3].kernel.threads = 2;  // before it: everything
+  plan.steps[0].kernel.width = 2;  // after it: everything
+  plan.steps[3].kernel.width = 2;  // before it: everything
   for (Step& step : plan.steps) step.waits.clear();
   EXPECT_EQ(CheckPlan(plan, graph), absl::OkStatus());
-  plan.steps[0].kernel.threads = 1;
+  plan.steps[0].kernel.width = 1;
   EXPECT_THAT(std::string(CheckPlan(plan, graph).message()), HasSubstr("step 2 reads %a"));
 }
 
@@ -213,7 +213,7 @@ TEST(CheckPlanTest, ReuseNeedsEveryReaderToHaveFinished) {
   plan.streams = 2;
   plan.arena_bytes = 256;
   const auto value = [&](absl::string_view name, int64_t offset, int64_t size) {
-    plan.values.push_back({Find(graph, name), Layout::kPlain, {offset, size}, -1});
+    plan.values.push_back({Find(graph, name), Format::kPlain, {offset, size}, -1});
   };
   value("x", 0, 0);
   value("a", 0, 64);
@@ -253,7 +253,7 @@ TEST(CheckPlanTest, FindsFaultsOfNodesAndOutputs) {
        {"output not produced",
         [](Plan& p) {
           p.steps[5].outputs.clear();
-          p.steps[5].kernel.output_layouts.clear();
+          p.steps[5].kernel.output_formats.clear();
         },
         "its kernel has 1 outputs"},
        {"output in another place", [](Plan& p) { p.steps[5].outputs = {kValueC}; },
@@ -267,9 +267,9 @@ TEST(CheckPlanTest, FindsFaultsOfNodesAndOutputs) {
        {"negative value", [](Plan& p) { p.steps[0].outputs = {-1}; }, "no value -1"},
        {"value nobody writes",
         [&](Plan& p) {
-          p.values.push_back({Find(graph, "a"), Layout::kChannelsLast, {0, 1024}, -1});
+          p.values.push_back({Find(graph, "a"), Format::kChannelsLast, {0, 1024}, -1});
         },
-        "no step writes %a in layout channels_last"},
+        "no step writes %a in format channels_last"},
        {"tensor that does not exist", [](Plan& p) { p.values[kValueC].tensor = 99; },
         "no tensor 99"},
        {"tensor twice", [](Plan& p) { p.values[kValueC].tensor = p.values[kValueB].tensor; },
@@ -284,8 +284,8 @@ TEST(CheckPlanTest, FindsFaultsOfWidths) {
       graph, SamplePlan(graph),
       {{"stream", [](Plan& p) { p.steps[2].stream = 2; }, "stream 2 of 2"},
        {"negative stream", [](Plan& p) { p.steps[2].stream = -1; }, "stream -1"},
-       {"threads", [](Plan& p) { p.steps[2].kernel.threads = 3; }, "threads must be from 1 to 2"},
-       {"no threads", [](Plan& p) { p.steps[2].kernel.threads = 0; }, "threads must be"},
+       {"width", [](Plan& p) { p.steps[2].kernel.width = 3; }, "width must be from 1 to 2"},
+       {"no width", [](Plan& p) { p.steps[2].kernel.width = 0; }, "width must be"},
        {"plan without threads", [](Plan& p) { p.threads = 0; }, "threads must be"},
        {"too many streams", [](Plan& p) { p.streams = kPlanStreamsMax + 1; }, "streams must be"},
        {"no streams", [](Plan& p) { p.streams = 0; }, "streams must be"}});
@@ -313,7 +313,7 @@ TEST(CheckPlanTest, FindsFaultsOfAliases) {
         "cannot be an alias"}});
 }
 
-TEST(CheckPlanTest, FindsFaultsOfLayoutsAndReorders) {
+TEST(CheckPlanTest, FindsFaultsOfFormatsAndReorders) {
   const Graph graph = SampleGraph();
   ExpectFaultsFound(
       graph, ReorderingPlan(graph),
@@ -330,13 +330,13 @@ TEST(CheckPlanTest, FindsFaultsOfLayoutsAndReorders) {
           p.steps[2].inputs = {kValueA, kValueA};
         },
         "a reorder has one input"},
-       {"reorder with a wrong layout",
-        [](Plan& p) { p.steps[2].kernel.output_layouts = {Layout::kPlain}; },
+       {"reorder with a wrong format",
+        [](Plan& p) { p.steps[2].kernel.output_formats = {Format::kPlain}; },
         "its kernel wants plain"},
-       {"layout of rank 2", [](Plan& p) { p.values[kValueE].layout = Layout::kChannelsLast; },
+       {"format of rank 2", [](Plan& p) { p.values[kValueE].format = Format::kChannelsLast; },
         "has rank 2"},
-       {"layouts missing", [](Plan& p) { p.steps[3].kernel.input_layouts.clear(); },
-        "and 0 layouts"},
+       {"formats missing", [](Plan& p) { p.steps[3].kernel.input_formats.clear(); },
+        "and 0 formats"},
        {"reorder over its input", [](Plan& p) { p.values[7].buffer.offset_bytes = 0; },
         "over the bytes of value 1"},
        {"output only in channels_last",
@@ -389,7 +389,7 @@ TEST(PlanTextTest, SurvivesEveryByteReplacedAndTheCheckCatchesWhatParses) {
 TEST(PlanTextTest, RefusesNumbersOutOfRange) {
   const std::string text = PrintPlan(SamplePlan(SampleGraph()));
   const std::vector<std::pair<const char*, const char*>> changes = {
-      {"plan 1 {", "plan 2 {"},
+      {"plan 2 {", "plan 3 {"},
       {"threads 2", "threads 0"},
       {"threads 2", "threads 99999"},
       {"streams 2", "streams 0"},
@@ -398,7 +398,7 @@ TEST(PlanTextTest, RefusesNumbersOutOfRange) {
       {"arena 3072", "arena 9223372036854775807"},
       {"stream=1", "stream=2"},
       {"stream=1", "stream=-1"},
-      {"threads=1", "threads=3"},
+      {"width=1", "width=3"},
       {"waits=[0]", "waits=[2]"},
       {"waits=[0]", "waits=[-1]"},
       {"waits=[0]", "waits=[99999999999999999999]"},
@@ -411,7 +411,7 @@ TEST(PlanTextTest, RefusesNumbersOutOfRange) {
       {"size=1024", "size=-1"},
       {"alias=4", "alias=5"},
       {"alias=4", "alias=-1"},
-      {"layout=plain", "layout=blocked"},
+      {"format=plain", "format=blocked"},
       {"tensor=0", "tensor=4294967296"},
   };
   for (const auto& [from, to] : changes) {

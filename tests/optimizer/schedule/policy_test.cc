@@ -14,19 +14,19 @@
 namespace plait {
 namespace {
 
-ScheduleTask Task(double whole_us, double part_us, std::vector<int> predecessors) {
-  ScheduleTask task;
-  task.whole = {whole_us, true, 1, 0};
-  task.part = {part_us, false, 0.5, 0};
-  task.predecessors = std::move(predecessors);
-  return task;
+Launch MakeLaunch(double whole_us, double part_us, std::vector<int> predecessors) {
+  Launch launch;
+  launch.whole = {whole_us, true, 1, 0};
+  launch.part = {part_us, false, 0.5, 0};
+  launch.predecessors = std::move(predecessors);
+  return launch;
 }
 
-// A fork with two branches of two tasks each, which two threads hardly speed up, and a join.
+// A fork with two branches of two launches each, which two threads hardly speed up, and a join.
 ScheduleProblem ForkJoin() {
   ScheduleProblem problem;
-  problem.tasks = {Task(6, 11, {}),  Task(9, 10, {0}), Task(9, 10, {0}),
-                   Task(9, 10, {1}), Task(9, 10, {2}), Task(6, 11, {3, 4})};
+  problem.launches = {MakeLaunch(6, 11, {}),  MakeLaunch(9, 10, {0}), MakeLaunch(9, 10, {0}),
+                      MakeLaunch(9, 10, {1}), MakeLaunch(9, 10, {2}), MakeLaunch(6, 11, {3, 4})};
   problem.device = {.threads = 2, .streams_max = 2};
   return problem;
 }
@@ -35,7 +35,7 @@ std::string ScheduleText(absl::string_view policy, const ScheduleProblem& proble
   std::string text;
   const Schedule schedule = (*FindPolicy(policy))->assign(problem);
   for (const Placement& placement : schedule) {
-    text += std::to_string(placement.task) + (placement.whole ? " whole\n" : " stream ");
+    text += std::to_string(placement.launch) + (placement.whole ? " whole\n" : " stream ");
     if (!placement.whole) text += std::to_string(placement.stream) + "\n";
   }
   return text + std::to_string(static_cast<int>(MakespanUs(problem, schedule))) + " us\n";
@@ -48,7 +48,7 @@ TEST(PolicyTest, SequentialRunsEverythingInOrder) {
 
 TEST(PolicyTest, SequentialTakesTheFasterWidth) {
   ScheduleProblem problem;
-  problem.tasks = {Task(9, 2, {})};
+  problem.launches = {MakeLaunch(9, 2, {})};
   problem.device = {.threads = 2, .streams_max = 2};
   EXPECT_EQ(ScheduleText("sequential", problem), "0 stream 0\n2 us\n");
 }
@@ -69,15 +69,15 @@ TEST(PolicyTest, PlaitIsAsGoodAsTheBestOfTheOthers) {
 
 TEST(PolicyTest, PlaitRunsBranchesInLineWhereThatIsFaster) {
   ScheduleProblem problem = ForkJoin();
-  for (ScheduleTask& task : problem.tasks) task.whole.latency_us = 3;
+  for (Launch& launch : problem.launches) launch.whole.latency_us = 3;
   EXPECT_EQ(ScheduleText("plait", problem), ScheduleText("sequential", problem));
 }
 
 TEST(PolicyTest, PlaitMixesWidthsInsideARegion) {
-  // Beside a long branch that does not scale runs a chain; the task behind it scales well.
+  // Beside a long branch that does not scale runs a chain; the launch behind it scales well.
   ScheduleProblem problem;
-  problem.tasks = {Task(1, 2, {}),   Task(20, 20, {0}), Task(9, 10, {0}),
-                   Task(9, 10, {2}), Task(10, 20, {0}), Task(1, 2, {1, 3, 4})};
+  problem.launches = {MakeLaunch(1, 2, {}),   MakeLaunch(20, 20, {0}), MakeLaunch(9, 10, {0}),
+                      MakeLaunch(9, 10, {2}), MakeLaunch(10, 20, {0}), MakeLaunch(1, 2, {1, 3, 4})};
   problem.device = {.threads = 2, .streams_max = 2};
   const double mixed_us = MakespanUs(problem, kPlaitPolicy.assign(problem));
   EXPECT_NEAR(mixed_us, 1 + 20 + 10 + 1, 1e-9);
@@ -135,7 +135,7 @@ TEST(MakePlanTest, EveryPolicysPlanPassesTheCheckOnRandomGraphs) {
     const FakeCatalog catalog(threads);
     MeasurementLog log;
     FakeProfiler profiler;
-    ProfileDb db(profiler, log);
+    ProfileCache db(profiler, log);
     const KernelTableOptions options{device, catalog, db, true};
     std::vector<ProfileQuery> missing;
     BuildKernelTable(graph, options, &missing);

@@ -87,7 +87,7 @@ struct Job {
 
   absl::StatusOr<SearchResult> Run(const Graph& graph, Profiler& measures, Verifier& verifies,
                                    Budget& budget) {
-    ProfileDb profiles(measures, log);
+    ProfileCache profiles(measures, log);
     const SearchContext context{device,   catalog,  {.streams_max = device.threads},
                                 profiles, verifies, budget,
                                 log,      progress};

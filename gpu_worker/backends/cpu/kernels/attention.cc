@@ -164,7 +164,7 @@ absl::Status AttentionKernel::AddLane(LoadContext* context) {
                          DescribeStrided({shape_.queries, shape_.size}, {query_.row_stride, 1}));
   PLAIT_ASSIGN_OR_RETURN(first.right,
                          DescribeStrided({shape_.size, shape_.keys}, {1, key_.row_stride}));
-  PLAIT_ASSIGN_OR_RETURN(first.result, DescribeTensor(scores, Layout::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(first.result, DescribeTensor(scores, Format::kPlain));
   HeadProduct::Matrices second;
   second.left = first.result;
   PLAIT_ASSIGN_OR_RETURN(second.right,
@@ -186,7 +186,7 @@ absl::Status AttentionKernel::Prepare(LoadContext* context, const Node& node) {
   const TensorId tensors[] = {node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0]};
   for (int i = 0; i < 4; ++i) {
     PLAIT_ASSIGN_OR_RETURN(operands[i], context->Find(tensors[i]));
-    if (operands[i].layout != Layout::kPlain) return context->Refuse();
+    if (operands[i].format != Format::kPlain) return context->Refuse();
   }
   query_ = HeadsOf(operands[0], shape_.heads);
   key_ = HeadsOf(operands[1], shape_.key_heads);
@@ -194,7 +194,7 @@ absl::Status AttentionKernel::Prepare(LoadContext* context, const Node& node) {
   result_ = HeadsOf(operands[3], shape_.heads);
   if (node.inputs.size() > 3 && node.inputs[3] != kNoTensor) {
     PLAIT_ASSIGN_OR_RETURN(const Operand mask, context->Find(node.inputs[3]));
-    if (mask.layout != Layout::kPlain) return context->Refuse();
+    if (mask.format != Format::kPlain) return context->Refuse();
     mask_ = mask.floats();
     const Shape strides = mask.strides();
     const int lead = 4 - mask.type.rank();
@@ -219,7 +219,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadAttention(LoadContext* context) {
                               graph.input_type(nodes[0], 2)};
   PLAIT_ASSIGN_OR_RETURN(const AttentionShape shape, ReadAttentionShape(*node.attributes, types));
   const float scale = static_cast<float>(AttentionScale(*node.attributes, shape));
-  auto kernel = std::make_unique<AttentionKernel>(context->threads(), shape, scale);
+  auto kernel = std::make_unique<AttentionKernel>(context->width(), shape, scale);
   PLAIT_RETURN_IF_ERROR(kernel->Prepare(context, node));
   return kernel;
 }

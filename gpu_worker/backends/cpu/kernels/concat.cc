@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConcat(LoadContext* context) {
   if (axis < 0) axis += result.type.rank();
   const Shape strides = result.strides();
   const int64_t element_bytes = BytesOf(result.type.dtype);
-  auto kernel = std::make_unique<CopyKernel>(context->threads());
+  auto kernel = std::make_unique<CopyKernel>(context->width());
   int64_t offset = 0;
   for (const TensorId input : node.inputs) {
     PLAIT_ASSIGN_OR_RETURN(const Operand part, context->Find(input));

@@ -3,7 +3,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -46,7 +46,7 @@ struct Convolution {
   absl::Span<const PostOperation> operations;  // what is left of the epilogue
   Operand source;
   Operand result;
-  Layout layout = Layout::kPlain;
+  Format format = Format::kPlain;
   dnnl_memory_desc_t source_description;
   dnnl_memory_desc_t result_description;
   dnnl_memory_desc_t plain_weights;
@@ -74,12 +74,12 @@ absl::Status ReadNodes(LoadContext* context, Convolution* convolution) {
     convolution->bias = convolution->operations[0].operand;
     convolution->operations.remove_prefix(1);
   }
-  const bool channels_last = context->kernel().variant == LayoutName(Layout::kChannelsLast);
-  convolution->layout = channels_last ? Layout::kChannelsLast : Layout::kPlain;
+  const bool channels_last = context->kernel().variant == FormatName(Format::kChannelsLast);
+  convolution->format = channels_last ? Format::kChannelsLast : Format::kPlain;
   PLAIT_ASSIGN_OR_RETURN(convolution->source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(convolution->result, context->Find(convolution->epilogue.result));
   const auto fits = [&](const Operand& operand) {
-    return operand.layout == EffectiveLayout(operand.type, convolution->layout);
+    return operand.format == EffectiveFormat(operand.type, convolution->format);
   };
   if (!fits(convolution->source) || !fits(convolution->result)) return context->Refuse();
   return absl::OkStatus();
@@ -90,12 +90,12 @@ absl::Status DescribeTensors(const Graph& graph, Convolution* convolution) {
   const Shape& shape = graph.type(node.inputs[1]).shape;
   const Shape weights = WeightShape(shape, node.attributes->Int("group", 1));
   PLAIT_ASSIGN_OR_RETURN(convolution->source_description,
-                         DescribeTensor(convolution->source.type.shape, convolution->layout));
+                         DescribeTensor(convolution->source.type.shape, convolution->format));
   PLAIT_ASSIGN_OR_RETURN(convolution->result_description,
-                         DescribeTensor(convolution->result.type.shape, convolution->layout));
-  PLAIT_ASSIGN_OR_RETURN(convolution->plain_weights, DescribeTensor(weights, Layout::kPlain));
+                         DescribeTensor(convolution->result.type.shape, convolution->format));
+  PLAIT_ASSIGN_OR_RETURN(convolution->plain_weights, DescribeTensor(weights, Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(convolution->any_weights, DescribeAny(weights));
-  PLAIT_ASSIGN_OR_RETURN(convolution->bias_description, DescribeTensor({shape[0]}, Layout::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(convolution->bias_description, DescribeTensor({shape[0]}, Format::kPlain));
   return absl::OkStatus();
 }
 
@@ -113,7 +113,7 @@ absl::Status AddWeights(LoadContext* context, const Convolution& convolution,
     arguments->push_back({DNNL_ARG_WEIGHTS, chosen, packed});
   } else {
     PLAIT_ASSIGN_OR_RETURN(const Operand values, context->Find(weights));
-    if (values.layout != Layout::kPlain) return context->Refuse();
+    if (values.format != Format::kPlain) return context->Refuse();
     arguments->push_back({DNNL_ARG_WEIGHTS, convolution.plain_weights, values.data});
   }
   if (convolution.bias == kNoTensor) return absl::OkStatus();
@@ -124,7 +124,7 @@ absl::Status AddWeights(LoadContext* context, const Convolution& convolution,
 
 }  // namespace
 
-// Variant "plain" or "channels_last": the layout in which the primitive reads and writes.
+// Variant "plain" or "channels_last": the format in which the primitive reads and writes.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConv(LoadContext* context) {
   Convolution convolution;
   PLAIT_RETURN_IF_ERROR(ReadNodes(context, &convolution));
@@ -134,7 +134,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConv(LoadContext* context) {
       {DNNL_ARG_DST, convolution.result_description, convolution.result.data},
   };
   PLAIT_ASSIGN_OR_RETURN(const OnednnAttributes attributes, NewOnednnAttributes());
-  const EpilogueTarget target = {convolution.result_description, convolution.result.layout, 1};
+  const EpilogueTarget target = {convolution.result_description, convolution.result.format, 1};
   PLAIT_ASSIGN_OR_RETURN(const OnednnPostOperations post_operations, NewPostOperations());
   PLAIT_RETURN_IF_ERROR(
       AddEpilogue(context, convolution.operations, target, post_operations.get(), &arguments));

@@ -7,7 +7,7 @@
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -76,7 +76,7 @@ class ElementwiseKernel : public CpuKernel {
 absl::Status ElementwiseKernel::Prepare(LoadContext* context) {
   if (program_.register_count > kRegistersMax || program_.results.empty()) return context->Refuse();
   for (const TileProgram::Result& result : program_.results) {
-    if (result.memory.layout != program_.results[0].memory.layout) return context->Refuse();
+    if (result.memory.format != program_.results[0].memory.format) return context->Refuse();
   }
   PlanAxes();
   PlanFetches();
@@ -90,7 +90,7 @@ void ElementwiseKernel::PlanAxes() {
   const Operand& result = program_.results[0].memory;
   std::vector<int> order;
   for (int i = 0; i < result.type.rank(); ++i) order.push_back(i);
-  if (result.layout == Layout::kChannelsLast) order = {0, 2, 3, 1};
+  if (result.format == Format::kChannelsLast) order = {0, 2, 3, 1};
   for (const int axis : order) {
     if (result.type.shape[axis] == 1) continue;
     Axis next{result.type.shape[axis], {}};
@@ -278,7 +278,7 @@ absl::Status ElementwiseKernel::Run() {
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadElementwise(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(TileProgram program, CompileTileProgram(context));
-  auto kernel = std::make_unique<ElementwiseKernel>(context->threads(), std::move(program));
+  auto kernel = std::make_unique<ElementwiseKernel>(context->width(), std::move(program));
   PLAIT_RETURN_IF_ERROR(kernel->Prepare(context));
   return kernel;
 }

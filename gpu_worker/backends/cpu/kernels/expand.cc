@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadExpand(LoadContext* context) {
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand target, context->Find(node.outputs[0]));
-  auto kernel = std::make_unique<CopyKernel>(context->threads());
+  auto kernel = std::make_unique<CopyKernel>(context->width());
   kernel->Add(node.op == OpKind::kExpand ? CopyExpanded(source, target)
                                          : CopyTiled(source, target));
   return kernel;

@@ -68,11 +68,11 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadGather(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Operand data, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand indices, context->Find(node.inputs[1]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
-  const auto is_plain = [](const Operand& operand) { return operand.layout == Layout::kPlain; };
+  const auto is_plain = [](const Operand& operand) { return operand.format == Format::kPlain; };
   if (!is_plain(data) || !is_plain(indices) || !is_plain(result)) return context->Refuse();
   int64_t axis = node.attributes->Int("axis", 0);
   if (axis < 0) axis += data.type.rank();
-  return std::make_unique<GatherKernel>(context->threads(), data, indices, result, axis);
+  return std::make_unique<GatherKernel>(context->width(), data, indices, result, axis);
 }
 
 }  // namespace plait

@@ -42,8 +42,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadLayerNorm(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand scale, context->Find(node.inputs[1]));
-  if (source.layout != Layout::kPlain || result.layout != Layout::kPlain ||
-      scale.layout != Layout::kPlain) {
+  if (source.format != Format::kPlain || result.format != Format::kPlain ||
+      scale.format != Format::kPlain) {
     return context->Refuse();
   }
   NormalizationRow row = {source.floats(),
@@ -54,11 +54,11 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadLayerNorm(LoadContext* context) {
                           node.attributes->Float("epsilon", 1e-5f)};
   if (node.inputs.size() > 2 && node.inputs[2] != kNoTensor) {
     PLAIT_ASSIGN_OR_RETURN(const Operand bias, context->Find(node.inputs[2]));
-    if (bias.layout != Layout::kPlain) return context->Refuse();
+    if (bias.format != Format::kPlain) return context->Refuse();
     row.bias = bias.floats();
   }
   row.size = scale.type.elements();
-  return std::make_unique<LayerNormKernel>(context->threads(), row,
+  return std::make_unique<LayerNormKernel>(context->width(), row,
                                            source.type.elements() / row.size);
 }
 

@@ -4,7 +4,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -28,7 +28,7 @@ struct Product {
 };
 
 Matrix PlainMatrix(const Shape& shape) {
-  return {shape, StridesOf(TensorType{DataType::kFloat32, shape}, Layout::kPlain)};
+  return {shape, StridesOf(TensorType{DataType::kFloat32, shape}, Format::kPlain)};
 }
 
 Matrix Transposed(Matrix matrix) {
@@ -91,12 +91,12 @@ absl::Status AddOperands(LoadContext* context, const Product& product,
                          const OnednnDescriptor& descriptor,
                          std::vector<OnednnArgument>* arguments) {
   PLAIT_ASSIGN_OR_RETURN(const Operand left, context->Find(product.left_tensor));
-  if (left.layout != Layout::kPlain) return context->Refuse();
+  if (left.format != Format::kPlain) return context->Refuse();
   arguments->push_back({DNNL_ARG_SRC, ChosenDescription(descriptor, DNNL_ARG_SRC), left.data});
   const dnnl_memory_desc_t chosen = ChosenDescription(descriptor, DNNL_ARG_WEIGHTS);
   if (context->graph().tensor(product.right_tensor).constant == nullptr) {
     PLAIT_ASSIGN_OR_RETURN(const Operand right, context->Find(product.right_tensor));
-    if (right.layout != Layout::kPlain) return context->Refuse();
+    if (right.format != Format::kPlain) return context->Refuse();
     arguments->push_back({DNNL_ARG_WEIGHTS, chosen, right.data});
     return absl::OkStatus();
   }
@@ -114,9 +114,9 @@ absl::StatusOr<OnednnArgument> AddendOf(LoadContext* context, const Product& pro
   Shape shape = context->graph().type(product.addend).shape;
   while (shape.size() < product.result.size()) shape.insert(shape.begin(), 1);
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t description,
-                         DescribeTensor(shape, Layout::kPlain));
+                         DescribeTensor(shape, Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(const Operand addend, context->Find(product.addend));
-  if (addend.layout != Layout::kPlain) return context->Refuse();
+  if (addend.format != Format::kPlain) return context->Refuse();
   const float* data = addend.floats();
   if (product.beta != 1) {
     PLAIT_ASSIGN_OR_RETURN(std::byte* const copy, context->AllocateWeights(addend.type.bytes()));
@@ -157,14 +157,14 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmul(LoadContext* context) {
   if (!epilogue.has_value()) return context->Refuse();
   const Product product = node.op == OpKind::kGemm ? GemmOf(graph, node) : MatMulOf(graph, node);
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(epilogue->result));
-  if (result.layout != Layout::kPlain) return context->Refuse();
+  if (result.format != Format::kPlain) return context->Refuse();
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t result_description,
-                         DescribeTensor(product.result, Layout::kPlain));
+                         DescribeTensor(product.result, Format::kPlain));
   std::vector<OnednnArgument> arguments = {{DNNL_ARG_DST, result_description, result.data}};
   PLAIT_ASSIGN_OR_RETURN(const OnednnAttributes attributes, NewOnednnAttributes());
   PLAIT_ASSIGN_OR_RETURN(const OnednnPostOperations post_operations, NewPostOperations());
   PLAIT_RETURN_IF_ERROR(AddScaleAndAddend(context, product, post_operations.get(), &arguments));
-  const EpilogueTarget target = {result_description, Layout::kPlain, result_description.ndims - 1};
+  const EpilogueTarget target = {result_description, Format::kPlain, result_description.ndims - 1};
   PLAIT_RETURN_IF_ERROR(
       AddEpilogue(context, epilogue->operations, target, post_operations.get(), &arguments));
   PLAIT_RETURN_IF_ERROR(SetPostOperations(attributes.get(), post_operations.get()));

@@ -51,7 +51,7 @@ absl::Status AppendActivation(dnnl_post_ops_t operations, const PostOperation& o
 absl::StatusOr<dnnl_memory_desc_t> DescribeChannels(const EpilogueTarget& target) {
   Shape shape(target.result.ndims, 1);
   shape[target.channel_axis] = target.result.dims[target.channel_axis];
-  return DescribeTensor(shape, Layout::kPlain);
+  return DescribeTensor(shape, Format::kPlain);
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ absl::Status AddEpilogue(LoadContext* context, absl::Span<const PostOperation> o
     dnnl_memory_desc_t description = target.result;
     if (operation.kind == PostOperation::Kind::kAddChannel) {
       PLAIT_ASSIGN_OR_RETURN(description, DescribeChannels(target));
-    } else if (operand.layout != target.layout) {
+    } else if (operand.format != target.format) {
       return context->Refuse();
     }
     const bool multiplies = operation.kind == PostOperation::Kind::kMulTensor;

@@ -37,7 +37,7 @@ class OnednnKernel : public CpuKernel {
 // What an epilogue's operations apply to.
 struct EpilogueTarget {
   dnnl_memory_desc_t result;  // the primitive's output
-  Layout layout;              // of the tensor that it is
+  Format format;              // of the tensor that it is
   int channel_axis;           // an axis of `result`
 };
 

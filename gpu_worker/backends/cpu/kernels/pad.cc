@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPad(LoadContext* context) {
                    {result.data + offset * element_bytes, strides});
   const absl::string_view value =
       has_value ? graph.inline_constant(nodes[0], 2)->bytes() : absl::string_view();
-  return std::make_unique<PadKernel>(context->threads(), result, value, std::move(copy));
+  return std::make_unique<PadKernel>(context->width(), result, value, std::move(copy));
 }
 
 }  // namespace plait

@@ -1,7 +1,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -37,7 +37,7 @@ dnnl_alg_kind_t AlgorithmOf(const Node& node) {
 
 }  // namespace
 
-// Variant "plain" or "channels_last": the layout in which the primitive reads and writes.
+// Variant "plain" or "channels_last": the format in which the primitive reads and writes.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPool(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
@@ -45,16 +45,16 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPool(LoadContext* context) {
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
-  const bool channels_last = context->kernel().variant == LayoutName(Layout::kChannelsLast);
-  const Layout layout = channels_last ? Layout::kChannelsLast : Layout::kPlain;
-  if (source.layout != EffectiveLayout(source.type, layout) ||
-      result.layout != EffectiveLayout(result.type, layout)) {
+  const bool channels_last = context->kernel().variant == FormatName(Format::kChannelsLast);
+  const Format format = channels_last ? Format::kChannelsLast : Format::kPlain;
+  if (source.format != EffectiveFormat(source.type, format) ||
+      result.format != EffectiveFormat(result.type, format)) {
     return context->Refuse();
   }
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t source_description,
-                         DescribeTensor(source.type.shape, layout));
+                         DescribeTensor(source.type.shape, format));
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t result_description,
-                         DescribeTensor(result.type.shape, layout));
+                         DescribeTensor(result.type.shape, format));
   const PoolWindow window = WindowOf(node, source.type.shape, result.type.shape);
   dnnl_pooling_desc_t operation;
   PLAIT_RETURN_IF_ERROR(OnednnStatus(

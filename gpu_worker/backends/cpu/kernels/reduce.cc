@@ -106,7 +106,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReduce(LoadContext* context) {
   const std::vector<int> axes = *ReducedAxes(graph, nodes[0]);
   const Shape& shape = source.type.shape;
   ReducedShape reduced;
-  if (source.layout == Layout::kChannelsLast) {
+  if (source.format == Format::kChannelsLast) {
     // Pixels lie between images and channels.
     if (axes != std::vector<int>({2, 3})) return context->Refuse();
     reduced = {shape[0], shape[2] * shape[3], shape[1]};
@@ -117,8 +117,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReduce(LoadContext* context) {
       (is_outer ? reduced.outer : is_inner ? reduced.inner : reduced.size) *= shape[i];
     }
   }
-  if (result.layout != Layout::kPlain) return context->Refuse();
-  return std::make_unique<ReduceKernel>(context->threads(), ReductionOf(node.op), reduced,
+  if (result.format != Format::kPlain) return context->Refuse();
+  return std::make_unique<ReduceKernel>(context->width(), ReductionOf(node.op), reduced,
                                         source.floats(), result.floats());
 }
 

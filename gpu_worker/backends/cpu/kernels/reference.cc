@@ -20,7 +20,7 @@ class ReferenceKernel : public CpuKernel {
       if (input != kNoTensor) {
         PLAIT_ASSIGN_OR_RETURN(operand, context->Find(input));
       }
-      if (operand.layout != Layout::kPlain) return context->Refuse();
+      if (operand.format != Format::kPlain) return context->Refuse();
       kernel->inputs_.push_back(operand);
     }
     for (const TensorId output : node.outputs) {
@@ -30,7 +30,7 @@ class ReferenceKernel : public CpuKernel {
       if (is_read) {
         PLAIT_ASSIGN_OR_RETURN(operand, context->Find(output));
       }
-      if (operand.layout != Layout::kPlain) return context->Refuse();
+      if (operand.format != Format::kPlain) return context->Refuse();
       kernel->outputs_.push_back(operand);
     }
     return kernel;

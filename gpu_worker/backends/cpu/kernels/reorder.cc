@@ -4,20 +4,20 @@
 
 namespace plait {
 
-// A change of layout; the kernel has no nodes and its two places are the same tensor.
+// A change of format; the kernel has no nodes and its two places are the same tensor.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReorder(LoadContext* context) {
   if (!context->kernel().nodes.empty() || context->places().size() != 2) return context->Refuse();
   const LoadContext::Place& from = context->places()[0];
   const LoadContext::Place& to = context->places()[1];
   const TensorType& type = context->graph().type(from.tensor);
   if (to.tensor != from.tensor || type.elements() == 0) return context->Refuse();
-  const Operand source{type, from.layout, from.data};
-  const Operand result{type, to.layout, to.data};
+  const Operand source{type, from.format, from.data};
+  const Operand result{type, to.format, to.data};
   if (BytesOf(type.dtype) == 4 && type.rank() > 0) {
     return LoadStridedReorder(context, type.shape, {source.data, source.strides()},
                               {result.data, result.strides()});
   }
-  auto kernel = std::make_unique<CopyKernel>(context->threads());
+  auto kernel = std::make_unique<CopyKernel>(context->width());
   kernel->Add(StridedCopy(BytesOf(type.dtype), type.shape, {source.data, source.strides()},
                           {result.data, result.strides()}));
   return kernel;

@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSlice(LoadContext* context) {
   if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "slice") return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
-  auto kernel = std::make_unique<CopyKernel>(context->threads());
+  auto kernel = std::make_unique<CopyKernel>(context->width());
   if (node.op == OpKind::kSlice) {
     PLAIT_ASSIGN_OR_RETURN(const Operand target, context->Find(node.outputs[0]));
     kernel->Add(CopySlice(source, target, WalkOf(graph, nodes[0])));

@@ -132,13 +132,13 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSoftmax(LoadContext* context) {
   const Node& node = graph.node(pattern->softmax);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(pattern->input));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
-  if (source.layout != Layout::kPlain || result.layout != Layout::kPlain) return context->Refuse();
+  if (source.format != Format::kPlain || result.format != Format::kPlain) return context->Refuse();
   const Shape& shape = source.type.shape;
   int64_t axis = node.attributes->Int("axis", -1);
   if (axis < 0) axis += source.type.rank();
   const bool logarithm = node.op == OpKind::kLogSoftmax;
   if (axis + 1 < source.type.rank()) {
-    auto kernel = std::make_unique<ColumnSoftmaxKernel>(context->threads(), source, result,
+    auto kernel = std::make_unique<ColumnSoftmaxKernel>(context->width(), source, result,
                                                         static_cast<int>(axis));
     kernel->set_logarithm(logarithm);
     return kernel;
@@ -148,11 +148,11 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSoftmax(LoadContext* context) {
   Shape mask_strides(shape.size() - 1, 0);
   if (pattern->mask != kNoTensor) {
     PLAIT_ASSIGN_OR_RETURN(const Operand mask, context->Find(pattern->mask));
-    if (mask.layout != Layout::kPlain) return context->Refuse();
+    if (mask.format != Format::kPlain) return context->Refuse();
     row.mask = mask.floats();
     mask_strides = MaskStrides(mask, shape);
   }
-  return std::make_unique<RowSoftmaxKernel>(context->threads(), row,
+  return std::make_unique<RowSoftmaxKernel>(context->width(), row,
                                             Shape(shape.begin(), shape.end() - 1), mask_strides);
 }
 

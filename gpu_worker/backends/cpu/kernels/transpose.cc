@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadTranspose(LoadContext* context) {
     return LoadStridedReorder(context, result.type.shape, {source.data, strides},
                               {result.data, result.strides()});
   }
-  auto kernel = std::make_unique<CopyKernel>(context->threads());
+  auto kernel = std::make_unique<CopyKernel>(context->width());
   kernel->Add(StridedCopy(BytesOf(source.type.dtype), result.type.shape, {source.data, strides},
                           {result.data, result.strides()}));
   return kernel;

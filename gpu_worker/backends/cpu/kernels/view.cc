@@ -33,8 +33,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadView(LoadContext* context) {
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
-  const bool same_bytes = source.layout == result.layout &&
-                          (source.layout == Layout::kPlain || source.type == result.type);
+  const bool same_bytes = source.format == result.format &&
+                          (source.format == Format::kPlain || source.type == result.type);
   if (!same_bytes || source.type.bytes() != result.type.bytes()) return context->Refuse();
   return std::make_unique<ViewKernel>(source, result);
 }

@@ -4,7 +4,7 @@
 
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -36,11 +36,11 @@ bool WorksInChannelsLast(const Graph& graph, absl::string_view family, NodeId no
   return false;
 }
 
-bool HasLayout(const Kernel& kernel, Layout layout) {
-  const auto has = [&](const std::vector<Layout>& layouts) {
-    return std::find(layouts.begin(), layouts.end(), layout) != layouts.end();
+bool HasFormat(const Kernel& kernel, Format format) {
+  const auto has = [&](const std::vector<Format>& formats) {
+    return std::find(formats.begin(), formats.end(), format) != formats.end();
   };
-  return has(kernel.input_layouts) || has(kernel.output_layouts);
+  return has(kernel.input_formats) || has(kernel.output_formats);
 }
 
 bool IsWorthDividing(const Graph& graph, const Kernel& kernel) {
@@ -86,27 +86,27 @@ std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root) 
 
 void CpuCatalog::AddVariants(const Graph& graph, absl::string_view family,
                              const std::vector<NodeId>& nodes, std::vector<Kernel>* kernels) const {
-  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+  for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
     // oneDNN's row-major convolution applies what follows in a pass of its own, or worse.
     const bool only_channels_last =
         family == "conv" && nodes.size() > 1 && WorksInChannelsLast(graph, family, nodes.front());
-    if (layout == Layout::kPlain && only_channels_last) continue;
-    if (layout == Layout::kChannelsLast && !WorksInChannelsLast(graph, family, nodes.front()))
+    if (format == Format::kPlain && only_channels_last) continue;
+    if (format == Format::kChannelsLast && !WorksInChannelsLast(graph, family, nodes.front()))
       break;
     Kernel kernel{.family = std::string(family), .nodes = nodes};
     for (const TensorId input : InputsOf(graph, nodes)) {
-      kernel.input_layouts.push_back(EffectiveLayout(graph.type(input), layout));
+      kernel.input_formats.push_back(EffectiveFormat(graph.type(input), format));
     }
     for (const TensorId output : OutputsOf(graph, nodes)) {
-      kernel.output_layouts.push_back(EffectiveLayout(graph.type(output), layout));
+      kernel.output_formats.push_back(EffectiveFormat(graph.type(output), format));
     }
     // A convolution of one pixel reads and writes the same bytes in both, yet by other code.
-    const bool differs = HasLayout(kernel, Layout::kChannelsLast) || family == "conv";
-    if (layout == Layout::kChannelsLast && !differs) break;
-    if (family == "conv" || family == "pool") kernel.variant = std::string(LayoutName(layout));
+    const bool differs = HasFormat(kernel, Format::kChannelsLast) || family == "conv";
+    if (format == Format::kChannelsLast && !differs) break;
+    if (family == "conv" || family == "pool") kernel.variant = std::string(FormatName(format));
     kernels->push_back(kernel);
     if (device_.threads > 1 && IsWorthDividing(graph, kernel)) {
-      kernel.threads = device_.threads;
+      kernel.width = device_.threads;
       kernels->push_back(kernel);
     }
   }
@@ -135,9 +135,9 @@ std::vector<Kernel> CpuCatalog::KernelsAt(const Graph& graph, NodeId node, bool 
   return kernels;
 }
 
-Kernel CpuCatalog::Reorder(const TensorType& type, Layout from, Layout to) const {
-  Kernel kernel{.family = "reorder", .input_layouts = {from}, .output_layouts = {to}};
-  if (type.elements() >= kWideElementsMin) kernel.threads = device_.threads;
+Kernel CpuCatalog::Reorder(const TensorType& type, Format from, Format to) const {
+  Kernel kernel{.family = "reorder", .input_formats = {from}, .output_formats = {to}};
+  if (type.elements() >= kWideElementsMin) kernel.width = device_.threads;
   return kernel;
 }
 

@@ -109,7 +109,7 @@ std::optional<PostOperation> Binary(const Graph& graph, const Node& node, Tensor
     operation.kind = PostOperation::Kind::kAddChannel;
     return operation;
   }
-  // Constants lie row-major, whatever the layout of the result.
+  // Constants lie row-major, whatever the format of the result.
   if (is_constant || type.shape != graph.type(value).shape) return std::nullopt;
   if (node.op == OpKind::kAdd) {
     operation.kind = PostOperation::Kind::kAddTensor;

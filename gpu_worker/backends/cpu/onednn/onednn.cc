@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 
@@ -97,8 +97,8 @@ absl::StatusOr<dnnl_memory_desc_t> DescribeStrided(const Shape& shape, const Sha
   return description;
 }
 
-absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Layout layout) {
-  return DescribeStrided(shape, StridesOf(TensorType{DataType::kFloat32, shape}, layout));
+absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Format format) {
+  return DescribeStrided(shape, StridesOf(TensorType{DataType::kFloat32, shape}, format));
 }
 
 absl::StatusOr<dnnl_memory_desc_t> DescribeAny(const Shape& shape) {

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "oneapi/dnnl/dnnl.h"
 #include "optimizer/ir/tensor_type.h"
-#include "optimizer/kernels/layout.h"
+#include "optimizer/kernels/format.h"
 
 namespace plait {
 
@@ -64,8 +64,8 @@ absl::StatusOr<OnednnAttributes> NewOnednnAttributes();
 // A float32 tensor of `shape` with these strides, in elements.
 absl::StatusOr<dnnl_memory_desc_t> DescribeStrided(const Shape& shape, const Shape& strides);
 
-// A float32 tensor in a layout; channels-last takes its strides even where a dimension is 1.
-absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Layout layout);
+// A float32 tensor in a format; channels-last takes its strides even where a dimension is 1.
+absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Format format);
 
 // A float32 tensor whose format oneDNN may choose.
 absl::StatusOr<dnnl_memory_desc_t> DescribeAny(const Shape& shape);

@@ -8,7 +8,7 @@
 #include "gpu_worker/backends/cpu/run/parallel.h"
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/stopwatch.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
@@ -94,7 +94,7 @@ absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
     if (written[i] || !IsGraphInput(graph_, value.tensor)) continue;
     for (size_t input = 0; input < graph_.inputs().size(); ++input) {
       if (graph_.inputs()[input] != value.tensor) continue;
-      inputs_[input].push_back({type, value.layout, places_[i]});
+      inputs_[input].push_back({type, value.format, places_[i]});
     }
   }
   return absl::OkStatus();
@@ -110,8 +110,8 @@ absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& w
     for (size_t i = 0; i < plan.values.size(); ++i) {
       const Value& value = plan.values[i];
       if (value.tensor != output || !written[i]) continue;
-      if (port.data != nullptr && value.layout != Layout::kPlain) continue;
-      port.layout = value.layout;
+      if (port.data != nullptr && value.format != Format::kPlain) continue;
+      port.format = value.format;
       port.data = places_[i];
     }
     if (port.data == nullptr) {
@@ -140,20 +140,20 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
           absl::StrCat(where, ": the cpu backend has no kernel family \"", step.kernel.family,
                        "\" (there are: ", absl::StrJoin(KernelFamilies(), ", "), ")"));
     }
-    if (step.kernel.threads != 1 && step.kernel.threads != plan.threads) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ": threads must be 1 or the plan's ",
-                                                     plan.threads, ", is ", step.kernel.threads));
+    if (step.kernel.width != 1 && step.kernel.width != plan.threads) {
+      return absl::InvalidArgumentError(absl::StrCat(where, ": width must be 1 or the plan's ",
+                                                     plan.threads, ", is ", step.kernel.width));
     }
     MemoryRegion* const scratch =
-        &scratch_[step.kernel.threads == 1 ? step.stream % plan.threads : 0];
+        &scratch_[step.kernel.width == 1 ? step.stream % plan.threads : 0];
     scratch->Reset();
     LoadContext context(graph_, step.kernel, weights, onednn, {&weights_, scratch});
     for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
       for (const int value : *values) {
-        context.AddPlace({plan.values[value].tensor, plan.values[value].layout, places_[value]});
+        context.AddPlace({plan.values[value].tensor, plan.values[value].format, places_[value]});
       }
     }
-    const OpenMpWidth width(step.kernel.threads);
+    const OpenMpWidth width(step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
     steps_.push_back(
@@ -170,8 +170,8 @@ absl::Status CpuExecutable::SetInputs(absl::Span<const Tensor> inputs) {
       std::byte* const bytes =
           reinterpret_cast<std::byte*>(const_cast<char*>(inputs[i].bytes().data()));
       const StridedCopy copy(BytesOf(port.type.dtype), port.type.shape,
-                             {bytes, StridesOf(port.type, Layout::kPlain)},
-                             {port.data, StridesOf(port.type, port.layout)});
+                             {bytes, StridesOf(port.type, Format::kPlain)},
+                             {port.data, StridesOf(port.type, port.format)});
       copy.Run(1);
     }
   }
@@ -188,8 +188,8 @@ absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> 
     std::string bytes(static_cast<size_t>(port.type.bytes()), '\0');
     if (!bytes.empty()) {
       const StridedCopy copy(
-          BytesOf(port.type.dtype), port.type.shape, {port.data, StridesOf(port.type, port.layout)},
-          {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(port.type, Layout::kPlain)});
+          BytesOf(port.type.dtype), port.type.shape, {port.data, StridesOf(port.type, port.format)},
+          {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(port.type, Format::kPlain)});
       copy.Run(1);
     }
     outputs.emplace_back(port.type, std::move(bytes));

@@ -40,7 +40,7 @@ class CpuExecutable : public Executable {
   // Where an input's row-major bytes go, or an output's come from.
   struct Port {
     TensorType type;
-    Layout layout = Layout::kPlain;
+    Format format = Format::kPlain;
     std::byte* data = nullptr;
   };
 
@@ -50,7 +50,7 @@ class CpuExecutable : public Executable {
   MemoryRegion weights_;
   std::vector<MemoryRegion> scratch_;      // per lane
   std::vector<std::byte*> places_;         // by value of the plan
-  std::vector<std::vector<Port>> inputs_;  // by graph input: one per layout that the plan reads
+  std::vector<std::vector<Port>> inputs_;  // by graph input: one per format that the plan reads
   std::vector<Port> outputs_;              // by graph output
   std::vector<LoadedStep> steps_;
   std::vector<Segment> segments_;

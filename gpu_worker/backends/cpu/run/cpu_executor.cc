@@ -30,8 +30,8 @@ class CpuExecutor : public Executor {
 
   absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
                                                          const WeightSource& weights) override {
-    if (kernel.threads > device_.threads) {
-      return absl::InvalidArgumentError(absl::StrCat("kernel: needs ", kernel.threads,
+    if (kernel.width > device_.threads) {
+      return absl::InvalidArgumentError(absl::StrCat("kernel: needs ", kernel.width,
                                                      " threads, the device has ", device_.threads));
     }
     PLAIT_ASSIGN_OR_RETURN(const Plan plan, OneKernelPlan(graph, kernel));

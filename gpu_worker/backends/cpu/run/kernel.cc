@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/kernels/layout_rules.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
@@ -35,11 +35,11 @@ constexpr absl::string_view kFamilyNames[] = {
 
 }  // namespace
 
-Shape Operand::strides() const { return StridesOf(type, layout); }
+Shape Operand::strides() const { return StridesOf(type, format); }
 
 absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
   for (const Place& place : places_) {
-    if (place.tensor == tensor) return Operand{graph_.type(tensor), place.layout, place.data};
+    if (place.tensor == tensor) return Operand{graph_.type(tensor), place.format, place.data};
   }
   if (tensor == kNoTensor || graph_.tensor(tensor).constant == nullptr) return Refuse();
   PLAIT_ASSIGN_OR_RETURN(const Tensor value, ConstantValue(tensor));
@@ -47,8 +47,8 @@ absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
   PLAIT_ASSIGN_OR_RETURN(std::byte* const data,
                          AllocateWeights(static_cast<int64_t>(bytes.size())));
   std::memcpy(data, bytes.data(), bytes.size());
-  places_.push_back({tensor, Layout::kPlain, data});
-  return Operand{graph_.type(tensor), Layout::kPlain, data};
+  places_.push_back({tensor, Format::kPlain, data});
+  return Operand{graph_.type(tensor), Format::kPlain, data};
 }
 
 absl::StatusOr<Tensor> LoadContext::ConstantValue(TensorId tensor) const {
@@ -65,7 +65,7 @@ absl::Status LoadContext::Refuse() const {
   }
   return absl::InvalidArgumentError(absl::StrCat("kernel family \"", kernel_.family,
                                                  "\" variant \"", kernel_.variant, "\" cannot run ",
-                                                 ops, " in the layouts that the plan asks for"));
+                                                 ops, " in the formats that the plan asks for"));
 }
 
 LoadFunction FindKernelFamily(absl::string_view family) {

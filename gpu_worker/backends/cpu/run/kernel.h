@@ -27,7 +27,7 @@ class CpuKernel {
 // A tensor in memory, aligned to a cache line.
 struct Operand {
   TensorType type;
-  Layout layout = Layout::kPlain;
+  Format format = Format::kPlain;
   std::byte* data = nullptr;
 
   float* floats() const { return reinterpret_cast<float*>(data); }
@@ -40,7 +40,7 @@ class LoadContext {
  public:
   struct Place {
     TensorId tensor;
-    Layout layout;
+    Format format;
     std::byte* data;
   };
   // Memory of the executable that the kernel becomes part of.
@@ -55,7 +55,7 @@ class LoadContext {
 
   const Graph& graph() const { return graph_; }
   const Kernel& kernel() const { return kernel_; }
-  int threads() const { return kernel_.threads; }
+  int width() const { return kernel_.width; }
   Onednn* onednn() const { return onednn_; }
 
   void AddPlace(const Place& place) { places_.push_back(place); }
@@ -81,7 +81,7 @@ class LoadContext {
     return memory_.scratch->Allocate(bytes);
   }
 
-  // InvalidArgument saying that the family cannot run the kernel's nodes or layouts.
+  // InvalidArgument saying that the family cannot run the kernel's nodes or formats.
   absl::Status Refuse() const;
 
  private:

@@ -89,11 +89,11 @@ std::vector<Segment> MakeSegments(const Plan& plan) {
   std::vector<Segment> segments;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
-    if (segments.empty() || segments.back().width != step.kernel.threads) {
-      segments.push_back({step.kernel.threads, {}, {}});
+    if (segments.empty() || segments.back().width != step.kernel.width) {
+      segments.push_back({step.kernel.width, {}, {}});
     }
     Segment& segment = segments.back();
-    const bool is_narrow = plan.threads > 1 && step.kernel.threads == 1;
+    const bool is_narrow = plan.threads > 1 && step.kernel.width == 1;
     segment.lanes.resize(is_narrow ? plan.threads : 1);
     segment.lanes[is_narrow ? step.stream % plan.threads : 0].push_back(static_cast<int>(i));
   }

@@ -15,7 +15,7 @@ namespace {
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
-                             const DeviceDescription& device) {
+                             const CudaDevice& device) {
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
   if (!product) return Candidates();

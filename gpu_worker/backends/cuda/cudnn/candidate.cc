@@ -29,7 +29,7 @@ void* AddressOf(int64_t binding, const Operands& operands) {
 
 Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary& library,
                                                              CudnnGraph graph,
-                                                             const DeviceDescription& device) {
+                                                             const CudaDevice& device) {
   cudnnHandle_t handle = nullptr;
   std::optional<CudnnDescriptor> description;
   if (device.present) {

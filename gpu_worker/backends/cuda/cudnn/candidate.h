@@ -26,7 +26,7 @@ struct CudnnProblem {
 // said to be present and is not.
 Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary& library,
                                                              CudnnGraph graph,
-                                                             const DeviceDescription& device);
+                                                             const CudaDevice& device);
 
 // One engine of cuDNN with its knobs. Prepare() takes about a millisecond, or up to some seconds
 // when notes() has "runtime_compilation"; those of different candidates may run on several threads

@@ -33,7 +33,7 @@ ExecutableGraph& ExecutableGraph::operator=(ExecutableGraph&& other) noexcept {
 
 Status ExecutableGraph::Launch(Stream stream) const { return runtime_->LaunchGraph(exec_, stream); }
 
-GraphBuilder::~GraphBuilder() {
+FlatGraphBuilder::~FlatGraphBuilder() {
   for (const Operation& operation : operations_) {
     if (operation.captured == nullptr) continue;
     static_cast<void>(runtime_->DestroyGraph(operation.captured).ok());
@@ -41,8 +41,8 @@ GraphBuilder::~GraphBuilder() {
   if (stream_ != nullptr) static_cast<void>(runtime_->DestroyStream(stream_).ok());
 }
 
-Result<int> GraphBuilder::AddOperation(const std::string& name,
-                                       const std::function<Status(Stream)>& launch) {
+Result<int> FlatGraphBuilder::AddOperation(const std::string& name,
+                                           const std::function<Status(Stream)>& launch) {
   if (stream_ == nullptr) {
     const Result<Stream> stream = runtime_->CreateStream(0);
     if (!stream.ok()) return stream.error();
@@ -62,7 +62,7 @@ Result<int> GraphBuilder::AddOperation(const std::string& name,
   return static_cast<int>(operations_.size()) - 1;
 }
 
-Status GraphBuilder::AddEdge(int before, int after, EdgeReason reason, EdgeData data) {
+Status FlatGraphBuilder::AddEdge(int before, int after, EdgeReason reason, EdgeData data) {
   const int count = static_cast<int>(operations_.size());
   if (before < 0 || after < 0 || before >= count || after >= count || before == after) {
     return Error{ErrorCode::kInvalid, "graph: no edge from operation " + std::to_string(before) +
@@ -72,15 +72,15 @@ Status GraphBuilder::AddEdge(int before, int after, EdgeReason reason, EdgeData 
   return Ok();
 }
 
-Status GraphBuilder::AddStreamOrder(const std::vector<int>& order) {
+Status FlatGraphBuilder::AddStreamOrder(const std::vector<int>& order) {
   for (size_t i = 1; i < order.size(); ++i) {
     PLAIT_CUDA_RETURN_IF_ERROR(AddEdge(order[i - 1], order[i], EdgeReason::kStreamOrder));
   }
   return Ok();
 }
 
-Status GraphBuilder::AddStageBarrier(const std::vector<int>& before,
-                                     const std::vector<int>& after) {
+Status FlatGraphBuilder::AddStageBarrier(const std::vector<int>& before,
+                                         const std::vector<int>& after) {
   if (before.size() * after.size() <= before.size() + after.size()) {
     for (int b : before) {
       for (int a : after) {
@@ -100,13 +100,13 @@ Status GraphBuilder::AddStageBarrier(const std::vector<int>& before,
   return Ok();
 }
 
-size_t GraphBuilder::edge_count(EdgeReason reason) const {
+size_t FlatGraphBuilder::edge_count(EdgeReason reason) const {
   return std::count_if(edges_.begin(), edges_.end(),
                        [reason](const auto& edge) { return edge.second.reason == reason; });
 }
 
 // Kahn's algorithm.
-Status GraphBuilder::CheckAcyclic() const {
+Status FlatGraphBuilder::CheckAcyclic() const {
   std::vector<int> waiting(operations_.size(), 0);
   for (const auto& [ends, edge] : edges_) ++waiting[ends.second];
   std::vector<int> ready;
@@ -127,8 +127,9 @@ Status GraphBuilder::CheckAcyclic() const {
   return Ok();
 }
 
-Result<GraphBuilder::Ends> GraphBuilder::CopyOperation(const Operation& operation, Graph graph,
-                                                       size_t* edge_count) const {
+Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& operation,
+                                                               Graph graph,
+                                                               size_t* edge_count) const {
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
   if (operation.captured != nullptr) {
@@ -168,7 +169,7 @@ Result<GraphBuilder::Ends> GraphBuilder::CopyOperation(const Operation& operatio
   return ends;
 }
 
-Result<ExecutableGraph> GraphBuilder::BuildInto(Graph graph) const {
+Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph) const {
   size_t edge_count = 0;
   std::vector<Ends> ends;
   for (const Operation& operation : operations_) {
@@ -191,7 +192,7 @@ Result<ExecutableGraph> GraphBuilder::BuildInto(Graph graph) const {
                          edge_count + edges.size());
 }
 
-Result<ExecutableGraph> GraphBuilder::Build() const {
+Result<ExecutableGraph> FlatGraphBuilder::Build() const {
   PLAIT_CUDA_RETURN_IF_ERROR(CheckAcyclic());
   const Result<Graph> graph = runtime_->CreateGraph();
   if (!graph.ok()) return graph.error();
@@ -200,7 +201,7 @@ Result<ExecutableGraph> GraphBuilder::Build() const {
   return built;
 }
 
-Result<std::vector<NodeDescription>> GraphBuilder::Describe(int operation) const {
+Result<std::vector<NodeDescription>> FlatGraphBuilder::Describe(int operation) const {
   std::vector<NodeDescription> descriptions;
   if (operations_[operation].captured == nullptr) return descriptions;
   const Result<std::vector<GraphNode>> nodes = runtime_->Nodes(operations_[operation].captured);

@@ -40,13 +40,13 @@ enum class EdgeReason { kData, kMemoryReuse, kStreamOrder, kStageBarrier };
 // Assembles a flat CUDA graph: every operation is captured once by itself, its nodes are copied
 // into one graph, and every order between operations is an explicit edge; none comes from the
 // order of capture. Not thread-safe.
-class GraphBuilder {
+class FlatGraphBuilder {
  public:
   // `runtime` is not owned and outlives the builder and its graphs.
-  explicit GraphBuilder(Runtime* runtime) : runtime_(runtime) {}
-  ~GraphBuilder();
-  GraphBuilder(const GraphBuilder&) = delete;
-  GraphBuilder& operator=(const GraphBuilder&) = delete;
+  explicit FlatGraphBuilder(Runtime* runtime) : runtime_(runtime) {}
+  ~FlatGraphBuilder();
+  FlatGraphBuilder(const FlatGraphBuilder&) = delete;
+  FlatGraphBuilder& operator=(const FlatGraphBuilder&) = delete;
 
   // Captures what `launch` enqueues. Returns the operation's number, from 0. Errors: those of
   // `launch` and of the capture.

@@ -33,7 +33,7 @@ const void* PointerOf(const KernelArgument& argument, const Operands& operands) 
 class GeneratedCandidate : public Candidate {
  public:
   GeneratedCandidate(const char* family, GeneratedKernel kernel, Precision precision,
-                     const DeviceDescription& device)
+                     const CudaDevice& device)
       : name_(std::string("generated/") + family + "/" + kernel.variant),
         kernel_(std::move(kernel)),
         precision_(precision),
@@ -89,7 +89,7 @@ class GeneratedCandidate : public Candidate {
 // Generated kernels never round their inputs, so that TF32 would only list the strict ones again.
 Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem,
                                                           Precision precision, MemoryLayout layout,
-                                                          const DeviceDescription& device) {
+                                                          const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   if (precision == Precision::kTf32) return candidates;
   const Result<ProblemShape> shape = ShapeOf(problem);

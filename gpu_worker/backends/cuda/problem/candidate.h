@@ -51,7 +51,7 @@ class Candidate {
 };
 
 // The device that candidates are listed for.
-struct DeviceDescription {
+struct CudaDevice {
   std::string json;  // cuDNN's description of a device (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION)
   int sm_major = 9, sm_minor = 0;
   int multiprocessors = 132;
@@ -66,7 +66,7 @@ struct CandidateSource {
   Result<std::vector<std::unique_ptr<Candidate>>> (*enumerate)(const Problem& problem,
                                                                Precision precision,
                                                                MemoryLayout layout,
-                                                               const DeviceDescription& device);
+                                                               const CudaDevice& device);
 };
 
 }  // namespace plait::cuda

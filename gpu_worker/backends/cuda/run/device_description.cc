@@ -37,14 +37,14 @@ std::optional<int> FindInteger(const std::string& json, const std::string& name)
 
 }  // namespace
 
-Result<DeviceDescription> ParseDeviceDescription(const std::string& json, bool present) {
+Result<CudaDevice> ParseDeviceDescription(const std::string& json, bool present) {
   const std::optional<int> version = FindInteger(json, "deviceVer");
   const std::optional<int> multiprocessors = FindInteger(json, "multiProcessorCount");
   if (!version || !multiprocessors || *version < 100 || *multiprocessors < 1) {
     return Error{ErrorCode::kInvalid,
                  "device description: deviceVer or multiProcessorCount is missing or out of range"};
   }
-  DeviceDescription description;
+  CudaDevice description;
   description.json = json;
   description.sm_major = *version / 100;
   description.sm_minor = *version % 100 / 10;
@@ -53,7 +53,7 @@ Result<DeviceDescription> ParseDeviceDescription(const std::string& json, bool p
   return description;
 }
 
-Result<DeviceDescription> DescribeDevice(int device_index) {
+Result<CudaDevice> DescribeDevice(int device_index) {
   const Result<const CudnnLibrary*> library = CudnnLibrary::Get();
   if (!library.ok()) return library.error();
   // cuDNN describes a device from what the driver says; a handle proves that there is one.
@@ -68,8 +68,6 @@ Result<DeviceDescription> DescribeDevice(int device_index) {
   return ParseDeviceDescription(json.value(), true);
 }
 
-DeviceDescription DescribeH200() {
-  return std::move(ParseDeviceDescription(kH200Json, false)).value();
-}
+CudaDevice DescribeH200() { return std::move(ParseDeviceDescription(kH200Json, false)).value(); }
 
 }  // namespace plait::cuda

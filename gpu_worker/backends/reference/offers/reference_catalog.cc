@@ -5,13 +5,13 @@ namespace plait {
 std::vector<Kernel> ReferenceCatalog::KernelsAt(const Graph& graph, NodeId node,
                                                 bool /*fuse*/) const {
   Kernel kernel{.family = "reference", .nodes = {node}};
-  kernel.input_layouts.assign(InputsOf(graph, kernel.nodes).size(), Layout::kPlain);
-  kernel.output_layouts.assign(OutputsOf(graph, kernel.nodes).size(), Layout::kPlain);
+  kernel.input_formats.assign(InputsOf(graph, kernel.nodes).size(), Format::kPlain);
+  kernel.output_formats.assign(OutputsOf(graph, kernel.nodes).size(), Format::kPlain);
   return {kernel};
 }
 
-Kernel ReferenceCatalog::Reorder(const TensorType& /*type*/, Layout from, Layout to) const {
-  return Kernel{.family = "reorder", .input_layouts = {from}, .output_layouts = {to}};
+Kernel ReferenceCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) const {
+  return Kernel{.family = "reorder", .input_formats = {from}, .output_formats = {to}};
 }
 
 }  // namespace plait

@@ -8,7 +8,7 @@ namespace plait {
 class ReferenceCatalog : public KernelCatalog {
  public:
   std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
-  Kernel Reorder(const TensorType& type, Layout from, Layout to) const override;
+  Kernel Reorder(const TensorType& type, Format from, Format to) const override;
 };
 
 }  // namespace plait

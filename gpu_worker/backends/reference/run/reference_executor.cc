@@ -9,7 +9,7 @@ namespace plait {
 namespace {
 
 // Runs a plan's nodes by their reference evaluation, step after step, on one thread. Streams,
-// layouts and memory play no part: the plan only says in which order nodes run.
+// formats and memory play no part: the plan only says in which order nodes run.
 class ReferenceExecutable : public Executable {
  public:
   ReferenceExecutable(const Graph& graph, const Plan& plan) : graph_(graph) {

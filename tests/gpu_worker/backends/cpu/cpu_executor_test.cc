@@ -243,7 +243,7 @@ TEST_F(CpuExecutorTest, RefusesHostilePlans) {
   expect_refused("family", [](Plan* plan) { plan->steps[1].kernel.family = "warp"; });
   expect_refused("conv as a pool", [](Plan* plan) { plan->steps[1].kernel.family = "pool"; });
   expect_refused("neg as a conv", [](Plan* plan) { plan->steps[0].kernel.family = "conv"; });
-  expect_refused("relabelled layout",
+  expect_refused("relabelled format",
                  [](Plan* plan) { plan->steps[1].kernel.variant = "channels_last"; });
   expect_refused("missing step", [](Plan* plan) { plan->steps.pop_back(); });
 }

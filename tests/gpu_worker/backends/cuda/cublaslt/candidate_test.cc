@@ -220,7 +220,7 @@ TEST(CublasLtSourceTest, SaysThatItNeedsADevice) {
       kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, DescribeH200());
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().code, ErrorCode::kUnavailable);
-  DeviceDescription claimed = DescribeH200();
+  CudaDevice claimed = DescribeH200();
   claimed.present = true;
   const auto listed =
       kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, claimed);

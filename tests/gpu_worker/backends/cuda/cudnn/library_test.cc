@@ -63,7 +63,7 @@ TEST(CudnnLibraryTest, SaysWhatCudnnSaid) {
 }
 
 TEST(DeviceDescriptionTest, ReadsWhatCandidatesNeed) {
-  const DeviceDescription h200 = DescribeH200();
+  const CudaDevice h200 = DescribeH200();
   EXPECT_EQ(h200.sm_major, 9);
   EXPECT_EQ(h200.sm_minor, 0);
   EXPECT_EQ(h200.multiprocessors, 132);
@@ -127,7 +127,7 @@ TEST(CudnnSourceTest, RefusesHostileProblems) {
 
 TEST(CudnnSourceTest, RefusesADeviceThatIsNotDescribed) {
   for (const char* json : {"", "{", "[]", R"({"deviceVer":"new"})"}) {
-    DeviceDescription device = DescribeH200();
+    CudaDevice device = DescribeH200();
     device.json = json;
     const auto candidates = kCudnnSource.enumerate(CudnnCaseProblem("conv"), Precision::kFp16,
                                                    MemoryLayout::kNhwc, device);

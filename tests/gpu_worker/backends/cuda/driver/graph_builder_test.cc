@@ -49,7 +49,7 @@ class GraphBuilderTest : public testing::Test {
 };
 
 TEST_F(GraphBuilderTest, OperationsWithoutAnEdgeRunSideBySide) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
   ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
   const auto graph = builder.Build();
@@ -60,7 +60,7 @@ TEST_F(GraphBuilderTest, OperationsWithoutAnEdgeRunSideBySide) {
 }
 
 TEST_F(GraphBuilderTest, EdgesOrder) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
   ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
   ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kMemoryReuse).ok());
@@ -71,7 +71,7 @@ TEST_F(GraphBuilderTest, EdgesOrder) {
 }
 
 TEST_F(GraphBuilderTest, AnOperationOfManyKernelsIsFlattened) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   ASSERT_TRUE(builder.AddOperation("a", Launch({0, 1, 2})).ok());
   ASSERT_TRUE(builder.AddOperation("b", Launch({3, 0})).ok());
   ASSERT_TRUE(builder.AddStreamOrder({0, 1}).ok());
@@ -86,7 +86,7 @@ TEST_F(GraphBuilderTest, AnOperationOfManyKernelsIsFlattened) {
 }
 
 TEST_F(GraphBuilderTest, AWideBarrierGoesThroughAnEmptyNode) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
   ASSERT_TRUE(builder.AddStageBarrier({0, 1, 2}, {3, 4, 5}).ok());
   const auto graph = builder.Build();
@@ -97,14 +97,14 @@ TEST_F(GraphBuilderTest, AWideBarrierGoesThroughAnEmptyNode) {
 }
 
 TEST_F(GraphBuilderTest, ANarrowBarrierNeedsNoNode) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
   ASSERT_TRUE(builder.AddStageBarrier({0, 1}, {2}).ok());
   EXPECT_EQ(builder.Build().value().nodes(), 3u);
 }
 
 TEST_F(GraphBuilderTest, AnEmptyOperationKeepsItsPlaceInTheOrder) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
   ASSERT_TRUE(builder.AddOperation("nothing", Launch({})).ok());
   ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
@@ -113,7 +113,7 @@ TEST_F(GraphBuilderTest, AnEmptyOperationKeepsItsPlaceInTheOrder) {
 }
 
 TEST_F(GraphBuilderTest, RefusesCyclesAndUnknownOperations) {
-  GraphBuilder builder(&runtime_);
+  FlatGraphBuilder builder(&runtime_);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(builder.AddOperation("op" + std::to_string(i), Launch({1})).ok());
   }
@@ -130,7 +130,7 @@ TEST_F(GraphBuilderTest, RefusesCyclesAndUnknownOperations) {
 TEST_F(GraphBuilderTest, EveryCallMayFailAndNothingLeaks) {
   // A first run counts the calls; then each of them fails in turn.
   const auto build = [this](RecordingRuntime* runtime) -> Status {
-    GraphBuilder builder(runtime);
+    FlatGraphBuilder builder(runtime);
     const Kernel kernel = runtime->AddKernel("kernel", 1, 0, nullptr);
     for (int i = 0; i < 3; ++i) {
       const auto operation = builder.AddOperation(

@@ -22,12 +22,12 @@ struct ProfileQuery {
 
 // A kernel's place among known profiles. Profiles with samples == 0 say that it cannot run.
 // Thread rule: Find from any thread, unless another thread is in Load or Resolve.
-class ProfileDb {
+class ProfileCache {
  public:
   // `profiler` and `log` must outlive the database.
-  ProfileDb(Profiler& profiler, MeasurementLog& log) : profiler_(profiler), log_(log) {}
-  ProfileDb(const ProfileDb&) = delete;
-  ProfileDb& operator=(const ProfileDb&) = delete;
+  ProfileCache(Profiler& profiler, MeasurementLog& log) : profiler_(profiler), log_(log) {}
+  ProfileCache(const ProfileCache&) = delete;
+  ProfileCache& operator=(const ProfileCache&) = delete;
 
   // Adds a profile of an earlier job, by the text of its key. It counts only when it is asked for.
   void Load(const std::string& key_text, const Profile& profile);

@@ -1,4 +1,4 @@
-#include "optimizer/onnx/wire.h"
+#include "optimizer/onnx/protobuf_fields.h"
 
 #include "absl/strings/str_cat.h"
 

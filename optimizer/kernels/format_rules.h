@@ -1,16 +1,16 @@
 #pragma once
 
 #include "optimizer/ir/tensor_type.h"
-#include "optimizer/kernels/layout.h"
+#include "optimizer/kernels/format.h"
 
 namespace plait {
 
-// The layout that a kernel which works in `wanted` declares for a tensor: channels-last applies to
+// The format that a kernel which works in `wanted` declares for a tensor: channels-last applies to
 // rank 4 only, and where it means the same bytes as plain (one channel, or one pixel) the tensor is
 // called plain, so that no reorder is ever inserted between equal bytes.
-Layout EffectiveLayout(const TensorType& type, Layout wanted);
+Format EffectiveFormat(const TensorType& type, Format wanted);
 
 // Distance in elements between neighbours along each axis, by logical axis.
-Shape StridesOf(const TensorType& type, Layout layout);
+Shape StridesOf(const TensorType& type, Format format);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-#include "optimizer/cost/profile_db.h"
+#include "optimizer/cost/profile_cache.h"
 
 #include <algorithm>
 #include <map>
@@ -8,16 +8,16 @@
 
 namespace plait {
 
-void ProfileDb::Load(const std::string& key_text, const Profile& profile) {
+void ProfileCache::Load(const std::string& key_text, const Profile& profile) {
   by_key_.insert_or_assign(key_text, profile);
 }
 
-const Profile* ProfileDb::Find(const Fingerprint& kernel) const {
+const Profile* ProfileCache::Find(const Fingerprint& kernel) const {
   const auto found = by_kernel_.find(kernel);
   return found == by_kernel_.end() ? nullptr : &found->second;
 }
 
-absl::Status ProfileDb::Resolve(const std::vector<ProfileQuery>& queries) {
+absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
   // Sorted by text, each text once, whatever order the queries came in.
   std::map<std::string, std::vector<const ProfileQuery*>> missing;
   for (const ProfileQuery& query : queries) {
@@ -51,8 +51,8 @@ absl::Status ProfileDb::Resolve(const std::vector<ProfileQuery>& queries) {
   return absl::OkStatus();
 }
 
-void ProfileDb::Answer(const Fingerprint& kernel, const std::string& key_text,
-                       const Profile& profile) {
+void ProfileCache::Answer(const Fingerprint& kernel, const std::string& key_text,
+                          const Profile& profile) {
   by_kernel_.emplace(kernel, profile);
   log_.AddProfile(key_text, profile);
   if (profile.samples > 0 && profile.latency_us_median > 0) {
