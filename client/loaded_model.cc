@@ -7,6 +7,8 @@
 #include "base/status_macros.h"
 #include "client/file.h"
 #include "client/local_profiler.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/onnx/import.h"

@@ -1,15 +1,37 @@
+#include "gpu_worker/backends/catalogs.h"
+
 #include "absl/strings/str_cat.h"
-#include "gpu_worker/backends/cpu/offers/cpu_catalog.h"
-#include "gpu_worker/backends/reference/offers/reference_catalog.h"
-#include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait {
 
+#define PLAIT_BACKEND(name, Name) \
+  std::unique_ptr<KernelCatalog> New##Name##Catalog(const DeviceDescription& device);
+#include "gpu_worker/backends/backends.def"
+#undef PLAIT_BACKEND
+
+namespace {
+
+struct Backend {
+  absl::string_view name;
+  std::unique_ptr<KernelCatalog> (*new_catalog)(const DeviceDescription& device);
+};
+
+constexpr Backend kBackends[] = {
+#define PLAIT_BACKEND(name, Name) {#name, New##Name##Catalog},
+#include "gpu_worker/backends/backends.def"
+#undef PLAIT_BACKEND
+};
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device) {
-  if (device.backend == "cpu") return std::make_unique<CpuCatalog>(device);
-  if (device.backend == "reference") return std::make_unique<ReferenceCatalog>();
+  std::string names;
+  for (const Backend& backend : kBackends) {
+    if (backend.name == device.backend) return backend.new_catalog(device);
+    absl::StrAppend(&names, names.empty() ? "" : ", ", backend.name);
+  }
   return absl::NotFoundError(absl::StrCat("no kernel catalog for backend \"", device.backend,
-                                          "\" (there are: cpu, reference)"));
+                                          "\" (there are: ", names, ")"));
 }
 
 }  // namespace plait

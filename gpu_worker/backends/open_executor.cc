@@ -1,12 +1,14 @@
+#include "gpu_worker/backends/open_executor.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gpu_worker/executor/executor.h"
 
 namespace plait {
 
 // Opens a device by its id, granted `threads` cores (0: all).
-#define PLAIT_BACKEND(name, function) \
-  absl::StatusOr<std::unique_ptr<Executor>> function(absl::string_view device_id, int threads);
+#define PLAIT_BACKEND(name, Name)                                                             \
+  absl::StatusOr<std::unique_ptr<Executor>> Open##Name##Executor(absl::string_view device_id, \
+                                                                 int threads);
 #include "gpu_worker/backends/backends.def"
 #undef PLAIT_BACKEND
 
@@ -18,7 +20,7 @@ struct Backend {
 };
 
 constexpr Backend kBackends[] = {
-#define PLAIT_BACKEND(name, function) {#name, function},
+#define PLAIT_BACKEND(name, Name) {#name, Open##Name##Executor},
 #include "gpu_worker/backends/backends.def"
 #undef PLAIT_BACKEND
 };

@@ -61,8 +61,4 @@ class Executor {
                                                                  const WeightSource& weights) = 0;
 };
 
-// The executor of a device id ("cpu", "reference", "cuda:0"), granted `threads` cores (0: all).
-// Errors: NotFound naming the backends that were built in; Unavailable when the device is missing.
-absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads);
-
 }  // namespace plait

@@ -5,9 +5,9 @@
 
 namespace plait {
 
-// Runs every kernel that the device offers for a small network of the common operators and compares
-// it with the reference evaluation. Returns the number of kernels that were right; takes a second.
-// Errors: Internal naming the first kernel that is wrong or does not run.
-absl::StatusOr<int> RunSelfTest(Executor& executor);
+// Runs every kernel that `catalog`, the device's, offers for a small network of the common
+// operators and compares it with the reference evaluation. Returns the number of kernels that were
+// right; takes a second. Errors: Internal naming the first kernel that is wrong or does not run.
+absl::StatusOr<int> RunSelfTest(Executor& executor, const KernelCatalog& catalog);
 
 }  // namespace plait

@@ -13,6 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/self_test.h"
 #include "gpu_worker/process/synchronize_loop.h"
@@ -142,7 +144,9 @@ int Main(int argc, char** argv) {
       OpenExecutor(arguments->device, arguments->threads);
   if (!executor.ok()) return Fail(executor.status(), kExitUnreachable);
   if (arguments->check) {
-    const absl::StatusOr<int> kernels_checked = RunSelfTest(**executor);
+    const auto catalog = CatalogFor((*executor)->device());
+    if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);
+    const absl::StatusOr<int> kernels_checked = RunSelfTest(**executor, **catalog);
     if (!kernels_checked.ok()) return Fail(kernels_checked.status(), kExitInternal);
     PrintDevice((*executor)->device(), *kernels_checked);
     return 0;

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/kernels/device.h"
 #include "optimizer/kernels/kernel.h"
@@ -27,9 +25,5 @@ class KernelCatalog {
   // it where neighbours disagree. Its profile is keyed by the type.
   virtual Kernel Reorder(const TensorType& type, Format from, Format to) const = 0;
 };
-
-// The catalog of a device's backend, for its instruction set and width.
-// Errors: NotFound naming the backends there are.
-absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device);
 
 }  // namespace plait

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"

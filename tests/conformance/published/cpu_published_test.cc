@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/executor.h"
 #include "optimizer/search/plan_graph.h"
 #include "tests/conformance/published/published_report.h"

@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/profile_kernel.h"

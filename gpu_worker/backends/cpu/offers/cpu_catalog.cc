@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cpu/offers/cpu_catalog.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
@@ -139,6 +140,10 @@ Kernel CpuCatalog::Reorder(const TensorType& type, Format from, Format to) const
   Kernel kernel{.family = "reorder", .input_formats = {from}, .output_formats = {to}};
   if (type.elements() >= kWideElementsMin) kernel.width = device_.threads;
   return kernel;
+}
+
+std::unique_ptr<KernelCatalog> NewCpuCatalog(const DeviceDescription& device) {
+  return std::make_unique<CpuCatalog>(device);
 }
 
 }  // namespace plait

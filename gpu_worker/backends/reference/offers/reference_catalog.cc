@@ -1,5 +1,7 @@
 #include "gpu_worker/backends/reference/offers/reference_catalog.h"
 
+#include <memory>
+
 namespace plait {
 
 std::vector<Kernel> ReferenceCatalog::KernelsAt(const Graph& graph, NodeId node,
@@ -12,6 +14,10 @@ std::vector<Kernel> ReferenceCatalog::KernelsAt(const Graph& graph, NodeId node,
 
 Kernel ReferenceCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) const {
   return Kernel{.family = "reorder", .input_formats = {from}, .output_formats = {to}};
+}
+
+std::unique_ptr<KernelCatalog> NewReferenceCatalog(const DeviceDescription& /*device*/) {
+  return std::make_unique<ReferenceCatalog>();
 }
 
 }  // namespace plait

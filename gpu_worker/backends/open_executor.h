@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gpu_worker/executor/executor.h"
+
+namespace plait {
+
+// The executor of a device id ("cpu", "reference", "cuda:0"), granted `threads` cores (0: all).
+// Errors: NotFound naming the backends that were built in; Unavailable when the device is missing.
+absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads);
+
+}  // namespace plait
