@@ -2,16 +2,30 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "proto/wire/options.h"
 
 namespace plait {
 
+namespace {
+
+// "a, b or c (default)": the last name is the default.
+std::string PolicyHelp(absl::Span<const absl::string_view> names) {
+  return absl::StrCat(absl::StrJoin(names.subspan(0, names.size() - 1), ", "), " or ", names.back(),
+                      " (default)");
+}
+
+}  // namespace
+
 void AddJobOptions(std::vector<OptionSpec>* options) {
+  static const std::string search = PolicyHelp(wire::SearchPolicies());
+  static const std::string schedule = PolicyHelp(wire::SchedulePolicies());
   const OptionSpec specs[] = {
       {"--device", OptionKind::kText, "DEVICE", "cpu (default), cuda:0 or model:NAME"},
-      {"--search", OptionKind::kText, "POLICY", "none, taso, autograph or plait (default)"},
-      {"--schedule", OptionKind::kText, "POLICY", "sequential, greedy, nimble or plait (default)"},
+      {"--search", OptionKind::kText, "POLICY", search},
+      {"--schedule", OptionKind::kText, "POLICY", schedule},
       {"--threads", OptionKind::kInteger, "N", "threads that the model may use; 0: all"},
       {"--budget", OptionKind::kSeconds, "TIME", "how long to search, such as 60s or 5m"},
       {"--seed", OptionKind::kInteger, "N", "of everything random; default 0"},

@@ -11,7 +11,7 @@ namespace plait {
 namespace {
 
 constexpr const SchedulePolicy* kPolicies[] = {
-#define PLAIT_POLICY(name) &k##name##Policy,
+#define PLAIT_POLICY(name, Name) &k##Name##Policy,
 #include "optimizer/schedule/policies.def"
 #undef PLAIT_POLICY
 };

@@ -61,7 +61,7 @@ struct SchedulePolicy {
   Schedule (*assign)(const ScheduleProblem& problem);
 };
 
-#define PLAIT_POLICY(name) extern const SchedulePolicy k##name##Policy;
+#define PLAIT_POLICY(name, Name) extern const SchedulePolicy k##Name##Policy;
 #include "optimizer/schedule/policies.def"
 #undef PLAIT_POLICY
 

@@ -22,10 +22,10 @@ struct SearchPolicy {
 };
 
 constexpr SearchPolicy kSearchPolicies[] = {
-    {"none", false, CostModel::kSum, true, false},
-    {"taso", true, CostModel::kSum, true, false},
-    {"autograph", true, CostModel::kCriticalPath, false, false},
-    {"plait", true, CostModel::kCriticalPath, false, true},
+#define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, whole_graph, ranks_by_simulation) \
+  {#name, rewrites, CostModel::cost_model, whole_graph, ranks_by_simulation},
+#include "optimizer/search/policies.def"
+#undef PLAIT_SEARCH_POLICY
 };
 
 absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {

@@ -19,9 +19,16 @@
 namespace plait::wire {
 namespace {
 
-constexpr absl::string_view kSearchPolicies[] = {"none", "taso", "autograph", "plait"};
-constexpr absl::string_view kSchedulePolicies[] = {"sequential", "greedy", "nimble",
-                                                   "ios",        "opara",  "plait"};
+constexpr absl::string_view kSearchPolicies[] = {
+#define PLAIT_SEARCH_POLICY(name, ...) #name,
+#include "optimizer/search/policies.def"
+#undef PLAIT_SEARCH_POLICY
+};
+constexpr absl::string_view kSchedulePolicies[] = {
+#define PLAIT_POLICY(name, Name) #name,
+#include "optimizer/schedule/policies.def"
+#undef PLAIT_POLICY
+};
 constexpr absl::string_view kPrecisions[] = {"strict", "tf32", "bf16", "fp16", "int8", "auto"};
 
 absl::Status Invalid(absl::string_view message) {

@@ -49,9 +49,11 @@ CLIENT = [
     "gpu_worker/backends",
 ]
 CUDA = ["gpu_worker/backends/cuda/driver", "gpu_worker/backends/cuda/problem"]
+# The names that a request may use: lists, read where they are checked.
+POLICY_NAMES = ["optimizer/schedule/policies.def", "optimizer/search/policies.def"]
 SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
-    "proto/wire": ["base", "plait/v1"],
+    "proto/wire": ["base", "plait/v1", *POLICY_NAMES],
     "storage": ["base", "proto/wire", "plait/v1"],
     "storage/memory": SERVICE,
     "storage/files": SERVICE,
