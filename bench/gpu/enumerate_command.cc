@@ -11,7 +11,7 @@
 
 namespace plait::cuda {
 
-#define PLAIT_CANDIDATE_SOURCE(constant) extern const CandidateSource constant;
+#define PLAIT_CANDIDATE_SOURCE(name, constant) extern const CandidateSource constant;
 #include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
 
@@ -98,7 +98,7 @@ int RunEnumerate(const Options& options) {
       for (MemoryLayout layout : options.layouts) {
         if (layout != options.layouts.front() && !LayoutMatters(kernel.problem)) continue;
         for (const CandidateSource* source : {
-#define PLAIT_CANDIDATE_SOURCE(constant) &constant,
+#define PLAIT_CANDIDATE_SOURCE(name, constant) &constant,
 #include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
              }) {

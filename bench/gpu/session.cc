@@ -11,7 +11,7 @@
 
 namespace plait::cuda {
 
-#define PLAIT_CANDIDATE_SOURCE(constant) extern const CandidateSource constant;
+#define PLAIT_CANDIDATE_SOURCE(name, constant) extern const CandidateSource constant;
 #include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
 
@@ -25,7 +25,7 @@ Session::Listing EnumerateReal(const CudaDevice& description, const Problem& pro
                                Precision precision, MemoryLayout layout) {
   Session::Listing listing;
   for (const CandidateSource* source : {
-#define PLAIT_CANDIDATE_SOURCE(constant) &constant,
+#define PLAIT_CANDIDATE_SOURCE(name, constant) &constant,
 #include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
        }) {

@@ -269,14 +269,23 @@ def test_third_party_headers_stay_in_their_wrappers():
     report(faults)
 
 
+def built_by(cmake_file):
+    """The sources that a CMakeLists.txt lists, and those that its globs find."""
+    text = re.sub(r"#.*", "", cmake_file.read_text())
+    text = re.sub(r"\$\{(PROJECT_SOURCE_DIR|plait_root)\}", ROOT.as_posix(), text)
+    text = text.replace("${CMAKE_CURRENT_LIST_DIR}", cmake_file.parent.as_posix())
+    for word in re.findall(r"[^\s()\";]+\.cc|[^\s()\";]+\.cu", text):
+        if "$" in word:
+            continue
+        place = pathlib.Path(word) if word.startswith("/") else cmake_file.parent / word
+        for path in ROOT.glob(place.relative_to(ROOT).as_posix()):
+            yield path
+
+
 def test_every_source_is_built():
-    lists = "".join(p.read_text() for p in tracked("*CMakeLists.txt"))
-    globbed = {p.parent for p in tracked("*CMakeLists.txt") if "CONFIGURE_DEPENDS" in p.read_text()}
-    faults = []
-    for path in tracked("*.cc", "*.cu"):
-        if path.name not in lists and not any(g in path.parents for g in globbed):
-            faults.append(f"{relative(path)}: no target builds it")
-    report(faults)
+    built = {path for lists in tracked("*CMakeLists.txt") for path in built_by(lists)}
+    sources = tracked("*.cc", "*.cu")
+    report([f"{relative(path)}: no target builds it" for path in sources if path not in built])
 
 
 def snake_case(name):
@@ -288,21 +297,48 @@ def entries(def_file, macro):
     text = "\n".join(
         line for line in (ROOT / def_file).read_text().splitlines() if not line.startswith("//")
     )
-    return re.findall(macro + r"\((\w+)", text)
+    return re.findall(macro + r"\((\w+)", text, re.MULTILINE)
 
 
-def test_every_rule_has_its_file_and_golden_text():
+def extension_points():
+    """The rows of ARCHITECTURE.md's table: what is added, its files, the list it stands in."""
+    text = (ROOT / "ARCHITECTURE.md").read_text().partition("## How to add things")[2]
+    for line in text.splitlines():
+        if line.startswith("| a"):
+            what, files, lists, _ = (cell.strip() for cell in line.strip("|").split("|"))
+            (listed,) = re.findall(r"`([^`]+)`", lists)
+            yield what, re.findall(r"`([^`]+<name>[^`]*)`", files), listed
+
+
+def promised(files, listed):
+    """The files that each line of a list stands for."""
+    for name in entries(listed, r"^PLAIT_\w+"):
+        for file in files:
+            yield file.replace("<name>", snake_case(name))
+
+
+def test_every_extension_point_is_as_the_architecture_says():
     faults = []
-    for name in entries("optimizer/rules/rules.def", "PLAIT_RULE"):
-        for place in ("optimizer/rules/{}.cc", "tests/optimizer/rules/golden/{}.txt"):
-            if not (ROOT / place.format(snake_case(name))).exists():
-                faults.append(place.format(snake_case(name)))
+    for what, files, listed in extension_points():
+        places = list(promised(files, listed))
+        if not places:
+            faults.append(f"{what}: {listed} lists nothing, or no file is named")
+        missing = [place for place in places if not (ROOT / place).exists()]
+        faults += [f"{listed}: {place} is missing" for place in missing]
     report(faults)
 
 
-def test_every_operator_has_its_file():
+def test_no_plug_in_is_left_out_of_its_list():
+    rows = list(extension_points())
+    listed = {place for _, files, listed in rows for place in promised(files, listed)}
     faults = []
-    for name in entries("optimizer/ir/op_kinds.def", "PLAIT_OP"):
-        if not (ROOT / f"optimizer/ops/{snake_case(name)}.cc").exists():
-            faults.append(f"optimizer/ops/{snake_case(name)}.cc")
+    for what, files, _ in rows:
+        for file in files:
+            folder, name = file.rsplit("/", 1)
+            if not name.startswith("<name>."):
+                continue
+            for path in (ROOT / folder).glob(name.replace("<name>", "*")):
+                is_helper = path.with_suffix(".h").exists()
+                if relative(path) not in listed and not is_helper:
+                    faults.append(f"{relative(path)}: is {what} that no list names")
     report(faults)

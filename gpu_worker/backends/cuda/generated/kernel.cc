@@ -4,13 +4,13 @@
 
 namespace plait::cuda {
 
-#define PLAIT_GENERATED_FAMILY(constant) extern const GeneratedFamily constant;
+#define PLAIT_GENERATED_FAMILY(name, constant) extern const GeneratedFamily constant;
 #include "gpu_worker/backends/cuda/generated/kernels.def"
 #undef PLAIT_GENERATED_FAMILY
 
 std::vector<const GeneratedFamily*> GeneratedFamilies() {
   return {
-#define PLAIT_GENERATED_FAMILY(constant) &constant,
+#define PLAIT_GENERATED_FAMILY(name, constant) &constant,
 #include "gpu_worker/backends/cuda/generated/kernels.def"
 #undef PLAIT_GENERATED_FAMILY
   };
