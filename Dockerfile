@@ -9,9 +9,6 @@ COPY . .
 RUN cmake --preset release && cmake --build --preset release
 RUN mkdir -p /out/bin && cp build/plait build/plaitd build/plait-worker /out/bin && strip /out/bin/*
 
-# The CUDA worker is built by `--target build-cuda` from NVIDIA's image, with -D PLAIT_CUDA=ON.
-# FROM nvidia/cuda:13.0.0-cudnn-devel-ubuntu24.04 AS build-cuda
-
 FROM debian:bookworm-slim AS run
 COPY tools/install-packages tools/packages-run.txt /tmp/tools/
 RUN apt-get update -qq && /tmp/tools/install-packages /tmp/tools/packages-run.txt && rm -rf /tmp/tools /var/lib/apt/lists
