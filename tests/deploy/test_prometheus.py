@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+METRICS = ROOT / "server" / "telemetry" / "metrics.cc"
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 import models  # noqa: E402 (found through the line above)
@@ -135,7 +136,7 @@ def test_promtool_accepts(command):
 
 
 def test_the_dashboard_names_only_metrics_that_the_daemon_has():
-    known = set(re.findall(r'"(plait_\w+)"', (ROOT / "server" / "metrics.cc").read_text()))
+    known = set(re.findall(r'"(plait_\w+)"', METRICS.read_text()))
     for expression in queries():
         for name in re.findall(r"\bplait_\w+", expression):
             base = re.sub(r"_(bucket|count|sum)$", "", name)
@@ -143,13 +144,13 @@ def test_the_dashboard_names_only_metrics_that_the_daemon_has():
 
 
 def test_the_dashboard_shows_every_metric():
-    known = set(re.findall(r'"(plait_\w+)"', (ROOT / "server" / "metrics.cc").read_text()))
+    known = set(re.findall(r'"(plait_\w+)"', METRICS.read_text()))
     shown = " ".join(queries())
     assert {name for name in known if name not in shown} == set()
 
 
 def test_the_guide_describes_every_metric():
-    known = set(re.findall(r'"(plait_\w+)"', (ROOT / "server" / "metrics.cc").read_text()))
+    known = set(re.findall(r'"(plait_\w+)"', METRICS.read_text()))
     described = set(re.findall(r"`(plait_\w+)`", (ROOT / "docs" / "metrics.md").read_text()))
     assert described == known
 
