@@ -5,50 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_device.h"
+#include "tests/optimizer/search/examples.h"
 
 namespace plait {
 namespace {
-
-// Rules of the tests claim what the fake device's prices make interesting, not what is true.
-std::optional<Rewrite> ReplaceOp(const Graph& graph, NodeId node, std::vector<OpKind> ops) {
-  Rewrite rewrite;
-  rewrite.removed = {node};
-  TensorId input = graph.node(node).inputs[0];
-  for (const OpKind op : ops) {
-    Rewrite::NewNode added;
-    added.op = op;
-    added.inputs = {input};
-    added.output_types = {graph.output_type(node)};
-    input = graph.tensor_count() + static_cast<TensorId>(rewrite.added.size());
-    rewrite.added.push_back(added);
-  }
-  rewrite.rewired = {{graph.node(node).outputs[0], input}};
-  return rewrite;
-}
-
-const Rule kTanhToPair = {
-    .name = "tanh_to_pair",
-    .law = "Tanh(x) = Floor(Ceil(x))",
-    .root = OpKind::kTanh,
-    .match =
-        [](const Graph& graph, NodeId node) {
-          return ReplaceOp(graph, node, {OpKind::kCeil, OpKind::kFloor});
-        },
-};
-
-const Rule kPairToNeg = {
-    .name = "pair_to_neg",
-    .law = "Floor(Ceil(x)) = Neg(x)",
-    .root = OpKind::kFloor,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-      const NodeId ceil = graph.producer(node, 0);
-      if (ceil == kNoNode || graph.node(ceil).op != OpKind::kCeil) return std::nullopt;
-      Rewrite rewrite = *ReplaceOp(graph, node, {OpKind::kNeg});
-      rewrite.added[0].inputs = {graph.node(ceil).inputs[0]};
-      rewrite.removed = {ceil, node};
-      return rewrite;
-    },
-};
 
 const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
 
@@ -75,7 +35,7 @@ class NoProgress : public ProgressSink {
   double last_fraction = 0;
 };
 
-// Everything that one job works with; pricing makes the pair 4 % dearer than Tanh, Neg far cheaper.
+// Everything that one job works with; pricing makes the pair 3 % dearer than Tanh, Neg far cheaper.
 struct Job {
   explicit Job(int device_threads = 2)
       : device(FakeDevice(device_threads)), catalog(device_threads) {
@@ -116,16 +76,6 @@ int CountOf(const Graph& graph, OpKind op) {
                                         [&](const Node& node) { return node.op == op; }));
 }
 
-TEST(BacktrackingTest, FindsAnImprovementBehindACostIncreasingStep) {
-  for (const double relaxation : {1.0, 1.05}) {
-    Job job(1);
-    job.options.backtracking.relaxation = relaxation;
-    const absl::StatusOr<SearchResult> result = job.Run(Cells(1));
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_EQ(CountOf(result->graph, OpKind::kNeg), relaxation > 1 ? 1 : 0);
-  }
-}
-
 TEST(OptimizeTest, RewritesEveryCellAndCountsTheRules) {
   Job job;
   const absl::StatusOr<SearchResult> result = job.Run(Cells(5));
@@ -159,7 +109,7 @@ TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
 TEST(OptimizeTest, MeasuresAlsoWhatItPredictsToBeSlower) {
   Rule to_neg = kTanhToPair;
   to_neg.always_wins = true;
-  to_neg.match = [](const Graph& graph, NodeId node) {
+  to_neg.match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
     return ReplaceOp(graph, node, {OpKind::kNeg});
   };
   const Rule* const rules[] = {&to_neg};
