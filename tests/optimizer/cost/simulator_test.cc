@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "optimizer/cost/critical_path_cost.h"
-#include "optimizer/cost/roofline.h"
-
 namespace plait {
 namespace {
 
@@ -66,23 +63,6 @@ TEST(SimulatorTest, NothingTakesNoTime) { EXPECT_EQ(Simulate({}, {}).makespan_us
 
 TEST(SimulatorTest, ViewsTakeNoTime) {
   EXPECT_DOUBLE_EQ(Simulate({Narrow(0, 0), Narrow(2, 0), Narrow(0, 1, {1})}, {}).makespan_us, 2);
-}
-
-TEST(CriticalPathCostTest, AddsAllAndFollowsTheLongestPath) {
-  // A diamond: 1 -> (5 | 2) -> 3.
-  const PathCost cost = MeasurePaths({{1, {}}, {5, {0}}, {2, {0}}, {3, {1, 2}}});
-  EXPECT_DOUBLE_EQ(cost.total_us, 11);
-  EXPECT_DOUBLE_EQ(cost.critical_us, 9);
-  EXPECT_DOUBLE_EQ(cost.ParallelBoundUs(1), 11);
-  EXPECT_DOUBLE_EQ(cost.ParallelBoundUs(2), 10);
-}
-
-TEST(RooflineTest, IsTheSlowerOfComputingAndMoving) {
-  const Roofline roofline{.flops_per_us = 100, .bytes_per_us = 10};
-  EXPECT_DOUBLE_EQ(roofline.LatencyUs({1000, 10}), 10);
-  EXPECT_DOUBLE_EQ(roofline.LatencyUs({1000, 1000}), 100);
-  EXPECT_DOUBLE_EQ(roofline.ComputeUs({1000, 1000}), 10);
-  EXPECT_DOUBLE_EQ(Roofline{}.LatencyUs({1000, 1000}), 0);
 }
 
 }  // namespace

@@ -39,16 +39,16 @@ void ExpectGraphOrInvalidArgument(absl::string_view text) {
   }
 }
 
-TEST(HostileTextTest, TheSampleItselfParses) { GraphOf(kSample); }
+TEST(ParseGraphTest, TheSampleItselfParses) { GraphOf(kSample); }
 
-TEST(HostileTextTest, SurvivesTruncationAtEveryByte) {
+TEST(ParseGraphTest, SurvivesTruncationAtEveryByte) {
   const absl::string_view text = kSample;
   for (size_t size = 0; size <= text.size(); ++size) {
     ExpectGraphOrInvalidArgument(text.substr(0, size));
   }
 }
 
-TEST(HostileTextTest, SurvivesEverySingleByteRemovedOrReplaced) {
+TEST(ParseGraphTest, SurvivesEverySingleByteRemovedOrReplaced) {
   constexpr absl::string_view kBytes("\0\n\"\\%[]{}(),=_-9a:#\xff", 20);
   const std::string text = kSample;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -61,7 +61,7 @@ TEST(HostileTextTest, SurvivesEverySingleByteRemovedOrReplaced) {
   }
 }
 
-TEST(HostileTextTest, SurvivesLinesInAnyOrder) {
+TEST(ParseGraphTest, SurvivesLinesInAnyOrder) {
   std::vector<std::string> lines;
   for (size_t start = 0; start < sizeof(kSample) - 1;) {
     const size_t end = std::string(kSample).find('\n', start);
@@ -85,7 +85,7 @@ std::string ErrorOf(absl::string_view body) {
   return std::string(status.message());
 }
 
-TEST(HostileTextTest, ErrorsNameTheLineAndTheFault) {
+TEST(ParseGraphTest, ErrorsNameTheLineAndTheFault) {
   EXPECT_EQ(ErrorOf("  %x: float32[4] = Relu(%x)\n"), "line 3: %x is defined twice");
   EXPECT_EQ(ErrorOf("\n  %y: float32[4] = Relu(%z)\n"), "line 4: %z is read before it is defined");
   EXPECT_EQ(ErrorOf("  %y: float32[4] = Relu(%y)\n"), "line 3: %y is read before it is defined");
@@ -96,7 +96,7 @@ TEST(HostileTextTest, ErrorsNameTheLineAndTheFault) {
   EXPECT_THAT(ErrorOf("  %y: float32[4] = Relu(%x) {a=[1,\"b\"]}\n"), HasSubstr("of one type"));
 }
 
-TEST(HostileTextTest, HugeClaimsAllocateNothing) {
+TEST(ParseGraphTest, HugeClaimsAllocateNothing) {
   const std::string huge = absl::StrCat("[", kTensorElementsMax, "]");
   EXPECT_THAT(ErrorOf(absl::StrCat("  const %c: float32", huge, " = [1]\n")), HasSubstr("bytes"));
   EXPECT_THAT(ErrorOf(absl::StrCat("  const %c: float32", huge, " = raw \"AAAA\"\n")),
@@ -111,7 +111,7 @@ TEST(HostileTextTest, HugeClaimsAllocateNothing) {
               HasSubstr("its weight has 15"));
 }
 
-TEST(HostileTextTest, ValuesMustFitTheirType) {
+TEST(ParseGraphTest, ValuesMustFitTheirType) {
   for (const char* value : {"int8[1] = [128]", "bool[1] = [2]", "uint8[1] = [-1]",
                             "float32[1] = [1e99]", "float16[1] = [0x12345]", "int64[1] = [1.5]",
                             "string[1] = [1]", "undefined = [1]", "complex64[1] = [1]"}) {
@@ -119,7 +119,7 @@ TEST(HostileTextTest, ValuesMustFitTheirType) {
   }
 }
 
-TEST(HostileTextTest, DeepExpressionsAreRefused) {
+TEST(ParseGraphTest, DeepExpressionsAreRefused) {
   std::string body = "  const %c0: float32[4] = synthetic 1\n";
   for (int i = 1; i <= kConstantDepthMax; ++i) {
     absl::StrAppend(&body, "  const %c", i, ": float32[4] = Relu(%c", i - 1, ")\n");
@@ -127,11 +127,11 @@ TEST(HostileTextTest, DeepExpressionsAreRefused) {
   EXPECT_THAT(ErrorOf(body), HasSubstr("nests at most 1000"));
 }
 
-TEST(HostileTextTest, EqualNamesAreRefusedNotRenamed) {
+TEST(ParseGraphTest, EqualNamesAreRefusedNotRenamed) {
   EXPECT_THAT(ErrorOf("  input %a: float32[4]\n  input %a: float32[4]\n"), HasSubstr("twice"));
 }
 
-TEST(HostileTextTest, NothingMayFollowTheGraph) {
+TEST(ParseGraphTest, NothingMayFollowTheGraph) {
   EXPECT_EQ(ParseGraph("graph {\noutput\n}\n\n# end\n").status(), absl::OkStatus());
   EXPECT_FALSE(ParseGraph("graph {\noutput\n}\ngraph {\n").ok());
 }

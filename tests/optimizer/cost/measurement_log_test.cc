@@ -1,0 +1,58 @@
+#include "optimizer/cost/measurement_log.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+// A key that awkward text has got into.
+ProfileKey KeyOf(const std::string& family) {
+  ProfileKey key;
+  key.device_fingerprint = "cpu\tof many \"words\"";
+  key.family = family;
+  return key;
+}
+
+MeasurementLog SampleLog() {
+  MeasurementLog log;
+  Profile profile{0.1, 1e-300, 12345.678901234567, 20, int64_t{1} << 60, -1, 1.0 / 3};
+  log.AddProfile(KeyOf("a").ToString(), profile);
+  CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {}, 0, ""};
+  CandidateMeasurement other{"b", {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3}, 2, "it \"fell\"\n"};
+  log.AddVerification({baseline, other});
+  log.AddVerification({});
+  log.set_exhausted_at_step(7);
+  return log;
+}
+
+TEST(MeasurementLogTest, TextParsesBackToTheSameBits) {
+  const absl::StatusOr<MeasurementLog> parsed = MeasurementLog::Parse(SampleLog().ToText());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(*parsed, SampleLog());
+  EXPECT_EQ(parsed->ToText(), SampleLog().ToText());
+}
+
+TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
+  const std::string text = SampleLog().ToText();
+  for (const std::string& broken :
+       {std::string(), std::string("something else\n"), text + "nonsense\n",
+        text + "verification\t3\n", text + "profile\tkey\tone\n"}) {
+    const absl::StatusOr<MeasurementLog> parsed = MeasurementLog::Parse(broken);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(parsed.status().message()).find("line"), std::string::npos);
+  }
+}
+
+TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {
+  const MeasurementLog log = SampleLog();
+  ReplayingProfiler profiler(log);
+  const auto known = profiler.Measure({{KeyOf("a")}});
+  ASSERT_TRUE(known.ok());
+  EXPECT_EQ(known->front(), *log.FindProfile(KeyOf("a").ToString()));
+  EXPECT_EQ(profiler.Measure({{KeyOf("b")}}).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,81 @@
+#include "optimizer/cost/profile_cache.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+ProfileKey KeyOf(const std::string& family) {
+  ProfileKey key;
+  key.device_fingerprint = "cpu";
+  key.family = family;
+  return key;
+}
+
+// Answers with the number of requests so far as the latency.
+class CountingProfiler : public Profiler {
+ public:
+  absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override {
+    ++batches;
+    std::vector<Profile> profiles;
+    for (const ProfileRequest& request : requests) {
+      families.push_back(request.key.family);
+      Profile profile;
+      profile.latency_us_median = static_cast<double>(families.size());
+      profile.samples = 5;
+      profiles.push_back(profile);
+    }
+    if (forgets_one) profiles.pop_back();
+    return profiles;
+  }
+
+  int batches = 0;
+  bool forgets_one = false;
+  std::vector<std::string> families;
+};
+
+class ProfileCacheTest : public testing::Test {
+ protected:
+  MeasurementLog log_;
+  CountingProfiler profiler_;
+  ProfileCache cache_{profiler_, log_};
+};
+
+TEST_F(ProfileCacheTest, MeasuresEachMissingKeyOnceInOneSortedBatch) {
+  ASSERT_TRUE(cache_
+                  .Resolve({{{1, 0}, KeyOf("c")},
+                            {{2, 0}, KeyOf("a")},
+                            {{3, 0}, KeyOf("b")},
+                            {{2, 0}, KeyOf("a")}})
+                  .ok());
+  EXPECT_EQ(profiler_.batches, 1);
+  EXPECT_EQ(profiler_.families, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(cache_.profiles_measured(), 3);
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("c")}}).ok());
+  EXPECT_EQ(profiler_.batches, 1);
+  EXPECT_EQ(cache_.Find({1, 0})->latency_us_median, 3);
+}
+
+TEST_F(ProfileCacheTest, AnswersFromLoadedProfilesAndCountsThemOnlyWhenAsked) {
+  Profile known;
+  known.latency_us_median = 42;
+  known.samples = 9;
+  cache_.Load(KeyOf("a").ToString(), known);
+  EXPECT_EQ(cache_.Find({1, 0}), nullptr);
+  EXPECT_EQ(cache_.profiles_cached(), 0);
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("a")}}).ok());
+  EXPECT_EQ(cache_.Find({1, 0})->latency_us_median, 42);
+  EXPECT_EQ(cache_.profiles_cached(), 1);
+  EXPECT_EQ(cache_.profiles_measured(), 0);
+  EXPECT_NE(log_.FindProfile(KeyOf("a").ToString()), nullptr);
+}
+
+TEST_F(ProfileCacheTest, RejectsAProfilerThatAnswersTooLittle) {
+  profiler_.forgets_one = true;
+  EXPECT_EQ(cache_.Resolve({{{1, 0}, KeyOf("a")}}).code(), absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace plait
