@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include "storage/blob_bytes.h"
-#include "storage/blob_garbage.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {
@@ -77,24 +76,6 @@ TEST_P(BlobStoreTest, OpensABlobForAChild) {
   char bytes[8];
   EXPECT_EQ(read(file->number(), bytes, sizeof(bytes)), 5);
   EXPECT_TRUE(absl::IsNotFound(blobs().Open(DigestOf("absent")).status()));
-}
-
-TEST_P(BlobStoreTest, DeletesOnlyOldBlobsThatNobodyNeeds) {
-  const Digest needed = *PutBlob(blobs(), "needed");
-  const Digest garbage = *PutBlob(blobs(), "garbage");
-  const Digest asked_for = *PutBlob(blobs(), "asked for");
-  clock_.Advance(absl::Hours(2));
-  const Digest fresh = *PutBlob(blobs(), "fresh");
-  ASSERT_TRUE(blobs().Find(asked_for).ok());
-  const absl::StatusOr<int> deleted =
-      DeleteUnreferencedBlobs(blobs(), {needed}, clock_.Now() - absl::Hours(1));
-  ASSERT_TRUE(deleted.ok()) << deleted.status();
-  EXPECT_EQ(*deleted, 1);
-  EXPECT_FALSE(blobs().Find(garbage)->complete);
-  EXPECT_TRUE(blobs().Find(needed)->complete);
-  EXPECT_TRUE(blobs().Find(asked_for)->complete);
-  EXPECT_TRUE(blobs().Find(fresh)->complete);
-  EXPECT_TRUE(blobs().Delete(garbage).ok());
 }
 
 TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {

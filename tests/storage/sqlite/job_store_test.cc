@@ -62,7 +62,7 @@ void CollectAndKill(pid_t child, int pipe_end, size_t count, std::set<std::strin
   }
 }
 
-TEST(SqliteDurabilityTest, LosesNoAcknowledgedJobWhenKilled) {
+TEST(SqliteJobStoreTest, LosesNoAcknowledgedJobWhenKilled) {
   TemporaryDirectory directory;
   Random random(20240607);
   std::set<std::string> acknowledged;

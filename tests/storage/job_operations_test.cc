@@ -4,8 +4,8 @@
 namespace plait {
 namespace {
 
-using JobRunsTest = StoreTest;
-INSTANTIATE_STORE_TEST(JobRunsTest);
+using JobOperationsTest = StoreTest;
+INSTANTIATE_STORE_TEST(JobOperationsTest);
 
 std::vector<v1::EventType> TypesOf(const std::vector<v1::Event>& events) {
   std::vector<v1::EventType> types;
@@ -21,7 +21,7 @@ v1::Event EventOf(v1::EventType type, const std::string& text = "", double fract
   return event;
 }
 
-TEST_P(JobRunsTest, GivesOutTheOldestQueuedJob) {
+TEST_P(JobOperationsTest, GivesOutTheOldestQueuedJob) {
   ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
   ASSERT_TRUE(jobs().Submit(Submission("j2")).ok());
   EXPECT_EQ(Acquired().lease.job_id, "j1");
@@ -30,7 +30,7 @@ TEST_P(JobRunsTest, GivesOutTheOldestQueuedJob) {
   EXPECT_EQ(jobs().Count()->running, 2);
 }
 
-TEST_P(JobRunsTest, GivesOutOnlyJobsForTheDevicesWished) {
+TEST_P(JobOperationsTest, GivesOutOnlyJobsForTheDevicesWished) {
   JobSubmission submission = Submission("gpu");
   submission.job.mutable_options()->set_device("cuda:0");
   ASSERT_TRUE(jobs().Submit(submission).ok());
@@ -41,7 +41,7 @@ TEST_P(JobRunsTest, GivesOutOnlyJobsForTheDevicesWished) {
   EXPECT_FALSE(jobs().Acquire({"worker-1", {"cpu"}, absl::Seconds(1)})->has_value());
 }
 
-TEST_P(JobRunsTest, EndsInExactlyOneFinalState) {
+TEST_P(JobOperationsTest, EndsInExactlyOneFinalState) {
   const LeasedJob leased = Running("j1");
   const absl::StatusOr<v1::Job> job = jobs().Finish(leased.lease, Success());
   ASSERT_TRUE(job.ok()) << job.status();
@@ -58,7 +58,7 @@ TEST_P(JobRunsTest, EndsInExactlyOneFinalState) {
                                         v1::EVENT_TYPE_SUCCEEDED}));
 }
 
-TEST_P(JobRunsTest, RefusesEndsWithoutTheirReason) {
+TEST_P(JobOperationsTest, RefusesEndsWithoutTheirReason) {
   const LeasedJob leased = Running("j1");
   JobEnd end = Success();
   end.state = v1::JOB_STATE_QUEUED;
@@ -68,7 +68,7 @@ TEST_P(JobRunsTest, RefusesEndsWithoutTheirReason) {
   EXPECT_EQ(jobs().Get("alice", "j1")->state(), v1::JOB_STATE_RUNNING);
 }
 
-TEST_P(JobRunsTest, KeepsTheIncumbentOfAJobThatRanOutOfTime) {
+TEST_P(JobOperationsTest, KeepsTheIncumbentOfAJobThatRanOutOfTime) {
   JobEnd end = Failure(v1::JOB_STATE_FAILED, v1::ERROR_REASON_DEADLINE);
   end.incumbent = Success().result;
   ASSERT_TRUE(jobs().Finish(Running("j1").lease, end).ok());
@@ -78,7 +78,7 @@ TEST_P(JobRunsTest, KeepsTheIncumbentOfAJobThatRanOutOfTime) {
   EXPECT_TRUE(*jobs().MayReadBlob("alice", DigestOf("optimized")));
 }
 
-TEST_P(JobRunsTest, RefusesTheHolderOfAnOldAttempt) {
+TEST_P(JobOperationsTest, RefusesTheHolderOfAnOldAttempt) {
   const LeasedJob old = Running("j1");
   ASSERT_EQ(*jobs().RecoverRunningJobs(), 1);
   const LeasedJob present = Acquired();
@@ -95,7 +95,7 @@ TEST_P(JobRunsTest, RefusesTheHolderOfAnOldAttempt) {
   for (const v1::Event& event : events) EXPECT_NE(event.text(), "stale");
 }
 
-TEST_P(JobRunsTest, QuarantinesAJobAfterThreeFaultsWithEvidence) {
+TEST_P(JobOperationsTest, QuarantinesAJobAfterThreeFaultsWithEvidence) {
   ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
   for (int fault = 1; fault <= 3; ++fault) {
     EXPECT_EQ(jobs().Get("alice", "j1")->state(), v1::JOB_STATE_QUEUED);
@@ -112,7 +112,7 @@ TEST_P(JobRunsTest, QuarantinesAJobAfterThreeFaultsWithEvidence) {
   EXPECT_EQ((*attempts)[1].evidence(), "signal 11 in attempt 2");
 }
 
-TEST_P(JobRunsTest, KeepsTheEndOfLongEvidenceAndMakesItText) {
+TEST_P(JobOperationsTest, KeepsTheEndOfLongEvidenceAndMakesItText) {
   const std::string evidence = absl::StrCat(std::string(200'000, 'x'), "\xff the end");
   ASSERT_TRUE(jobs().ReportFault(Running("j1").lease, evidence).ok());
   const std::string kept = (*jobs().Attempts("alice", "j1"))[0].evidence();
@@ -120,7 +120,7 @@ TEST_P(JobRunsTest, KeepsTheEndOfLongEvidenceAndMakesItText) {
   EXPECT_EQ(kept.substr(kept.size() - 9), "? the end");
 }
 
-TEST_P(JobRunsTest, CountsTheDeathOfADaemonForNobody) {
+TEST_P(JobOperationsTest, CountsTheDeathOfADaemonForNobody) {
   ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
   for (int death = 0; death < 10; ++death) {
     Acquired();
@@ -133,7 +133,7 @@ TEST_P(JobRunsTest, CountsTheDeathOfADaemonForNobody) {
   EXPECT_EQ((*jobs().Attempts("alice", "j1"))[0].outcome(), "lost");
 }
 
-TEST_P(JobRunsTest, RecoversOnlyExpiredLeases) {
+TEST_P(JobOperationsTest, RecoversOnlyExpiredLeases) {
   const LeasedJob early = Running("j1");
   clock_.Advance(absl::Seconds(20));
   const LeasedJob late = Running("j2");
@@ -144,7 +144,7 @@ TEST_P(JobRunsTest, RecoversOnlyExpiredLeases) {
   EXPECT_EQ(jobs().Get("alice", "j2")->state(), v1::JOB_STATE_RUNNING);
 }
 
-TEST_P(JobRunsTest, CancelsInEveryState) {
+TEST_P(JobOperationsTest, CancelsInEveryState) {
   ASSERT_TRUE(jobs().Submit(Submission("queued")).ok());
   EXPECT_EQ(jobs().Cancel("alice", "queued")->state(), v1::JOB_STATE_CANCELLED);
   EXPECT_EQ(jobs().Cancel("alice", "queued")->state(), v1::JOB_STATE_CANCELLED);
@@ -158,7 +158,7 @@ TEST_P(JobRunsTest, CancelsInEveryState) {
   EXPECT_EQ(jobs().Finish(running.lease, end)->state(), v1::JOB_STATE_CANCELLED);
 }
 
-TEST_P(JobRunsTest, DoesNotRunACancelledJobAgain) {
+TEST_P(JobOperationsTest, DoesNotRunACancelledJobAgain) {
   const LeasedJob dying = Running("dying");
   ASSERT_TRUE(jobs().Cancel("alice", "dying").ok());
   ASSERT_EQ(*jobs().RecoverRunningJobs(), 1);
@@ -168,13 +168,13 @@ TEST_P(JobRunsTest, DoesNotRunACancelledJobAgain) {
   EXPECT_EQ(jobs().ReportFault(faulty.lease, "crash")->state(), v1::JOB_STATE_CANCELLED);
 }
 
-TEST_P(JobRunsTest, LetsAResultWinOverALateCancellation) {
+TEST_P(JobOperationsTest, LetsAResultWinOverALateCancellation) {
   const LeasedJob leased = Running("j1");
   ASSERT_TRUE(jobs().Cancel("alice", "j1").ok());
   EXPECT_EQ(jobs().Finish(leased.lease, Success())->state(), v1::JOB_STATE_SUCCEEDED);
 }
 
-TEST_P(JobRunsTest, NumbersEventsWithoutGapsAndInOrder) {
+TEST_P(JobOperationsTest, NumbersEventsWithoutGapsAndInOrder) {
   const LeasedJob leased = Running("j1");
   ASSERT_TRUE(jobs().AppendEvent(leased.lease, EventOf(v1::EVENT_TYPE_PHASE, "import")).ok());
   ASSERT_TRUE(jobs().AppendEvent(leased.lease, EventOf(v1::EVENT_TYPE_PHASE, "search")).ok());
@@ -195,7 +195,7 @@ TEST_P(JobRunsTest, NumbersEventsWithoutGapsAndInOrder) {
   EXPECT_TRUE(jobs().Events("alice", "j1", 5, 100)->empty());
 }
 
-TEST_P(JobRunsTest, ShowsTheLastProgressInTheJob) {
+TEST_P(JobOperationsTest, ShowsTheLastProgressInTheJob) {
   const LeasedJob leased = Running("j1");
   ASSERT_TRUE(jobs().AppendEvent(leased.lease, EventOf(v1::EVENT_TYPE_PHASE, "search")).ok());
   for (int percent = 1; percent <= 50; ++percent) {

@@ -1,0 +1,37 @@
+#include <filesystem>
+
+#include "storage/blob_bytes.h"
+#include "tests/storage/store_test.h"
+
+namespace plait {
+namespace {
+
+TEST(FilesBlobStoreTest, KeepsUploadsAndBlobsOverARestart) {
+  TemporaryDirectory directory;
+  ManualClock clock;
+  const Digest unfinished = DigestOf("unfinished");
+  absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
+  ASSERT_TRUE(stores.ok());
+  ASSERT_TRUE(PutBlob(*stores->blobs, "whole").ok());
+  ASSERT_TRUE(stores->blobs->Append(unfinished, 0, "unfin").ok());
+  *stores = Stores();
+  stores = OpenStores("sqlite", {directory.path()}, clock);
+  ASSERT_TRUE(stores.ok());
+  EXPECT_EQ(*stores->blobs->Read(DigestOf("whole"), 0, 10), "whole");
+  EXPECT_EQ(stores->blobs->Find(unfinished)->bytes_stored, 5);
+}
+
+TEST(FilesBlobStoreTest, ReportsABlobWhoseFileWasCut) {
+  TemporaryDirectory directory;
+  ManualClock clock;
+  absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
+  const Digest digest = *PutBlob(*stores->blobs, "hello");
+  std::filesystem::resize_file(
+      absl::StrCat(directory.path(), "/blobs/", digest.sha256_hex.substr(0, 2), "/",
+                   digest.sha256_hex, "-5"),
+      3);
+  EXPECT_TRUE(absl::IsDataLoss(stores->blobs->Read(digest, 0, 5).status()));
+}
+
+}  // namespace
+}  // namespace plait
