@@ -1,0 +1,43 @@
+#pragma once
+
+#include "plait/v1/report.pb.h"
+
+namespace plait {
+
+// A report with a value in every field that people read, of a model that became twice as fast.
+inline v1::Report ExampleReport() {
+  v1::Report report;
+  report.set_id("job-1");
+  report.mutable_model()->mutable_digest()->set_sha256_hex("ab");
+  report.mutable_model()->set_nodes(12);
+  report.mutable_device()->set_id("cpu");
+  report.mutable_device()->set_name("Processor");
+  report.mutable_device()->set_fingerprint("cpu-1");
+  report.mutable_baseline()->set_latency_us_median(100.1);
+  report.mutable_baseline()->set_latency_us_p10(99);
+  report.mutable_baseline()->set_latency_us_p95(110);
+  report.mutable_baseline()->set_samples(40);
+  report.mutable_baseline()->set_kernels(12);
+  report.mutable_optimized()->set_latency_us_median(50);
+  report.mutable_optimized()->set_latency_us_p10(49);
+  report.mutable_optimized()->set_latency_us_p95(55);
+  report.mutable_optimized()->set_samples(40);
+  report.mutable_optimized()->set_kernels(6);
+  report.mutable_optimized()->set_offchip_bytes(1024);
+  report.mutable_optimized()->set_precision("strict");
+  report.set_speedup(2.002);
+  report.set_speedup_low(1.9);
+  report.set_speedup_high(2.1);
+  report.mutable_equivalence()->set_verdict(v1::VERDICT_EQUIVALENT);
+  report.mutable_equivalence()->set_max_abs_error(1e-6);
+  report.mutable_equivalence()->set_max_rel_error(2e-7);
+  report.mutable_equivalence()->set_inputs_tried(3);
+  report.mutable_search()->set_seconds(0.5);
+  report.mutable_search()->set_candidates(7);
+  (*report.mutable_search()->mutable_rules_applied())["remove_identity"] = 2;
+  report.mutable_output()->set_path("out.onnx");
+  report.mutable_output()->mutable_digest()->set_sha256_hex("cd");
+  return report;
+}
+
+}  // namespace plait
