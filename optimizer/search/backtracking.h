@@ -12,8 +12,9 @@
 
 namespace plait {
 
+// How far one region's search goes.
 struct BacktrackingOptions {
-  RuleList rules;
+  RuleList rules;  // in search order, which decides between equals
   CostModel cost_model = CostModel::kCriticalPath;
   // 1.05: a graph up to 5 % slower than the best may still lead to a better one (TASO, SOSP 2019).
   double relaxation = 1.05;
@@ -25,24 +26,26 @@ struct BacktrackingOptions {
 // A graph equal to the region, and how to get there.
 struct RegionVariant {
   Graph graph;
-  std::vector<RewriteStep> steps;
-  RuleCounts counts;
-  double latency_us = 0;
+  std::vector<RewriteStep> steps;  // from the region to the graph, for RepeatSteps
+  RuleCounts counts;               // those of the normal form included
+  double latency_us = 0;           // as RegionCostUs says
 };
 
-// Best-first search with backtracking (MetaFlow, MLSys 2019, algorithm 1) over graphs that equal
-// one region: repeatedly takes the cheapest graph that has not been expanded, and keeps every new
-// neighbour that costs less than `relaxation` times the best. A graph is visited once, known by its
-// fingerprint. Whoever owns the search brings the profiles: Advance stops where one is missing and
-// goes on when it is there, so that many regions can share one batch of measurements. The result
-// depends on the region, the options and the profiles alone. Not thread-safe.
+// Best-first search with backtracking (MetaFlow, MLSys 2019, algorithm 1; TASO, SOSP 2019) over
+// graphs that equal one region: repeatedly takes the cheapest graph that has not been expanded, and
+// keeps every new neighbour that costs less than `relaxation` times the best. A graph is visited
+// once, known by its fingerprint. Whoever owns the search brings the profiles: Advance stops where
+// one is missing and goes on when it is there, so that many regions can share one batch of
+// measurements. The result depends on the region, the options and the profiles alone. Not
+// thread-safe, but different searches may advance on different threads.
 class Backtracking {
  public:
-  // What `options` and `device` refer to must outlive the search.
+  // `options`, `device` and what they refer to must outlive the search; the region is its own.
   Backtracking(Graph region, const BacktrackingOptions& options, const SearchDevice& device);
 
   // Goes on until the search is finished or profiles are missing, which are appended to `missing`.
-  // Errors: Internal when a rule produced a wrong rewrite.
+  // Called again before they are known, it changes nothing and asks for the same.
+  // Errors: Internal when a rule produced a wrong rewrite, naming the rule.
   absl::Status Advance(std::vector<ProfileQuery>* missing);
 
   bool finished() const { return finished_; }
@@ -63,6 +66,7 @@ class Backtracking {
     }
   };
 
+  // False when profiles are missing; then nothing was priced.
   bool PricePending(std::vector<ProfileQuery>* missing);
   void Accept(RegionVariant variant);
   absl::Status ExpandBest();
@@ -72,10 +76,10 @@ class Backtracking {
   const BacktrackingOptions& options_;
   const SearchDevice& device_;
   Graph region_;
-  int nodes_max_;
+  int nodes_max_;                       // no variant may be larger
   std::vector<RegionVariant> pending_;  // found, not priced yet
-  std::set<Entry> queue_;
-  std::set<Entry> best_;
+  std::set<Entry> queue_;               // priced, not expanded yet
+  std::set<Entry> best_;                // never more than variants_max
   absl::flat_hash_set<Fingerprint> visited_;
   int64_t candidates_ = 0;
   int64_t discovered_ = 0;

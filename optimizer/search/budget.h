@@ -10,7 +10,9 @@
 namespace plait {
 
 // When a search has to come to an end. The search has no clock: it asks once per step, and whoever
-// implements this decides by time, by cost or by a log. The search calls from one thread.
+// implements this decides by time, by cost or by a log. That is what makes a search repeatable: the
+// only trace of the clock is the number of the step that was refused, and it is in the log. The
+// search calls from one thread.
 class Budget {
  public:
   virtual ~Budget() = default;
@@ -33,22 +35,27 @@ class ReplayingBudget : public Budget {
   const MeasurementLog& log_;
 };
 
-// Brings profiles within a budget: each batch of measurements is one step. Not thread-safe.
+// Brings profiles within a budget: each batch of measurements is one step. Once the budget has said
+// no it is not asked again, and the search goes on with the profiles that there are. Not
+// thread-safe.
 class BudgetedProfiles {
  public:
   // What is passed must outlive this object. The step at which the budget ends is noted in `log`.
   BudgetedProfiles(ProfileCache& profiles, Budget& budget, MeasurementLog& log)
       : profiles_(profiles), budget_(budget), log_(log) {}
 
-  // Resolves what the budget allows, batch by batch, sorted by key.
+  // Resolves what the budget allows, batch by batch, sorted by key, so that the same queries in any
+  // order are measured in the same one. Queries beyond the budget stay unknown to ProfileCache.
   // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
 
-  // Resolves everything, whatever the budget says: what no result can do without.
+  // Resolves everything, whatever the budget says: what no result can do without. No step is taken.
+  // Errors: as Resolve.
   absl::Status ResolveAll(const std::vector<ProfileQuery>& queries) {
     return profiles_.Resolve(queries);
   }
 
+  // True from the first step on that was refused.
   bool exhausted() const { return exhausted_; }
 
  private:

@@ -3,6 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+// F[j] is the list of the cheapest chains that cover the first j leaves; F[0] holds the empty
+// chain. With three leaves and the intervals
+//
+//   [0,1) 5 us   [1,2) 6 us   [2,3) 4 us, or 7 us in a second variant   [0,2) 9 us   [1,3) 8 us
+//
+// F[1] = {5}, F[2] = {9 by [0,2), 11 by [0,1) [1,2)} and F[3] = {13 by [0,2) [2,3), 13 by [0,1)
+// [1,3), 15, 16, 18}. Keeping k chains per place is exact: a chain among the k cheapest of F[j]
+// extends one among the k cheapest of its F[i]. (AutoGraph, AAAI 2023, draws the merging of parts
+// in figure 4 and leaves its dynamic program to the appendix; this is ours.) Sorting dominates: O(I
+// k v log(I k v)) for I intervals with v variants each, over all places.
+
 namespace plait {
 
 std::vector<IntervalChain> ChooseIntervals(int leaf_count,

@@ -16,17 +16,19 @@ struct SolvedInterval {
 struct IntervalChain {
   struct Link {
     int interval = 0;  // index into the solved intervals
-    int variant = 0;
+    int variant = 0;   // index into its costs
     friend bool operator==(const Link&, const Link&) = default;
   };
   std::vector<Link> links;
-  double cost_us = 0;
+  double cost_us = 0;  // the sum over the links
 };
 
-// The `chains_max` cheapest chains: F[j] = best of F[i] + interval [i, j) (AutoGraph, AAAI 2023).
+// The `chains_max` cheapest chains, at least one: F[j] = best of F[i] + interval [i, j) (AutoGraph,
+// AAAI 2023, figure 4). Pure; equal arguments give equal chains, in equal order.
+//
 // The sum of the parts' costs is an upper bound for the whole, exact where one tensor crosses each
-// cut. Cheapest first; among equals the one with fewer links. REQUIRES: every single leaf is an
-// interval.
+// cut. Cheapest first; among equals the one with fewer links.
+// REQUIRES: every single leaf is an interval and has a variant; chains_max is positive.
 std::vector<IntervalChain> ChooseIntervals(int leaf_count,
                                            const std::vector<SolvedInterval>& intervals,
                                            int chains_max);

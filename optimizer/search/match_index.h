@@ -11,19 +11,22 @@ namespace plait {
 // The rules of a search, in search order.
 using RuleList = absl::Span<const Rule* const>;
 
-// A rule that applies at a node.
+// A rule that applies at a node, with what it would do. Belongs to the graph that it was found in:
+// after a rewrite ids mean other nodes.
 struct Match {
   int rule = 0;  // index into the rule list
   NodeId node = kNoNode;
   Rewrite rewrite;
 };
 
-// Nodes by operator, so that a rule looks only at nodes that can be its root.
-// `graph` must outlive the index. Thread rule: const access from any thread.
+// Nodes by operator, so that a rule looks only at nodes that can be its root: O(nodes) to build,
+// and then each rule costs what its own candidates cost. `graph` must outlive the index.
+// Thread rule: const access from any thread.
 class MatchIndex {
  public:
   explicit MatchIndex(const Graph& graph);
 
+  // Ascending. Valid for as long as the index.
   absl::Span<const NodeId> NodesOf(OpKind op) const { return nodes_of_[static_cast<int>(op)]; }
 
   // All matches of rules that are not always_wins, in canonical order: by rule, then by node. Those

@@ -2,6 +2,16 @@
 
 #include <algorithm>
 
+// Dinic (1970): levels by breadth-first search, then paths that rise one level with each edge until
+// none is left, and again, until the sink has no level. From 0 to 3 with the capacities
+//
+//   0->1: 3   0->2: 1   1->2: 1   1->3: 1   2->3: 3
+//
+// the first levels are 0, {1,2}, 3 and give the paths 0-1-3 and 0-2-3, one each; the second give
+// 0-1-2-3. The flow is 3. What is left of 0->1 still reaches 1, and nothing leads on from there:
+// the cut {0,1} | {2,3} has the capacity 1 + 1 + 1 = 3. Reverse edges let a later path take back
+// what an earlier one pushed. O(V * V * E), in practice near linear on networks as shallow as ours.
+
 namespace plait {
 
 void FlowNetwork::AddEdge(int from, int to, int64_t capacity) {

@@ -5,7 +5,10 @@
 
 namespace plait {
 
-// A directed network with capacities, for maximum flows and minimum cuts. Not thread-safe.
+// A directed network with capacities, for maximum flows and minimum cuts: vertices are 0 to
+// vertex_count - 1. Add edges, call MaximumFlow once, then ask for the cut. Its one user is the
+// partition, which turns "where does a cut destroy the fewest matches" into capacities. Not
+// thread-safe.
 class FlowNetwork {
  public:
   // More than any sum of finite capacities here: an edge that no cut may take.
@@ -13,10 +16,14 @@ class FlowNetwork {
 
   explicit FlowNetwork(int vertex_count) : edges_of_(vertex_count) {}
 
+  // Several edges between two vertices add up.
+  // REQUIRES: 0 <= capacity <= kInfinite.
   void AddEdge(int from, int to, int64_t capacity);
 
   // Pushes as much as possible from `source` to `sink` (Dinic 1970) and returns that amount, which
-  // is the capacity of a minimum cut. Called once.
+  // is the capacity of a minimum cut (Ford and Fulkerson 1956). At least kInfinite when every cut
+  // takes an infinite edge. Called once.
+  // REQUIRES: source != sink.
   int64_t MaximumFlow(int source, int sink);
 
   // After MaximumFlow: the vertices that `source` still reaches; the smallest source side of any
@@ -29,13 +36,15 @@ class FlowNetwork {
     int64_t capacity;  // what is left of it
   };
 
+  // By breadth-first search over edges with capacity left; false when the sink is out of reach.
   bool FindLevels(int source, int sink);
+  // Returns the amount pushed; 0 when the levels admit no further path.
   int64_t PushPath(int source, int sink);
 
   std::vector<Edge> edges_;  // edge i and i^1 are each other's reverse
   std::vector<std::vector<int>> edges_of_;
-  std::vector<int> level_;
-  std::vector<int> next_edge_;
+  std::vector<int> level_;      // distance from the source; -1: out of reach
+  std::vector<int> next_edge_;  // per vertex: the edges before it lead nowhere under these levels
 };
 
 }  // namespace plait

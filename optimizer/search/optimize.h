@@ -10,8 +10,20 @@
 #include "optimizer/search/search_device.h"
 #include "optimizer/search/verify_candidates.h"
 
+// Map of this folder, from the outside in. Read each header before its .cc; the .cc files open with
+// a worked example.
+//   optimize         cuts a graph at opaque nodes; optimize_whole then does the work: baseline,
+//                    rewrites, plans, verification
+//   region_search    one graph's rewrites: partition (with min_cut), backtracking in each region
+//                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
+//   region           a piece of a graph as a graph, and back
+//   plan_graph       one rewritten graph's plans: cover, schedule, simulate
+//   verify_candidates  the device decides (with verifier, paired_ratio)
+//   budget, parallel   when to stop, and how to use several processors
 namespace plait {
 
+// What a search may do and how far it goes. A value; equal options, rules and measurement logs give
+// equal results.
 struct SearchOptions {
   // "none": the baseline as it is. "taso": sum of kernel times, no partition. "autograph":
   // partition, critical-path cost, and its order decides what is verified. "plait": as autograph,
@@ -20,8 +32,9 @@ struct SearchOptions {
   std::string schedule = "plait";  // a scheduling policy's name
   RuleList rules;                  // AllRules() outside of tests
   int threads = 1;                 // of the search itself; the result does not depend on it
-  uint64_t seed = 0;
-  std::string engine_version;
+  uint64_t seed = 0;               // of the bootstrap that compares measurements
+  std::string engine_version;      // written into plans, never interpreted here
+  // 6: the simulator's order is good but not perfect, and each further plan costs device time.
   int candidates_max = 6;  // plans verified on the device, beside the baseline
   PartitionOptions partition;
   BacktrackingOptions backtracking;  // rules and cost model are set by the search
@@ -33,22 +46,25 @@ class ProgressSink {
  public:
   virtual ~ProgressSink() = default;
 
-  // `fraction` of the whole job that is behind the phase's start, rising from 0 to 1.
+  // `fraction` of the whole job that is behind the phase's start, rising from 0 to 1. Must not
+  // block: the search waits.
   virtual void OnPhase(absl::string_view phase, double fraction) = 0;
 };
 
 // What a search works with; all of it must outlive the search.
 struct SearchContext {
+  // `device` is what plans are bound to, `catalog` what it can run as one kernel.
   const DeviceDescription& device;
   const KernelCatalog& catalog;
   ScheduleDevice schedule_device;  // threads and streams_max follow the device when left at 0 or 1
-  ProfileCache& profiles;
+  ProfileCache& profiles;          // called from the search's own thread, as are the next three
   Verifier& verifier;
   Budget& budget;
   MeasurementLog& log;  // the same that `profiles` writes to
   ProgressSink& progress;
 };
 
+// What came out. Latencies are microseconds of the whole graph.
 struct SearchResult {
   Graph graph;  // the input graph when nothing beat it
   Plan plan;    // how to run it; without steps when there are opaque nodes
@@ -56,13 +72,14 @@ struct SearchResult {
   // With opaque nodes: how many pieces between them were optimized and verified one by one;
   // latencies and predictions are then sums over the pieces. 0: the graph was verified as a whole.
   int islands = 0;
-  bool improved = false;
+  bool improved = false;  // false: the baseline was returned
 
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
   RatioInterval speedup;                     // 1, 1, 1 when not improved
+  // Of the optimized graph's outputs with those of the original, over several inputs.
   Equivalence equivalence;
-  int fallback_nodes = 0;
+  int fallback_nodes = 0;  // that ran as reference code, because no kernel took them
 
   double predicted_baseline_us = 0;  // by the simulator
   double predicted_us = 0;
@@ -78,8 +95,11 @@ struct SearchResult {
 // cover, schedule, simulate, and verify the best few whole plans on the device beside the baseline.
 // The baseline is the first candidate and stays when no other one is equal in its outputs and
 // faster beyond the noise. Deterministic: the result follows from the arguments and the measurement
-// log. Errors: InvalidArgument for an unknown policy; FailedPrecondition for a node that the device
-// cannot run, opaque ones included; those of measuring and verifying; Internal for a wrong rule.
+// log. Blocks until the end; call it from one thread per context. The main loop is AutoGraph's
+// (AAAI 2023, algorithm 1) with one round.
+// Errors: InvalidArgument for an unknown policy; ResourceExhausted above kSearchNodesMax nodes;
+// FailedPrecondition for a node that the device cannot run; those of measuring and verifying;
+// Internal for a wrong rule.
 absl::StatusOr<SearchResult> Optimize(const Graph& graph, const SearchOptions& options,
                                       const SearchContext& context);
 

@@ -4,7 +4,9 @@
 
 namespace plait {
 
-// Optimize for a graph without opaque nodes, within a budget that may be shared with other graphs.
+// Optimize for a graph without opaque nodes, within a budget that may be shared with other graphs:
+// the islands of one model draw on the same one, in their order. Whatever the budget says, the
+// baseline is measured and something is verified, so that there is always a result.
 // Errors: as Optimize.
 absl::StatusOr<SearchResult> OptimizeWhole(const Graph& graph, const SearchOptions& options,
                                            const SearchContext& context,

@@ -4,6 +4,12 @@
 
 #include "base/random.h"
 
+// Before takes 10, 30 and 20 us in three rounds, after takes 5, 15 and 10: the times differ by a
+// factor of three, their ratios are 2, 2 and 2. The interval of the ratios is [2, 2], and the drift
+// of the machine is gone. For ratios that do vary, a resample draws as many of them with
+// replacement and takes the median; the interval leaves out the lowest and the highest 2.5 % of
+// 1000 such medians (Efron 1979). O(1000 n log n).
+
 namespace plait {
 
 double Median(std::vector<double> values) {

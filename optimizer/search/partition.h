@@ -8,6 +8,7 @@
 
 namespace plait {
 
+// Sizes in nodes. Small leaves are searched to the end, large intervals find rewrites across cuts.
 struct PartitionOptions {
   // 10: leaves of this size are searched exhaustively in milliseconds (Unity's threshold, OSDI
   // 2022).
@@ -33,12 +34,12 @@ struct Partition {
 // still too large are halved at a minimum vertex cut (MetaFlow, MLSys 2019, algorithm 2), where a
 // vertex costs the number of matches that touch both it and one of its readers; the outer fifths of
 // a part stay on their sides, so that cuts are not trivial. Neighbouring leaves are then merged
-// into overlapping intervals (AutoGraph, AAAI 2023). `touched` holds the nodes of each match, see
-// NodesTouchedBy.
+// into overlapping intervals (AutoGraph, AAAI 2023, figure 4). Pure. `touched` holds the nodes of
+// each match, ascending, see NodesTouchedBy.
 Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
                          const PartitionOptions& options);
 
-// The nodes of an interval, ascending.
+// The nodes of an interval, ascending. They are convex, because leaves are in order.
 std::vector<NodeId> NodesOf(const Partition& partition, const Interval& interval);
 
 // One line per leaf, for people and golden tests.

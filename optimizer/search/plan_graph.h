@@ -10,7 +10,7 @@
 
 namespace plait {
 
-// A way to run one graph, with the time that the simulator gives it.
+// A way to run one graph, with the time that the simulator gives it. Plans pass CheckPlan.
 struct PlannedGraph {
   Plan plan;
   double predicted_us = 0;
@@ -18,13 +18,16 @@ struct PlannedGraph {
 };
 
 // The plan that everything is compared with: one kernel per node, each with its best measured
-// variant and format, one after the other. Errors: FailedPrecondition naming a node that no kernel
-// can run; those of measuring.
+// variant and format, one after the other: what a good runtime without fusion would do. Its
+// profiles are measured whatever the budget says.
+// Errors: FailedPrecondition naming a node that no kernel can run; those of measuring.
 absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice& device,
                                           const PlanBinding& binding, BudgetedProfiles& profiles);
 
 // Fused plans: the fastest cover one after the other and under `policy`, and the cover of narrow
-// kernels under `policy`; the shortest first. Kernels that the budget left unmeasured are not used.
+// kernels under `policy`; the shortest first. Kernels that the budget left unmeasured are not used,
+// so there is always a plan, at worst one of single nodes. The narrow cover is left out on a device
+// with one stream. All of them are kept, because measuring may see what the simulator does not.
 // Errors: as PlanBaseline.
 absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
                                                     const PlanBinding& binding,

@@ -15,17 +15,20 @@ struct Region {
   std::vector<TensorId> outputs;  // produced inside and read outside, or graph outputs
 };
 
-// REQUIRES: nodes ascending and convex.
+// Finds what crosses the boundary. Constants never do: they are copied into the region.
+// REQUIRES: nodes ascending and convex (no path leaves the set and comes back).
 Region MakeRegion(const Graph& graph, std::vector<NodeId> nodes);
 
-// The region as a graph of its own; its inputs, outputs, constants and names are the graph's.
+// The region as a graph of its own; its inputs, outputs, constants and names are the graph's. Ids
+// are its own: node i of the result is the region's i-th node.
 Graph ExtractRegion(const Graph& graph, const Region& region);
 
 // The graph with every region replaced by the graph beside it, which has the region's inputs and
 // outputs. `regions` together hold every node of `graph` once, and only earlier ones feed later
-// ones. Graph inputs and outputs keep their names. Errors: InvalidArgument when a replacement's
-// boundary differs from its region's, or when two graph outputs, or an input and an output, became
-// one tensor and so cannot both keep their names.
+// ones. Graph inputs and outputs keep their names; those of other tensors come from the
+// replacements.
+// Errors: InvalidArgument when a replacement's boundary differs from its region's, or when two
+// graph outputs, or an input and an output, became one tensor and so cannot both keep their names.
 absl::StatusOr<Graph> Stitch(const Graph& graph, absl::Span<const Region> regions,
                              absl::Span<const Graph> replacements);
 

@@ -13,7 +13,8 @@ namespace plait {
 // running the kernels one after the other, each at its faster width, and Graham's bound for running
 // them side by side (C_E divided by the device's width, see PathCost). The boundary's formats are
 // free. Returns nullopt when the graph cannot be covered, or when profiles are missing, which are
-// then appended to `missing`.
+// then appended to `missing`. Only reads `device.profiles`, so it may be called from several
+// threads while none of them resolves.
 std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,
                                    std::vector<ProfileQuery>* missing);
 

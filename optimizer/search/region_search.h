@@ -10,6 +10,7 @@
 
 namespace plait {
 
+// What the search of one graph is made of; see the parts for their numbers.
 struct RegionSearchOptions {
   BacktrackingOptions backtracking;
   PartitionOptions partition;
@@ -22,9 +23,11 @@ struct RegionSearchOptions {
 struct RewrittenGraph {
   Graph graph;
   RuleCounts counts;
-  double estimate_us = 0;  // sum of its regions' costs
+  double estimate_us = 0;  // sum of its regions' costs; a whole plan may be faster
 };
 
+// What the search of one graph found. The graph itself is among `graphs` when it is one of the
+// best.
 struct RegionSearchResult {
   std::vector<RewrittenGraph> graphs;  // cheapest estimate first
   int64_t candidates = 0;              // graphs priced
@@ -38,7 +41,8 @@ struct RegionSearchResult {
 // layers) are searched once and the found steps repeated. Regions are searched in rounds: in each,
 // all of them go on in parallel until they miss profiles, and what they miss is measured in one
 // sorted batch; so the result is the same for any number of threads. When the budget ends, the best
-// found so far counts. Errors: those of measuring; Internal for a wrong rule.
+// found so far counts. `profiles` must be those of `device`.
+// Errors: those of measuring; Internal for a wrong rule.
 absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,
                                                  const RegionSearchOptions& options,
                                                  const SearchDevice& device,

@@ -8,20 +8,24 @@
 
 namespace plait {
 
-// One step of a search: rule `rule` of the list at node `node` of the graph as it then was. A
-// sequence of steps can be repeated on another graph of the same structure.
+// One step of a search: rule `rule` of the list at node `node` of the graph as it then was, in
+// normal form. A sequence of steps can be repeated on another graph of the same structure, which is
+// how forty equal layers are searched once. Means nothing without the rule list that it was found
+// with.
 struct RewriteStep {
   int rule = 0;
   NodeId node = kNoNode;
   friend bool operator==(const RewriteStep&, const RewriteStep&) = default;
 };
 
-// The graph after `rewrite`, which `rule` made, in normal form; counts what was applied.
+// The graph after `rewrite`, which `rule` made, in normal form; adds what was applied to `counts`,
+// rules of the normal form included.
 // Errors: Internal when a rule produced a wrong rewrite, naming the rule.
 absl::StatusOr<Graph> ApplyStep(const Graph& graph, RuleList rules, int rule,
                                 const Rewrite& rewrite, RuleCounts* counts);
 
-// Repeats steps, found on a graph of the same structure; counts what was applied.
+// Repeats steps, found on a graph of the same structure, by asking each rule again, so that a
+// rewrite is never taken over unseen; adds what was applied to `counts`, also when it fails midway.
 // Errors: FailedPrecondition when a rule does not match where it did: the graphs differ in
 // something that the rule looks at. Internal as above.
 absl::StatusOr<Graph> RepeatSteps(Graph graph, RuleList rules, absl::Span<const RewriteStep> steps,

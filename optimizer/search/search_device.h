@@ -6,7 +6,9 @@
 
 namespace plait {
 
-// The device that a search optimizes for. What it refers to must outlive it.
+// The device that a search optimizes for: what it is, what it can run, how long that takes, and how
+// much of it at a time. What it refers to must outlive it. Profiles are only read through it; who
+// brings missing ones is BudgetedProfiles. Safe to read from any thread while nothing is resolved.
 struct SearchDevice {
   const DeviceDescription& description;
   const KernelCatalog& catalog;
@@ -14,7 +16,8 @@ struct SearchDevice {
   ScheduleDevice schedule;
 };
 
-// How a search compares graphs before anything is scheduled.
+// How a search compares graphs before anything is scheduled. Neither needs more than one profile
+// per kernel: kernels that run side by side are never measured together.
 enum class CostModel {
   kSum,           // kernels one after the other (TASO)
   kCriticalPath,  // the better of that and kernels side by side under C_E (AutoGraph)

@@ -11,7 +11,8 @@
 
 namespace plait {
 
-// A whole plan that may replace the original computation.
+// A whole plan that may replace the original computation. It owns its graph: candidates outlive the
+// search that found them, on their way to another process.
 struct PlanCandidate {
   std::string id;  // of graph and plan by content
   Graph graph;
@@ -21,7 +22,9 @@ struct PlanCandidate {
 // The id of a candidate: equal graphs with equal plans are equal candidates, on any machine.
 std::string CandidateId(const Graph& graph, const Plan& plan);
 
-// Runs whole plans on the device beside each other. The search calls from one thread.
+// Runs whole plans on the device beside each other: the only place where a search meets the truth.
+// One implementation per way to the device; fakes and logs answer in tests and replays. The search
+// calls from one thread.
 class Verifier {
  public:
   virtual ~Verifier() = default;
@@ -29,13 +32,14 @@ class Verifier {
   // Times the candidates in `rounds` interleaved rounds, so that sample i of every candidate was
   // taken next to sample i of the others, and compares their outputs with those of the first
   // candidate, the baseline, on several seeded inputs. One measurement per candidate, in order. A
-  // candidate that cannot run has an error text and no samples. Errors: Unavailable when the device
-  // is gone; Cancelled; DeadlineExceeded.
+  // candidate that cannot run has an error text and no samples.
+  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
   virtual absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, int rounds) = 0;
 };
 
-// Answers from a log, in the order in which the log was written. Not thread-safe.
+// Answers from a log, in the order in which the log was written: with it and ReplayingProfiler a
+// job is repeated without its device. Not thread-safe.
 class ReplayingVerifier : public Verifier {
  public:
   // `log` must outlive the verifier.

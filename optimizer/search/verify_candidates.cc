@@ -6,6 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
+// Eight candidates beside the baseline: all run for 10 rounds, the best four for 20, the best two
+// of these for 40, and the last batch decides. That is 8*10 + 4*20 + 2*40 = 240 runs, where 40
+// rounds for each of them would be 320, and the two that matter have as many samples. A candidate
+// that is wrong or did not run is dropped at once; in the last batch the next best is then asked.
+//
+// Ratios are paired by round because a machine's speed drifts: what ran in the same round met the
+// same machine.
+
 namespace plait {
 namespace {
 

@@ -9,6 +9,7 @@
 
 namespace plait {
 
+// How long candidates run before one is believed.
 struct VerificationOptions {
   int rounds_first = 10;  // of the first batch, in which all candidates run
   int rounds_final = 40;  // at least, of the batch that decides
@@ -17,8 +18,8 @@ struct VerificationOptions {
 
 // What the device said about a set of candidates.
 struct VerificationResult {
-  int winner = 0;  // index into the candidates; 0: the baseline stays
-  RatioInterval speedup;
+  int winner = 0;                  // index into the candidates; 0: the baseline stays
+  RatioInterval speedup;           // of the winner over the baseline; 1, 1, 1 when that stays
   CandidateMeasurement baseline;   // of the deciding batch
   CandidateMeasurement optimized;  // the winner's, of the same batch
   int candidates_measured = 0;     // beside the baseline
@@ -28,8 +29,11 @@ struct VerificationResult {
 // paired runs for all, longer ones for the better half, until two are left. The faster of them wins
 // if its outputs equal the baseline's and the lower bound of the 95 % interval of its paired
 // speedup is above 1, taken from the last batch alone so that a lucky start does not count;
-// otherwise the baseline, the first candidate, stays. Every batch is added to `log`. Errors: those
-// of Verifier::Verify; Internal when it answers about other candidates or the baseline did not run.
+// otherwise the next one is asked, and at last the baseline, the first candidate, stays. Blocks for
+// as long as the device runs. Every batch is added to `log`, for a replay.
+// REQUIRES: candidates is not empty.
+// Errors: those of Verifier::Verify; Internal when it answers about other candidates or the
+// baseline did not run.
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,
                                                     const VerificationOptions& options,
                                                     Verifier& verifier, MeasurementLog& log);
