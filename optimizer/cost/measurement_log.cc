@@ -19,6 +19,7 @@ absl::string_view VerdictName(Verdict verdict) {
 }
 
 void MeasurementLog::AddProfile(const std::string& key_text, const Profile& profile) {
+  // Not insert_or_assign: decisions were taken by the first one.
   profiles_.emplace(key_text, profile);
 }
 

@@ -30,7 +30,7 @@ struct Equivalence {
   friend bool operator==(const Equivalence&, const Equivalence&) = default;
 };
 
-// What one verification measured of one candidate.
+// What one verification measured of one candidate. A candidate that could not run has no samples.
 struct CandidateMeasurement {
   std::string candidate;           // names graph and plan by content
   std::vector<double> latency_us;  // one per round, paired by index with the baseline's
@@ -50,10 +50,11 @@ class MeasurementLog {
 
   // Keeps the first profile of a key: a job never measures a key twice.
   void AddProfile(const std::string& key_text, const Profile& profile);
+  // In the order in which they happened, which a replay repeats.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
   void set_exhausted_at_step(int64_t step) { exhausted_at_step_ = step; }
 
-  // nullptr when the job did not use this key.
+  // nullptr when the job did not use this key. Valid for as long as the log.
   const Profile* FindProfile(const std::string& key_text) const;
   const std::vector<std::vector<CandidateMeasurement>>& verifications() const {
     return verifications_;
@@ -63,6 +64,7 @@ class MeasurementLog {
   // One line per record, sorted where order has no meaning; numbers parse to the same bits.
   std::string ToText() const;
 
+  // The inverse of ToText. The text may come from a user: it is checked line by line.
   // Errors: InvalidArgument naming the line.
   static absl::StatusOr<MeasurementLog> Parse(absl::string_view text);
 
@@ -74,7 +76,8 @@ class MeasurementLog {
   int64_t exhausted_at_step_ = kNeverExhausted;
 };
 
-// Answers from a log what a device answered when the log was written. Not thread-safe.
+// Answers from a log what a device answered when the log was written, in whatever order it is
+// asked. Not thread-safe.
 class ReplayingProfiler : public Profiler {
  public:
   // `log` must outlive the profiler.

@@ -12,6 +12,12 @@
 namespace plait {
 namespace {
 
+// One record per line, fields separated by tabs, text escaped as in C, so that lines and fields can
+// be counted without understanding them:
+//   profile            key, median, p10, mad, samples, bytes, flops, compute share
+//   verification       number of the candidate lines that follow
+//   candidate          id, samples, verdict, errors, inputs, fallback nodes, error text
+//   exhausted_at_step  the step that the budget refused, -1: none
 constexpr absl::string_view kHeader = "plait-measurement-log 1";
 
 // 17 significant digits: every double parses back to the same bits.

@@ -28,6 +28,7 @@ absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
       missing[key_text].push_back(&query);
       continue;
     }
+    // The log knows each key that this job has used: only the first use counts.
     if (log_.FindProfile(key_text) == nullptr) ++profiles_cached_;
     Answer(query.kernel, key_text, Profile(known->second));
   }
@@ -40,6 +41,7 @@ absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
     return absl::InternalError(absl::StrCat("the profiler answered ", requests.size(),
                                             " requests with ", profiles.size(), " profiles"));
   }
+  // The map's order is the order of the requests.
   size_t index = 0;
   for (const auto& [key_text, askers] : missing) {
     const Profile& profile = profiles[index];

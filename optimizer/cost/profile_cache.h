@@ -11,6 +11,12 @@
 #include "optimizer/cost/profile.h"
 #include "optimizer/ir/fingerprint.h"
 
+// Map of this folder: times, measured and computed. Read
+//   profile            what was measured of a kernel, and who measures (Profiler)
+//   profile_cache      which profiles are known; the search sees no other side of measuring
+//   measurement_log    everything measured that a job depended on, to repeat it without a device
+//   critical_path_cost, roofline   bounds from profiles, and without any
+//   simulator          how long a schedule takes when kernels share a device
 namespace plait {
 
 // A kernel whose profile the search wants. `kernel` stands for the key inside one process, because
@@ -20,11 +26,13 @@ struct ProfileQuery {
   ProfileKey key;
 };
 
-// A kernel's place among known profiles. Profiles with samples == 0 say that it cannot run.
+// The profiles that a job knows, and the way to more of them: in front of a Profiler as a cache. A
+// search cannot tell what was measured now from what an earlier job had measured. Profiles with
+// samples == 0 say that a kernel cannot run.
 // Thread rule: Find from any thread, unless another thread is in Load or Resolve.
 class ProfileCache {
  public:
-  // `profiler` and `log` must outlive the database.
+  // `profiler` and `log` must outlive the cache.
   ProfileCache(Profiler& profiler, MeasurementLog& log) : profiler_(profiler), log_(log) {}
   ProfileCache(const ProfileCache&) = delete;
   ProfileCache& operator=(const ProfileCache&) = delete;
@@ -32,15 +40,18 @@ class ProfileCache {
   // Adds a profile of an earlier job, by the text of its key. It counts only when it is asked for.
   void Load(const std::string& key_text, const Profile& profile);
 
-  // nullptr unless Resolve was called with this kernel before.
+  // nullptr unless Resolve was called with this kernel before. Valid until the next Load or
+  // Resolve.
   const Profile* Find(const Fingerprint& kernel) const;
 
   // Makes Find answer for every query: from loaded profiles, or by one batch of measurements,
   // sorted by key so that equal sets of queries are measured in equal order. Whatever is answered
-  // is logged. Errors: those of Profiler::Measure; Internal when it answers with another number of
-  // profiles.
+  // is logged. Kernels with one key are measured once. After an error, what was known before still
+  // is.
+  // Errors: those of Profiler::Measure; Internal when it answers with another number of profiles.
   absl::Status Resolve(const std::vector<ProfileQuery>& queries);
 
+  // Keys, not queries: measured here, and answered from what an earlier job had measured.
   int64_t profiles_measured() const { return static_cast<int64_t>(measured_.size()); }
   int64_t profiles_cached() const { return profiles_cached_; }
 

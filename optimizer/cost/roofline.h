@@ -4,7 +4,8 @@
 
 namespace plait {
 
-// What a device can do at best, for estimates before anything is measured.
+// What a device can do at best, for estimates before anything is measured and for bounds that need
+// no measuring: a rewrite whose arithmetic alone takes too long is not worth a graph. A value.
 struct Roofline {
   double flops_per_us = 0;  // 0: unknown
   double bytes_per_us = 0;  // 0: unknown

@@ -22,6 +22,7 @@ struct SimulatedStep {
   std::vector<int> waits;      // steps on other streams, all earlier
 };
 
+// When everything happens, from the start of the schedule.
 struct Simulation {
   double makespan_us = 0;
   std::vector<double> start_us;
@@ -31,8 +32,9 @@ struct Simulation {
 // Runs a schedule through a fluid event simulation: a step starts when the step before it on its
 // stream, its waits and the last barrier have finished; all running steps progress at the rate
 // 1 / max(1, sum of compute shares, sum of bandwidth shares), so that they slow each other exactly
-// when together they want more than there is.
-// REQUIRES: waits name earlier steps.
+// when together they want more than there is. What a share does not say, such as caches that two
+// kernels fight for, is not seen. Pure and thread-safe.
+// REQUIRES: waits name earlier steps; streams are not negative.
 Simulation Simulate(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options);
 
 }  // namespace plait

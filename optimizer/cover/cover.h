@@ -7,6 +7,9 @@
 #include "optimizer/cover/kernel_table.h"
 #include "optimizer/ir/graph.h"
 
+// Map of this folder: kernel_table looks up every kernel that a backend offers for a graph and its
+// profile; cover chooses among them (its states are in cover_state); cover_steps turns the choice
+// into launches with the reorders between them. optimizer/schedule goes on from a Cover.
 namespace plait {
 
 // Where a group's time is taken from while a cover is chosen.
@@ -15,11 +18,13 @@ enum class CoverWidth {
   kPart,     // the one that leaves room: right when they run side by side
 };
 
+// The group's time under a choice of width.
 inline double LatencyUs(const KernelGroup& group, CoverWidth width) {
   return width == CoverWidth::kPart ? group.part.latency_us
                                     : std::min(group.whole.latency_us, group.part.latency_us);
 }
 
+// What is covered, and how thoroughly.
 struct CoverOptions {
   CoverWidth width = CoverWidth::kFastest;
   // True for a piece of a larger graph: its inputs may come and its outputs may leave in any
@@ -56,8 +61,10 @@ struct Cover {
 // the later nodes that are, and for every tensor that is still to be read the formats it exists in;
 // of equal states the cheapest is kept. On a chain there are few states and the result is optimal;
 // where branches lie side by side the states multiply, and only the best `states_max` survive. A
-// set of kernels that would wait for each other in a circle is never chosen. Errors:
-// FailedPrecondition naming a node that no measured kernel can run.
+// set of kernels that would wait for each other in a circle is never chosen. Pure and thread-safe;
+// equal tables give equal covers.
+// REQUIRES: `table` was built for `graph`; states_max is positive.
+// Errors: FailedPrecondition naming a node that no measured kernel can run.
 absl::StatusOr<Cover> FindCover(const Graph& graph, const KernelTable& table,
                                 const CoverOptions& options);
 

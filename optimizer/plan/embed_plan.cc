@@ -26,6 +26,7 @@ absl::StatusOr<EmbeddedPlan> EmbedPlan(const Graph& graph, Plan plan, const Weig
     value.tensor = found->second;
   }
   plan.graph_fingerprint = computed.fingerprint().ToString();
+  // A plan that was right for `graph` is right here: anything else is our fault, not the user's.
   if (const absl::Status status = CheckPlan(plan, computed); !status.ok()) {
     return absl::InternalError(status.message());
   }

@@ -11,9 +11,9 @@ namespace plait {
 
 // What a plan is bound to, beside its graph.
 struct PlanBinding {
-  std::string device_fingerprint;
-  std::string engine_version;
-  int threads = 1;  // the device's width
+  std::string device_fingerprint;  // whose profiles decided
+  std::string engine_version;      // that made the plan
+  int threads = 1;                 // the device's width; a kernel that takes it all runs alone
 };
 
 // The kernel family whose output is its input's bytes under another shape; a plan lets it share
@@ -23,6 +23,7 @@ constexpr absl::string_view kViewFamily = "view";
 // Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs
 // need, one value per tensor and format, and a place for each in the arena. A view shares its
 // input's bytes unless it makes a graph output, which the caller owns. The plan passes CheckPlan.
+// Pure: equal arguments give equal plans.
 // REQUIRES: the cover is one of the whole graph (free_boundary false), the schedule one of the
 // cover.
 Plan MakePlan(const Graph& graph, const Cover& cover, const Schedule& schedule,

@@ -4,6 +4,15 @@
 #include <numeric>
 #include <utility>
 
+// Three buffers on one stream: a, 128 bytes, written by step 0 and read by 1; b, 256 bytes, by 1
+// and 2; c, 64 bytes, by 2 and 3. The largest is placed first: b at 0. When b is written, a is
+// still being read, so a goes behind it, to 256. When c is written, b is still being read, but a is
+// done: c takes a's place at 256. The arena has 384 bytes in the place of 448. Were c written on
+// another stream that does not wait for step 1, a and c could meet in time, and c would go to 384.
+//
+// Largest first, then the tightest gap, is the usual greedy for this NP-hard problem (dynamic
+// storage allocation, Garey and Johnson SR2). O(N * N * (readers + log N)) for N buffers.
+
 namespace plait {
 namespace {
 

@@ -7,11 +7,16 @@
 #include "absl/status/statusor.h"
 #include "optimizer/kernels/kernel.h"
 
+// Map of this folder: this header is the plan, its text form and its check. Read then
+//   make_plan, memory_plan   a plan from a cover and a schedule, with a place for every value
+//   plan_check, step_clocks  why a plan may be run: what is proved of it, and from what
+//   plan_print, plan_parse   the text form, both ways
+//   embed_plan               the plan that an exported model carries
 namespace plait {
 
 // A tensor's place in the arena.
 struct Buffer {
-  int64_t offset_bytes = 0;
+  int64_t offset_bytes = 0;  // a multiple of kBufferAlignmentBytes
   int64_t size_bytes = 0;
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
@@ -43,6 +48,7 @@ struct Value {
 // every tensor lies. Bound to a graph, a device and an engine version: on a mismatch it is ignored
 // with a warning, never half used. Steps of full width (that of the device) run alone.
 struct Plan {
+  // Raised whenever the text form changes; older texts are refused, never converted.
   static constexpr int kVersion = 2;
 
   std::string graph_fingerprint;
@@ -51,24 +57,29 @@ struct Plan {
   std::string precision = "strict";
   int threads = 1;  // the device's width that the plan was made for
   int streams = 1;
-  std::vector<Step> steps;
-  std::vector<Value> values;
-  int64_t arena_bytes = 0;
+  std::vector<Step> steps;    // in launch order
+  std::vector<Value> values;  // an alias behind the value that it shares bytes with
+  int64_t arena_bytes = 0;    // one allocation that holds every buffer
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// The plan's text form, one line per step and value; PrintPlan(ParsePlan(t)) == t.
+// The plan's text form, one line per step and value; PrintPlan(ParsePlan(t)) == t for every text
+// that PrintPlan wrote. Equal plans have equal texts, so a text can be hashed and compared.
 std::string PrintPlan(const Plan& plan);
 
-// Errors: InvalidArgument naming the line; the text may be hostile, so every number is checked.
+// The inverse. The text may be hostile, so every number is checked and nothing is allocated by a
+// number alone; what parses still has to pass CheckPlan.
+// Errors: InvalidArgument naming the line.
 absl::StatusOr<Plan> ParsePlan(absl::string_view text);
 
 // Checks a plan against its graph: every node runs exactly once, every input of a step was produced
 // before it in the partial order (streams, waits, full-width steps), every graph output is
 // produced, formats agree, buffers lie inside the arena, and two values whose buffers overlap are
 // never alive at the same time: the last reader of one precedes the writer of the other in the
-// partial order. Errors: InvalidArgument saying which step or value is wrong.
+// partial order. A plan that passes can be run without further checks. Does not look at the device:
+// whether it has the kernels is the executor's to say. Pure and thread-safe.
+// Errors: InvalidArgument saying which step or value is wrong.
 absl::Status CheckPlan(const Plan& plan, const Graph& graph);
 
 }  // namespace plait

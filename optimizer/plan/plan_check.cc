@@ -14,6 +14,16 @@
 namespace plait {
 namespace {
 
+// The checks go from what a number may be to what it means: sizes and indices first, so that later
+// ones can use them; then which step runs and writes what; then order; then memory. The last is the
+// one that a race would slip through. Two streams:
+//
+//   0: %a = Relu(%x)  stream 0, %a at 0     2: %c = Abs(%a)  stream 1, waits for 0
+//   1: %b = Neg(%a)   stream 0              3: %d = Exp(%b)  stream 0, %d at 0
+//
+// Step 3 writes where %a lay. It follows step 1 on its stream, but nothing says that step 2 has
+// read %a by then: the plan is wrong, although most runs of it would give the right answer. A wait
+// for step 2 repairs it. O(steps * streams + values * log values + overlaps).
 constexpr int kNobody = -1;
 
 // 2^26 vector clock entries (256 MiB): a million steps on 64 streams; more is an attack.

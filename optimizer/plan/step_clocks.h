@@ -6,9 +6,11 @@
 
 namespace plait {
 
-// Which steps of a plan have certainly finished before which others start, as vector clocks
-// (Mattern, 1989): per step, the last step of every stream that precedes it. Takes one number per
-// step and stream, so it serves for plans of any length.
+// The order that a finished plan promises, read off its streams, waits and full-width steps as
+// vector clocks (Mattern 1989): per step, the last step of every stream that precedes it. The same
+// relation as PartialOrder's, which tells a schedule in the making what to wait for; here one
+// number per step and stream, in the place of a bit per pair, serves for plans of any length.
+// A value; safe to read from any thread.
 class StepClocks {
  public:
   // REQUIRES: streams and waits of the steps are in range.

@@ -2,6 +2,19 @@
 
 #include <algorithm>
 
+// Two streams; a launch takes the whole device for the first time, or half of it for the second:
+//
+//   0: 4 or 6 us           1: 2 or 2 us, after 0    2: 5 or 8 us, after 0
+//   3: 2 or 3 us, after 1  4: 3 or 4 us, after 2 and 3
+//
+// With automatic widths launch 0 runs whole, since nothing could run beside it, until 4. Then 1 and
+// 2 are ready; 2 has the longer path (8 + 4) and goes first, narrow because 1 can run beside it, on
+// the stream of its predecessor 0, until 12. Launch 1 runs on the other stream until 6, 3 behind it
+// until 9. Launch 4 is alone again and runs whole, from 12 to 15. All narrow it would be 18 us, all
+// whole 16.
+//
+// The order and the rule are LIOS's (IEEE TSC 2023). O(N * (ready launches * streams + N)).
+
 namespace plait {
 namespace {
 

@@ -15,8 +15,10 @@ enum class WidthChoice {
 
 // List scheduling (LIOS, IEEE TSC 2023): repeatedly takes the ready launch that can start first,
 // among those the one with the longest remaining path, and gives it to the stream that frees first.
-// A launch that runs alone waits for all streams and holds all of them. `widths` has one entry per
-// launch.
+// A launch that runs alone waits for all streams and holds all of them. Gaps between launches
+// count, contention does not: that is the simulator's. Pure; ties go to the lower launch, so equal
+// problems give equal schedules.
+// REQUIRES: `widths` has one entry per launch.
 Schedule ListSchedule(const ScheduleProblem& problem, const std::vector<WidthChoice>& widths);
 
 }  // namespace plait

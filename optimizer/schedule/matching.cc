@@ -2,6 +2,11 @@
 
 #include <deque>
 
+// Kuhn's algorithm: one left vertex after the other gets a partner, and those that have one already
+// move on when that makes room. With neighbours {0,1}, {0}, {0}: vertex 0 takes 0; vertex 1 wants 0
+// too, and vertex 0 moves to 1 (the alternating path 1 - 0 - 0 - 1); vertex 2 finds no path,
+// because nobody on the way can move. Partners are 1, 0, none. O(vertices * edges).
+
 namespace plait {
 
 std::vector<int> MaximumMatching(const std::vector<std::vector<int>>& neighbours, int right_count) {

@@ -4,6 +4,18 @@
 #include <functional>
 #include <utility>
 
+// Five steps; each names what it needs, and gets back what it still has to wait for:
+//
+//   0 on stream 0                     waits for nothing
+//   1 on stream 1 needs 0             waits for 0
+//   2 on stream 1 needs 0             waits for nothing: it follows 1, and 1 came after 0
+//   3 on stream 2 needs 0 and 2       waits for 2, which came after 0
+//   4 on stream 0, alone, needs 1, 3  waits for nothing: it comes after all
+//
+// The latest of `needed` is tried first, because only a later step can imply an earlier one. A
+// step's row of bits is as long as its own number, N*N/16 bytes in all; adding a step costs O(N/64)
+// per step that it needs.
+
 namespace plait {
 
 void PartialOrder::Include(Bits& bits, int step) const {

@@ -7,12 +7,19 @@
 
 namespace plait {
 
-// Which steps of a schedule have certainly finished before which others start, built up in launch
-// order: order within a stream, waits between streams, and steps that run alone. Takes one bit per
-// pair of steps. Not thread-safe.
+// A schedule's promises while it is being made: steps are added in launch order, and each is told
+// which waits it still needs. "Precedes" means "has certainly finished before the other starts",
+// whatever the timing, by order within a stream, waits, and steps that run alone.
+//
+// Of the three that look alike, this one grows with a schedule of our own and takes one bit per
+// pair of steps; StepClocks (optimizer/plan) reads a finished plan, perhaps of millions of steps
+// and from a stranger, and takes one number per step and stream; Reachability knows the launches'
+// data only, before there is any stream. Not thread-safe.
 class PartialOrder {
  public:
-  // Adds the next step; `waits` are earlier steps that it waits for.
+  // Adds the next step; `waits` are earlier steps that it waits for. A step that is `alone` waits
+  // for all earlier ones, and all later ones for it.
+  // REQUIRES: stream >= 0.
   void AddStep(int stream, bool alone, absl::Span<const int> waits);
 
   // Adds the next step and returns which of `needed` (earlier steps) it has to wait for explicitly:
@@ -29,7 +36,9 @@ class PartialOrder {
  private:
   using Bits = std::vector<uint64_t>;
 
+  // What precedes the next step before any wait.
   Bits ImpliedBefore(int stream, bool alone) const;
+  // Adds `step` and all that precedes it.
   void Include(Bits& bits, int step) const;
   void Push(int stream, bool alone, Bits before);
 

@@ -8,12 +8,19 @@
 #include "optimizer/cost/simulator.h"
 #include "optimizer/cover/cover.h"
 
+// Map of this folder: this header is the problem (launches with two widths and their order), the
+// answer (a placement per launch) and the list of policies. Read then
+//   policies/        one policy per file, sequential, greedy, nimble, plait; see policies.def
+//   list_schedule    what greedy and plait build on
+//   matching, reachability   what nimble and plait ask of a graph of launches
+//   partial_order    what a finished schedule promises, and which waits it needs for that
+// A schedule knows no memory and no names; optimizer/plan makes a Plan of it.
 namespace plait {
 
 // One of the two ways to run a launch.
 struct LaunchMode {
-  double latency_us = 0;
-  bool alone = false;          // takes the whole device
+  double latency_us = 0;       // as profiled, alone on the device
+  bool alone = false;          // takes the whole device; a barrier against everything else
   double compute_share = 1;    // of the device's cores
   double bandwidth_share = 0;  // of the device's memory bandwidth; 0 where that is unknown
 };
@@ -42,8 +49,11 @@ struct ScheduleProblem {
   ScheduleDevice device;
 };
 
+// Launch i is step i of the cover. Shares follow from the kernels' widths and, where the device's
+// bandwidth is known, from their bytes.
 ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& device);
 
+// One launch in its place.
 struct Placement {
   int launch = 0;
   int stream = 0;
@@ -51,13 +61,15 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// every launch once, in the order of issue: predecessors come first.
+// Every launch once, in the order of issue: predecessors come first. The order is also the order
+// within each stream.
 using Schedule = std::vector<Placement>;
 
 // A way to order launches and give them streams and widths: a constant, defined in the file named
 // after it and listed in policies.def.
 struct SchedulePolicy {
   absl::string_view name;
+  // Pure and thread-safe; equal problems give equal schedules.
   Schedule (*assign)(const ScheduleProblem& problem);
 };
 
@@ -65,14 +77,17 @@ struct SchedulePolicy {
 #include "optimizer/schedule/policies.def"
 #undef PLAIT_POLICY
 
+// In the order of policies.def.
 absl::Span<const SchedulePolicy* const> AllPolicies();
 
 // Errors: InvalidArgument naming the policies there are.
 absl::StatusOr<const SchedulePolicy*> FindPolicy(absl::string_view name);
 
+// The mode that a placement chose; lives as long as the problem.
 const LaunchMode& ModeOf(const ScheduleProblem& problem, const Placement& placement);
 
-// The schedule as the simulator sees it, with the waits between streams that its launches need.
+// The schedule as the simulator sees it, with the waits between streams that its launches need:
+// only those that the partial order does not imply.
 std::vector<SimulatedStep> StepsOf(const ScheduleProblem& problem, const Schedule& schedule);
 
 // How long the schedule takes on the simulated device.

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+// Launches 0 to 4 with the predecessors {}, {0}, {0}, {0,1,2} and {0,3}. The ancestors of 3 are 0,
+// 1 and 2, a row of bits that is the union of its predecessors' rows and the predecessors
+// themselves. In {0,1,2} the 0 is implied by 1, so the reduced predecessors of 3 are {1,2}, those
+// of 4 are {3}. Launches 0, 3 and 4 come before or after every other one: they are the bottlenecks,
+// and {1,2} between them is the body of a fork. N*N/8 bytes; O(E * N/64) to build for E edges.
+
 namespace plait {
 
 Reachability::Reachability(const std::vector<std::vector<int>>& predecessors)

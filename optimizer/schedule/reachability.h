@@ -5,7 +5,9 @@
 
 namespace plait {
 
-// Which launches come, directly or not, before which: one bit per pair.
+// Which launches depend, directly or not, on which: paths in the graph of a problem, before any
+// stream is chosen, where PartialOrder and StepClocks speak of a schedule's streams and waits. One
+// bit per pair. A value; safe to read from any thread.
 class Reachability {
  public:
   // predecessors[i] are indices below i.

@@ -4,6 +4,11 @@
 #include "optimizer/schedule/policy.h"
 #include "optimizer/schedule/reachability.h"
 
+// A fork-join of six launches: 0 -> 1 -> 3 -> 5 and 0 -> 2 -> 4 -> 5. The matching pairs 0-1, 1-3,
+// 2-4 and 3-5, so the paths are 0 1 3 5 and 2 4, one stream each, and two waits are left: 2 for 0
+// and 5 for 4. Two paths of which one ends before the other begins would share a stream. O(N * E)
+// for the matching, and a bit per pair of launches.
+
 namespace plait {
 namespace {
 
