@@ -18,6 +18,7 @@ struct BlobState {
   int64_t bytes_stored = 0;  // the offset at which an upload continues
 };
 
+// A complete blob, as a listing shows it.
 struct BlobEntry {
   Digest digest;
   absl::Time used_at;  // when it was stored or last asked for by Find

@@ -26,6 +26,7 @@ absl::Status CheckAppend(const Digest& digest, int64_t stored, int64_t offset, i
     return OutOfRange(digest,
                       absl::StrCat("the upload continues at ", stored, ", not at ", offset));
   }
+  // Not stored + bytes, which could overflow.
   if (bytes > digest.size_bytes - stored) {
     return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
                        absl::StrCat(Named(digest), ": more bytes than its size arrived"));

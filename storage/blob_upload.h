@@ -5,7 +5,8 @@
 #include "absl/status/status.h"
 #include "base/digest.h"
 
-// The checks that every blob store makes. All functions are pure and thread-safe.
+// The checks that every blob store makes, and the errors that they give, so that a client cannot
+// tell one backend from another. All functions are pure and thread-safe.
 namespace plait {
 
 // Whether `bytes` more bytes may be added at `offset` to an upload of `stored` bytes.
@@ -16,8 +17,11 @@ absl::Status CheckAppend(const Digest& digest, int64_t stored, int64_t offset, i
 // Errors: OutOfRange when `offset` does not lie in the blob or at its end.
 absl::Status CheckRead(const Digest& digest, int64_t offset);
 
+// NotFound: no complete blob of that digest.
 absl::Status BlobMissing(const Digest& digest);
+// FailedPrecondition: only `stored` of its bytes are there.
 absl::Status BlobUnfinished(const Digest& digest, int64_t stored);
+// DataLoss (BLOB_CORRUPT): what arrived has another digest.
 absl::Status BlobCorrupt(const Digest& announced, const Digest& actual);
 
 }  // namespace plait

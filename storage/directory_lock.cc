@@ -32,7 +32,8 @@ pid_t HolderOf(int file) {
   return holder;
 }
 
-// True when the file is locked now. Waits a little for a lock whose holder is dead.
+// True when the file is locked now. Waits a little for a lock whose holder is dead. With flock, and
+// not with the file's existence, because the kernel drops a lock with its holder.
 bool Lock(int file) {
   for (int tries = 1; flock(file, LOCK_EX | LOCK_NB) != 0; ++tries) {
     if (errno != EWOULDBLOCK) return false;
@@ -63,6 +64,7 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& director
                      holder > 0 ? absl::StrCat("process ", holder) : "another process",
                      "; stop it or choose another directory"));
   }
+  // For the message to a second daemon; the lock itself does not need it.
   const std::string holder = absl::StrCat(getpid(), "\n");
   if (ftruncate(file.number(), 0) != 0 ||
       pwrite(file.number(), holder.data(), holder.size(), 0) < 0) {

@@ -45,6 +45,7 @@ v1::EventType EventTypeOf(v1::JobState state) {
   }
 }
 
+// Sequences count from 1 without gaps: a watcher sees by them that it missed nothing.
 absl::Status AddEvent(JobTable& table, JobRow& row, v1::Event event, absl::Time now) {
   event.set_job_id(row.job.id());
   event.set_tenant(row.job.tenant());
@@ -84,10 +85,12 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
   return table.UpdateJob(row);
 }
 
+// An error has one form wherever it ends: in a status, a job or a client's report.
 void SetError(v1::Job& job, v1::ErrorReason reason, absl::string_view message) {
   *job.mutable_error() = wire::ErrorDetailOf(wire::Error(reason, message));
 }
 
+// QUARANTINED is no end that a run may choose: only counted faults lead there.
 absl::Status CheckEnd(const JobEnd& end) {
   const bool succeeded = end.state == v1::JOB_STATE_SUCCEEDED;
   const bool failed = end.state == v1::JOB_STATE_FAILED || end.state == v1::JOB_STATE_CANCELLED;
@@ -124,6 +127,7 @@ absl::StatusOr<std::optional<v1::Job>> FindSubmitted(JobTable& table,
   PLAIT_ASSIGN_OR_RETURN(const std::optional<RequestRow> request,
                          table.FindRequest(submission.job.tenant(), submission.request_id));
   if (!request.has_value()) return std::nullopt;
+  // Answering another request with this job would be a silent mix-up.
   if (request->request_hash != submission.request_hash) {
     return wire::Error(v1::ERROR_REASON_REQUEST_ID_REUSED,
                        absl::StrCat("request_id ", submission.request_id,
@@ -142,6 +146,7 @@ absl::StatusOr<v1::Job> InsertSubmitted(JobTable& table, const JobSubmission& su
         v1::ERROR_REASON_QUOTA_EXCEEDED,
         absl::StrCat("the queue is full (", queued_jobs_max, " jobs); try again later"));
   }
+  // Field by field: states and counters that a submitter sets do not count.
   JobRow row;
   row.job.set_id(submission.job.id());
   row.job.set_tenant(submission.job.tenant());
@@ -166,6 +171,7 @@ absl::StatusOr<v1::Job> InsertSubmitted(JobTable& table, const JobSubmission& su
 absl::StatusOr<JobRow> FindOfTenant(JobTable& table, absl::string_view tenant,
                                     absl::string_view job_id) {
   PLAIT_ASSIGN_OR_RETURN(std::optional<JobRow> row, table.FindJob(job_id));
+  // The same answer for both, so that ids of other tenants cannot be found by trying.
   if (!row.has_value() || row->job.tenant() != tenant) return NoSuchJob(job_id);
   return *std::move(row);
 }
@@ -192,6 +198,7 @@ absl::StatusOr<SubmittedJob> SubmitJob(JobTable& table, const JobSubmission& sub
 
 absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::Time now) {
   PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_RUNNING));
+  // The new epoch: whoever still works on an earlier attempt is refused by FindLeased.
   row.job.set_attempts(row.job.attempts() + 1);
   *row.job.mutable_started_at() = ToTimestamp(now);
   row.worker_id = wish.worker_id;
@@ -225,6 +232,7 @@ absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Ti
                                     : end.state == v1::JOB_STATE_FAILED  ? "failed"
                                                                          : "cancelled";
   PLAIT_RETURN_IF_ERROR(EndRun(table, row, {end.state, outcome, ""}, now));
+  // In the same transaction: a job that has ended has results that its tenant can read.
   PLAIT_RETURN_IF_ERROR(GrantBlobsMadeBy(table, row.job));
   if (!end.cache_as.has_value() || !end.result.has_value()) return absl::OkStatus();
   return table.PutResult(*end.cache_as, row.job.id());
@@ -251,6 +259,7 @@ absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence
 
 absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now) {
   if (IsFinal(row.job.state())) return absl::OkStatus();
+  // A running job is only marked: its holder hears of it from its next heartbeat.
   row.job.set_cancel_requested(true);
   if (row.job.state() == v1::JOB_STATE_QUEUED) {
     PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_CANCELLED));
@@ -269,6 +278,7 @@ absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event
   // An event of a run that is over has nobody to tell; its holder hears so from Heartbeat.
   if (absl::IsAborted(row.status()) || absl::IsNotFound(row.status())) return absl::OkStatus();
   PLAIT_RETURN_IF_ERROR(row.status());
+  // The events of the job's end are added elsewhere and always find room.
   if (row->event_count >= kEventsPerJobMax) return absl::OkStatus();
   v1::Progress& progress = *row->job.mutable_progress();
   if (event.type() == v1::EVENT_TYPE_PHASE) progress.set_phase(event.text());

@@ -41,7 +41,7 @@ struct JobSubmission {
   std::string request_hash;  // of the whole request: the same id with another hash is an error
 };
 
-// Which jobs to list, newest first.
+// Which jobs to list, newest first. Jobs that arrive between two pages appear on neither.
 struct JobQuery {
   std::string tenant;                              // empty: all tenants, for operators
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;  // unspecified: any
@@ -49,12 +49,14 @@ struct JobQuery {
   int page_size = 0;   // REQUIRES: positive
 };
 
+// A page of a listing.
 struct JobPage {
   std::vector<v1::Job> jobs;  // without reports
   int64_t next_before = 0;    // 0: this is the last page
 };
 
-// What a result depends on; a finished job with an equal key can be answered from.
+// What a result depends on; a finished job with an equal key can be answered from. Every field
+// counts: leaving one out would give a client somebody else's answer.
 struct ResultKey {
   std::string tenant;
   Digest model;
@@ -68,10 +70,11 @@ struct JobEnd {
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
   std::optional<v1::JobResult> result;
   std::optional<v1::ErrorDetail> error;
-  std::optional<v1::JobResult> incumbent;
-  std::optional<ResultKey> cache_as;  // remember the result under this key
+  std::optional<v1::JobResult> incumbent;  // the best so far of a run that was cut short
+  std::optional<ResultKey> cache_as;       // remember the result under this key
 };
 
+// How many jobs are not over, of all tenants.
 struct JobCounts {
   int64_t queued = 0;
   int64_t running = 0;
@@ -90,11 +93,15 @@ class JobStore {
   // (QUOTA_EXCEEDED) when the queue is full.
   virtual absl::StatusOr<v1::Job> Submit(const JobSubmission& submission) = 0;
 
+  // The job with its report, if it has one.
   // Errors: NotFound.
   virtual absl::StatusOr<v1::Job> Get(absl::string_view tenant, absl::string_view job_id) = 0;
+  // Every run of the job, the first one first, with its outcome and evidence.
+  // Errors: NotFound.
   virtual absl::StatusOr<std::vector<v1::Attempt>> Attempts(absl::string_view tenant,
                                                             absl::string_view job_id) = 0;
 
+  // The next page; ask again with its `next_before` until that is 0.
   virtual absl::StatusOr<JobPage> List(const JobQuery& query) = 0;
 
   virtual absl::StatusOr<JobCounts> Count() = 0;
@@ -154,7 +161,7 @@ class JobStore {
   virtual absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) = 0;
   virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) = 0;
 
-  // Every blob that some job needs.
+  // Every blob that some job needs, in no order, some of them several times.
   virtual absl::StatusOr<std::vector<Digest>> ReferencedBlobs() = 0;
 };
 

@@ -33,6 +33,7 @@ struct JobSelection {
   int count_max = 0;          // 0: all
 };
 
+// Which job a request id made, so that a repeated request finds it.
 struct RequestRow {
   std::string tenant;
   std::string request_id;
@@ -41,13 +42,16 @@ struct RequestRow {
 };
 
 // Rows of one open transaction: what a storage backend implements; what the rows mean is
-// TableJobStore's business. Used by one thread. Errors: those of the storage.
+// TableJobStore's business. Used by one thread.
+// Errors: those of the storage.
 class JobTable {
  public:
   virtual ~JobTable() = default;
 
+  // Returns the number that the row got; row.number is not read.
   // Errors: AlreadyExists when the job's id is taken.
   virtual absl::StatusOr<int64_t> InsertJob(const JobRow& row) = 0;
+  // REQUIRES: row.number is that of a job that was inserted.
   virtual absl::Status UpdateJob(const JobRow& row) = 0;
   virtual absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) = 0;
   virtual absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) = 0;
@@ -57,21 +61,26 @@ class JobTable {
   virtual absl::StatusOr<std::optional<RequestRow>> FindRequest(absl::string_view tenant,
                                                                 absl::string_view request_id) = 0;
 
+  // Replaces the attempt of that number. They are selected in order of their numbers.
   virtual absl::Status PutAttempt(const v1::Job& job, const v1::Attempt& attempt) = 0;
   virtual absl::StatusOr<std::vector<v1::Attempt>> SelectAttempts(absl::string_view job_id) = 0;
 
+  // The event names its job, tenant and sequence. Events are selected in order of their sequence.
   virtual absl::Status InsertEvent(const v1::Event& event) = 0;
   virtual absl::StatusOr<std::vector<v1::Event>> SelectEvents(absl::string_view job_id,
                                                               int64_t after_sequence,
                                                               int count_max) = 0;
 
+  // Replaces what the key gave before.
   virtual absl::Status PutResult(const ResultKey& key, absl::string_view job_id) = 0;
   virtual absl::StatusOr<std::optional<std::string>> FindResult(const ResultKey& key) = 0;
 
+  // Granting twice is no error.
   virtual absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest) = 0;
   virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, absl::string_view digest) = 0;
 };
 
+// What a transaction does; runs before the call that takes it returns.
 using JobOperation = absl::FunctionRef<absl::Status(JobTable&)>;
 
 // Runs operations in transactions. Thread-safe.
@@ -90,7 +99,8 @@ class JobTransactor {
                                  std::function<absl::Status(JobTable&)> operation,
                                  std::function<void()> committed) = 0;
 
-  // Waits for the delayed operations. Errors: theirs.
+  // Waits for the delayed operations.
+  // Errors: theirs.
   virtual absl::Status Flush() = 0;
 
   // Runs `operation`, which changes nothing, on the rows committed so far.

@@ -11,7 +11,8 @@
 
 namespace plait {
 
-// Where a listing continues: after the profile with this fingerprint and key.
+// Where a listing continues: after the profile with this fingerprint and key, which need not exist.
+// Empty: from the start.
 struct ProfilePosition {
   std::string device_fingerprint;
   std::string key;
@@ -25,7 +26,8 @@ class ProfileStore {
   virtual ~ProfileStore() = default;
 
   // Stores all or, on an error, none. A profile that is there is replaced only by one with more
-  // samples. Returns how many were new or better. REQUIRES: checked by proto/wire.
+  // samples. Returns how many were new or better.
+  // REQUIRES: checked by proto/wire.
   virtual absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) = 0;
 
   // At most `count_max` profiles after `after`, ordered by fingerprint and key; of one device when
@@ -34,6 +36,7 @@ class ProfileStore {
                                                               const ProfilePosition& after,
                                                               int64_t count_max) = 0;
 
+  // How many profiles there are, of all devices.
   virtual absl::StatusOr<int64_t> Count() = 0;
 };
 

@@ -12,6 +12,8 @@ namespace plait {
 
 namespace {
 
+// The declarations above and the table below come from one list, so that a backend cannot be in
+// only one of them.
 struct Backend {
   absl::string_view name;
   absl::StatusOr<Stores> (*open)(const StoresOptions&, Clock&);

@@ -10,6 +10,9 @@
 namespace plait {
 namespace {
 
+// Every method is the same three steps: a transaction around functions of job_operations.h, what it
+// found carried out of the lambda, and the listener told. Writes may be run again by no backend, so
+// lambdas may write to variables outside.
 class TableJobStore : public JobStore {
  public:
   TableJobStore(std::unique_ptr<JobTransactor> transactor, Clock& clock,
@@ -23,6 +26,7 @@ class TableJobStore : public JobStore {
                              SubmitJob(table, submission, options_.queued_jobs_max, clock_.Now()));
       return absl::OkStatus();
     }));
+    // A repeated request changed nothing, so nobody has to wake up.
     if (submitted.inserted) Changed(submitted.job.id());
     return submitted.job;
   }
@@ -62,6 +66,7 @@ class TableJobStore : public JobStore {
     JobPage page;
     for (JobRow& row : rows) {
       if (page.jobs.size() == static_cast<size_t>(query.page_size)) break;
+      // A report may have megabytes; Get shows it.
       if (row.job.has_result()) row.job.mutable_result()->clear_report();
       if (row.job.has_incumbent()) row.job.mutable_incumbent()->clear_report();
       page.jobs.push_back(std::move(row.job));
@@ -143,6 +148,7 @@ class TableJobStore : public JobStore {
   absl::StatusOr<int> RecoverExpiredJobs() override { return Recover(clock_.Now()); }
 
   absl::Status AppendEvent(const JobLease& lease, const v1::Event& event) override {
+    // Of fast progress only the last one matters; a phase is never merged away.
     const std::string key = event.type() == v1::EVENT_TYPE_PROGRESS
                                 ? absl::StrCat("progress/", lease.job_id, "/", lease.attempt)
                                 : "";
@@ -245,6 +251,7 @@ class TableJobStore : public JobStore {
     return static_cast<int>(recovered.size());
   }
 
+  // After the commit and with no lock held: a listener may ask the store.
   void Changed(const std::string& job_id) {
     if (options_.listener) options_.listener(job_id);
   }

@@ -8,13 +8,15 @@
 
 namespace plait {
 
+// What a backend passes on when it opens its jobs.
 struct TableJobStoreOptions {
   int64_t queued_jobs_max = 0;  // REQUIRES: positive
   JobListener listener;         // may be empty
 };
 
 // The rules of jobs over any tables: every storage backend shares them, so that all of them agree.
-// `clock` must outlive the store.
+// Each call is one transaction; the listener hears of it when it is committed. Thread-safe. `clock`
+// must outlive the store.
 std::unique_ptr<JobStore> NewTableJobStore(std::unique_ptr<JobTransactor> transactor, Clock& clock,
                                            TableJobStoreOptions options);
 

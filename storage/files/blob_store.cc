@@ -27,6 +27,7 @@ namespace {
 // Marks an upload that Finish has taken away from Append. Left over only by a crash.
 constexpr absl::string_view kCheckingSuffix = ".checking";
 
+// Follows no symbolic link: names are digests, and none of them is one.
 absl::StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags) {
   FileDescriptor file(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open()) return FileError(errno, path);
@@ -82,6 +83,9 @@ absl::Status WriteAt(int file, int64_t offset, absl::string_view bytes, const st
   return absl::OkStatus();
 }
 
+// A blob's life on disk: Append writes to uploads/HASH-SIZE; Finish renames that to a name of its
+// own, hashes it without the lock, synchronizes it and renames it into blobs/. A crash leaves an
+// upload that can go on, a file that Prepare removes, or a whole blob; never half of one.
 class FileBlobStore : public BlobStore {
  public:
   FileBlobStore(const std::string& directory, Clock& clock)
@@ -239,6 +243,7 @@ class FileBlobStore : public BlobStore {
     if (complete) return std::nullopt;
     const std::string path = UploadPath(digest);
     PLAIT_ASSIGN_OR_RETURN(std::optional<int64_t> stored, SizeOf(path));
+    // Nobody appends to an empty blob, so its upload may not exist yet.
     if (!stored.has_value() && digest.size_bytes == 0) {
       PLAIT_RETURN_IF_ERROR(OpenFile(path, O_WRONLY | O_CREAT).status());
       stored = 0;
@@ -254,6 +259,8 @@ class FileBlobStore : public BlobStore {
   absl::Status CheckAndPublish(const Digest& digest, const std::string& checking) {
     PLAIT_ASSIGN_OR_RETURN(const Digest actual, DigestOfFile(checking));
     if (actual != digest) return BlobCorrupt(digest, actual);
+    // Bytes before their name, and the name's folder after it: the order in which a loss of power
+    // can do no harm.
     PLAIT_RETURN_IF_ERROR(Synchronize(checking, O_RDONLY));
     PLAIT_RETURN_IF_ERROR(MakeDirectory(Shard(digest)));
     const std::string path = BlobPath(digest);

@@ -14,11 +14,13 @@
 namespace plait {
 namespace {
 
+// A complete blob, checked against its digest.
 struct StoredBlob {
   std::string bytes;
   absl::Time used_at;
 };
 
+// Bytes on their way to a blob; whoever knows the digest may continue.
 struct Upload {
   std::string bytes;
   absl::Time grown_at;
@@ -52,6 +54,7 @@ class MemoryBlobStore : public BlobStore {
   absl::Status Finish(const Digest& digest) override {
     absl::MutexLock lock(&mutex_);
     if (blobs_.contains(digest)) return absl::OkStatus();
+    // No upload is an upload of nothing: right for the empty blob only.
     std::string bytes;
     if (const auto upload = uploads_.find(digest); upload != uploads_.end()) {
       bytes = upload->second.bytes;
@@ -59,6 +62,7 @@ class MemoryBlobStore : public BlobStore {
     if (static_cast<int64_t>(bytes.size()) != digest.size_bytes) {
       return BlobUnfinished(digest, bytes.size());
     }
+    // Before the check: what turns out wrong cannot be continued.
     uploads_.erase(digest);
     if (const Digest actual = DigestOf(bytes); actual != digest) {
       return BlobCorrupt(digest, actual);
@@ -80,6 +84,7 @@ class MemoryBlobStore : public BlobStore {
     PLAIT_ASSIGN_OR_RETURN(const std::string bytes, Read(digest, 0, digest.size_bytes));
     FileDescriptor file(memfd_create("plait-blob", MFD_CLOEXEC));
     if (!file.is_open()) return FileError(errno, "memory file");
+    // With pwrite, so that the reader finds the descriptor at offset 0.
     for (size_t written = 0; written < bytes.size();) {
       const ssize_t count =
           pwrite(file.number(), bytes.data() + written, bytes.size() - written, written);

@@ -37,6 +37,7 @@ class MemoryJobTable : public JobTable {
     return number;
   }
 
+  // By number: ids are for finding, numbers for order.
   absl::Status UpdateJob(const JobRow& row) override {
     jobs_[row.number] = row;
     return absl::OkStatus();
@@ -49,6 +50,7 @@ class MemoryJobTable : public JobTable {
   }
 
   absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) override {
+    // All of them: for the few jobs of a trial an index would cost more than it saves.
     std::vector<JobRow> rows;
     const auto matches = [&](const JobRow& row) {
       const auto& devices = selection.devices;
@@ -133,8 +135,8 @@ class MemoryJobTable : public JobTable {
   }
 
  private:
-  std::map<int64_t, JobRow> jobs_;
-  std::map<std::string, int64_t> numbers_;
+  std::map<int64_t, JobRow> jobs_;          // by number, so in order of arrival
+  std::map<std::string, int64_t> numbers_;  // by id
   std::map<TenantAndName, RequestRow> requests_;
   std::map<std::string, std::map<int, v1::Attempt>> attempts_;
   std::map<std::string, std::vector<v1::Event>> events_;
@@ -142,6 +144,7 @@ class MemoryJobTable : public JobTable {
   std::set<TenantAndName> grants_;
 };
 
+// One lock for all: reads and writes exclude each other, which is what isolation asks for.
 class MemoryTransactor : public JobTransactor {
  public:
   absl::Status Write(JobOperation operation) override {
@@ -157,6 +160,7 @@ class MemoryTransactor : public JobTransactor {
                          std::function<void()> committed) override {
     static_cast<void>(key);  // Writing at once leaves nothing to merge.
     PLAIT_RETURN_IF_ERROR(Write(operation));
+    // Without the lock, because a listener may ask the store.
     committed();
     return absl::OkStatus();
   }

@@ -6,8 +6,9 @@
 
 namespace plait {
 
-// Jobs in memory: for tests and trials. Nothing survives the process. Thread-safe.
-// `clock` must outlive the store.
+// Jobs in memory: for tests and trials. Nothing survives the process. Each write copies all jobs,
+// so that a failed one can be undone: not for thousands of them. Thread-safe. `clock` must outlive
+// the store.
 std::unique_ptr<JobStore> NewMemoryJobStore(Clock& clock, TableJobStoreOptions options);
 
 }  // namespace plait

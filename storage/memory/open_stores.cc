@@ -5,6 +5,7 @@
 
 namespace plait {
 
+// Without a lock: what is in memory has one owner by itself.
 absl::StatusOr<Stores> OpenMemoryStores(const StoresOptions& options, Clock& clock) {
   Stores stores;
   stores.blobs = NewMemoryBlobStore(clock);

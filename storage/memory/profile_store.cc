@@ -8,11 +8,13 @@
 namespace plait {
 namespace {
 
+// A sorted map, whose order is the order of listings.
 class MemoryProfileStore : public ProfileStore {
  public:
   absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) override {
     absl::MutexLock lock(&mutex_);
     int64_t stored = 0;
+    // Nothing here can fail, so "all or none" needs no undoing.
     for (const v1::StoredProfile& profile : profiles) {
       const auto [entry, inserted] =
           profiles_.try_emplace({profile.device_fingerprint(), profile.key()}, profile);

@@ -6,7 +6,8 @@
 
 namespace plait {
 
-// Profiles in memory: for tests and trials. Nothing survives the process. Thread-safe.
+// Profiles in memory: for tests and trials. Nothing survives the process. Ordered as the other
+// backends order them. Thread-safe.
 std::unique_ptr<ProfileStore> NewMemoryProfileStore();
 
 }  // namespace plait

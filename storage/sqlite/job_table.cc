@@ -10,8 +10,10 @@
 namespace plait {
 namespace {
 
+// The columns that RowOf reads, in its order.
 constexpr char kRowColumns[] = "number, worker_id, lease_expires_us, event_count, job";
 
+// A row that does not parse is damage, not a bug: the message is checked when it is written.
 template <typename Message>
 absl::Status ParseColumn(const Database& database, const std::string& bytes, Message& message) {
   if (message.ParseFromString(bytes)) return absl::OkStatus();
@@ -85,6 +87,7 @@ absl::StatusOr<std::vector<JobRow>> SqliteJobTable::SelectJobs(const JobSelectio
   absl::StrAppend(
       &sql, selection.state == v1::JOB_STATE_UNSPECIFIED ? " AND ?3 = ?3" : " AND state = ?3");
   absl::StrAppend(&sql, " ORDER BY number ", selection.oldest_first ? "ASC" : "DESC");
+  // Parameters that do not restrict are compared with themselves: the number of parameters stays.
   const int64_t before =
       selection.before == 0 ? std::numeric_limits<int64_t>::max() : selection.before;
   PLAIT_ASSIGN_OR_RETURN(Statement statement,

@@ -5,7 +5,9 @@
 
 namespace plait {
 
-// The rows of jobs in a connection's open transaction. Used by one thread at a time.
+// The rows of jobs in a connection's open transaction: each method is one or two statements, and
+// what they mean is TableJobStore's business. Tables and columns stand in schema.cc. Used by one
+// thread at a time.
 class SqliteJobTable : public JobTable {
  public:
   // `database` must outlive the table.

@@ -8,6 +8,9 @@
 
 namespace plait {
 
+// DIRECTORY/lock, jobs.db, profiles.db, and blobs as files. Jobs and profiles are two databases
+// because they promise different durability. The lock comes first: nothing is opened beside another
+// daemon.
 absl::StatusOr<Stores> OpenSqliteStores(const StoresOptions& options, Clock& clock) {
   Stores stores;
   PLAIT_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Acquire(options.directory));

@@ -12,6 +12,8 @@
 namespace plait {
 namespace {
 
+// One connection under a lock: profiles are read once per job and written in batches, so that a
+// writer's thread as jobs have it would bring nothing.
 class SqliteProfileStore : public ProfileStore {
  public:
   explicit SqliteProfileStore(std::unique_ptr<Database> database)
@@ -19,6 +21,7 @@ class SqliteProfileStore : public ProfileStore {
 
   absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) override {
     absl::MutexLock lock(&mutex_);
+    // One transaction for the batch: all or none, and one write to the log of SQLite.
     PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
     int64_t stored = 0;
     for (const v1::StoredProfile& profile : profiles) {
@@ -39,6 +42,7 @@ class SqliteProfileStore : public ProfileStore {
                                                       const ProfilePosition& after,
                                                       int64_t count_max) override {
     absl::MutexLock lock(&mutex_);
+    // Row values compare like the listing's order, so paging needs no offset.
     PLAIT_ASSIGN_OR_RETURN(
         Statement statement,
         database_->Query("SELECT profile FROM profiles"

@@ -8,7 +8,8 @@
 
 namespace plait {
 
-// Profiles in an SQLite file of their own with synchronous=NORMAL. Thread-safe.
+// Profiles in an SQLite file of their own with synchronous=NORMAL: losing the last ones with the
+// power costs a measurement, an fsync for each would cost every job. Thread-safe.
 // Errors: DataLoss when the file is damaged; FailedPrecondition when it is from a newer plait;
 // Unavailable; ResourceExhausted.
 absl::StatusOr<std::unique_ptr<ProfileStore>> OpenSqliteProfileStore(const std::string& path);

@@ -91,6 +91,7 @@ absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> s
         absl::StrCat("database ", database.path(), ": has schema version ", version,
                      ", and this plait knows ", newest, "; use a plait that is not older"));
   }
+  // One transaction per step, not one for all: an interrupted migration keeps what it has done.
   for (; version < newest; ++version) {
     PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
     PLAIT_RETURN_IF_ERROR(database.ExecuteScript(scripts[version]));

@@ -12,6 +12,7 @@ namespace {
 // 5 s: only a backup tool or a second reader can hold the lock, and then briefly.
 constexpr int kBusyMsMax = 5000;
 
+// SQLite's result as a status: what an operator can do about it decides the code.
 absl::Status DatabaseError(sqlite3* connection, int result) {
   const char* name = sqlite3_db_filename(connection, "main");
   const std::string message =
@@ -82,10 +83,12 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
       path.c_str(), &connection,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
       nullptr);
+  // Also after an error: SQLite wants even a failed connection to be closed.
   auto database = std::make_unique<Database>(connection, path);
   if (result != SQLITE_OK) {
     return Annotate(DatabaseError(connection, result), absl::StrCat("cannot open ", path));
   }
+  // WAL: readers never wait for the writer, nor it for them. The file keeps that mode.
   sqlite3_busy_timeout(connection, kBusyMsMax);
   PLAIT_RETURN_IF_ERROR(database->ExecuteScript(
       absl::StrCat("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = ",

@@ -13,14 +13,20 @@
 #include "base/status_macros.h"
 
 // The only file that sees SQLite, with its .cc: a connection, a statement and a transaction that
-// clean up after themselves and answer with statuses.
+// clean up after themselves and answer with statuses. In use:
+//
+//   PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
+//   PLAIT_RETURN_IF_ERROR(database.Execute("DELETE FROM jobs WHERE id = ?", id));
+//   PLAIT_RETURN_IF_ERROR(transaction.Commit());
 namespace plait {
 
 // What COMMIT promises: kFull: on disk; kNormal: after a power loss the last ones may be missing.
 enum class Durability { kFull, kNormal };
 
-// A prepared statement on its way through its rows. Back in its connection's cache afterwards.
-// Not thread-safe.
+// A prepared statement on its way through its rows. Back in its connection's cache afterwards, so
+// that its SQL is compiled once.
+// REQUIRES: no second Statement of the same SQL at the same time. Not thread-safe; must not outlive
+// its connection.
 class Statement {
  public:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
@@ -28,10 +34,12 @@ class Statement {
   Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
   Statement& operator=(Statement&&) = delete;
 
-  // True when there is a row. Errors: as Database::Execute.
+  // True when there is a row.
+  // Errors: as Database::Execute.
   absl::StatusOr<bool> Step();
 
-  // Columns of the present row, from 0. REQUIRES: Step returned true.
+  // Columns of the present row, from 0.
+  // REQUIRES: Step returned true. NULL reads as 0 and as the empty text.
   int64_t Integer(int column) const { return sqlite3_column_int64(statement_, column); }
   std::string Text(int column) const;
 
@@ -47,6 +55,7 @@ class Statement {
   }
   absl::Status Bind(int index, const char* value) { return Bind(index, absl::string_view(value)); }
 
+  // Ready for the next use; keeps no parameter alive.
   void Reset();
 
   sqlite3_stmt* statement_;
@@ -89,30 +98,37 @@ class Database {
     return statement.Step().status();
   }
 
-  // Runs a script of several statements without parameters.
+  // Runs a script of several statements without parameters; those before a wrong one have run.
+  // Errors: as Execute.
   absl::Status ExecuteScript(const std::string& sql);
 
+  // Of the last INSERT, and of the last statement that changes rows, on this connection.
   int64_t LastInsertedNumber() const { return sqlite3_last_insert_rowid(connection_); }
   int ChangedRows() const { return sqlite3_changes(connection_); }
   const std::string& path() const { return path_; }
 
  private:
+  // From the cache, or compiled into it.
   absl::StatusOr<Statement> Prepare(const std::string& sql);
 
-  sqlite3* connection_;
-  std::string path_;
+  sqlite3* connection_;  // owned
+  std::string path_;     // for messages
   absl::flat_hash_map<std::string, sqlite3_stmt*> statements_;
 };
 
-// Rolled back when it is destroyed before Commit succeeded.
+// Everything between Begin and Commit happens or nothing does: rolled back when it is destroyed
+// before Commit succeeded. One at a time per connection; must not outlive it.
 class Transaction {
  public:
   // Takes the write lock at once, so that no later statement can fail for want of it.
+  // Errors: as Database::Execute.
   static absl::StatusOr<Transaction> Begin(Database& database);
   ~Transaction();
   Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
   Transaction& operator=(Transaction&&) = delete;
 
+  // OK: durable as the connection's Durability says. Otherwise nothing has happened.
+  // Errors: as Database::Execute.
   absl::Status Commit();
 
  private:

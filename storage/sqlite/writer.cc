@@ -26,6 +26,7 @@ SqliteWriter::~SqliteWriter() {
 }
 
 absl::Status SqliteWriter::Write(absl::FunctionRef<absl::Status()> operation) {
+  // On this stack: the thread is done with it before the wait ends.
   Pending pending;
   pending.operation = operation;
   absl::MutexLock lock(&mutex_);
@@ -75,6 +76,7 @@ void SqliteWriter::Run() {
 bool SqliteWriter::TakeBatch(Batch& batch) {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(this, &SqliteWriter::HasWork));
+  // Only delayed ones: more may come, and an urgent one would take them along.
   if (!HasUrgent()) {
     mutex_.AwaitWithTimeout(absl::Condition(this, &SqliteWriter::HasUrgent), kDelay);
   }
@@ -85,6 +87,7 @@ bool SqliteWriter::TakeBatch(Batch& batch) {
 
 void SqliteWriter::WriteBatch(Batch& batch) {
   const absl::Status status = WriteAll(batch);
+  // Listeners are called without the lock, and before the urgent callers go on.
   absl::Status delayed_error;
   for (Pending& pending : batch.delayed) {
     if (!status.ok()) pending.status = status;

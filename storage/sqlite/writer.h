@@ -20,8 +20,10 @@ class SqliteWriter {
  public:
   using Operation = std::function<absl::Status()>;
 
+  // Starts the thread, which alone uses the database from here on.
   explicit SqliteWriter(std::unique_ptr<Database> database);
-  // Writes what is delayed, then stops the thread. REQUIRES: nobody waits in Write.
+  // Writes what is delayed, then stops the thread.
+  // REQUIRES: nobody waits in Write.
   ~SqliteWriter();
 
   // Runs `operation` on the writer's thread and waits until its transaction is on disk. An
@@ -36,30 +38,38 @@ class SqliteWriter {
   absl::Status WriteSoon(absl::string_view key, Operation operation,
                          std::function<void()> committed);
 
-  // Waits until all delayed operations are on disk. Errors: theirs, once.
+  // Waits until all delayed operations are on disk.
+  // Errors: theirs, once.
   absl::Status Flush();
 
   // REQUIRES: called inside an operation only.
   Database& database() { return *database_; }
 
  private:
+  // An operation that waits for its transaction.
   struct Pending {
-    std::string key;
+    std::string key;  // of a delayed one; may be empty
     Operation operation;
-    std::function<void()> committed;
+    std::function<void()> committed;  // of a delayed one; may be empty
     absl::Status status;
-    bool done = false;
+    bool done = false;  // whether an urgent one's caller may go on
   };
+  // What shares a transaction. Delayed operations come first: they were said earlier.
   struct Batch {
     std::vector<Pending> delayed;
     std::vector<Pending*> urgent;  // owned by the callers that wait in Write
   };
 
+  // The thread.
   void Run();
+  // Waits for work; false when the writer stops and everything is written.
   bool TakeBatch(Batch& batch);
+  // Writes a batch and tells everybody in it how it went.
   void WriteBatch(Batch& batch);
   absl::Status WriteAll(Batch& batch);
+  // So that an operation that fails leaves no trace in the transaction of the others.
   void RunInSavepoint(Pending& pending);
+  // The error of an earlier delayed operation, told once.
   absl::Status TakeError() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   bool HasUrgent() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
