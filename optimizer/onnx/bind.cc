@@ -21,7 +21,11 @@ namespace plait {
 
 namespace {
 
-// Builds the graph of one model, node by node.
+// Builds the graph of one model, node by node, in topological order. A node takes the first of four
+// ways that it can: a Constant becomes a constant; what the IR does not know becomes opaque; what
+// only constants decide is folded; all else becomes one node, raised to the newest opset. A node
+// that cannot be raised (Unimplemented) turns out opaque as well: refusing a model is for what no
+// runtime could run.
 class Binder {
  public:
   explicit Binder(const ModelParts& parts) : parts_(parts) {
@@ -55,6 +59,7 @@ class Binder {
   }
 
  private:
+  // All of them, used or not: subgraphs of opaque nodes may read them by name.
   absl::Status AddInitializers() {
     for (const onnx::TensorProto& initializer : parts_.proto.graph().initializer()) {
       const auto constant = parts_.constants.find(initializer.name());
@@ -128,6 +133,7 @@ class Binder {
     for (const std::string& input : proto.input()) {
       node.inputs.push_back(input.empty() ? kNoTensor : tensors_.at(input));
     }
+    // Omitted at the end and not listed at all are the same; the shorter form is the canonical one.
     while (!node.inputs.empty() && node.inputs.back() == kNoTensor) node.inputs.pop_back();
     std::vector<std::string> names(proto.output().begin(), proto.output().end());
     while (!names.empty() && names.back().empty()) names.pop_back();
@@ -152,6 +158,7 @@ class Binder {
       node.inputs.push_back(input.empty() ? kNoTensor : tensors_.at(input));
     }
     for (const std::string& name : CapturedNames(proto)) node.inputs.push_back(tensors_.at(name));
+    // Nothing can be inferred through an opaque node: what the file declares has to do.
     std::vector<TensorType> types;
     for (const std::string& output : proto.output()) {
       const auto declared = declared_.find(output);
@@ -166,6 +173,7 @@ class Binder {
 
   void AddToGraph(Node node, const std::vector<TensorType>& types,
                   const std::vector<std::string>& names) {
+    // Not vector<bool>, which has no array to take a span of.
     const auto omitted = std::make_unique<bool[]>(names.size());
     for (size_t i = 0; i < names.size(); ++i) omitted[i] = names[i].empty();
     const std::vector<TensorId> outputs = builder_.AddNode(

@@ -19,6 +19,7 @@ void ForEachSubgraph(const onnx::NodeProto& node,
   }
 }
 
+// Of this graph alone, not of graphs inside its nodes.
 std::vector<std::string> DefinedNames(const onnx::GraphProto& graph) {
   std::vector<std::string> names;
   for (const auto& input : graph.input()) names.push_back(input.name());
@@ -30,7 +31,8 @@ std::vector<std::string> DefinedNames(const onnx::GraphProto& graph) {
   return names;
 }
 
-// Collects what is read in nested scopes but defined in none of them.
+// Collects what is read in nested scopes but defined in none of them. A scope's names are known
+// before its nodes are visited, because nodes may stand in any order.
 class CaptureCollector {
  public:
   void VisitNode(const onnx::NodeProto& node) {

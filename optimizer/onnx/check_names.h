@@ -6,6 +6,7 @@
 
 namespace plait {
 
+// Well-formed UTF-8 (Unicode 15, table 3-7): no overlong forms, no surrogates.
 bool IsUtf8(absl::string_view text);
 
 // Names go into reports, logs and the text form: all names of nodes, values, operators, attributes

@@ -16,6 +16,7 @@ GraphCopier::GraphCopier(const Graph& graph, GraphBuilder* builder)
 TensorId GraphCopier::TensorOf(TensorId id) {
   if (id == kNoTensor) return kNoTensor;
   const TensorInfo& tensor = graph_.tensor(id);
+  // Late, so that constants that nobody reads any more are left behind.
   if (copies_[id] == kNoTensor && tensor.constant != nullptr) {
     copies_[id] = builder_->AddConstant(tensor.constant, *tensor.name);
   }
@@ -38,6 +39,7 @@ void GraphCopier::CopyNode(NodeId id) {
   const Node& node = graph_.node(id);
   std::vector<TensorType> types;
   std::vector<std::string> names;
+  // Not vector<bool>, which has no array to take a span of.
   const auto omitted = std::make_unique<bool[]>(node.outputs.size());
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const TensorId output = node.outputs[i];

@@ -22,13 +22,16 @@ class GraphCopier {
 
   // The node with the inputs of the copy, and without outputs.
   Node Detached(NodeId id);
+  // Adds the node as it is.
+  // REQUIRES: called in the graph's order, once per node, unless the node's outputs were exchanged.
   void CopyNode(NodeId id);
+  // Makes the copies of the graph's outputs outputs, in order. Last.
   void CopyOutputs();
 
  private:
   const Graph& graph_;
   GraphBuilder* builder_;
-  std::vector<TensorId> copies_;
+  std::vector<TensorId> copies_;  // per tensor of the graph; kNoTensor: not copied yet
 };
 
 }  // namespace plait

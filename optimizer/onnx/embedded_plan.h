@@ -13,7 +13,8 @@ constexpr absl::string_view kPlanKey = "plait.plan";
 constexpr absl::string_view kGraphKey = "plait.graph";
 constexpr absl::string_view kVersionKey = "plait.version";
 
-// What an exported model carries for plait's own runtime; other runtimes ignore it.
+// What an exported model carries for plait's own runtime; other runtimes ignore it, and a tool that
+// changes the model invalidates it without knowing: the plan is bound to the graph's hash.
 struct EmbeddedPlan {
   std::string plan;     // the text form of a Plan
   std::string graph;    // the text form of the graph that the plan is for

@@ -32,6 +32,7 @@ absl::Status CannotExpress(const Graph& graph, NodeId id, int opset, const absl:
       why.message(), " (export to opset ", std::max(spec.since_opset, opset + 1), " or newer)"));
 }
 
+// The results take over the names of the node's outputs, so readers notice nothing.
 absl::Status ExpandNode(const Graph& graph, NodeId id, GraphCopier* copier, GraphBuilder* builder) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorId> outputs,
                          SpecOf(graph.node(id).op).expand(copier->Detached(id), builder));
@@ -51,6 +52,7 @@ absl::Status ExpandNode(const Graph& graph, NodeId id, GraphCopier* copier, Grap
 absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset) {
   Graph current = graph;
   for (int round = 0; round < kExpansionRoundsMax; ++round) {
+    // A round copies the whole graph; nodes that an expansion added are looked at in the next one.
     GraphBuilder builder;
     GraphCopier copier(current, &builder);
     bool expanded = false;

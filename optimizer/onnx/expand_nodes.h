@@ -6,7 +6,8 @@
 namespace plait {
 
 // The graph with every node that `opset` lacks written as older operators, so that each node of the
-// result can be lowered to it.
+// result can be lowered to it. Inputs, outputs and names stay; a graph that needs nothing comes
+// back as it is. Pure and thread-safe.
 // Errors: InvalidArgument naming the node that cannot be expressed, and the opset that could.
 absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset);
 

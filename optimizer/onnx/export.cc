@@ -58,7 +58,9 @@ onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared,
   return bound;
 }
 
-// Writes one graph. Each step appends to the model.
+// Writes one graph. Each step appends to the model; initializers come last, because only then is it
+// known which constants something written reads. Nothing is read from maps in their own order, so
+// that equal arguments give equal bytes.
 class Exporter {
  public:
   Exporter(const Model& model, const Graph& graph, const WeightSource& weights, ExportNames names)
@@ -109,6 +111,7 @@ class Exporter {
       written->set_version(opset);
       has_onnx = true;
     }
+    // A model of foreign operators only may have gained some of ONNX's.
     if (!has_onnx) model_.add_opset_import()->set_version(opset);
     for (const auto& entry : original_.metadata_props()) {
       if (!absl::StartsWith(entry.key(), kMetadataPrefix)) *model_.add_metadata_props() = entry;
@@ -143,6 +146,7 @@ class Exporter {
     }
   }
 
+  // Right behind the producer, so that the file's nodes stay in topological order.
   void WriteIdentities(TensorId id) {
     for (const std::string& name : names_.identities(id)) {
       onnx::NodeProto* node = model_.mutable_graph()->add_node();
@@ -159,6 +163,7 @@ class Exporter {
     const auto original = original_nodes_.find(output);
     if (original != original_nodes_.end() && original->second->op_type() == OpKindName(node.op) &&
         IsDefaultDomain(original->second->domain())) {
+      // By copying and clearing, so that fields that this onnx does not know stay.
       proto = *original->second;
       proto.clear_input();
       proto.clear_output();
@@ -194,6 +199,8 @@ class Exporter {
   absl::Status WriteOpaqueNode(NodeId id) {
     const Node& node = graph_.node(id);
     PLAIT_ASSIGN_OR_RETURN(onnx::NodeProto proto, ReadOpaqueNode(node));
+    // Explicit inputs only: what subgraphs capture, they read by the original's names
+    // (ExportNames).
     for (int i = 0; i < proto.input_size(); ++i) {
       *proto.mutable_input(i) = names_.of(node.inputs[i]);
     }

@@ -10,6 +10,7 @@
 
 namespace plait {
 
+// How a graph is written.
 struct ExportOptions {
   // The opset to write; 0: the original model's. Never lower than that.
   int opset = 0;

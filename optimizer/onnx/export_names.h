@@ -20,7 +20,7 @@ class ExportNames {
   // those of ReadOpaqueNode.
   static absl::StatusOr<ExportNames> Assign(const Model& model, const Graph& graph);
 
-  // Empty for kNoTensor.
+  // The tensor's own name, under which its producer writes it. Empty for kNoTensor.
   const std::string& of(TensorId id) const;
 
   // Further names of the tensor.
@@ -32,6 +32,7 @@ class ExportNames {
  private:
   explicit ExportNames(int tensor_count) : names_(tensor_count), identities_(tensor_count) {}
 
+  // The tensor has to be readable as `name`: its own if it has none yet, else an Identity.
   void Require(TensorId id, const std::string& name);
 
   std::vector<std::string> names_;

@@ -22,7 +22,8 @@ absl::Status Error(const onnx::TensorProto& proto, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': ", what));
 }
 
-// True for a path that stays in its folder on every system that may read it.
+// True for a path that stays in its folder on every system that may read it: no absolute path, no
+// "..", and neither a backslash nor a drive letter, which mean something on Windows.
 bool IsInside(const std::string& path) {
   if (path.empty() || path.front() == '/') return false;
   if (path.find('\0') != std::string::npos || absl::StrContains(path, "\\") ||
@@ -95,6 +96,7 @@ absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, st
     return Error(proto, absl::StrCat("'", range.path, "' gives ", bytes->size(),
                                      " bytes of its data, needed are ", range.size_bytes));
   }
+  // The tensor now looks as if the exporter had never used a second file.
   proto.clear_external_data();
   proto.clear_data_location();
   proto.set_raw_data(*std::move(bytes));

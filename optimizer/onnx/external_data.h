@@ -16,14 +16,15 @@ struct ExternalRange {
   int64_t offset_bytes = 0;
   int64_t size_bytes = 0;
 };
+// Gives the bytes of a range, exactly as many as asked for; called once per tensor, in file order.
 using ExternalReader = std::function<absl::StatusOr<std::string>(const ExternalRange& range)>;
 
 // For the client, before a model is sent: puts the external data of all tensors, those of subgraphs
 // included, into the model as raw data. The size of each piece follows from the tensor's type. A
-// model without external data stays as it is, byte for byte. Errors: InvalidArgument naming the
-// tensor when its location is missing or leaves the model's folder, its numbers are malformed, or
-// the file gives another number of bytes; those of `read`; ResourceExhausted when the packed model
-// would exceed kModelProtoBytesMax.
+// model without external data stays as it is, byte for byte.
+// Errors: InvalidArgument naming the tensor when its location is missing or leaves the model's
+// folder, its numbers are malformed, or the file gives another number of bytes; those of `read`;
+// ResourceExhausted when the packed model would exceed kModelProtoBytesMax.
 absl::StatusOr<std::string> PackExternalData(absl::string_view model, const ExternalReader& read);
 
 }  // namespace plait

@@ -14,6 +14,7 @@ namespace {
 
 using Constants = std::vector<ConstantRef>;
 
+// Operators that read no value, only a shape, which is static here.
 bool IsShapeQuestion(OpKind op) { return op == OpKind::kShape || op == OpKind::kSize; }
 
 // The constants that a node reads, nullptr for omitted inputs; nullopt when it reads anything else.
@@ -79,6 +80,8 @@ std::optional<Constants> Compute(const GraphBuilder& builder, const Node& node,
 
 std::optional<std::vector<ConstantRef>> FoldNode(const GraphBuilder& builder, const Node& node,
                                                  absl::Span<const TensorType> output_types) {
+  // Three ends: computed now (small and readable), an expression for later (large, or over
+  // weights), or no constant at all.
   const int output_count = static_cast<int>(output_types.size());
   std::optional<Constants> inputs = ConstantInputs(builder, node);
   if (!inputs && !IsShapeQuestion(node.op)) return std::nullopt;

@@ -37,6 +37,7 @@ absl::StatusOr<int> FindOpset(const onnx::ModelProto& model) {
   int64_t opset = 0;
   for (const auto& import : model.opset_import()) {
     if (!IsDefaultDomain(import.domain())) continue;
+    // The domain has two spellings, so a model may import it twice without noticing.
     if (opset != 0 && opset != import.version()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the model imports two opsets of ONNX, ", opset, " and ", import.version()));
@@ -79,6 +80,8 @@ void ReadInputsAndOutputs(ModelParts* parts) {
 
 }  // namespace
 
+// Each step may rely on those before it: limits before parsing, names before messages quote them,
+// inlining before the order of nodes is asked for, since bodies add nodes.
 absl::StatusOr<Model> ImportOnnx(absl::string_view bytes) {
   PLAIT_RETURN_IF_ERROR(CheckModelWire(bytes));
   auto parts = std::make_shared<ModelParts>();

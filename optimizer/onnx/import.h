@@ -4,6 +4,16 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/onnx/model.h"
 
+// Map of this folder: the way in, the way out, and the way around. Only this folder sees onnx.
+//   in      import (protobuf_limits, protobuf_guard, check_names, inline_functions, order_nodes,
+//           read_constants) makes a Model; bind (bind_inputs, node_version, fold_node, opaque_node)
+//           makes a Graph of it
+//   out     export (export_names, expand_nodes, node_version, value_info) writes a Graph as a
+//   model;
+//           materialize_constants computes its weights; embedded_plan rides in its metadata
+//   around  strip takes weights out of a model's bytes and puts them back, external_data puts those
+//           of other files in (both by rewrite_tensors over protobuf_fields)
+//   tensor_proto, attribute_proto, tensor_file   the small messages, both ways
 namespace plait {
 
 // Reads a serialized ModelProto of any IR version and of opset kOpsetMin to kOpsetMax, whose

@@ -98,6 +98,10 @@ NodeProto IdentityNode(const std::string& from, const std::string& to) {
   return node;
 }
 
+// Expands calls depth first, each body anew for each call: a body's own calls are expanded after
+// its names were bound, so that prefixes nest. A function that is being expanded is `open`; meeting
+// it again is recursion. Every node written and every call made counts, so that a few functions
+// that call each other twice cannot grow a model without bound.
 class Inliner {
  public:
   absl::Status AddFunctions(const onnx::ModelProto& model) {
@@ -136,6 +140,7 @@ class Inliner {
   }
 
  private:
+  // What would need more than renaming is refused with the tool that can do it.
   static absl::Status CheckFunction(const onnx::ModelProto& model, const FunctionProto& function) {
     PLAIT_ASSIGN_OR_RETURN(const std::string bytes, SerializeProto(function, "function"));
     if (!FindWireField(bytes, kFunctionOverloadField).value_or("").empty()) {
@@ -227,6 +232,7 @@ class Inliner {
     // An empty body costs a step as well: calls of calls of it could go on for ever.
     PLAIT_RETURN_IF_ERROR(Count());
     PLAIT_ASSIGN_OR_RETURN(const Call call, MakeCall(node, *function));
+    // A copy: the next call binds other names.
     google::protobuf::RepeatedPtrField<NodeProto> body = function->proto.node();
     for (NodeProto& inner : body) BindNode(call, &inner);
     if (++depth_ > kFunctionDepthMax) {
@@ -239,6 +245,7 @@ class Inliner {
     --depth_;
     PLAIT_RETURN_IF_ERROR(expanded);
     for (NodeProto& inner : body) *out->Add() = std::move(inner);
+    // An output that already had a name, such as an input that is returned, gets a second one.
     for (int i = 0; i < node.output_size(); ++i) {
       const std::string source = call.Rename(function->proto.output(i));
       if (!node.output(i).empty() && source != node.output(i)) {

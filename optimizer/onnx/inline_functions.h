@@ -7,7 +7,8 @@ namespace plait {
 
 // Replaces every call of a model-local function, in the graph, its subgraphs and other functions,
 // by the function's body, and drops the functions. Values of a body get the prefix
-// "<function>_<number of the call>/".
+// "<function>_<number of the call>/", so that no two calls meet. ONNX's specification of functions
+// is followed in attributes with defaults and in omitted inputs.
 // Errors: InvalidArgument for overloaded functions, a function that is defined twice, calls itself,
 // or imports another opset than the model does; ResourceExhausted when the bodies would exceed
 // kModelNodesMax nodes.

@@ -13,7 +13,7 @@ namespace plait {
 
 namespace {
 
-// Computed weights in front of given ones.
+// Computed weights in front of given ones. Constant once MaterializeConstants has returned it.
 class ComputedWeights : public WeightSource {
  public:
   explicit ComputedWeights(const WeightSource& given) : given_(given) {}
@@ -49,6 +49,7 @@ absl::StatusOr<Materialized> MaterializeConstants(const Graph& graph, const Weig
       copier.Exchange(id, builder.AddConstant(Constant::OfTensor(*std::move(value))));
       continue;
     }
+    // Named by content like any weight, so that export writes it and a runtime finds it.
     const Digest digest = DigestOf(value->bytes());
     copier.Exchange(id, builder.AddConstant(Constant::OfWeight(value->type(), digest)));
     computed->Add(digest, *std::move(value));

@@ -13,7 +13,8 @@
 
 namespace plait {
 
-// The inside of a Model. Constant once import returns it; weights look into `proto`.
+// The inside of a Model, shared by all copies of it. Constant once import returns it; weights look
+// into `proto`.
 struct ModelParts {
   onnx::ModelProto proto;  // functions inlined
   int opset = 0;

@@ -11,7 +11,8 @@ namespace plait {
 
 namespace {
 
-// `Tensors` is a Graph or a GraphBuilder.
+// The node as an operator's raise and lower see it: presence, types and inline values of its
+// inputs, no tensors. `Tensors` is a Graph or a GraphBuilder.
 template <typename Tensors>
 VersionedNode MakeVersioned(const Node& node, int opset, int output_count, const Tensors& tensors) {
   VersionedNode versioned;
@@ -37,6 +38,7 @@ std::vector<LoweredNode::Input> InputsAfter(const Node& node, const VersionedNod
   for (size_t index = 0; index < inputs.size(); ++index) {
     if (!after->present[index]) continue;
     const bool had_tensor = index < before.present.size() && before.present[index];
+    // An input whose value was changed, such as axes made positive, is a new constant.
     if (had_tensor && before.constants[index] == after->constants[index]) {
       inputs[index].tensor = node.inputs[index];
     } else {

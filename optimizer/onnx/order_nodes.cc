@@ -12,6 +12,9 @@
 
 namespace plait {
 
+// Kahn's algorithm with the lowest index first: of the nodes 0: b = Relu(a), 1: a = Exp(x) and
+// 2: c = Neg(x), 1 and 2 are ready; 1 comes first and frees 0, which goes before 2. The order is
+// 1 0 2. A list that is in order has its next node ready whenever it is asked, and stays.
 namespace {
 
 // For values that no node produces.
@@ -53,6 +56,7 @@ absl::StatusOr<Producers> FindProducers(const onnx::GraphProto& graph) {
   return producers;
 }
 
+// What a node's subgraphs read counts as read by the node: they run inside of it.
 std::vector<std::string> NamesReadBy(const onnx::NodeProto& node) {
   std::vector<std::string> names = CapturedNames(node);
   for (const std::string& input : node.input()) {

@@ -12,6 +12,7 @@ namespace plait {
 
 namespace {
 
+// Fatal errors of protobuf arrive as exceptions; none may pass into code that does not expect any.
 absl::Status Guard(absl::string_view what, const std::function<absl::Status()>& call) {
   try {
     return call();
@@ -51,6 +52,7 @@ absl::StatusOr<std::string> SerializeProto(const google::protobuf::MessageLite& 
     google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);
+    // Partial: ONNX declares no field as required.
     if (!message.SerializePartialToCodedStream(&coded)) {
       return absl::InternalError(absl::StrCat(what, ": protobuf could not serialize it"));
     }

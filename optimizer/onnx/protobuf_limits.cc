@@ -32,6 +32,9 @@ Message ChildOf(Message parent, int field) {
   return Message::kOther;
 }
 
+// One walk over the bytes that allocates nothing, where parsing would first build what turns out to
+// be too much. Everything that a parser turns into objects is a field, so counting fields bounds
+// its memory; recursion stops at the depth of subgraphs.
 class LimitChecker {
  public:
   absl::Status Check(Message message, absl::string_view bytes, int graph_depth) {

@@ -7,8 +7,8 @@ namespace plait {
 
 // Checks a serialized ModelProto before it is parsed, because parsing multiplies its size in
 // memory: total size, number of nodes (of all subgraphs and functions), number of fields, nesting
-// of subgraphs. Errors: InvalidArgument for truncated or malformed bytes; ResourceExhausted naming
-// the limit.
+// of subgraphs.
+// Errors: InvalidArgument for truncated or malformed bytes; ResourceExhausted naming the limit.
 absl::Status CheckModelWire(absl::string_view bytes);
 
 }  // namespace plait

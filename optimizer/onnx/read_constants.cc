@@ -15,6 +15,7 @@ namespace plait {
 
 namespace {
 
+// The bytes are elsewhere, so only their number can be checked.
 absl::StatusOr<ConstantRef> StrippedWeight(const onnx::TensorProto& proto, const Digest& digest,
                                            ModelParts* parts) {
   PLAIT_ASSIGN_OR_RETURN(TensorType type, TypeOfTensorProto(proto));
@@ -37,6 +38,7 @@ absl::StatusOr<ConstantRef> ConstantOf(const onnx::TensorProto& proto, ModelPart
   if (static_cast<int64_t>(tensor.bytes().size()) <= kInlineConstantBytesMax) {
     return Constant::OfTensor(Tensor(tensor.type(), std::string(tensor.bytes())));
   }
+  // The one time that a weight's bytes are read: from here on its digest stands for them.
   Digest digest = DigestOf(tensor.bytes());
   parts->weights.insert_or_assign(digest, tensor);
   return Constant::OfWeight(tensor.type(), std::move(digest));

@@ -7,8 +7,8 @@ namespace plait {
 
 // Fills `constants`, `weights` and `weightless` of `parts` from the initializers and Constant nodes
 // of its graph. Values that the IR cannot hold (strings, sparse tensors, 4-bit integers) are left
-// out: their Constant nodes and initializers stay opaque. Errors: InvalidArgument naming the tensor
-// or node.
+// out: their Constant nodes and initializers stay opaque.
+// Errors: InvalidArgument naming the tensor or node.
 absl::Status ReadConstants(ModelParts* parts);
 
 }  // namespace plait

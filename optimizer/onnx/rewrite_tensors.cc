@@ -30,6 +30,7 @@ Message ChildOf(Message parent, int field) {
   }
 }
 
+// By name alone, whatever the domain: taking out and putting back ask the same question.
 bool IsConstantNode(absl::string_view node) {
   constexpr int kOpTypeField = 4;
   return FindWireField(node, kOpTypeField) == "Constant";
@@ -46,6 +47,7 @@ absl::Status CheckShortest(const WireField& field) {
       "stripped (save it again with onnx.save)");
 }
 
+// Recursion follows the nesting of messages, whose depth CheckModelWire has bounded.
 class Rewriter {
  public:
   Rewriter(TensorScope scope, const TensorRewriter& rewrite) : scope_(scope), rewrite_(rewrite) {}

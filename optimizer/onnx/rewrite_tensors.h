@@ -8,7 +8,8 @@
 
 namespace plait {
 
-// Rewrites one serialized TensorProto: appends its new form to `out`.
+// Rewrites one serialized TensorProto: appends its new form to `out`. Appending the same bytes
+// leaves the tensor as it was.
 using TensorRewriter = std::function<absl::Status(absl::string_view tensor, std::string* out)>;
 
 // Which tensors to visit.

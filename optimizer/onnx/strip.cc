@@ -16,6 +16,15 @@ namespace plait {
 
 namespace {
 
+// A tensor is a list of protobuf fields. One of them holds the elements, and in its place, header
+// and all, go three fields with its digest and its number:
+//
+//   dims, data_type, raw_data <4096 bytes>, name   ->   dims, data_type, external_data {location,
+//   "plait:<digest>"}, external_data {plait.field, 9}, data_location EXTERNAL, name
+//
+// Materializing finds those three by their bytes and puts header and elements back. All other
+// fields keep their bytes and order, which is why the file comes back the same.
+
 // Fields of TensorProto.
 constexpr int kDataTypeField = 2;
 constexpr int kFloatDataField = 4;
@@ -88,6 +97,7 @@ absl::Status StripTensor(absl::string_view tensor, Stripped* stripped, std::stri
       out->append(field->whole.data(), field->whole.size());
       continue;
     }
+    // Equal weights have one digest and are kept once.
     const Digest digest = DigestOf(field->payload);
     out->append(Placeholder(field->number, digest));
     stripped->weights.emplace(digest, field->payload);
@@ -114,6 +124,7 @@ absl::Status MaterializeTensor(absl::string_view tensor, const WeightReader& rea
   }
   const int held_field = HeldField(proto);
   const std::string placeholder = Placeholder(held_field, *digest);
+  // By its bytes: a placeholder that somebody re-encoded cannot lead back to the same file.
   const size_t position = tensor.find(placeholder);
   if (!HoldsElements(held_field) || position == absl::string_view::npos) {
     return absl::InvalidArgumentError(

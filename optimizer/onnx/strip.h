@@ -23,9 +23,9 @@ struct Stripped {
 // Constant nodes above kInlineConstantBytesMax that lies as plain little-endian elements (raw_data,
 // float_data, double_data). What belongs to opaque nodes stays with them. All other bytes stay as
 // they are, so that MaterializeWeights restores the very same file. `model` must outlive the
-// result's views. Errors: InvalidArgument for bytes that are no model, and for a model whose
-// message lengths are not encoded in the shortest way, which could not be restored; the limits of
-// ImportOnnx.
+// result's views.
+// Errors: InvalidArgument for bytes that are no model, and for a model whose message lengths are
+// not encoded in the shortest way, which could not be restored; the limits of ImportOnnx.
 absl::StatusOr<Stripped> StripWeights(absl::string_view model);
 
 // Asks for the bytes of a weight.

@@ -14,10 +14,12 @@ struct NamedTensor {
   Tensor tensor;
 };
 
+// Reads such a file; the bytes may come from anyone and are copied.
 // Errors: InvalidArgument when the bytes are no tensor, do not fill its shape, or it is of an
 // element type that the IR lacks.
 absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes);
 
+// The inverse; ONNX's own tools read the result.
 // Errors: ResourceExhausted above kModelProtoBytesMax.
 absl::StatusOr<std::string> WriteTensorFile(const NamedTensor& tensor);
 

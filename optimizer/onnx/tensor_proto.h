@@ -24,7 +24,8 @@ absl::StatusOr<TensorType> TypeOfTensorProto(const onnx::TensorProto& proto);
 // The value of a tensor. Where its bytes already lie as the IR wants them (raw data and most typed
 // fields), the result looks at the proto, which `owner` keeps alive; otherwise it is converted.
 // Errors: InvalidArgument naming the tensor when the data does not fill the shape exactly or lies
-// in another file. REQUIRES: IsSupportedDataType(proto.data_type()).
+// in another file.
+// REQUIRES: IsSupportedDataType(proto.data_type()).
 absl::StatusOr<Tensor> ReadTensorProto(const onnx::TensorProto& proto,
                                        const std::shared_ptr<const void>& owner);
 

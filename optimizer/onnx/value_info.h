@@ -9,7 +9,7 @@ namespace plait {
 // tensor, read as kUndefined. A negative size reads as unknown, as some exporters write it.
 ModelValue ReadValueInfo(const onnx::ValueInfoProto& proto);
 
-// The declaration of a tensor with a static shape.
+// The declaration of a tensor with a static shape; scalars have a shape without dimensions.
 onnx::ValueInfoProto WriteValueInfo(absl::string_view name, const TensorType& type);
 
 }  // namespace plait
