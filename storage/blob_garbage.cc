@@ -9,8 +9,6 @@ absl::StatusOr<int> DeleteUnreferencedBlobs(BlobStore& store, absl::Span<const D
                                             absl::Time used_before) {
   const absl::flat_hash_set<Digest> kept(referenced.begin(), referenced.end());
   PLAIT_ASSIGN_OR_RETURN(const std::vector<BlobEntry> entries, store.List());
-  // A blob that is asked for between List and Delete may still go: `used_before` lies far enough
-  // back that a client whose blob is deleted has long been told to upload it again.
   int deleted = 0;
   for (const BlobEntry& entry : entries) {
     if (kept.contains(entry.digest) || entry.used_at >= used_before) continue;

@@ -11,8 +11,8 @@ namespace plait {
 namespace {
 
 // Every method is the same three steps: a transaction around functions of job_operations.h, what it
-// found carried out of the lambda, and the listener told. Writes may be run again by no backend, so
-// lambdas may write to variables outside.
+// found carried out of the lambda, and the listener told. No backend runs a write twice, so lambdas
+// may write to variables outside.
 class TableJobStore : public JobStore {
  public:
   TableJobStore(std::unique_ptr<JobTransactor> transactor, Clock& clock,

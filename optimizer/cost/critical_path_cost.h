@@ -6,7 +6,7 @@
 
 namespace plait {
 
-// One operator or kernel of a graph, as costs see it.
+// One operator or kernel of a graph, as costs see it. Steps stand in a topological order.
 struct CostedStep {
   double latency_us = 0;
   std::vector<int> predecessors;  // indices of steps, all smaller than this step's own

@@ -11,7 +11,8 @@
 
 namespace plait {
 
-// What comparing the outputs of two computations showed.
+// What comparing the outputs of two computations showed. Only kEquivalent lets a candidate win:
+// not knowing counts as wrong.
 enum class Verdict {
   kInconclusive,  // not compared, or every output was constant whatever the inputs
   kEquivalent,
@@ -23,7 +24,7 @@ absl::string_view VerdictName(Verdict verdict);  // "inconclusive", "equivalent"
 // A candidate's outputs beside the baseline's, over several seeded inputs.
 struct Equivalence {
   Verdict verdict = Verdict::kInconclusive;
-  double max_abs_error = 0;
+  double max_abs_error = 0;  // over all elements of all outputs
   double max_rel_error = 0;  // largest |a-b| of an output over the largest |a| of that output
   int inputs_tried = 0;
 
@@ -52,6 +53,7 @@ class MeasurementLog {
   void AddProfile(const std::string& key_text, const Profile& profile);
   // In the order in which they happened, which a replay repeats.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
+  // The first step that the budget refused; kNeverExhausted when it refused none.
   void set_exhausted_at_step(int64_t step) { exhausted_at_step_ = step; }
 
   // nullptr when the job did not use this key. Valid for as long as the log.

@@ -23,7 +23,8 @@ struct Profile {
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
-// One request to measure: everything a worker needs beside the key is inside the key.
+// One request to measure: everything a worker needs beside the key is inside the key, so any worker
+// of that device can answer, without the model.
 struct ProfileRequest {
   ProfileKey key;
 };

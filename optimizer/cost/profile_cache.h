@@ -37,7 +37,8 @@ class ProfileCache {
   ProfileCache(const ProfileCache&) = delete;
   ProfileCache& operator=(const ProfileCache&) = delete;
 
-  // Adds a profile of an earlier job, by the text of its key. It counts only when it is asked for.
+  // Adds a profile of an earlier job, by the text of its key, in the place of what was loaded under
+  // it before. It counts only when it is asked for.
   void Load(const std::string& key_text, const Profile& profile);
 
   // nullptr unless Resolve was called with this kernel before. Valid until the next Load or
@@ -63,12 +64,13 @@ class ProfileCache {
   double peak_flops_per_us() const { return peak_flops_per_us_; }
 
  private:
+  // Makes Find answer, and writes the profile down.
   void Answer(const Fingerprint& kernel, const std::string& key_text, const Profile& profile);
 
   Profiler& profiler_;
   MeasurementLog& log_;
-  absl::flat_hash_map<std::string, Profile> by_key_;
-  absl::flat_hash_map<Fingerprint, Profile> by_kernel_;
+  absl::flat_hash_map<std::string, Profile> by_key_;     // all that is known
+  absl::flat_hash_map<Fingerprint, Profile> by_kernel_;  // what was asked for
   std::vector<std::pair<ProfileKey, Profile>> measured_;
   int64_t profiles_cached_ = 0;
   double peak_flops_per_us_ = 0;

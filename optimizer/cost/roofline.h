@@ -15,7 +15,8 @@ struct Roofline {
   // result never exceeds what the device could reach.
   double LatencyUs(const Work& work) const;
 
-  // The same when every byte stays on the chip: what a node costs at least, however it is fused.
+  // The same when every byte stays on the chip: what a node costs at least, however it is fused, in
+  // microseconds.
   double ComputeUs(const Work& work) const;
 };
 

@@ -6,13 +6,14 @@
 
 namespace plait {
 
-// A device's overheads around kernels.
+// A device's overheads around kernels, in microseconds. 0 where they were not calibrated.
 struct SimulatorOptions {
   double launch_gap_us = 0;    // between a step's last prerequisite and its start
   double cross_stream_us = 0;  // added when that prerequisite ran on another stream
 };
 
-// One launch of a schedule. Steps stand in launch order.
+// One launch of a schedule. Steps stand in launch order. A share is what a step takes of the device
+// while it runs at full speed, from 0 to 1.
 struct SimulatedStep {
   double latency_us = 0;  // running alone on the device
   int stream = 0;

@@ -50,13 +50,14 @@ class Backtracking {
 
   bool finished() const { return finished_; }
 
-  // The best variants so far, cheapest first. Without any (the region itself could not be priced)
-  // the region alone, at cost 0.
+  // The best variants so far, cheapest first; asked at any time. Without any (the region itself
+  // could not be priced) the region alone, at cost 0.
   std::vector<RegionVariant> BestVariants() const;
 
   int64_t candidates() const { return candidates_; }  // graphs priced
 
  private:
+  // A priced graph, ordered by cost; the one found first comes first among equals.
   struct Entry {
     RegionVariant variant;
     int64_t number = 0;  // order of discovery; breaks ties

@@ -17,7 +17,8 @@ class Budget {
  public:
   virtual ~Budget() = default;
 
-  // Whether step `step` may still be taken; called with 0, 1, 2 and so on, until it says no.
+  // Whether step `step` may still be taken; called with 0, 1, 2 and so on, until it says no. A step
+  // is one batch of measurements, so a no comes at most one batch late.
   virtual bool Allows(int64_t step) = 0;
 };
 

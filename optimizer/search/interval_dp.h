@@ -6,7 +6,8 @@
 
 namespace plait {
 
-// A solved interval: the costs of its variants, cheapest first.
+// A solved interval: the costs of its variants, cheapest first. In microseconds, as everything
+// here; the program would do with any cost that adds up.
 struct SolvedInterval {
   Interval interval;
   std::vector<double> costs_us;

@@ -42,7 +42,7 @@ Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeI
 // The nodes of an interval, ascending. They are convex, because leaves are in order.
 std::vector<NodeId> NodesOf(const Partition& partition, const Interval& interval);
 
-// One line per leaf, for people and golden tests.
+// One line per leaf, "leaf 0: 0 1 2", for people and golden tests.
 std::string PrintPartition(const Partition& partition);
 
 }  // namespace plait

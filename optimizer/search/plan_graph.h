@@ -14,7 +14,7 @@ namespace plait {
 struct PlannedGraph {
   Plan plan;
   double predicted_us = 0;
-  std::string origin;  // how it came about, such as "fastest cover, plait"
+  std::string origin;  // how it came about, such as "fastest cover, plait"; for the trace
 };
 
 // The plan that everything is compared with: one kernel per node, each with its best measured

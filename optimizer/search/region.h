@@ -12,7 +12,7 @@ namespace plait {
 struct Region {
   std::vector<NodeId> nodes;      // ascending
   std::vector<TensorId> inputs;   // read from outside, constants excepted, by first use
-  std::vector<TensorId> outputs;  // produced inside and read outside, or graph outputs
+  std::vector<TensorId> outputs;  // produced inside and read outside, or graph outputs; node order
 };
 
 // Finds what crosses the boundary. Constants never do: they are copied into the region.

@@ -19,7 +19,8 @@ struct PlanCandidate {
   Plan plan;
 };
 
-// The id of a candidate: equal graphs with equal plans are equal candidates, on any machine.
+// The id of a candidate: equal graphs with equal plans are equal candidates, on any machine. Built
+// from their content, so that a log can be matched with a later search.
 std::string CandidateId(const Graph& graph, const Plan& plan);
 
 // Runs whole plans on the device beside each other: the only place where a search meets the truth.

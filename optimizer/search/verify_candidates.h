@@ -16,7 +16,8 @@ struct VerificationOptions {
   uint64_t seed = 0;      // of the bootstrap
 };
 
-// What the device said about a set of candidates.
+// What the device said about a set of candidates. Without a winner, `optimized` is the baseline's
+// own measurement.
 struct VerificationResult {
   int winner = 0;                  // index into the candidates; 0: the baseline stays
   RatioInterval speedup;           // of the winner over the baseline; 1, 1, 1 when that stays

@@ -13,7 +13,7 @@ namespace {
 // The columns that RowOf reads, in its order.
 constexpr char kRowColumns[] = "number, worker_id, lease_expires_us, event_count, job";
 
-// A row that does not parse is damage, not a bug: the message is checked when it is written.
+// A row that does not parse is damage: what was serialized always parses.
 template <typename Message>
 absl::Status ParseColumn(const Database& database, const std::string& bytes, Message& message) {
   if (message.ParseFromString(bytes)) return absl::OkStatus();

@@ -13,6 +13,8 @@ class SqliteJobTable : public JobTable {
   // `database` must outlive the table.
   explicit SqliteJobTable(Database& database) : database_(database) {}
 
+  // All methods: see JobTable. Errors are those of Database::Execute.
+
   absl::StatusOr<int64_t> InsertJob(const JobRow& row) override;
   absl::Status UpdateJob(const JobRow& row) override;
   absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) override;

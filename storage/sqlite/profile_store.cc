@@ -12,8 +12,8 @@
 namespace plait {
 namespace {
 
-// One connection under a lock: profiles are read once per job and written in batches, so that a
-// writer's thread as jobs have it would bring nothing.
+// One connection under a lock: profiles are written in batches, so that sharing commits, as the
+// writer of jobs does, would bring little.
 class SqliteProfileStore : public ProfileStore {
  public:
   explicit SqliteProfileStore(std::unique_ptr<Database> database)

@@ -105,6 +105,7 @@ class Database {
   // Of the last INSERT, and of the last statement that changes rows, on this connection.
   int64_t LastInsertedNumber() const { return sqlite3_last_insert_rowid(connection_); }
   int ChangedRows() const { return sqlite3_changes(connection_); }
+  // The file, for messages.
   const std::string& path() const { return path_; }
 
  private:

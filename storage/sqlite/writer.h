@@ -18,6 +18,7 @@ namespace plait {
 // transaction, and with it the one fsync that makes them durable (group commit). Thread-safe.
 class SqliteWriter {
  public:
+  // Works on database() inside the transaction that it runs in; never begins one of its own.
   using Operation = std::function<absl::Status()>;
 
   // Starts the thread, which alone uses the database from here on.
@@ -79,7 +80,8 @@ class SqliteWriter {
     return HasUrgent() || !delayed_.empty();
   }
 
-  const std::unique_ptr<Database> database_;  // used by the thread only
+  // Opened by the caller, used by the thread only: operations that it runs may use it too.
+  const std::unique_ptr<Database> database_;
   absl::Mutex mutex_;
   std::vector<Pending*> urgent_ ABSL_GUARDED_BY(mutex_);
   std::vector<Pending> delayed_ ABSL_GUARDED_BY(mutex_);
