@@ -14,13 +14,9 @@ int64_t AbsoluteValue(int64_t x) {
 
 }  // namespace
 
+// y = |x|. Of the smallest integer it is that integer again, as two's complement has it.
 const OpSpec kAbsSpec = {
     .kind = OpKind::kAbs,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kNumber>,
     .evaluate =

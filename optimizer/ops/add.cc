@@ -2,13 +2,10 @@
 
 namespace plait {
 
+// y = a + b with numpy's broadcasting. Integers wrap; 8 and 16-bit ones came with opset 14.
 const OpSpec kAddSpec = {
     .kind = OpKind::kAdd,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary | kCommutative,
     .infer = InferBroadcastOf<TypeSet::kNumber>,
     .evaluate =

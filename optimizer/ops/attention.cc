@@ -48,7 +48,7 @@ absl::Status CheckMask(const OpCall& call, const AttentionShape& shape) {
       "the mask must broadcast to ", ShapeToString(shape.scores()), ", is ", mask.ToString()));
 }
 
-absl::StatusOr<std::vector<TensorType>> InferAttention(const OpCall& call) {
+Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<TensorType>> InferAttention(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfAttention(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const absl::StatusOr<AttentionShape> shape =
       ReadAttentionShape(call.attributes, call.input_types);
@@ -94,9 +94,8 @@ Matrix<const double> HeadOf(const EvalTensor& tensor, bool packed, int64_t heads
 }
 
 // What is added to the scores of query `query`: 0, -infinity, or the mask's value.
-void FillBias(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-              const AttentionShape& shape, std::array<int64_t, 3> batch_head_query,
-              absl::Span<double> bias) {
+void FillBias(const OpCall& call, EvalInputs inputs, const AttentionShape& shape,
+              std::array<int64_t, 3> batch_head_query, absl::Span<double> bias) {
   std::fill(bias.begin(), bias.end(), 0);
   const int64_t query = batch_head_query[2];
   if (call.has_input(3)) {
@@ -146,8 +145,7 @@ void FillScores(Matrix<const double> q, Matrix<const double> k, int64_t i, doubl
   }
 }
 
-absl::Status EvaluateAttention(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                               absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no exponential");
   PLAIT_ASSIGN_OR_RETURN(const AttentionShape shape,
@@ -177,7 +175,7 @@ absl::Status EvaluateAttention(const OpCall& call, absl::Span<const EvalTensor* 
 }
 
 // Opset 23 and 24 tolerated head counts beside inputs that have an axis for heads.
-absl::Status RaiseAttention(VersionedNode* node) {
+absl::Status Raise(VersionedNode* node) {
   if (node->opset < 25 && !node->input_types.empty() && node->input_types[0].rank() == 4) {
     node->attributes.Erase("q_num_heads");
     node->attributes.Erase("kv_num_heads");
@@ -185,7 +183,7 @@ absl::Status RaiseAttention(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status LowerAttention(VersionedNode* node) {
+absl::Status Lower(VersionedNode* node) {
   if (node->opset >= 25) return absl::OkStatus();
   node->attributes.Erase("left_window_size");
   node->attributes.Erase("right_window_size");
@@ -242,15 +240,13 @@ double AttentionScale(const Attributes& attributes, const AttentionShape& shape)
 const OpSpec kAttentionSpec = {
     .kind = OpKind::kAttention,
     .since_opset = 23,
-    .inputs_min = 3,
-    .inputs_max = 7,
-    .outputs_min = 1,
-    .outputs_max = 4,
-    .infer = InferAttention,
-    .work = WorkOfAttention,
-    .evaluate = EvaluateAttention,
-    .raise = RaiseAttention,
-    .lower = LowerAttention,
+    .inputs = {3, 7},
+    .outputs = {1, 4},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
+    .raise = Raise,
+    .lower = Lower,
     .expand = ExpandAttention,
 };
 

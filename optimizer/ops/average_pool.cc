@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferAveragePool(const OpCall& call) {
+Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   PLAIT_ASSIGN_OR_RETURN(TensorType type, PooledType(call, window));
@@ -55,8 +55,7 @@ void Pool(const std::vector<WindowAxis>& axes, absl::Span<const int64_t> divisor
   }
 }
 
-absl::Status EvaluateAveragePool(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                                 absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   if (outputs[0].type.elements() == 0) return absl::OkStatus();
   const std::vector<WindowAxis> axes = ThreeAxes(window);
@@ -66,25 +65,20 @@ absl::Status EvaluateAveragePool(const OpCall& call, absl::Span<const EvalTensor
   return absl::OkStatus();
 }
 
-absl::Status LowerAveragePool(VersionedNode* node) {
-  return LowerPool(node, /*dilations_opset=*/19);
-}
+absl::Status Lower(VersionedNode* node) { return LowerPool(node, /*dilations_opset=*/19); }
 
 }  // namespace
 
-// The mean of the elements under each window.
+// y[o] = the mean of x[o * stride - pad + k * dilation] over the kernel elements k that lie on the
+// input or, with count_include_pad, on its padding. ceil_mode came with opset 10, dilations with
+// 19.
 const OpSpec kAveragePoolSpec = {
     .kind = OpKind::kAveragePool,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferAveragePool,
+    .infer = Infer,
     .work = WorkOfPool,
-    .evaluate = EvaluateAveragePool,
+    .evaluate = Evaluate,
     .raise = RaiseAutoPad,
-    .lower = LowerAveragePool,
+    .lower = Lower,
 };
 
 }  // namespace plait

@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferBatchNormalization(const OpCall& call) {
+Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 5; ++i) PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
   if (call.attributes.Int("training_mode", 0) != 0 || call.output_count > 1) {
     return absl::UnimplementedError("training mode is not implemented");
@@ -27,16 +27,14 @@ absl::StatusOr<std::vector<TensorType>> InferBatchNormalization(const OpCall& ca
   return std::vector<TensorType>{input};
 }
 
-Work WorkOfBatchNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // The factors of a channel are computed once; an element costs a multiplication and an addition.
   work.flops *= 2;
   return work;
 }
 
-absl::Status EvaluateBatchNormalization(const OpCall& call,
-                                        absl::Span<const EvalTensor* const> inputs,
-                                        absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
   std::array<const std::vector<double>*, 5> in;
@@ -56,7 +54,7 @@ absl::Status EvaluateBatchNormalization(const OpCall& call,
 
 // Opset 7 and 8 could normalize every element by itself; up to opset 13 further outputs meant
 // training.
-absl::Status RaiseBatchNormalization(VersionedNode* node) {
+absl::Status Raise(VersionedNode* node) {
   if (node->attributes.Int("spatial", 1) == 0) {
     return absl::UnimplementedError("spatial=0 has no form in newer opsets");
   }
@@ -67,7 +65,7 @@ absl::Status RaiseBatchNormalization(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status LowerBatchNormalization(VersionedNode* node) {
+absl::Status Lower(VersionedNode* node) {
   if (node->opset < 14) node->attributes.Erase("training_mode");
   return absl::OkStatus();
 }
@@ -78,16 +76,13 @@ absl::Status LowerBatchNormalization(VersionedNode* node) {
 // 2015, Algorithm 2).
 const OpSpec kBatchNormalizationSpec = {
     .kind = OpKind::kBatchNormalization,
-    .since_opset = 1,
-    .inputs_min = 5,
-    .inputs_max = 5,
-    .outputs_min = 1,
-    .outputs_max = 5,
-    .infer = InferBatchNormalization,
-    .work = WorkOfBatchNormalization,
-    .evaluate = EvaluateBatchNormalization,
-    .raise = RaiseBatchNormalization,
-    .lower = LowerBatchNormalization,
+    .inputs = {5, 5},
+    .outputs = {1, 5},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
+    .raise = Raise,
+    .lower = Lower,
 };
 
 }  // namespace plait

@@ -101,13 +101,10 @@ absl::Status DropFloat8Attributes(VersionedNode* node) {
 
 }  // namespace
 
+// y = x in another element type. Float to integer cuts the fraction; integer to narrower integer
+// keeps the low bits; anything but zero is true.
 const OpSpec kCastSpec = {
     .kind = OpKind::kCast,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = Infer,
     .evaluate = Evaluate,

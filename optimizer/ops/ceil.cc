@@ -4,13 +4,9 @@
 
 namespace plait {
 
+// y = the smallest integer >= x.
 const OpSpec kCeilSpec = {
     .kind = OpKind::kCeil,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

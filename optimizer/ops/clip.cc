@@ -98,13 +98,11 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = min(max(x, low), high); a NaN stays a NaN. The bounds were attributes before opset 11, and
+// integers came with 12.
 const OpSpec kClipSpec = {
     .kind = OpKind::kClip,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {1, 3},
     .traits = kElementwiseUnary,
     .infer = Infer,
     .evaluate = Evaluate,

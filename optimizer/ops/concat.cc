@@ -64,13 +64,10 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = the inputs one behind the other along the axis. Negative axes came with opset 11.
 const OpSpec kConcatSpec = {
     .kind = OpKind::kConcat,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = kVariadic,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {1, kVariadic},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

@@ -40,13 +40,11 @@ absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
 
 }  // namespace
 
+// y = one value, everywhere, in the shape that the input says. The shape must be a constant, so
+// that the output is one too, and the normal form folds it.
 const OpSpec kConstantOfShapeSpec = {
     .kind = OpKind::kConstantOfShape,
     .since_opset = 9,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .infer = Infer,
     .work = FillWork,
     .evaluate = Evaluate,

@@ -52,7 +52,7 @@ absl::Status CheckWeights(const OpCall& call) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TensorType>> InferConv(const OpCall& call) {
+Types Infer(const OpCall& call) {
   for (size_t i = 0; i < call.input_types.size(); ++i) {
     if (i == 2 && !call.has_input(2)) continue;
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<TensorType>> InferConv(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfConv(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const TensorType& weights = call.input_types[1];
   const int64_t terms = weights.shape[0] == 0 ? 0 : weights.elements() / weights.shape[0];
@@ -123,8 +123,8 @@ void ConvolveGroup(const std::vector<WindowAxis>& axes, const T* input, Matrix<c
 }
 
 template <typename T>
-void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes,
-              absl::Span<const EvalTensor* const> inputs, std::vector<T>* output) {
+void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes, EvalInputs inputs,
+              std::vector<T>* output) {
   const auto& x = std::get<std::vector<T>>(inputs[0]->values);
   const auto& w = std::get<std::vector<T>>(inputs[1]->values);
   const int64_t group = call.attributes.Int("group", 1);
@@ -149,8 +149,7 @@ void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes,
   }
 }
 
-absl::Status EvaluateConv(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                          absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, WindowOf(call));
   std::visit([&](auto& output) { Convolve(call, ThreeAxes(window), inputs, &output); },
              outputs[0].values);
@@ -159,17 +158,16 @@ absl::Status EvaluateConv(const OpCall& call, absl::Span<const EvalTensor* const
 
 }  // namespace
 
-// y[n,m,p] = b[m] + sum over c, k of x[n,c,p*stride + k*dilation - pad] * w[m,c,k].
+// y[n,m,p] = b[m] + sum over c, k of x[n,c,p*stride + k*dilation - pad] * w[m,c,k], where p and k
+// have one coordinate per spatial axis and c runs over the channels of m's group. Computed as the
+// product of the weights [m, (c,k)] with the unfolded input [(c,k), p], a cache's worth of
+// positions at a time.
 const OpSpec kConvSpec = {
     .kind = OpKind::kConv,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferConv,
-    .work = WorkOfConv,
-    .evaluate = EvaluateConv,
+    .inputs = {2, 3},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
     .raise = RaiseAutoPad,
 };
 

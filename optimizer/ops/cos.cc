@@ -4,13 +4,10 @@
 
 namespace plait {
 
+// y = cos(x), in radians.
 const OpSpec kCosSpec = {
     .kind = OpKind::kCos,
     .since_opset = 7,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

@@ -55,13 +55,12 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 }  // namespace
 
+// y[i] = the sum of x[0] to x[i] along the axis; to x[i-1] when exclusive; from the other end when
+// reverse. Sums only, so that it is exact in GF(p).
 const OpSpec kCumSumSpec = {
     .kind = OpKind::kCumSum,
     .since_opset = 11,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .infer = Infer,
     .evaluate = Evaluate,
 };

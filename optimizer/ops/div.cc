@@ -24,13 +24,11 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 
 }  // namespace
 
+// y = a / b with numpy's broadcasting. Integers truncate towards zero. In GF(p) a / b is a times
+// the inverse of b, so that laws over quotients can be proved.
 const OpSpec kDivSpec = {
     .kind = OpKind::kDiv,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary,
     .infer = InferBroadcastOf<TypeSet::kNumber>,
     .evaluate = Evaluate,

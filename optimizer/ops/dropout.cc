@@ -69,13 +69,11 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = x: at inference nothing is dropped. Opset 12 made the ratio an input and added training_mode.
 const OpSpec kDropoutSpec = {
     .kind = OpKind::kDropout,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 2,
+    .inputs = {1, 3},
+    .outputs = {1, 2},
     .traits = kView,
     .infer = Infer,
     .work = NoWork,

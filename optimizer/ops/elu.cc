@@ -4,13 +4,10 @@
 
 namespace plait {
 
+// y = x for x >= 0, else alpha * (exp(x) - 1) (Clevert et al., ICLR 2016). expm1 keeps the digits
+// of a small x, which exp(x) - 1 would lose.
 const OpSpec kEluSpec = {
     .kind = OpKind::kElu,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

@@ -1,21 +1,16 @@
-#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/comparison.h"
 #include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 
+// y = a == b; false where either is NaN. Floats came with opset 11, so that an older one needs
+// another form.
 const OpSpec kEqualSpec = {
     .kind = OpKind::kEqual,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary | kCommutative,
     .infer = InferComparisonOf<TypeSet::kAny>,
-    .evaluate =
-        [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
-          return EvaluateNumberBinary(inputs, outputs, [](auto a, auto b) { return a == b; });
-        },
+    .evaluate = EvaluateComparison<std::equal_to<>>,
     .lower = [](VersionedNode* node) -> absl::Status {
       if (node->opset < 11 && IsFloat(node->input_types[0].dtype)) {
         return NeedsOpset("a comparison of floats", 11);

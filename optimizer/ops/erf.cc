@@ -4,13 +4,10 @@
 
 namespace plait {
 
+// y = 2 / sqrt(pi) * the integral of exp(-t^2) from 0 to x.
 const OpSpec kErfSpec = {
     .kind = OpKind::kErf,
     .since_opset = 9,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

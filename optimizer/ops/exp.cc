@@ -4,13 +4,9 @@
 
 namespace plait {
 
+// y = exp(x). No polynomial, so that it has no meaning in GF(p).
 const OpSpec kExpSpec = {
     .kind = OpKind::kExp,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

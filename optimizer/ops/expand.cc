@@ -24,13 +24,11 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 
 }  // namespace
 
+// y = x repeated to the common shape of x and the shape given: [3,1] and [2,1,4] give [2,3,4].
 const OpSpec kExpandSpec = {
     .kind = OpKind::kExpand,
     .since_opset = 8,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

@@ -17,7 +17,7 @@ Types Infer(const OpCall& call) {
     return absl::InvalidArgumentError(
         absl::StrCat("axis must be in [", -type.rank(), ", ", type.rank(), "], is ", axis));
   }
-  const auto middle = type.shape.begin() + (axis < 0 ? axis + type.rank() : axis);
+  const auto middle = type.shape.begin() + NormalAxis(axis, type.rank());
   const int64_t rows = ElementsOf(Shape(type.shape.begin(), middle));
   const int64_t columns = ElementsOf(Shape(middle, type.shape.end()));
   return std::vector<TensorType>{{type.dtype, {rows, columns}}};
@@ -30,13 +30,9 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = x as a matrix: the axes before `axis` make its rows, the others its columns.
 const OpSpec kFlattenSpec = {
     .kind = OpKind::kFlatten,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kView,
     .infer = Infer,
     .work = NoWork,

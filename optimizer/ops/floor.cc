@@ -4,13 +4,9 @@
 
 namespace plait {
 
+// y = the largest integer <= x.
 const OpSpec kFloorSpec = {
     .kind = OpKind::kFloor,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

@@ -50,7 +50,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // The table is read only where an index points.
-Work GatherWork(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = MovementWork(call, output_types);
   work.bytes += call.input_types[kIndices].bytes();
   return work;
@@ -70,16 +70,14 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y[a.., i.., b..] = x[a.., indices[i..], b..]: whole slices along one axis, as an embedding takes
+// rows of a table. Negative indices came with opset 11.
 const OpSpec kGatherSpec = {
     .kind = OpKind::kGather,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kDataMovement,
     .infer = Infer,
-    .work = GatherWork,
+    .work = WorkOfCall,
     .evaluate = Evaluate,
     .lower = Lower,
 };

@@ -59,13 +59,11 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 }  // namespace
 
+// y[c] = x[c with indices[c] in the place of the axis' coordinate]: one element at a time.
 const OpSpec kGatherElementsSpec = {
     .kind = OpKind::kGatherElements,
     .since_opset = 11,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

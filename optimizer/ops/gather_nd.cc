@@ -101,13 +101,12 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 }  // namespace
 
+// y[b.., o.., s..] = x[b.., indices[b.., o..].., s..]: tuples of indices choose slices. batch_dims
+// came with opset 12.
 const OpSpec kGatherNDSpec = {
     .kind = OpKind::kGatherND,
     .since_opset = 11,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

@@ -18,7 +18,7 @@ bool UsesTanh(const Attributes& attributes) {
   return attributes.String("approximate", "none") == "tanh";
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGelu(const OpCall& call) {
+Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   const std::string approximate = call.attributes.String("approximate", "none");
   if (approximate != "none" && approximate != "tanh") {
@@ -28,8 +28,7 @@ absl::StatusOr<std::vector<TensorType>> InferGelu(const OpCall& call) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
-absl::Status EvaluateGelu(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                          absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no erf or tanh");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -43,7 +42,7 @@ absl::Status EvaluateGelu(const OpCall& call, absl::Span<const EvalTensor* const
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TensorId>> ExpandGelu(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorId x = node.inputs[0];
   const DataType dtype = expansion.type(x).dtype;
@@ -67,14 +66,10 @@ absl::StatusOr<std::vector<TensorId>> ExpandGelu(const Node& node, GraphBuilder*
 const OpSpec kGeluSpec = {
     .kind = OpKind::kGelu,
     .since_opset = 20,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
-    .infer = InferGelu,
-    .evaluate = EvaluateGelu,
-    .expand = ExpandGelu,
+    .infer = Infer,
+    .evaluate = Evaluate,
+    .expand = Expand,
 };
 
 }  // namespace plait

@@ -13,7 +13,7 @@ bool Transposes(const Attributes& attributes, absl::string_view name) {
   return attributes.Int(name, 0) != 0;
 }
 
-absl::StatusOr<std::vector<TensorType>> InferGemm(const OpCall& call) {
+Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     if (i == 2 && !call.has_input(2)) continue;
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kNumber));
@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<TensorType>> InferGemm(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfGemm(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const int64_t shared = call.input_types[0].shape[Transposes(call.attributes, "transA") ? 0 : 1];
   work.flops =
@@ -79,8 +79,8 @@ T FactorOf(const Attributes& attributes, absl::string_view name) {
 }
 
 template <typename T>
-void Multiply(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-              const TensorType& type, std::vector<T>* output) {
+void Multiply(const OpCall& call, EvalInputs inputs, const TensorType& type,
+              std::vector<T>* output) {
   const bool transposes_a = Transposes(call.attributes, "transA");
   const std::vector<T> a = MatrixOf<T>(*inputs[0], transposes_a);
   const std::vector<T> b = MatrixOf<T>(*inputs[1], Transposes(call.attributes, "transB"));
@@ -100,15 +100,14 @@ void Multiply(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
                   });
 }
 
-absl::Status EvaluateGemm(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                          absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   std::visit([&](auto& output) { Multiply(call, inputs, outputs[0].type, &output); },
              outputs[0].values);
   return absl::OkStatus();
 }
 
 // Up to opset 10 the third input was required.
-absl::Status LowerGemm(VersionedNode* node) {
+absl::Status Lower(VersionedNode* node) {
   if (node->opset >= 11 || (node->present.size() > 2 && node->present[2])) return absl::OkStatus();
   const TensorType type = {node->input_types[0].dtype, {1}};
   node->constants.resize(2);
@@ -125,15 +124,11 @@ absl::Status LowerGemm(VersionedNode* node) {
 // y = alpha * a * b + beta * c, where a and b may be transposed first.
 const OpSpec kGemmSpec = {
     .kind = OpKind::kGemm,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferGemm,
-    .work = WorkOfGemm,
-    .evaluate = EvaluateGemm,
-    .lower = LowerGemm,
+    .inputs = {2, 3},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
+    .lower = Lower,
 };
 
 }  // namespace plait

@@ -16,25 +16,19 @@ void Average(const EvalTensor& input, std::vector<T>* output) {
   }
 }
 
-absl::Status EvaluateGlobalAveragePool(const OpCall&, absl::Span<const EvalTensor* const> inputs,
-                                       absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   std::visit([&](auto& output) { Average(*inputs[0], &output); }, outputs[0].values);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-// The mean of each channel.
+// y[n,c] = the mean of x[n,c,...]; in GF(p) exactly, so that it is linear there too.
 const OpSpec kGlobalAveragePoolSpec = {
     .kind = OpKind::kGlobalAveragePool,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .infer = InferGlobalPool,
     .work = WorkOfGlobalPool,
-    .evaluate = EvaluateGlobalAveragePool,
+    .evaluate = Evaluate,
 };
 
 }  // namespace plait

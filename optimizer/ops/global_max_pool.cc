@@ -6,8 +6,7 @@
 namespace plait {
 namespace {
 
-absl::Status EvaluateGlobalMaxPool(const OpCall&, absl::Span<const EvalTensor* const> inputs,
-                                   absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const auto* x = std::get_if<std::vector<double>>(&inputs[0]->values);
   if (x == nullptr) return absl::UnimplementedError("a field has no order");
   auto& y = std::get<std::vector<double>>(outputs[0].values);
@@ -21,17 +20,12 @@ absl::Status EvaluateGlobalMaxPool(const OpCall&, absl::Span<const EvalTensor* c
 
 }  // namespace
 
-// The largest element of each channel.
+// y[n,c] = the largest element of x[n,c,...].
 const OpSpec kGlobalMaxPoolSpec = {
     .kind = OpKind::kGlobalMaxPool,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .infer = InferGlobalPool,
     .work = WorkOfGlobalPool,
-    .evaluate = EvaluateGlobalMaxPool,
+    .evaluate = Evaluate,
 };
 
 }  // namespace plait

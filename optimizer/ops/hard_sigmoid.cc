@@ -4,13 +4,10 @@
 
 namespace plait {
 
+// y = alpha * x + beta, clipped to [0, 1]. The test for NaN stands first, because clamp's result
+// would be unspecified.
 const OpSpec kHardSigmoidSpec = {
     .kind = OpKind::kHardSigmoid,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

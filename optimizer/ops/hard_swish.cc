@@ -19,13 +19,11 @@ double HardSwish(double x) { return x * std::max(0.0, std::min(1.0, x / 6.0 + 0.
 
 }  // namespace
 
+// y = x * min(max(x / 6 + 1/2, 0), 1) (Howard et al., ICCV 2019). Before opset 14 it is written as
+// a product with HardSigmoid.
 const OpSpec kHardSwishSpec = {
     .kind = OpKind::kHardSwish,
     .since_opset = 14,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate = [](const OpCall&, EvalInputs inputs,

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferInstanceNormalization(const OpCall& call) {
+Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -29,16 +29,14 @@ absl::StatusOr<std::vector<TensorType>> InferInstanceNormalization(const OpCall&
   return std::vector<TensorType>{input};
 }
 
-Work WorkOfInstanceNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Sum, deviation, square and its sum, scale and bias.
   work.flops *= 6;
   return work;
 }
 
-absl::Status EvaluateInstanceNormalization(const OpCall& call,
-                                           absl::Span<const EvalTensor* const> inputs,
-                                           absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -64,14 +62,10 @@ absl::Status EvaluateInstanceNormalization(const OpCall& call,
 // channel.
 const OpSpec kInstanceNormalizationSpec = {
     .kind = OpKind::kInstanceNormalization,
-    .since_opset = 1,
-    .inputs_min = 3,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferInstanceNormalization,
-    .work = WorkOfInstanceNormalization,
-    .evaluate = EvaluateInstanceNormalization,
+    .inputs = {3, 3},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
 };
 
 }  // namespace plait

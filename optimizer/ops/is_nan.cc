@@ -2,13 +2,10 @@
 
 namespace plait {
 
+// y = whether x is a NaN: the one value that differs from itself.
 const OpSpec kIsNaNSpec = {
     .kind = OpKind::kIsNaN,
     .since_opset = 9,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferComparisonOf<TypeSet::kFloat>,
     .evaluate =

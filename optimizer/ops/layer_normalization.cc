@@ -21,7 +21,7 @@ absl::StatusOr<DataType> StashType(const Attributes& attributes) {
       absl::StrCat("stash_type must be 1 (float32) or 16 (bfloat16), is ", stash_type));
 }
 
-absl::StatusOr<std::vector<TensorType>> InferLayerNormalization(const OpCall& call) {
+Types Infer(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   for (size_t i = 0; i < 3; ++i) {
     if (i == 2 && !call.has_input(2)) continue;
@@ -43,16 +43,14 @@ absl::StatusOr<std::vector<TensorType>> InferLayerNormalization(const OpCall& ca
   return types;
 }
 
-Work WorkOfLayerNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Sum, deviation, square and its sum, normalization, scale and bias.
   work.flops = SaturatingMultiply(call.input_types[0].elements(), 7);
   return work;
 }
 
-absl::Status EvaluateLayerNormalization(const OpCall& call,
-                                        absl::Span<const EvalTensor* const> inputs,
-                                        absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -87,8 +85,7 @@ absl::Status EvaluateLayerNormalization(const OpCall& call,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TensorId>> ExpandLayerNormalization(const Node& node,
-                                                               GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType input = expansion.type(node.inputs[0]);
   PLAIT_ASSIGN_OR_RETURN(const DataType stash, StashType(*node.attributes));
@@ -131,14 +128,12 @@ absl::StatusOr<std::vector<TensorId>> ExpandLayerNormalization(const Node& node,
 const OpSpec kLayerNormalizationSpec = {
     .kind = OpKind::kLayerNormalization,
     .since_opset = 17,
-    .inputs_min = 2,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 3,
-    .infer = InferLayerNormalization,
-    .work = WorkOfLayerNormalization,
-    .evaluate = EvaluateLayerNormalization,
-    .expand = ExpandLayerNormalization,
+    .inputs = {2, 3},
+    .outputs = {1, 3},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
+    .expand = Expand,
 };
 
 }  // namespace plait

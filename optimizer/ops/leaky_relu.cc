@@ -2,13 +2,10 @@
 
 namespace plait {
 
+// y = x for x >= 0, else alpha * x. An order decides, so that it has no meaning in GF(p), although
+// both pieces are linear.
 const OpSpec kLeakyReluSpec = {
     .kind = OpKind::kLeakyRelu,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

@@ -48,7 +48,7 @@ absl::StatusOr<Product> ProductOf(const Shape& left, const Shape& right) {
   return product;
 }
 
-absl::StatusOr<std::vector<TensorType>> InferMatMul(const OpCall& call) {
+Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 2; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kNumber));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -59,15 +59,14 @@ absl::StatusOr<std::vector<TensorType>> InferMatMul(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfMatMul(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   work.flops = SaturatingMultiply(output_types[0].elements(), 2 * call.input_types[0].shape.back());
   return work;
 }
 
 template <typename T>
-void Multiply(const Product& product, absl::Span<const EvalTensor* const> inputs,
-              std::vector<T>* output) {
+void Multiply(const Product& product, EvalInputs inputs, std::vector<T>* output) {
   const T* a = std::get<std::vector<T>>(inputs[0]->values).data();
   const T* b = std::get<std::vector<T>>(inputs[1]->values).data();
   ForEachIndex<2>(product.batch,
@@ -83,8 +82,7 @@ void Multiply(const Product& product, absl::Span<const EvalTensor* const> inputs
                   });
 }
 
-absl::Status EvaluateMatMul(const OpCall&, absl::Span<const EvalTensor* const> inputs,
-                            absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Product product,
                          ProductOf(inputs[0]->type.shape, inputs[1]->type.shape));
   std::visit([&](auto& output) { Multiply(product, inputs, &output); }, outputs[0].values);
@@ -97,14 +95,10 @@ absl::Status EvaluateMatMul(const OpCall&, absl::Span<const EvalTensor* const> i
 // batches.
 const OpSpec kMatMulSpec = {
     .kind = OpKind::kMatMul,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferMatMul,
-    .work = WorkOfMatMul,
-    .evaluate = EvaluateMatMul,
+    .inputs = {2, 2},
+    .infer = Infer,
+    .work = WorkOfCall,
+    .evaluate = Evaluate,
 };
 
 }  // namespace plait

@@ -1,25 +1,16 @@
-#include "optimizer/ops/shared/elementwise.h"
+#include "optimizer/ops/shared/extremes.h"
 #include "optimizer/ops/shared/versions.h"
 
 namespace plait {
 
-// A NaN in any input gives NaN.
+// The largest of all inputs; a NaN in any of them gives NaN. Inputs of different shapes since opset
+// 8, integers since 12.
 const OpSpec kMaxSpec = {
     .kind = OpKind::kMax,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = kVariadic,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {1, kVariadic},
     .traits = kCommutative,
     .infer = InferBroadcastOf<TypeSet::kNumber>,
-    .evaluate =
-        [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
-          return EvaluateFold(inputs, outputs, [](EvalInputs pair, EvalOutputs result) {
-            return EvaluateNumberBinary(pair, result,
-                                        [](auto a, auto b) { return a < b || b != b ? b : a; });
-          });
-        },
+    .evaluate = EvaluateExtreme<std::greater<>>,
     .lower = LowerVariadic,
 };
 

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferMaxPool(const OpCall& call) {
+Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   PLAIT_ASSIGN_OR_RETURN(TensorType type, PooledType(call, window));
@@ -48,8 +48,7 @@ void Pool(const std::vector<WindowAxis>& axes, const EvalTensor& input, bool col
   }
 }
 
-absl::Status EvaluateMaxPool(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                             absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   const std::vector<WindowAxis> axes = ThreeAxes(window);
   const bool column_major = call.attributes.Int("storage_order", 0) != 0;
@@ -64,7 +63,7 @@ absl::Status EvaluateMaxPool(const OpCall& call, absl::Span<const EvalTensor* co
   return absl::OkStatus();
 }
 
-absl::Status LowerMaxPool(VersionedNode* node) {
+absl::Status Lower(VersionedNode* node) {
   if (node->opset < 8 && node->output_count > 1) {
     return absl::UnimplementedError("opset 7 has no output Indices");
   }
@@ -77,16 +76,12 @@ absl::Status LowerMaxPool(VersionedNode* node) {
 // The largest element under each window; padding never wins.
 const OpSpec kMaxPoolSpec = {
     .kind = OpKind::kMaxPool,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 2,
-    .infer = InferMaxPool,
+    .outputs = {1, 2},
+    .infer = Infer,
     .work = WorkOfPool,
-    .evaluate = EvaluateMaxPool,
+    .evaluate = Evaluate,
     .raise = RaiseAutoPad,
-    .lower = LowerMaxPool,
+    .lower = Lower,
 };
 
 }  // namespace plait

@@ -40,13 +40,12 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = a mod b: with the sign of b, or of a when fmod is set, as C's fmod has it. Floats needed fmod
+// up to opset 27.
 const OpSpec kModSpec = {
     .kind = OpKind::kMod,
     .since_opset = 10,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary,
     .infer = InferBroadcastOf<TypeSet::kNumber>,
     .evaluate = Evaluate,

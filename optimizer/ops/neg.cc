@@ -2,13 +2,9 @@
 
 namespace plait {
 
+// y = -x: 0 - x in whichever ring x is of.
 const OpSpec kNegSpec = {
     .kind = OpKind::kNeg,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kNumber>,
     .evaluate =

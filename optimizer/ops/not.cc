@@ -2,13 +2,9 @@
 
 namespace plait {
 
+// y = not x, for bools.
 const OpSpec kNotSpec = {
     .kind = OpKind::kNot,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kBool>,
     .evaluate =

@@ -2,13 +2,10 @@
 
 namespace plait {
 
+// y = a or b, for bools.
 const OpSpec kOrSpec = {
     .kind = OpKind::kOr,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary | kCommutative,
     .infer = InferBroadcastOf<TypeSet::kBool>,
     .evaluate =

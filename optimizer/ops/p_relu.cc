@@ -27,13 +27,11 @@ Number Sloped(Number x, Number slope) {
 
 }  // namespace
 
+// y = x for x >= 0, else slope * x (He et al., ICCV 2015), where the slope has one value per
+// channel as a rule. Integers came with opset 9.
 const OpSpec kPReluSpec = {
     .kind = OpKind::kPRelu,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary,
     .infer = Infer,
     .evaluate =

@@ -215,13 +215,11 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = x with elements added before and behind each axis: a constant, the edge, its reflection, or
+// the other end. Opset 11 made pads and value inputs, 18 added axes, 19 mode wrap.
 const OpSpec kPadSpec = {
     .kind = OpKind::kPad,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 4,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 4},
     .infer = Infer,
     .work = MovementWork,
     .evaluate = Evaluate,

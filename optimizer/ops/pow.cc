@@ -89,13 +89,11 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = a ^ b with numpy's broadcasting. Before opset 12 both were of one float type. An exponent is
+// no element of the field but a number of factors, so that GF(p) has no powers of tensors.
 const OpSpec kPowSpec = {
     .kind = OpKind::kPow,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary,
     .infer = Infer,
     .evaluate = Evaluate,

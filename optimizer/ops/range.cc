@@ -100,13 +100,12 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y[i] = start + i * delta, as long as it has not reached the limit. Its shape depends on values,
+// so that these must be constants.
 const OpSpec kRangeSpec = {
     .kind = OpKind::kRange,
     .since_opset = 11,
-    .inputs_min = 3,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {3, 3},
     .infer = Infer,
     .work = FillWork,
     .evaluate = Evaluate,

@@ -14,13 +14,9 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 
 }  // namespace
 
+// y = 1 / x: infinite at 0, in GF(p) the inverse.
 const OpSpec kReciprocalSpec = {
     .kind = OpKind::kReciprocal,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate = Evaluate,

@@ -6,15 +6,14 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferReduceMean(const OpCall& call) {
+Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   if (reduction.count == 0) return absl::InvalidArgumentError("no element has no mean");
   return InferReduce(call, TypeSet::kNumber);
 }
 
-absl::Status EvaluateReduceMean(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                                absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
@@ -26,24 +25,18 @@ absl::Status EvaluateReduceMean(const OpCall& call, absl::Span<const EvalTensor*
   return absl::OkStatus();
 }
 
-absl::Status RaiseReduceMean(VersionedNode* node) { return RaiseReduce(node, 18); }
-absl::Status LowerReduceMean(VersionedNode* node) { return LowerReduce(node, 18); }
-
 }  // namespace
 
-// y = mean of x over the axes; integers truncate.
+// y = the mean of x over the axes; integers truncate, in GF(p) the sum is multiplied by the inverse
+// of the count. The axes are an input since opset 18.
 const OpSpec kReduceMeanSpec = {
     .kind = OpKind::kReduceMean,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferReduceMean,
+    .inputs = {1, 2},
+    .infer = Infer,
     .work = WorkOfReduce,
-    .evaluate = EvaluateReduceMean,
-    .raise = RaiseReduceMean,
-    .lower = LowerReduceMean,
+    .evaluate = Evaluate,
+    .raise = RaiseReduceOf<18>,
+    .lower = LowerReduceOf<18>,
     .expand = ExpandReduce,
 };
 

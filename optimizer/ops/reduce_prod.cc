@@ -5,12 +5,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferReduceProd(const OpCall& call) {
-  return InferReduce(call, TypeSet::kNumber);
-}
-
-absl::Status EvaluateReduceProd(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                                absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
@@ -21,24 +16,17 @@ absl::Status EvaluateReduceProd(const OpCall& call, absl::Span<const EvalTensor*
   return absl::OkStatus();
 }
 
-absl::Status RaiseReduceProd(VersionedNode* node) { return RaiseReduce(node, 18); }
-absl::Status LowerReduceProd(VersionedNode* node) { return LowerReduce(node, 18); }
-
 }  // namespace
 
-// y = product of x over the axes; 1 over no element.
+// y = the product of x over the axes; 1 over no element. The axes are an input since opset 18.
 const OpSpec kReduceProdSpec = {
     .kind = OpKind::kReduceProd,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferReduceProd,
+    .inputs = {1, 2},
+    .infer = InferReduceOf<TypeSet::kNumber>,
     .work = WorkOfReduce,
-    .evaluate = EvaluateReduceProd,
-    .raise = RaiseReduceProd,
-    .lower = LowerReduceProd,
+    .evaluate = Evaluate,
+    .raise = RaiseReduceOf<18>,
+    .lower = LowerReduceOf<18>,
     .expand = ExpandReduce,
 };
 

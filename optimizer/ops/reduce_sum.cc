@@ -5,12 +5,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> InferReduceSum(const OpCall& call) {
-  return InferReduce(call, TypeSet::kNumber);
-}
-
-absl::Status EvaluateReduceSum(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                               absl::Span<EvalTensor> outputs) {
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
@@ -21,24 +16,18 @@ absl::Status EvaluateReduceSum(const OpCall& call, absl::Span<const EvalTensor* 
   return absl::OkStatus();
 }
 
-absl::Status RaiseReduceSum(VersionedNode* node) { return RaiseReduce(node, 13); }
-absl::Status LowerReduceSum(VersionedNode* node) { return LowerReduce(node, 13); }
-
 }  // namespace
 
-// y = sum of x over the axes; 0 over no element.
+// y = the sum of x over the axes; 0 over no element. The axes are an input since opset 13, earlier
+// than those of the other reductions.
 const OpSpec kReduceSumSpec = {
     .kind = OpKind::kReduceSum,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
-    .infer = InferReduceSum,
+    .inputs = {1, 2},
+    .infer = InferReduceOf<TypeSet::kNumber>,
     .work = WorkOfReduce,
-    .evaluate = EvaluateReduceSum,
-    .raise = RaiseReduceSum,
-    .lower = LowerReduceSum,
+    .evaluate = Evaluate,
+    .raise = RaiseReduceOf<13>,
+    .lower = LowerReduceOf<13>,
     .expand = ExpandReduce,
 };
 

@@ -2,14 +2,10 @@
 
 namespace plait {
 
-// A NaN stays a NaN.
+// y = max(x, 0); a NaN stays a NaN. Integers came with opset 14. An order decides, so that it has
+// no meaning in GF(p).
 const OpSpec kReluSpec = {
     .kind = OpKind::kRelu,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kNumber>,
     .evaluate =

@@ -74,13 +74,11 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = x in another shape: 0 copies the input's dimension (unless allowzero, since opset 14), -1
+// takes what is left.
 const OpSpec kReshapeSpec = {
     .kind = OpKind::kReshape,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kView,
     .infer = Infer,
     .work = NoWork,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/movement.h"
 #include "optimizer/ops/shared/type_set.h"
 #include "optimizer/ops/shared/versions.h"
@@ -13,7 +14,7 @@ std::vector<int64_t> Dimensions(const OpCall& call) {
   const Shape& shape = call.input_types[0].shape;
   const int64_t rank = static_cast<int64_t>(shape.size());
   const auto clamp = [&](int64_t axis) {
-    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+    return std::clamp<int64_t>(NormalAxis(axis, rank), 0, rank);
   };
   const int64_t start = clamp(call.attributes.Int("start", 0));
   const int64_t end = clamp(call.attributes.Int("end", rank));
@@ -44,13 +45,10 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = the dimensions of x from start to end, as int64. Types are static, so that it depends on
+// nothing that is computed. start and end came with opset 15.
 const OpSpec kShapeSpec = {
     .kind = OpKind::kShape,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .infer = Infer,
     .work = NoWork,
     .evaluate = Evaluate,

@@ -4,13 +4,9 @@
 
 namespace plait {
 
+// y = 1 / (1 + exp(-x)). Where exp overflows, the quotient is 0, which is right.
 const OpSpec kSigmoidSpec = {
     .kind = OpKind::kSigmoid,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

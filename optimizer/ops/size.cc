@@ -4,13 +4,9 @@
 
 namespace plait {
 
+// y = how many elements x has, as an int64 scalar. Like Shape, it looks at types only.
 const OpSpec kSizeSpec = {
     .kind = OpKind::kSize,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .infer = [](const OpCall& call) -> Types {
       PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
       return std::vector<TensorType>{{DataType::kInt64, {}}};

@@ -133,13 +133,11 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y[i] = x[start + i * step] along each axis named, whole along the others. Attributes before opset
+// 10, which added steps.
 const OpSpec kSliceSpec = {
     .kind = OpKind::kSlice,
-    .since_opset = 1,
-    .inputs_min = 3,
-    .inputs_max = 5,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {3, 5},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

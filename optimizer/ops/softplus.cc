@@ -8,11 +8,6 @@ namespace plait {
 // log(1 + exp(x)), written so that exp cannot overflow.
 const OpSpec kSoftplusSpec = {
     .kind = OpKind::kSoftplus,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

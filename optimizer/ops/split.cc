@@ -101,13 +101,12 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y0, y1, ... = x cut along one axis: the inverse of Concat. Opset 13 made the sizes an input, 18
+// asks for num_outputs where they are missing.
 const OpSpec kSplitSpec = {
     .kind = OpKind::kSplit,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = kVariadic,
+    .inputs = {1, 2},
+    .outputs = {1, kVariadic},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

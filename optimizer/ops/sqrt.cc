@@ -4,13 +4,10 @@
 
 namespace plait {
 
+// y = the square root of x; NaN below 0. Half of a field's elements have none, so that it has no
+// meaning in GF(p).
 const OpSpec kSqrtSpec = {
     .kind = OpKind::kSqrt,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate =

@@ -52,13 +52,10 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = x without axes of 1. Opset 13 made the axes an input, 11 allowed negative ones.
 const OpSpec kSqueezeSpec = {
     .kind = OpKind::kSqueeze,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {1, 2},
     .traits = kView,
     .infer = Infer,
     .work = NoWork,

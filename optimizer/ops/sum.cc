@@ -3,13 +3,10 @@
 
 namespace plait {
 
+// y = the inputs added from left to right, with broadcasting since opset 8.
 const OpSpec kSumSpec = {
     .kind = OpKind::kSum,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = kVariadic,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {1, kVariadic},
     .traits = kCommutative,
     .infer = InferBroadcastOf<TypeSet::kFloat>,
     .evaluate =

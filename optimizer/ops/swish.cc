@@ -29,13 +29,11 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 }  // namespace
 
+// y = x * sigmoid(alpha * x) (Ramachandran et al., 2017). Before opset 24 models write the product,
+// and so does the exporter.
 const OpSpec kSwishSpec = {
     .kind = OpKind::kSwish,
     .since_opset = 24,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate = Evaluate,

@@ -44,13 +44,11 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 
 }  // namespace
 
+// y = x repeated as often as the second input says, along each axis: [1,2] by 2 gives [1,2,1,2].
 const OpSpec kTileSpec = {
     .kind = OpKind::kTile,
     .since_opset = 6,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

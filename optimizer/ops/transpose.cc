@@ -40,13 +40,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 }  // namespace
 
+// y = x with its axes in another order: axis i of y is axis perm[i] of x.
 const OpSpec kTransposeSpec = {
     .kind = OpKind::kTranspose,
-    .since_opset = 1,
-    .inputs_min = 1,
-    .inputs_max = 1,
-    .outputs_min = 1,
-    .outputs_max = 1,
     .traits = kDataMovement,
     .infer = Infer,
     .work = MovementWork,

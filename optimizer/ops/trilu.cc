@@ -49,13 +49,12 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 }  // namespace
 
+// y = x with zeros below a diagonal (upper) or above it, in each matrix of the last two axes.
+// Diagonal k begins k columns to the right of the first.
 const OpSpec kTriluSpec = {
     .kind = OpKind::kTrilu,
     .since_opset = 14,
-    .inputs_min = 1,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {1, 2},
     .infer = Infer,
     .work = MovementWork,
     .evaluate = Evaluate,

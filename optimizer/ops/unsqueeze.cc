@@ -48,13 +48,10 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
+// y = x with axes of 1 where the list says, counted in y. Opset 13 made the list an input.
 const OpSpec kUnsqueezeSpec = {
     .kind = OpKind::kUnsqueeze,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kView,
     .infer = Infer,
     .work = NoWork,

@@ -36,13 +36,12 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 
 }  // namespace
 
+// y = a where the condition holds, else b; all three broadcast. It moves elements, so that it is
+// exact in GF(p).
 const OpSpec kWhereSpec = {
     .kind = OpKind::kWhere,
     .since_opset = 9,
-    .inputs_min = 3,
-    .inputs_max = 3,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {3, 3},
     .infer = Infer,
     .work = DefaultWork,
     .evaluate = Evaluate,

@@ -2,13 +2,10 @@
 
 namespace plait {
 
+// y = a or b but not both, for bools.
 const OpSpec kXorSpec = {
     .kind = OpKind::kXor,
-    .since_opset = 1,
-    .inputs_min = 2,
-    .inputs_max = 2,
-    .outputs_min = 1,
-    .outputs_max = 1,
+    .inputs = {2, 2},
     .traits = kElementwiseBinary | kCommutative,
     .infer = InferBroadcastOf<TypeSet::kBool>,
     .evaluate =

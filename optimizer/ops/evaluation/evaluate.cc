@@ -29,8 +29,7 @@ std::string NodeName(const Graph& graph, NodeId id) {
   return absl::StrCat("node ", id);
 }
 
-absl::StatusOr<std::vector<EvalTensor>> RunNode(const Graph& graph, NodeId id,
-                                                absl::Span<const EvalTensor* const> inputs,
+absl::StatusOr<std::vector<EvalTensor>> RunNode(const Graph& graph, NodeId id, EvalInputs inputs,
                                                 Numbers numbers) {
   const Node& node = graph.node(id);
   if (node.op == OpKind::kOpaque) {

@@ -6,6 +6,8 @@
 #include "absl/types/span.h"
 #include "optimizer/ops/shared/op_spec.h"
 
+// Reference evaluation: what a graph computes, by the definition of its operators. Slow, exact, and
+// the same on every machine. Thread rule: any thread; a call uses one.
 namespace plait {
 
 // Runs one node by its reference evaluation and rounds the results to their dtypes.

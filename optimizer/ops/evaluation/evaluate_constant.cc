@@ -77,7 +77,7 @@ absl::StatusOr<EvalTensor> RunApply(const Constant& constant, const Constant::Ap
   }
   // Operators give the same first outputs however many are asked for; those with a fixed number of
   // outputs get it.
-  const int output_count = std::max(apply.output_index + 1, SpecOf(apply.op).outputs_min);
+  const int output_count = std::max(apply.output_index + 1, SpecOf(apply.op).outputs.min);
   PLAIT_ASSIGN_OR_RETURN(
       std::vector<EvalTensor> outputs,
       RunOperator({apply.op, *apply.attributes, constants, output_count}, inputs, numbers));

@@ -8,8 +8,7 @@
 
 namespace plait {
 
-absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use,
-                                                    absl::Span<const EvalTensor* const> inputs,
+absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use, EvalInputs inputs,
                                                     Numbers numbers) {
   std::vector<TensorType> input_types;
   for (const EvalTensor* input : inputs) {

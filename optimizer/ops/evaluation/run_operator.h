@@ -6,6 +6,7 @@
 #include "absl/types/span.h"
 #include "optimizer/ops/shared/op_spec.h"
 
+// Evaluation of one operator or expression, below graphs: what evaluate.h is made of.
 namespace plait {
 
 // Which numbers a float tensor holds under evaluation.
@@ -19,11 +20,11 @@ struct OperatorUse {
   int output_count = 1;
 };
 
-// Infers, evaluates and rounds to the inferred dtypes. `inputs`: nullptr for omitted ones.
-// Errors: those of InferTypes and OpSpec::evaluate, with the operator's name in front;
+// Infers, evaluates and rounds to the inferred dtypes. `inputs`: nullptr for omitted ones. Safe for
+// any operator and inputs, which a model may have chosen: nothing is allocated before it is
+// checked. Errors: those of InferTypes and OpSpec::evaluate, with the operator's name in front;
 // ResourceExhausted beyond kEvaluatedElementsMax.
-absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use,
-                                                    absl::Span<const EvalTensor* const> inputs,
+absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use, EvalInputs inputs,
                                                     Numbers numbers);
 
 // The value of a constant expression, as EvaluateConstant but in either kind of numbers.

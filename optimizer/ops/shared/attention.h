@@ -3,6 +3,8 @@
 #include "absl/status/statusor.h"
 #include "optimizer/ops/shared/op_spec.h"
 
+// What Attention's evaluation and its expansion into older operators share: how the extents are
+// read. Both compute softmax(scale * Q * K^T + mask) * V per head.
 namespace plait {
 
 // The extents of one Attention. Inputs are [batch, heads, sequence, size], or (packed) [batch,
@@ -17,6 +19,7 @@ struct AttentionShape {
   int64_t size = 0;        // of a query's and a key's head
   int64_t value_size = 0;  // of a value's head
 
+  // One score per query and key of each head; what a mask broadcasts to.
   Shape scores() const { return {batch, heads, queries, keys}; }
 };
 
@@ -25,10 +28,12 @@ struct AttentionShape {
 absl::StatusOr<AttentionShape> ReadAttentionShape(const Attributes& attributes,
                                                   absl::Span<const TensorType> input_types);
 
-// The factor of the scores: the attribute, or 1 / sqrt(size).
+// The factor of the scores: the attribute, or 1 / sqrt(size), which keeps the variance of a product
+// of random vectors at 1.
 double AttentionScale(const Attributes& attributes, const AttentionShape& shape);
 
-// OpSpec::expand: MatMul, mask, Softmax, MatMul.
+// OpSpec::expand: MatMul, mask, Softmax, MatMul, with Reshape and Transpose around them where heads
+// are packed or shared. Errors: as ReadAttentionShape, and those of the operators' types.
 absl::StatusOr<std::vector<TensorId>> ExpandAttention(const Node& node, GraphBuilder* builder);
 
 }  // namespace plait

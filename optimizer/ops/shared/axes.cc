@@ -15,7 +15,7 @@ absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) {
     return absl::InvalidArgumentError(
         absl::StrCat("axis must be in [", -rank, ", ", rank, "), is ", axis));
   }
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return static_cast<int>(NormalAxis(axis, rank));
 }
 
 absl::StatusOr<std::vector<int>> NormalizeAxes(absl::Span<const int64_t> axes, int rank) {

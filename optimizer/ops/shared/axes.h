@@ -6,9 +6,15 @@
 #include "absl/types/span.h"
 #include "optimizer/ops/shared/op_spec.h"
 
+// Axes of tensors, and the lists of integers that operators take as inputs. ONNX counts axes from
+// the back when they are negative: of rank 4, axis -1 is axis 3.
 namespace plait {
 
-// `axis` counted from the front: -1 becomes rank - 1.
+// `axis` counted from the front, unchecked: -1 becomes rank - 1. For nodes whose types were
+// inferred; whatever comes from a model goes through NormalizeAxis.
+constexpr int64_t NormalAxis(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
+
+// The same, checked.
 // Errors: InvalidArgument when it is not in [-rank, rank).
 absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank);
 

@@ -6,22 +6,26 @@
 #include "absl/status/statusor.h"
 #include "optimizer/ir/tensor_type.h"
 
+// numpy's broadcasting, and walks over tensors by strides. Shapes are aligned at their last axis;
+// missing axes and axes of 1 are repeated: [8,1,6] and [7,1] give [8,7,6].
 namespace plait {
 
 // The shape that numpy's rules give to the result of an elementwise operation on both.
 // Errors: InvalidArgument naming both shapes.
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b);
 
-// Per dimension: how many elements lie between neighbours in row-major order.
+// Per dimension: how many elements lie between neighbours in row-major order. [2,3,4] gives
+// [12,4,1].
 // REQUIRES: IsValidShape(shape).
 Shape RowMajorStrides(const Shape& shape);
 
 // Row-major strides of a tensor of `shape` that is read as if it had shape `output`: 0 where it
-// repeats. REQUIRES: `shape` broadcasts to `output`.
+// repeats. [3,1] within [2,3,4] gives [0,1,0]. REQUIRES: `shape` broadcasts to `output`.
 Shape BroadcastStrides(const Shape& shape, const Shape& output);
 
 // Calls visit(index, offsets) for every index of `shape` in row-major order, index = 0, 1, ...;
-// offsets[k] is the dot product of the index's coordinates with strides[k].
+// offsets[k] is the dot product of the index's coordinates with strides[k]. One addition per stride
+// and step: no index is taken apart by divisions. A shape without elements is not visited.
 template <size_t kCount, typename Visit>
 void ForEachIndex(const Shape& shape, const std::array<Shape, kCount>& strides, Visit visit) {
   const int rank = static_cast<int>(shape.size());

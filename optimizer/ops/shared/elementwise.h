@@ -5,24 +5,38 @@
 
 #include "absl/functional/function_ref.h"
 #include "optimizer/ops/shared/broadcast.h"
-#include "optimizer/ops/shared/signatures.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/type_set.h"
 
 // What elementwise operators share. An operator says which element types it takes (InferUnary and
-// its kind) and what it does to one element (EvaluateFloatUnary and its kind).
+// its kind) and what it does to one element, by the family that its function belongs to:
+//
+//   EvaluateFloat...   needs the reals: Exp, Sqrt. Float tensors only, and no meaning in GF(p).
+//   EvaluateNumber...  needs an order or a truncation: Max, Mod. Any numbers, not GF(p).
+//   EvaluateRing...    needs sums and products only: Add, Neg. Everywhere.
+//
+// GF(p) has no Exp because exp(a + b) = exp(a) exp(b) has no solution in it but constants (its sums
+// go round after p steps, its products after p - 1), and no order because 0 < 1 < 2 < ... comes
+// back to 0. A rule over such operators is checked in floating point instead of being proved.
+//
+// Functions get the number as its type orders it: double, int64_t, or uint64_t for unsigned 64-bit
+// tensors, which are held as the int64_t of the same bits. Narrower types are widened, and the
+// caller wraps the result (RoundToType).
 namespace plait {
 
 // One output of input 0's type.
+// Errors: as CheckDataType.
 Types InferUnary(const OpCall& call, TypeSet allowed);
 
 // One output of the broadcast shape of the inputs, whose element types are equal. Variadic
 // operators use it too.
+// Errors: as CheckDataType and CheckSameDataType; InvalidArgument when the shapes do not broadcast.
 Types InferBroadcast(const OpCall& call, TypeSet allowed);
 
-// As InferBroadcast, with bool elements.
+// As InferBroadcast, with bool elements: `allowed` speaks of the inputs.
 Types InferComparison(const OpCall& call, TypeSet allowed);
 
-// For OpSpec::infer.
+// The same for OpSpec::infer, which is a plain function: the set is part of its name.
 template <TypeSet allowed>
 Types InferUnaryOf(const OpCall& call) {
   return InferUnary(call, allowed);
@@ -36,20 +50,24 @@ Types InferComparisonOf(const OpCall& call) {
   return InferComparison(call, allowed);
 }
 
+// What an operator answers to field elements that it cannot compute with: Unimplemented.
 absl::Status NoMeaningInField();
 
-// What an output vector holds for a function's result: doubles, field elements, else int64.
+// What an output vector holds for a function's result: doubles, field elements, else int64. A bool
+// becomes 0 or 1, an unsigned value the int64 of the same bits.
 template <typename Result>
 using Stored =
     std::conditional_t<std::is_same_v<Result, double> || std::is_same_v<Result, FieldElement>,
                        Result, int64_t>;
 
 // outputs[0][i] = function(inputs[0][i]) for doubles.
+// Errors: Unimplemented in GF(p).
 absl::Status EvaluateFloatUnary(EvalInputs inputs, EvalOutputs outputs,
                                 absl::FunctionRef<double(double)> function);
 
 namespace elementwise_internal {
 
+// Both hold `Value`s and compute with `Number`s.
 template <typename Number, typename Value, typename Function>
 void Map(const std::vector<Value>& input, EvalTensor* output, Function function) {
   using Result = Stored<decltype(function(Number{}))>;
@@ -79,7 +97,7 @@ void Zip(const EvalTensor& a, const EvalTensor& b, EvalTensor* output, Function 
 }  // namespace elementwise_internal
 
 // outputs[0][i] = function(inputs[0][i]); `function` takes double, int64_t and, for uint64 tensors,
-// uint64_t.
+// uint64_t. Errors: Unimplemented in GF(p).
 template <typename Function>
 absl::Status EvaluateNumberUnary(EvalInputs inputs, EvalOutputs outputs, Function function) {
   const EvalTensor& input = *inputs[0];
@@ -98,7 +116,8 @@ absl::Status EvaluateNumberUnary(EvalInputs inputs, EvalOutputs outputs, Functio
 }
 
 // The same for functions of sums and products, which mean something in every ring: `function` takes
-// double, FieldElement and uint64_t, whose arithmetic wraps as two's complement does.
+// double, FieldElement and uint64_t, whose arithmetic wraps as two's complement does (signed
+// overflow would be undefined). Never fails.
 template <typename Function>
 absl::Status EvaluateRingUnary(EvalInputs inputs, EvalOutputs outputs, Function function) {
   const EvalTensor& input = *inputs[0];
@@ -145,7 +164,9 @@ absl::Status EvaluateRingBinary(EvalInputs inputs, EvalOutputs outputs, Function
 }
 
 // outputs[0] = function(... function(inputs[0], inputs[1]) ..., inputs[n-1]) with broadcasting,
-// where `evaluate_pair` evaluates one application.
+// where `evaluate_pair` evaluates one application. From left to right: the order decides how a sum
+// of floats is rounded.
+// Errors: those of `evaluate_pair`.
 absl::Status EvaluateFold(
     EvalInputs inputs, EvalOutputs outputs,
     absl::FunctionRef<absl::Status(EvalInputs inputs, EvalOutputs outputs)> evaluate_pair);

@@ -12,7 +12,7 @@ TensorId Expansion::Add(OpKind op, std::vector<TensorId> inputs, Attributes attr
   node.op = op;
   node.attributes = MakeAttributes(std::move(attributes));
   node.inputs.assign(inputs.begin(), inputs.end());
-  absl::StatusOr<std::vector<TensorType>> types = InferTypes(*builder_, node, 1);
+  Types types = InferTypes(*builder_, node, 1);
   if (!types.ok()) {
     status_ = types.status();
     return kNoTensor;

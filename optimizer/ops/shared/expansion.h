@@ -23,7 +23,8 @@ class Expansion {
   // A scalar constant of the element type `dtype`.
   TensorId Scalar(DataType dtype, double value);
 
-  // The type of a tensor so far; undefined for kNoTensor.
+  // The inferred type of a tensor so far; undefined for kNoTensor, so that an expansion may go on
+  // after an error without asking.
   TensorType type(TensorId id) const;
 
   // The outputs of the expansion, or the first error.

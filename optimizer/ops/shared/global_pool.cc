@@ -7,7 +7,7 @@
 
 namespace plait {
 
-absl::StatusOr<std::vector<TensorType>> InferGlobalPool(const OpCall& call) {
+Types InferGlobalPool(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   TensorType type = call.input_types[0];
   if (type.rank() < 3 || ChannelPlanes(type).elements == 0) {

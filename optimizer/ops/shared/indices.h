@@ -7,7 +7,9 @@
 
 namespace plait {
 
-// Errors: InvalidArgument when an index is not in [-dim, dim).
+// Checks what Gather and its kind read: along an axis of `dim` elements, negative indices count
+// from the back. Constant indices are checked when types are inferred, others when the operator
+// runs. Errors: InvalidArgument when an index is not in [-dim, dim).
 absl::Status CheckIndices(absl::Span<const int64_t> indices, int64_t dim);
 
 }  // namespace plait

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <type_traits>
 
+// The one inner loop of reference evaluation: MatMul, Gemm, Conv (as the product of its weights
+// with the unfolded input) and Attention. Every other loop may be slow.
 namespace plait {
 
-// a * b + sum, where 64-bit integers wrap.
+// a * b + sum, where 64-bit integers wrap: narrower ones are wrapped by whoever rounds the result,
+// which gives the same bits. T is double, int64_t or FieldElement.
 template <typename T>
 T MultiplyAdd(T a, T b, T sum) {
   if constexpr (std::is_same_v<T, int64_t>) {
@@ -17,7 +20,8 @@ T MultiplyAdd(T a, T b, T sum) {
   }
 }
 
-// A view of a row-major matrix; row r starts at values + r * row_stride.
+// A view of a row-major matrix; row r starts at values + r * row_stride. A stride larger than
+// `columns` makes it a part of a larger matrix. Does not own its values.
 template <typename T>
 struct Matrix {
   T* values;
@@ -28,6 +32,7 @@ struct Matrix {
 
 namespace matrix_product_internal {
 
+// 4 x 8 doubles fill half of the 16 vector registers of AVX2 and leave the others to the factors.
 constexpr int64_t kTileRows = 4;
 constexpr int64_t kTileColumns = 8;
 
@@ -50,7 +55,7 @@ void AddTile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
   }
 }
 
-// What is left at the right and at the bottom.
+// What is left at the right and at the bottom: fewer rows or columns than a tile has.
 template <typename T>
 void AddEdge(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
   for (int64_t i = 0; i < c.rows; ++i) {
@@ -65,8 +70,10 @@ void AddEdge(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
 
 }  // namespace matrix_product_internal
 
-// c += a * b, in tiles so that a ResNet-50 runs in seconds; every element's terms are added in
-// order. REQUIRES: a.columns == b.rows, a.rows == c.rows, b.columns == c.columns.
+// c += a * b, in tiles so that a ResNet-50 runs in seconds. Within a tile every element's terms are
+// added in the order of the shared dimension, so that the result does not depend on the machine.
+// REQUIRES: `c` overlaps neither factor. REQUIRES: a.columns == b.rows, a.rows == c.rows, b.columns
+// == c.columns.
 template <typename T>
 void AddProduct(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
   namespace internal = matrix_product_internal;

@@ -5,11 +5,14 @@
 
 namespace plait {
 
-// Mean and biased variance of `count` neighbours, in two passes, because one pass cancels.
+// Mean and biased variance (the squares are divided by `count`, not by count - 1, as every
+// normalization does it) of `count` neighbours. In two passes: the one-pass form, the mean of the
+// squares minus the square of the mean, cancels where the mean is large beside the deviation.
 struct MeanVariance {
   double mean = 0;
   double variance = 0;
 
+  // REQUIRES: count > 0.
   MeanVariance(const double* values, int64_t count) {
     for (int64_t i = 0; i < count; ++i) mean += values[i];
     mean /= static_cast<double>(count);

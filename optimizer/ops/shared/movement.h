@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "optimizer/ops/shared/broadcast.h"
-#include "optimizer/ops/shared/signatures.h"
+#include "optimizer/ops/shared/op_spec.h"
 
-// What operators share that move elements and compute none. They treat every number type alike.
+// What operators share that move elements and compute none. They treat every number type alike, and
+// are exact in GF(p).
 namespace plait {
 
 // Calls move(from, to) with the elements of `input` and a zeroed vector of the same number type
@@ -24,13 +25,15 @@ void MoveElements(const EvalTensor& input, EvalTensor* output, Move move) {
 }
 
 // output[c] = input[start + c . strides] for every coordinate c of the output, whose shape is read
-// as `shape` (an equal number of elements). Strides may be 0 or negative.
+// as `shape` (an equal number of elements). Strides may be 0 (repeated elements) or negative
+// (reversed ones). Transpose, Slice, Expand, Tile and Split are no more than this.
 void CopyStrided(const EvalTensor& input, int64_t start, const Shape& shape, const Shape& strides,
                  EvalTensor* output);
 
 // outputs[0] has the elements of inputs[0], in the same order: every view.
 absl::Status EvaluateView(const OpCall& call, EvalInputs inputs, EvalOutputs outputs);
 
+// The kinds of OpSpec::work, none of which has a flop.
 // Nothing: a view, or a value that depends on types alone.
 Work NoWork(const OpCall& call, absl::Span<const TensorType> output_types);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/ir/text.h"
 
 namespace plait {
 namespace {
@@ -20,14 +21,14 @@ constexpr std::array<const OpSpec*, kOpKindCount> kSpecs = {
 absl::Status CheckArity(const OpSpec& spec, absl::Span<const TensorType> input_types,
                         int output_count) {
   const int inputs = static_cast<int>(input_types.size());
-  if (inputs < spec.inputs_min || inputs > spec.inputs_max) {
+  if (inputs < spec.inputs.min || inputs > spec.inputs.max) {
     return absl::InvalidArgumentError(
-        absl::StrCat("has ", inputs, " inputs, needs ", spec.inputs_min,
-                     spec.inputs_max == kVariadic        ? " or more"
-                     : spec.inputs_max > spec.inputs_min ? absl::StrCat(" to ", spec.inputs_max)
+        absl::StrCat("has ", inputs, " inputs, needs ", spec.inputs.min,
+                     spec.inputs.max == kVariadic        ? " or more"
+                     : spec.inputs.max > spec.inputs.min ? absl::StrCat(" to ", spec.inputs.max)
                                                          : ""));
   }
-  for (int i = 0; i < spec.inputs_min; ++i) {
+  for (int i = 0; i < spec.inputs.min; ++i) {
     if (!input_types[i].known()) {
       return absl::UnimplementedError(
           absl::StrCat("input ", i, " is omitted, or its type is not known"));
@@ -44,11 +45,11 @@ absl::Status CheckArity(const OpSpec& spec, absl::Span<const TensorType> input_t
           absl::StrCat("input of shape ", ShapeToString(type.shape), " is larger than allowed"));
     }
   }
-  if (output_count < spec.outputs_min || output_count > spec.outputs_max) {
+  if (output_count < spec.outputs.min || output_count > spec.outputs.max) {
     return absl::InvalidArgumentError(
-        absl::StrCat("has ", output_count, " outputs, needs ", spec.outputs_min, " to ",
-                     spec.outputs_max == kVariadic ? std::string("any number")
-                                                   : absl::StrCat(spec.outputs_max)));
+        absl::StrCat("has ", output_count, " outputs, needs ", spec.outputs.min, " to ",
+                     spec.outputs.max == kVariadic ? std::string("any number")
+                                                   : absl::StrCat(spec.outputs.max)));
   }
   return absl::OkStatus();
 }
@@ -75,29 +76,26 @@ bool HasTraits(OpKind op, uint32_t traits) {
   return op != OpKind::kOpaque && (SpecOf(op).traits & traits) == traits;
 }
 
-absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind op, const Attributes& attributes,
-                                                   absl::Span<const TensorType> input_types,
-                                                   absl::Span<const Tensor* const> constants,
-                                                   int output_count) {
+Types InferTypes(OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
+                 absl::Span<const Tensor* const> constants, int output_count) {
   if (op == OpKind::kOpaque) return absl::UnimplementedError("Opaque: its types are not known");
   const OpSpec& spec = SpecOf(op);
   const OpCall call{attributes, input_types, constants, output_count};
   absl::Status status = CheckArity(spec, input_types, output_count);
   if (status.ok()) {
-    absl::StatusOr<std::vector<TensorType>> types = spec.infer(call);
+    Types types = spec.infer(call);
     status = types.ok() ? CheckOutputs(*types) : types.status();
     if (status.ok()) return types;
   }
   return Annotate(status, OpKindName(op));
 }
 
-absl::StatusOr<std::vector<TensorType>> InferTypes(const GraphBuilder& builder, const Node& node,
-                                                   int output_count) {
+Types InferTypes(const GraphBuilder& builder, const Node& node, int output_count) {
   std::vector<TensorType> types;
   std::vector<const Tensor*> constants;
   for (TensorId id : node.inputs) {
     if (id == kNoTensor && node.op != OpKind::kOpaque &&
-        static_cast<int>(types.size()) < SpecOf(node.op).inputs_min) {
+        static_cast<int>(types.size()) < SpecOf(node.op).inputs.min) {
       return absl::InvalidArgumentError(
           absl::StrCat(OpKindName(node.op), ": input ", types.size(), " must not be omitted"));
     }
@@ -107,6 +105,15 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const GraphBuilder& builder, 
         info == nullptr || info->constant == nullptr ? nullptr : info->constant->inline_value());
   }
   return InferTypes(node.op, *node.attributes, types, constants, output_count);
+}
+
+absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text) {
+  // InferTypes is overloaded, so the one that is meant must be said.
+  return ParseGraph(
+      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
+               absl::Span<const Tensor* const> constants, int output_count) {
+        return InferTypes(op, attributes, input_types, constants, output_count);
+      });
 }
 
 Work WorkOf(const Graph& graph, NodeId id) {

@@ -4,13 +4,24 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/ops/shared/eval_tensor.h"
 
+// What an operator is: one constant of type OpSpec per operator, in the file that is named after
+// it. The rest of this folder is what several of them share: their element types (type_set.h), axes
+// (axes.h), shapes (broadcast.h), versions (versions.h), and the families elementwise.h,
+// movement.h, reduction.h, comparison.h, extremes.h, softmax_axis.h, spatial_window.h.
 namespace plait {
 
-// One use of an operator, as its functions see it.
+// The signatures of OpSpec's functions in short. Output types, or why there are none; the inputs'
+// values, nullptr for an omitted one; the outputs, whose types are set.
+using Types = absl::StatusOr<std::vector<TensorType>>;
+using EvalInputs = absl::Span<const EvalTensor* const>;
+using EvalOutputs = absl::Span<EvalTensor>;
+
+// One use of an operator, as its functions see it. Looks at what its maker keeps alive.
 struct OpCall {
   const Attributes& attributes;
   // Types of the inputs; dtype kUndefined for an omitted one. Trailing omitted inputs may be
@@ -55,22 +66,30 @@ struct VersionedNode {
   int output_count = 1;
 };
 
-// An operator: a constant, defined in the file named after it and listed in op_kinds.def.
+// How many inputs or outputs an operator takes; omitted ones in between count.
+struct Arity {
+  int min = 1;
+  int max = 1;  // kVariadic: no limit
+};
+
+constexpr int kVariadic = 1 << 20;
+
+// An operator: a constant, defined in the file named after it and listed in op_kinds.def. What a
+// constant does not name is the default: one input, one output, as old as ONNX. The functions are
+// pure, so any thread may call them.
 struct OpSpec {
   OpKind kind;
   // The first opset of ai.onnx that has the operator; export to an older opset expands it.
-  int since_opset;
-  int inputs_min;
-  int inputs_max;  // kVariadic: no limit
-  int outputs_min;
-  int outputs_max;
+  int since_opset = 1;
+  Arity inputs = {};
+  Arity outputs = {};
   uint32_t traits = 0;  // OpTrait bits
 
   // Output types. Rejects everything that evaluation could not compute: wrong ranks, zero strides,
   // mismatching dimensions, axes out of range; never crashes, whatever the model says.
   // Errors: InvalidArgument (the model is wrong); Unimplemented (right, but not understood here,
   // such as a shape input that is not constant): the node becomes opaque.
-  absl::StatusOr<std::vector<TensorType>> (*infer)(const OpCall& call);
+  Types (*infer)(const OpCall& call);
 
   // REQUIRES: infer accepted the call with these output types. nullptr: one flop per output element
   // and every byte moved once.
@@ -82,8 +101,7 @@ struct OpSpec {
   // with as many zeros, of the alternative that belongs to its dtype: double (in GF(p):
   // FieldElement) for floats, int64 for integers and bools. REQUIRES: infer accepted the call.
   // Errors: Unimplemented for a number type that the operator has no meaning in (Exp in GF(p)).
-  absl::Status (*evaluate)(const OpCall& call, absl::Span<const EvalTensor* const> inputs,
-                           absl::Span<EvalTensor> outputs);
+  absl::Status (*evaluate)(const OpCall& call, EvalInputs inputs, EvalOutputs outputs);
 
   // Rewrites a node of opset node->opset to the newest opset's form: attributes that became inputs
   // are appended as constants, defaults that changed are written out. Called for the newest opset
@@ -104,8 +122,6 @@ struct OpSpec {
                                                   GraphBuilder* builder) = nullptr;
 };
 
-constexpr int kVariadic = 1 << 20;
-
 // One constant per line of op_kinds.def, kAbsSpec and so on; declared here so that they have one
 // linkage.
 #define PLAIT_OP(name) extern const OpSpec k##name##Spec;
@@ -118,16 +134,18 @@ const OpSpec& SpecOf(OpKind op);
 // True when the operator's traits contain all of `traits`. False for kOpaque.
 bool HasTraits(OpKind op, uint32_t traits);
 
-// Output types of a node, with arity checked. An InferFunction for ParseGraph.
+// Output types of a node, with arity checked.
 // Errors: as OpSpec::infer, with the operator's name in front.
-absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind op, const Attributes& attributes,
-                                                   absl::Span<const TensorType> input_types,
-                                                   absl::Span<const Tensor* const> constants,
-                                                   int output_count);
+Types InferTypes(OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
+                 absl::Span<const Tensor* const> constants, int output_count);
 
 // Output types of a node whose inputs are tensors of `builder`.
-absl::StatusOr<std::vector<TensorType>> InferTypes(const GraphBuilder& builder, const Node& node,
-                                                   int output_count);
+// Errors: as above; InvalidArgument when an input that must be there is omitted.
+Types InferTypes(const GraphBuilder& builder, const Node& node, int output_count);
+
+// A graph from its text form, as ParseGraph with InferTypes: output types may be left out, and
+// those that are given must be the inferred ones. Errors: InvalidArgument naming the line.
+absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text);
 
 // One flop per output element and every byte moved once: what a null OpSpec::work means, and the
 // start of most others.

@@ -46,7 +46,7 @@ absl::StatusOr<Reduction> ReductionOf(const OpCall& call) {
   return reduction;
 }
 
-absl::StatusOr<std::vector<TensorType>> InferReduce(const OpCall& call, TypeSet set) {
+Types InferReduce(const OpCall& call, TypeSet set) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, set));
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   return std::vector<TensorType>{reduction.type};

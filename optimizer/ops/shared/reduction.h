@@ -8,10 +8,12 @@
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/type_set.h"
 
+// What the Reduce operators share. Input 1, optional and constant, lists the axes; without it all
+// are reduced, or none when noop_with_empty_axes is set. With keepdims a reduced axis stays as 1:
+// float32[2,3] over axis 1 gives [2,1], without keepdims [2].
 namespace plait {
 
-// What the Reduce operators share. Input 1, optional and constant, lists the axes; without it all
-// are reduced, or none when noop_with_empty_axes is set.
+// One reduction, read from its node.
 struct Reduction {
   TensorType type;     // the result's
   Shape kept;          // the result's shape with every reduced axis as 1
@@ -24,22 +26,39 @@ struct Reduction {
 absl::StatusOr<Reduction> ReductionOf(const OpCall& call);
 
 // OpSpec::infer over the element types `set`.
-absl::StatusOr<std::vector<TensorType>> InferReduce(const OpCall& call, TypeSet set);
+// Errors: as ReductionOf; InvalidArgument for another element type.
+Types InferReduce(const OpCall& call, TypeSet set);
+template <TypeSet set>
+Types InferReduceOf(const OpCall& call) {
+  return InferReduce(call, set);
+}
 
 // One operation per input element.
 Work WorkOfReduce(const OpCall& call, absl::Span<const TensorType> output_types);
 
-// OpSpec::raise and lower: up to `axes_opset` the axes were an attribute. Lowering fails with
-// Unimplemented when nothing is reduced, which only newer opsets can say.
+// OpSpec::raise and lower: before `axes_opset` the axes were an attribute; ReduceSum changed with
+// opset 13, the others with 18. Lowering counts the axes from the front, as opsets before 11 need
+// it.
+// Errors: Unimplemented when lowering axes that are not constant, or a reduction of nothing, which
+// only newer opsets can say.
 absl::Status RaiseReduce(VersionedNode* node, int axes_opset);
 absl::Status LowerReduce(VersionedNode* node, int axes_opset);
+template <int axes_opset>
+absl::Status RaiseReduceOf(VersionedNode* node) {
+  return RaiseReduce(node, axes_opset);
+}
+template <int axes_opset>
+absl::Status LowerReduceOf(VersionedNode* node) {
+  return LowerReduce(node, axes_opset);
+}
 
 // OpSpec::expand: an Identity when nothing is reduced.
 // Errors: Unimplemented when something is.
 absl::StatusOr<std::vector<TensorId>> ExpandReduce(const Node& node, GraphBuilder* builder);
 
 // Sets each result to combine(... combine(combine(initial, x0), x1) ...) over its elements in
-// order.
+// row-major order, so that a sum of doubles is the same on every machine. T is the number type that
+// both tensors hold.
 template <typename T, typename Combine>
 void Reduce(const Reduction& reduction, const EvalTensor& input, T initial, Combine combine,
             std::vector<T>* output) {

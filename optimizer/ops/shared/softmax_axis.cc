@@ -1,11 +1,15 @@
 #include "optimizer/ops/shared/softmax_axis.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/broadcast.h"
 #include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/type_set.h"
 
@@ -22,7 +26,7 @@ bool OnlyAxis(const Shape& shape, int first, int axis) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<TensorType>> InferSoftmax(const OpCall& call) {
+Types InferSoftmax(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   PLAIT_RETURN_IF_ERROR(AxisOfInput(call, "axis", -1).status());
   return std::vector<TensorType>{call.input_types[0]};
@@ -83,6 +87,29 @@ absl::StatusOr<std::vector<TensorId>> ExpandSoftmax(const Node& node, GraphBuild
   const TensorId moved = expansion.Add(OpKind::kTranspose, {node.inputs[0]}, permutation);
   const TensorId normal = expansion.Add(node.op, {moved}, {{"axis", int64_t{rank - 1}}});
   return expansion.Outputs({expansion.Add(OpKind::kTranspose, {normal}, permutation)});
+}
+
+absl::Status EvaluateSoftmax(const OpCall& call, EvalInputs inputs, EvalOutputs outputs,
+                             absl::FunctionRef<double(double shifted, double sum)> normal) {
+  auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
+  if (y == nullptr) return absl::UnimplementedError("a field has no exponential");
+  const auto& x = std::get<std::vector<double>>(inputs[0]->values);
+  PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", -1));
+  const TensorType& type = inputs[0]->type;
+  const int64_t count = type.shape[axis];
+  const int64_t step = RowMajorStrides(type.shape)[axis];
+  for (int64_t row = 0; row * count < type.elements(); ++row) {
+    // Rows that begin in one block of count * step elements are interleaved.
+    const int64_t first = row / step * count * step + row % step;
+    double largest = -std::numeric_limits<double>::infinity();
+    for (int64_t i = 0; i < count; ++i) largest = std::max(largest, x[first + i * step]);
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += std::exp(x[first + i * step] - largest);
+    for (int64_t i = 0; i < count; ++i) {
+      (*y)[first + i * step] = normal(x[first + i * step] - largest, sum);
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace plait

@@ -6,9 +6,17 @@
 #include "absl/types/span.h"
 #include "optimizer/ops/shared/op_spec.h"
 
+// Windows that slide over an input: convolution and pooling. Along one axis, output `o` reads the
+// input at o * stride - pad_begin + k * dilation for every kernel element k. With 5 elements, a
+// kernel of 3, stride 2 and one element of padding on both sides (p), three windows fit:
+//
+//   p 0 1 2 3 4 p
+//   [0: p 0 1] [1: 1 2 3] [2: 3 4 p]
+//
+// In general (input + pads - span) / stride + 1 of them, where span = (kernel - 1) * dilation + 1.
 namespace plait {
 
-// How a window slides along one spatial axis, of convolution or pooling. All in elements.
+// How a window slides along one spatial axis. All in elements.
 struct WindowAxis {
   int64_t input = 1;
   int64_t kernel = 1;

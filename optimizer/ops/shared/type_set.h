@@ -5,15 +5,17 @@
 
 namespace plait {
 
-// The element types that an operator takes.
+// The element types that an operator takes, in its newest opset. Older opsets took fewer: what is
+// missing there is said by OpSpec::lower.
 enum class TypeSet {
-  kFloat,   // float16, bfloat16, float32, float64
-  kNumber,  // floats and integers
-  kInteger,
+  kFloat,    // float16, bfloat16, float32, float64
+  kNumber,   // floats and integers
+  kInteger,  // signed and unsigned, 8 to 64 bits
   kBool,
   kAny,  // numbers and bool
 };
 
+// False for string, complex and undefined, whatever the set.
 bool Contains(TypeSet set, DataType dtype);
 
 // Checks the element type of input `index`.

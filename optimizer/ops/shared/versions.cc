@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 
@@ -57,13 +58,13 @@ absl::Status IntsInputToAttribute(VersionedNode* node, absl::string_view name, s
 
 void MakeAxisPositive(VersionedNode* node, absl::string_view name, int rank) {
   const int64_t axis = node->attributes.Int(name, 0);
-  if (axis < 0) node->attributes.Set(name, axis + rank);
+  if (axis < 0) node->attributes.Set(name, NormalAxis(axis, rank));
 }
 
 void MakeAxesPositive(VersionedNode* node, absl::string_view name, int rank) {
   if (!node->attributes.Has(name)) return;
   std::vector<int64_t> axes = node->attributes.Ints(name);
-  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  for (int64_t& axis : axes) axis = NormalAxis(axis, rank);
   node->attributes.Set(name, std::move(axes));
 }
 

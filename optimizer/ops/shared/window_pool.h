@@ -5,6 +5,8 @@
 
 #include "optimizer/ops/shared/spatial_window.h"
 
+// What AveragePool and MaxPool share: windows over up to three spatial axes, each channel by
+// itself.
 namespace plait {
 
 // The window of AveragePool and MaxPool, from kernel_shape and ceil_mode.
@@ -16,15 +18,17 @@ absl::StatusOr<std::vector<WindowAxis>> ReadPoolWindow(const OpCall& call);
 // Errors: InvalidArgument when it is too large.
 absl::StatusOr<TensorType> PooledType(const OpCall& call, const std::vector<WindowAxis>& window);
 
-// Flops of one operation per window element.
+// Flops of one operation per window element, padding included: the definition's count.
 Work WorkOfPool(const OpCall& call, absl::Span<const TensorType> output_types);
 
 // OpSpec::lower of a pool whose attribute `dilations` came with `dilations_opset`; ceil_mode came
 // with opset 10.
+// Errors: Unimplemented when the node dilates or rounds up and the opset cannot say so.
 absl::Status LowerPool(VersionedNode* node, int dilations_opset);
 
 // Calls visit(output index, position) for every input element under every window of one channel,
-// both row-major within the channel, windows in order. `axes` has three.
+// both row-major within the channel, windows in order. Elements under the padding are not visited.
+// `axes` has three (ThreeAxes).
 template <typename Visit>
 void ForEachWindowElement(const std::vector<WindowAxis>& axes, Visit visit) {
   const WindowAxis &z = axes[0], &y = axes[1], &x = axes[2];

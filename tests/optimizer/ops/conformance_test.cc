@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "optimizer/ir/text.h"
 #include "tests/optimizer/ops/op_testing.h"
 #include "tests/optimizer/ops/samples.h"
 
@@ -28,10 +29,10 @@ TEST(OperatorConformanceTest, EverySpecIsCompleteAndSane) {
     EXPECT_EQ(spec.kind, op);
     EXPECT_GE(spec.since_opset, 1);
     EXPECT_LE(spec.since_opset, kOpsetMax);
-    EXPECT_GE(spec.inputs_min, 0);
-    EXPECT_LE(spec.inputs_min, spec.inputs_max);
-    EXPECT_GE(spec.outputs_min, 1);
-    EXPECT_LE(spec.outputs_min, spec.outputs_max);
+    EXPECT_GE(spec.inputs.min, 0);
+    EXPECT_LE(spec.inputs.min, spec.inputs.max);
+    EXPECT_GE(spec.outputs.min, 1);
+    EXPECT_LE(spec.outputs.min, spec.outputs.max);
     EXPECT_NE(spec.infer, nullptr);
     EXPECT_NE(spec.evaluate, nullptr);
   }
@@ -49,11 +50,11 @@ TEST(OperatorConformanceTest, ElementwiseOperatorsHaveOneOutputAndTheRightInputs
   for (OpKind op : AllOperators()) {
     const OpSpec& spec = SpecOf(op);
     if (HasTraits(op, kElementwiseBinary)) {
-      EXPECT_LE(spec.inputs_min, 2) << OpKindName(op);
-      EXPECT_GE(spec.inputs_max, 2) << OpKindName(op);
+      EXPECT_LE(spec.inputs.min, 2) << OpKindName(op);
+      EXPECT_GE(spec.inputs.max, 2) << OpKindName(op);
     }
     if (HasTraits(op, kElementwiseUnary)) {
-      EXPECT_EQ(spec.inputs_min, 1) << OpKindName(op);
+      EXPECT_EQ(spec.inputs.min, 1) << OpKindName(op);
     }
   }
 }
@@ -131,7 +132,7 @@ void ExpectNear(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
 class OperatorSampleTest : public ::testing::TestWithParam<OperatorSample> {
  protected:
   void SetUp() override {
-    absl::StatusOr<Graph> graph = InferredGraph(GraphTextOf(GetParam()));
+    absl::StatusOr<Graph> graph = ParseTypedGraph(GraphTextOf(GetParam()));
     ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << GraphTextOf(GetParam());
     graph_ = *std::move(graph);
     ASSERT_GE(graph_.node_count(), 1);

@@ -40,6 +40,10 @@ TEST(ElementwiseTest, ComputesFloatFunctions) {
       {OpKind::kErf, {}, {-0.9953222650, -0.5204998778, 0, 0.9661051465}},
       {OpKind::kExp, {}, {0.1353352832, 0.6065306597, 1, 4.4816890703}},
       {OpKind::kFloor, {}, {-2, -1, 0, 1}},
+      {OpKind::kGelu, {}, {-0.0455002639, -0.1542687694, 0, 1.3997891981}},
+      {OpKind::kGelu,
+       {{"approximate", std::string("tanh")}},
+       {-0.0454023059, -0.1542859902, 0, 1.3995715770}},
       {OpKind::kHardSigmoid, {}, {0.1, 0.4, 0.5, 0.8}},
       {OpKind::kHardSigmoid, {{"alpha", 1.0f}, {"beta", 0.0f}}, {0, 0, 0, 1}},
       {OpKind::kHardSwish, {}, {-1.0 / 3, -5.0 / 24, 0, 1.125}},
@@ -321,7 +325,7 @@ TEST(ElementwiseTest, RefusesToLowerWhatAnOpsetLacks) {
 
 TEST(ElementwiseTest, GivesTheTraitsThatRulesRelyOn) {
   for (const OpKind op : OperatorsWith(kElementwiseBinary)) {
-    EXPECT_EQ(SpecOf(op).inputs_max, 2) << OpKindName(op);
+    EXPECT_EQ(SpecOf(op).inputs.max, 2) << OpKindName(op);
     EXPECT_FALSE(HasTraits(op, kElementwiseUnary)) << OpKindName(op);
   }
   EXPECT_THAT(OperatorsWith(kElementwiseBinary | kCommutative),
