@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Graph Parsed(absl::string_view text) {
-  absl::StatusOr<Graph> graph = InferredGraph(text);
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return graph.ok() ? *std::move(graph) : Graph();
 }
@@ -166,26 +166,6 @@ TEST(FieldElementTest, ArithmeticWrapsAtThePrime) {
     EXPECT_EQ(FieldElement(value).Inverse() * FieldElement(value), FieldElement(1)) << value;
   }
   EXPECT_EQ(FieldElement(0).Inverse(), FieldElement(0));
-}
-
-TEST(InferTypesTest, ChecksArityAndNamesTheOperator) {
-  const TensorType type = {DataType::kFloat32, {1}};
-  const absl::Status none = InferTypes(OpKind::kAdd, {}, {}, {}, 1).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(none));
-  EXPECT_THAT(std::string(none.message()), HasSubstr("Add: has 0 inputs, needs 2"));
-  const absl::Status two = InferTypes(OpKind::kRelu, {}, {type}, {}, 2).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(two));
-  EXPECT_THAT(std::string(two.message()), HasSubstr("Relu: has 2 outputs, needs 1"));
-}
-
-TEST(WorkTest, CountsAMultiplyAddAsTwo) {
-  const Graph graph = Parsed(
-      "graph {\ninput %x: float32[1,2,5,5]\ninput %w: float32[3,2,3,3]\ninput %b: float32[3]\n"
-      "%y = Conv(%x, %w, %b)\n%z = Relu(%y)\noutput %z\n}\n");
-  EXPECT_EQ(WorkOf(graph, 0).flops, 3 * 9 * (2 * 18 + 1));
-  EXPECT_EQ(WorkOf(graph, 0).bytes, 4 * (50 + 54 + 3 + 27));
-  EXPECT_EQ(WorkOf(graph, 1).flops, 27);
-  EXPECT_EQ(WorkOf(graph, 1).bytes, 2 * 4 * 27);
 }
 
 }  // namespace

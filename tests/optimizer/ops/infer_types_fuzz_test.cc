@@ -198,12 +198,12 @@ bool TryCall(OpKind op, const Call& call) {
   return true;
 }
 
-TEST(HostileCallTest, MutatedCallsAreRefusedOrEvaluated) {
+TEST(InferTypesFuzzTest, MutatedCallsAreRefusedOrEvaluated) {
   int accepted = 0;
   int refused = 0;
   uint64_t seed = 0;
   for (const OperatorSample& sample : OperatorSamples()) {
-    const absl::StatusOr<Graph> graph = InferredGraph(GraphTextOf(sample));
+    const absl::StatusOr<Graph> graph = ParseTypedGraph(GraphTextOf(sample));
     ASSERT_TRUE(graph.ok()) << graph.status();
     for (int i = 0; i < kMutantsPerSample; ++i) {
       SCOPED_TRACE(absl::StrCat(sample.node, ", seed ", ++seed));
@@ -218,10 +218,10 @@ TEST(HostileCallTest, MutatedCallsAreRefusedOrEvaluated) {
   EXPECT_GT(refused, seed / 10);
 }
 
-TEST(HostileCallTest, MutatedNodesOfAnyOpsetAreRaisedAndLoweredOrRefused) {
+TEST(InferTypesFuzzTest, MutatedNodesOfAnyOpsetAreRaisedAndLoweredOrRefused) {
   uint64_t seed = 1'000'000;
   for (const OperatorSample& sample : OperatorSamples()) {
-    const absl::StatusOr<Graph> graph = InferredGraph(GraphTextOf(sample));
+    const absl::StatusOr<Graph> graph = ParseTypedGraph(GraphTextOf(sample));
     ASSERT_TRUE(graph.ok()) << graph.status();
     const OpSpec& spec = SpecOf(graph->nodes().back().op);
     for (int i = 0; i < kMutantsPerSample; ++i) {

@@ -1,0 +1,39 @@
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/optimizer/ops/op_testing.h"
+
+// Values of the Reduce operators, against ONNX Runtime's (rounded) or worked out by hand.
+namespace plait {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(ReduceTest, EveryReductionOverTheLastAxis) {
+  const Tensor x = Floats({2, 2}, {3, -1, 2, 4});
+  const char axes[] = "const %axes: int64[1] = [-1]\n";
+  EXPECT_THAT(Results("%y = ReduceSum(%i0, %axes)", {x}, axes), ElementsAre(2, 6));
+  EXPECT_THAT(Results("%y = ReduceMean(%i0, %axes)", {x}, axes), ElementsAre(1, 3));
+  EXPECT_THAT(Results("%y = ReduceMax(%i0, %axes)", {x}, axes), ElementsAre(3, 4));
+  EXPECT_THAT(Results("%y = ReduceMin(%i0, %axes)", {x}, axes), ElementsAre(-1, 2));
+  EXPECT_THAT(Results("%y = ReduceProd(%i0, %axes)", {x}, axes), ElementsAre(-3, 8));
+}
+
+TEST(ReduceTest, WithoutAxesEverythingOrNothing) {
+  const Tensor x = Floats({2, 2}, {3, -1, 2, 4});
+  EXPECT_THAT(Results("%y = ReduceSum(%i0)", {x}), ElementsAre(8));
+  EXPECT_THAT(Results("%y = ReduceSum(%i0) {noop_with_empty_axes=1}", {x}),
+              ElementsAre(3, -1, 2, 4));
+}
+
+TEST(ReduceTest, NothingReducesToTheNeutralElement) {
+  const Tensor x = Floats({0}, {});
+  EXPECT_THAT(Results("%y = ReduceSum(%i0)", {x}), ElementsAre(0));
+  EXPECT_THAT(Results("%y = ReduceProd(%i0)", {x}), ElementsAre(1));
+  EXPECT_THAT(Results("%y = ReduceMax(%i0)", {x}),
+              ElementsAre(-std::numeric_limits<double>::infinity()));
+}
+
+}  // namespace
+}  // namespace plait
