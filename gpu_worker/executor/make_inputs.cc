@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -29,8 +30,7 @@ int64_t IndexedSize(const Graph& graph, TensorId tensor) {
       const Node& node = graph.node(user);
       if (node.op == OpKind::kGather && node.inputs[1] == current) {
         const Shape& shape = graph.input_type(user, 0).shape;
-        int64_t axis = node.attributes->Int("axis", 0);
-        if (axis < 0) axis += static_cast<int64_t>(shape.size());
+        const int64_t axis = NormalAxis(node.attributes->Int("axis", 0), shape.size());
         size = std::min(size, shape[axis]);
         indexes = true;
       }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
@@ -11,7 +12,7 @@ std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
   const TensorType& type = graph.input_type(node, 0);
   auto axes = IntsAt(graph, node, 1);
   if (type.rank() != 4 || !axes || axes->size() != 2) return std::nullopt;
-  for (int64_t& axis : *axes) axis = axis < 0 ? axis + 4 : axis;
+  for (int64_t& axis : *axes) axis = NormalAxis(axis, 4);
   std::sort(axes->begin(), axes->end());
   if ((*axes)[0] != 2 || (*axes)[1] != 3) return std::nullopt;
   RewriteBuilder builder(graph);

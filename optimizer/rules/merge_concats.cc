@@ -1,3 +1,4 @@
+#include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
@@ -6,8 +7,8 @@ namespace plait {
 namespace {
 
 int64_t AxisOf(const Graph& graph, NodeId concat) {
-  const int64_t axis = graph.node(concat).attributes->Int("axis", 0);
-  return axis < 0 ? axis + graph.output_type(concat).rank() : axis;
+  return NormalAxis(graph.node(concat).attributes->Int("axis", 0),
+                    graph.output_type(concat).rank());
 }
 
 std::optional<Rewrite> Match(const Graph& graph, NodeId node) {

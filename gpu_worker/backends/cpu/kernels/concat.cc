@@ -1,6 +1,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 
@@ -11,8 +12,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConcat(LoadContext* context) {
   if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "concat") return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
-  int64_t axis = node.attributes->Int("axis", 0);
-  if (axis < 0) axis += result.type.rank();
+  const int64_t axis = NormalAxis(node.attributes->Int("axis", 0), result.type.rank());
   const Shape strides = result.strides();
   const int64_t element_bytes = BytesOf(result.type.dtype);
   auto kernel = std::make_unique<CopyKernel>(context->width());

@@ -5,6 +5,7 @@
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 namespace {
@@ -70,8 +71,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadGather(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
   const auto is_plain = [](const Operand& operand) { return operand.format == Format::kPlain; };
   if (!is_plain(data) || !is_plain(indices) || !is_plain(result)) return context->Refuse();
-  int64_t axis = node.attributes->Int("axis", 0);
-  if (axis < 0) axis += data.type.rank();
+  const int64_t axis = NormalAxis(node.attributes->Int("axis", 0), data.type.rank());
   return std::make_unique<GatherKernel>(context->width(), data, indices, result, axis);
 }
 

@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/offers/cpu_support.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 namespace {
@@ -20,8 +21,8 @@ Walk WalkOf(const Graph& graph, NodeId id) {
   const Tensor* const axes = graph.inline_constant(id, 3);
   const Tensor* const steps = graph.inline_constant(id, 4);
   for (size_t i = 0; i < starts.size(); ++i) {
-    int64_t axis = axes == nullptr ? static_cast<int64_t>(i) : axes->AsInt64s()[i];
-    if (axis < 0) axis += static_cast<int64_t>(shape.size());
+    const int64_t axis =
+        axes == nullptr ? static_cast<int64_t>(i) : NormalAxis(axes->AsInt64s()[i], shape.size());
     const int64_t step = steps == nullptr ? 1 : steps->AsInt64s()[i];
     const int64_t start = starts[i] < 0 ? starts[i] + shape[axis] : starts[i];
     walk.starts[axis] = std::clamp<int64_t>(start, 0, step > 0 ? shape[axis] : shape[axis] - 1);
@@ -58,8 +59,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSlice(LoadContext* context) {
     kernel->Add(CopySlice(source, target, WalkOf(graph, nodes[0])));
     return kernel;
   }
-  int64_t axis = node.attributes->Int("axis", 0);
-  if (axis < 0) axis += source.type.rank();
+  const int64_t axis = NormalAxis(node.attributes->Int("axis", 0), source.type.rank());
   const size_t rank = source.type.shape.size();
   Walk walk{Shape(rank, 0), Shape(rank, 1)};
   for (const TensorId output : node.outputs) {
