@@ -9,7 +9,6 @@
 #include "client/local_profiler.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -48,15 +47,6 @@ absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
   return absl::FailedPreconditionError("it is for other inputs or outputs, or for other shapes");
 }
 
-// The types in the text must be those that the operators give.
-absl::StatusOr<Graph> ParseCheckedGraph(absl::string_view text) {
-  return ParseGraph(text,
-                    [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-                       absl::Span<const Tensor* const> constants, int output_count) {
-                      return InferTypes(op, attributes, types, constants, output_count);
-                    });
-}
-
 // The graph and plan inside a model, if they are for this device.
 absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
                                              const Graph& bound, Executor& executor) {
@@ -70,7 +60,7 @@ absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const
         absl::StrCat("it was made by engine ", embedded.version, ", this is ", kEngineVersion));
   }
   LoadedModel loaded;
-  PLAIT_ASSIGN_OR_RETURN(loaded.graph, ParseCheckedGraph(embedded.graph));
+  PLAIT_ASSIGN_OR_RETURN(loaded.graph, ParseTypedGraph(embedded.graph));
   PLAIT_ASSIGN_OR_RETURN(loaded.plan, ParsePlan(embedded.plan));
   if (loaded.plan.device_fingerprint != executor.device().fingerprint) {
     return absl::FailedPreconditionError(absl::StrCat("it was made for another device (",

@@ -8,7 +8,6 @@
 #include "base/status_macros.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/stopwatch.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -17,14 +16,6 @@ namespace {
 
 constexpr int kSamplesMin = 3;
 constexpr uint64_t kInputSeed = 1;
-
-absl::StatusOr<Graph> GraphOf(const ProfileKey& key) {
-  return ParseGraph(key.graph_text,
-                    [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-                       absl::Span<const Tensor* const> constants, int output_count) {
-                      return InferTypes(op, attributes, types, constants, output_count);
-                    });
-}
 
 absl::StatusOr<Format> ParseFormat(absl::string_view name) {
   for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
@@ -105,7 +96,7 @@ absl::StatusOr<Profile> Measure(Executor* executor, const ProfileKey& key,
     return absl::InvalidArgumentError(absl::StrCat("profile: for device \"", key.device_fingerprint,
                                                    "\", this is \"", device.fingerprint, "\""));
   }
-  PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(key));
+  PLAIT_ASSIGN_OR_RETURN(const Graph graph, ParseTypedGraph(key.graph_text));
   PLAIT_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(key, graph));
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                          executor->LoadKernel(graph, kernel, NoWeights()));

@@ -6,7 +6,6 @@
 #include "base/status_macros.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -34,14 +33,6 @@ constexpr absl::string_view kNetwork = R"(graph {
 }
 )";
 
-absl::StatusOr<Graph> Network() {
-  return ParseGraph(kNetwork,
-                    [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-                       absl::Span<const Tensor* const> constants, int output_count) {
-                      return InferTypes(op, attributes, types, constants, output_count);
-                    });
-}
-
 // What is wrong with a kernel of the network.
 absl::Status CheckKernel(Executor& executor, const Graph& network, Kernel kernel) {
   const Graph graph = KernelGraph(network, kernel.nodes);
@@ -64,7 +55,7 @@ absl::Status CheckKernel(Executor& executor, const Graph& network, Kernel kernel
 }  // namespace
 
 absl::StatusOr<int> RunSelfTest(Executor& executor, const KernelCatalog& catalog) {
-  PLAIT_ASSIGN_OR_RETURN(const Graph network, Network());
+  PLAIT_ASSIGN_OR_RETURN(const Graph network, ParseTypedGraph(kNetwork));
   int checked = 0;
   for (NodeId node = 0; node < network.node_count(); ++node) {
     for (const Kernel& kernel : catalog.KernelsAt(network, node, true)) {

@@ -10,7 +10,6 @@
 #include "gpu_worker/executor/measure_plans.h"
 #include "gpu_worker/executor/profile_kernel.h"
 #include "gpu_worker/process/parse_profile_key.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -50,13 +49,7 @@ struct ParsedCandidate {
 };
 
 absl::Status Parse(const v1::Candidate& proto, ParsedCandidate* candidate) {
-  PLAIT_ASSIGN_OR_RETURN(
-      candidate->graph,
-      ParseGraph(proto.graph_text(),
-                 [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-                    absl::Span<const Tensor* const> constants, int output_count) {
-                   return InferTypes(op, attributes, types, constants, output_count);
-                 }));
+  PLAIT_ASSIGN_OR_RETURN(candidate->graph, ParseTypedGraph(proto.graph_text()));
   PLAIT_ASSIGN_OR_RETURN(candidate->plan, ParsePlan(proto.plan_text()));
   return absl::OkStatus();
 }

@@ -6,18 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "base/status_macros.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {
-
-absl::StatusOr<std::vector<TensorType>> Infer(OpKind op, const Attributes& attributes,
-                                              absl::Span<const TensorType> input_types,
-                                              absl::Span<const Tensor* const> constants,
-                                              int output_count) {
-  return InferTypes(op, attributes, input_types, constants, output_count);
-}
 
 bool IsUnary(const Graph& graph, NodeId node) {
   return HasTraits(graph.node(node).op, kElementwiseUnary) && graph.node(node).inputs.size() == 1;
@@ -26,7 +18,7 @@ bool IsUnary(const Graph& graph, NodeId node) {
 }  // namespace
 
 Graph GraphOf(absl::string_view text) {
-  absl::StatusOr<Graph> graph = ParseGraph(text, Infer);
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
   if (!graph.ok()) std::fprintf(stderr, "%s\n", graph.status().ToString().c_str());
   PLAIT_CHECK(graph.ok());
   return *std::move(graph);

@@ -13,7 +13,6 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -33,10 +32,7 @@ constexpr GraphCase kCases[] = {
 };
 
 Graph Parse(const std::string& text) {
-  absl::StatusOr<Graph> graph = ParseGraph(
-      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-               absl::Span<const Tensor* const> constants,
-               int count) { return InferTypes(op, attributes, types, constants, count); });
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
   return graph.ok() ? *std::move(graph) : Graph();
 }

@@ -10,7 +10,6 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/profile_kernel.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/kernels/kernel_key.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -22,10 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 Graph Parse(const std::string& text) {
-  absl::StatusOr<Graph> graph = ParseGraph(
-      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-               absl::Span<const Tensor* const> constants,
-               int count) { return InferTypes(op, attributes, types, constants, count); });
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return graph.ok() ? *std::move(graph) : Graph();
 }

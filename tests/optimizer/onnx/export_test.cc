@@ -181,10 +181,7 @@ TEST(ExportTest, LowersToTheFormsOfTheOriginalOpset) {
 // The graph of a model in another opset, as a rule may have made it.
 Loaded WithGraph(int opset, const std::string& io, const std::string& graph_text) {
   Loaded loaded = Load(GraphBytes(opset, io));
-  absl::StatusOr<Graph> graph =
-      ParseGraph(graph_text, static_cast<absl::StatusOr<std::vector<TensorType>> (*)(
-                                 OpKind, const Attributes&, absl::Span<const TensorType>,
-                                 absl::Span<const Tensor* const>, int)>(InferTypes));
+  absl::StatusOr<Graph> graph = ParseTypedGraph(graph_text);
   if (!graph.ok()) ADD_FAILURE() << graph.status();
   loaded.bound.graph = *std::move(graph);
   return loaded;

@@ -13,14 +13,6 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<Graph> ParseWithTypes(absl::string_view text) {
-  return ParseGraph(
-      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
-               absl::Span<const Tensor* const> constants, int output_count) {
-        return InferTypes(op, attributes, input_types, constants, output_count);
-      });
-}
-
 // The rule's first match in node order, applied.
 absl::StatusOr<std::optional<Graph>> ApplyFirstMatch(const Rule& rule, const Graph& graph) {
   for (NodeId node = 0; node < graph.node_count(); ++node) {
@@ -44,7 +36,7 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
   int matching = 0;
   for (GoldenCase& golden : *cases) {
     SCOPED_TRACE(golden.name);
-    auto before = ParseWithTypes(golden.before);
+    auto before = ParseTypedGraph(golden.before);
     ASSERT_TRUE(before.ok()) << before.status();
     auto after = ApplyFirstMatch(rule, *before);
     ASSERT_TRUE(after.ok()) << after.status();
@@ -58,7 +50,7 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
       golden.after = PrintGraph(**after);
       continue;
     }
-    auto expected = ParseWithTypes(*golden.after);
+    auto expected = ParseTypedGraph(*golden.after);
     ASSERT_TRUE(expected.ok()) << expected.status() << "\n" << PrintGraph(**after);
     EXPECT_EQ(PrintGraph(**after), PrintGraph(*expected));
   }

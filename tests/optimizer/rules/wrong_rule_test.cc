@@ -2,7 +2,6 @@
 // golden text would agree with them.
 #include <gtest/gtest.h>
 
-#include "optimizer/ir/text.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/rules/patterns/conv_view.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
@@ -12,11 +11,7 @@ namespace plait {
 namespace {
 
 Graph Parse(absl::string_view text) {
-  auto graph = ParseGraph(
-      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
-               absl::Span<const Tensor* const> constants, int output_count) {
-        return InferTypes(op, attributes, input_types, constants, output_count);
-      });
+  auto graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *std::move(graph);
 }

@@ -8,7 +8,6 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/executor/simple_plan.h"
@@ -19,10 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 Graph Parse(const std::string& text) {
-  absl::StatusOr<Graph> graph = ParseGraph(
-      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> types,
-               absl::Span<const Tensor* const> constants,
-               int count) { return InferTypes(op, attributes, types, constants, count); });
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return graph.ok() ? *std::move(graph) : Graph();
 }
