@@ -12,6 +12,8 @@
 #include "optimizer/ir/fingerprint.h"
 #include "optimizer/ir/tensor.h"
 
+// What a node says beside its inputs: the axis of a Concat, the pads of a Conv. Values are checked
+// where an operator reads them, so that a model with a wrong attribute can still be carried.
 namespace plait {
 
 // Bytes that plait carries along without understanding them: a serialized ONNX attribute (a
@@ -21,20 +23,26 @@ struct OpaqueBytes {
   friend bool operator==(const OpaqueBytes&, const OpaqueBytes&) = default;
 };
 
+// The kinds of values that ONNX knows, but for sparse tensors, graphs and types, which stay bytes.
 using AttributeValue =
     std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                  std::vector<std::string>, Tensor, OpaqueBytes>;
 
-// The attributes of a node, sorted by name. Immutable once shared (see AttributesRef).
+// The attributes of a node, sorted by name, so that equal sets have equal entries whatever order a
+// model writes them in. Few per node: a lookup is a search in a sorted vector. Immutable once
+// shared (see AttributesRef).
 class Attributes {
  public:
+  // Name and value.
   using Entry = std::pair<std::string, AttributeValue>;
 
   Attributes() = default;
+  // In any order; the last of equal names wins.
   Attributes(std::initializer_list<Entry> entries);
 
   // Adds or replaces.
   void Set(absl::string_view name, AttributeValue value);
+  // Does nothing when there is no such attribute.
   void Erase(absl::string_view name);
 
   // nullptr when there is no such attribute.
@@ -63,6 +71,7 @@ class Attributes {
 // Graphs share attributes: a candidate is a flat copy that never copies them. Never null in a node.
 using AttributesRef = std::shared_ptr<const Attributes>;
 
+// The one empty set.
 AttributesRef NoAttributes();
 inline AttributesRef MakeAttributes(Attributes attributes) {
   return std::make_shared<const Attributes>(std::move(attributes));

@@ -44,6 +44,7 @@ class Constant {
   };
   using Value = std::variant<Weight, Inline, Synthetic, Apply>;
 
+  // REQUIRES: `type` is the value's; of an Apply, what the operator infers for that output.
   Constant(TensorType type, Value value);
 
   const TensorType& type() const { return type_; }
@@ -57,7 +58,7 @@ class Constant {
   // keeps the operator as a node instead.
   int depth() const { return depth_; }
 
-  // The value when it is inline, nullptr otherwise.
+  // The value when it is inline, nullptr otherwise. Lives as long as the constant.
   const Tensor* inline_value() const;
 
   static ConstantRef OfWeight(TensorType type, Digest digest);
@@ -71,7 +72,8 @@ class Constant {
   Fingerprint fingerprint_;
 };
 
-// The bytes of weights, by digest. Implementations are safe to read from any thread.
+// The bytes of weights, by digest: the imported model's, a blob store's, or those that a worker was
+// sent. Implementations are safe to read from any thread.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;

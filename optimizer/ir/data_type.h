@@ -7,7 +7,9 @@
 
 namespace plait {
 
-// Element types. The numbers are those of ONNX's TensorProto.DataType, so import and export cast.
+// Element types. plait computes with floats, integers and bool; strings and complex numbers are
+// only carried, by nodes that stay opaque. The numbers are those of ONNX's TensorProto.DataType, so
+// import and export cast.
 enum class DataType : uint8_t {
   kUndefined = 0,
   kFloat32 = 1,
@@ -31,10 +33,13 @@ enum class DataType : uint8_t {
 // Bytes of one element; 0 for kUndefined and kString, whose elements have no fixed size.
 int64_t BytesOf(DataType dtype);
 
-// numpy's name: "float32", "int64", "bool", "bfloat16".
+// numpy's name: "float32", "int64", "bool", "bfloat16". The text form, plans and profile keys use
+// it, so that a name once given stays.
 absl::string_view DataTypeName(DataType dtype);
+// The inverse; nullopt for any other word.
 std::optional<DataType> DataTypeFromName(absl::string_view name);
 
+// bool is neither: it has its own operators, and no arithmetic.
 bool IsFloat(DataType dtype);    // float16, bfloat16, float32, float64
 bool IsInteger(DataType dtype);  // signed and unsigned integers; not bool
 

@@ -9,7 +9,9 @@
 
 namespace plait {
 
-// A 128-bit hash that is equal on every machine and in every build: of graphs, constants, keys.
+// A 128-bit hash that is equal on every machine and in every build: of graphs, constants, keys. Two
+// of a billion different things collide with a probability below 10^-20, so equal fingerprints are
+// taken for equal things.
 // Not for adversaries: content that users send is named by Digest.
 struct Fingerprint {
   uint64_t high = 0;
@@ -26,7 +28,8 @@ struct Fingerprint {
   }
 };
 
-// Builds a Fingerprint from a sequence; the order matters.
+// Builds a Fingerprint from a sequence; the order matters. Words are not separated by their types:
+// whoever adds a list of unknown length adds the length first. Not thread-safe.
 class FingerprintBuilder {
  public:
   FingerprintBuilder& Add(uint64_t word);
@@ -37,6 +40,8 @@ class FingerprintBuilder {
   Fingerprint Finish() const;
 
  private:
+  // Two chains of 64 bits, which Finish mixes. They start with odd constants of even bit
+  // distribution: the golden ratio, and a prime of xxHash.
   uint64_t a_ = 0x9E3779B97F4A7C15u;
   uint64_t b_ = 0xC2B2AE3D27D4EB4Fu;
 };

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+// The two 16-bit floats in software, because not every processor converts them. binary16 has 5 bits
+// of exponent and 10 of fraction (largest value 65504), bfloat16 has float32's 8 and only 7.
 namespace plait {
 
 // The value of an IEEE 754 binary16 or of a bfloat16 (the upper half of a float32). Exact; the

@@ -16,6 +16,8 @@
 #include "optimizer/ir/op_kind.h"
 #include "optimizer/ir/tensor_type.h"
 
+// The IR: a Graph is a value that is built once and never changed. Rules describe changes as a
+// Rewrite (rewrite.h), the text form is in text.h, and what operators mean is in optimizer/ops.
 namespace plait {
 
 // Indices into a graph's arrays; valid for that graph only.
@@ -31,6 +33,8 @@ using NameRef = std::shared_ptr<const std::string>;
 // kOpaque nodes carry the attributes "domain", "op_type" and "proto" (the serialized ONNX node),
 // and have the outer tensors that their subgraphs read as additional inputs behind the
 // `explicit_inputs`.
+// Trailing inputs that are omitted may be missing or kNoTensor; which inputs there must be is said
+// by the operator's OpSpec.
 struct Node {
   OpKind op = OpKind::kOpaque;
   AttributesRef attributes = NoAttributes();
@@ -50,20 +54,24 @@ struct TensorInfo {
 // A computation: an immutable, flat value. Nodes stand in topological order; tensors that are graph
 // inputs come first, in order. Every constant and every node is reachable from an output (builders
 // drop what is dead, but never a graph input).
-// Copies share everything, so copying costs one counter.
+// Copies share everything, so copying costs one counter, and a search may hold thousands of graphs.
 // Thread rule: const access from any thread.
 class Graph {
  public:
   Graph();  // empty
 
+  // By id, in topological order: a node's inputs are made by nodes with smaller ids.
   absl::Span<const Node> nodes() const { return data_->nodes; }
   const Node& node(NodeId id) const { return data_->nodes[id]; }
   int node_count() const { return static_cast<int>(data_->nodes.size()); }
 
+  // By id: graph inputs, then constants and outputs of nodes as they are first met.
   absl::Span<const TensorInfo> tensors() const { return data_->tensors; }
   const TensorInfo& tensor(TensorId id) const { return data_->tensors[id]; }
   int tensor_count() const { return static_cast<int>(data_->tensors.size()); }
 
+  // In the order of the model. An input may be unread, an output may be an input or a constant, and
+  // a tensor may be listed as an output twice.
   absl::Span<const TensorId> inputs() const { return data_->inputs; }
   absl::Span<const TensorId> outputs() const { return data_->outputs; }
 
@@ -100,6 +108,8 @@ class Graph {
  private:
   friend class GraphBuilder;
 
+  // Everything, in flat arrays; `users` and `is_output` follow from the rest and are kept because
+  // every rule asks for them at every node.
   struct Data {
     std::vector<Node> nodes;
     std::vector<TensorInfo> tensors;
@@ -118,7 +128,9 @@ class Graph {
 
 struct Rewrite;
 
-// Builds a Graph. Tensors get ids as they are added; Finish re-numbers. Not thread-safe.
+// Builds a Graph: the only way to make one. It takes the types that it is told; whoever adds a node
+// asks InferTypes of optimizer/ops for them. Tensors get ids as they are added; Finish re-numbers.
+// Not thread-safe.
 class GraphBuilder {
  public:
   // The tensor's name becomes unique by a suffix ("_1") where it is taken. Where it is empty,
@@ -134,11 +146,14 @@ class GraphBuilder {
                                 absl::Span<const std::string> output_names = {},
                                 absl::Span<const bool> omitted = {});
 
+  // Appends to the graph's outputs; the same tensor may come twice.
   void AddOutput(TensorId tensor);
 
   // Renames a tensor; the holder of that name so far, if any, gets a generated one.
   void Rename(TensorId tensor, absl::string_view name);
 
+  // What was added under `id`. REQUIRES: an id of this builder. The reference is valid until the
+  // next tensor is added.
   const TensorInfo& tensor(TensorId id) const { return tensors_[id]; }
 
   // Sorts nodes topologically (Kahn; among ready nodes the one added first), drops dead nodes and

@@ -17,6 +17,7 @@ enum class OpKind : uint16_t {
 #undef PLAIT_OP
 };
 
+// Operators and kOpaque: the length of a table by OpKind.
 constexpr int kOpKindCount = 1
 #define PLAIT_OP(name) +1
 #include "optimizer/ir/op_kinds.def"

@@ -8,8 +8,10 @@
 
 namespace plait {
 
-// What a rule wants changed. Cost differences are read from it and hashes updated by it; only an
-// accepted one is applied to build a Graph.
+// What a rule wants changed: data, not code, so that it can be priced, hashed, printed and thrown
+// away. Relu(Relu(x)), made of nodes 0 and 1, becomes Relu(x) by {removed = {1}, rewired = {{y1,
+// y0}}}. Cost differences are read from it and hashes updated by it; only an accepted one is
+// applied to build a Graph.
 //
 // Tensor ids below graph.tensor_count() are the graph's; higher ones are new, in this order: first
 // `constants`, then the outputs of `added`, node by node.

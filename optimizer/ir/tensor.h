@@ -12,13 +12,14 @@
 
 namespace plait {
 
-// A tensor's value: row-major, little-endian elements that are never changed after construction.
-// Copies share the bytes. Safe to read from any thread. String tensors have no Tensor value.
+// A tensor's value: inline constants, weights, and what evaluation takes and gives. Row-major,
+// little-endian elements that are never changed after construction. Copies share the bytes. Safe to
+// read from any thread. String tensors have no Tensor value.
 class Tensor {
  public:
   Tensor() = default;
 
-  // Takes over `bytes`. REQUIRES: bytes.size() == type.bytes().
+  // Takes over `bytes`; they need no alignment. REQUIRES: bytes.size() == type.bytes().
   Tensor(TensorType type, std::string bytes);
 
   // Looks at bytes that `owner` keeps alive (a mapped file, an arena).
@@ -29,12 +30,14 @@ class Tensor {
   template <typename T>
   static Tensor Of(Shape shape, absl::Span<const T> values);
 
+  // What operators take as lists and scalars.
   // A rank-1 int64 tensor: axes, shapes, repeats.
   static Tensor Int64s(absl::Span<const int64_t> values);
   static Tensor ScalarFloat(float value);
   static Tensor ScalarInt64(int64_t value);
 
   const TensorType& type() const { return type_; }
+  // Valid as long as this tensor or a copy of it lives.
   absl::string_view bytes() const { return bytes_; }
   int64_t elements() const { return type_.elements(); }
 
@@ -60,16 +63,19 @@ class Tensor {
   // The inverse of AsInt64s, for floats too: integers that the dtype cannot hold wrap.
   static Tensor FromInt64s(TensorType type, absl::Span<const int64_t> values);
 
+  // Equal in type and in every bit: a NaN equals itself, and 0.0 is not -0.0.
   friend bool operator==(const Tensor& a, const Tensor& b) {
     return a.type_ == b.type_ && a.bytes_ == b.bytes_;
   }
 
  private:
   TensorType type_;
+  // Keeps `bytes_` alive.
   std::shared_ptr<const void> owner_;
   absl::string_view bytes_;
 };
 
+// The element type that C++'s type T stands for; the 16-bit floats have no such type.
 template <typename T>
 constexpr DataType DataTypeOf();
 template <>

@@ -9,7 +9,9 @@
 
 namespace plait {
 
-// Dimensions, outermost first; each >= 0. Empty: a scalar.
+// Dimensions, outermost first; each >= 0. Empty: a scalar. Shapes are static: a model with symbolic
+// dimensions is bound to numbers when it is imported. Six of them lie inline, which is more than
+// nearly every tensor has.
 using Shape = absl::InlinedVector<int64_t, 6>;
 
 // What a tensor holds: element type and static shape, row-major.
@@ -24,6 +26,7 @@ struct TensorType {
 
   // The product of the dimensions. Never overflows when the type passed IsValidShape.
   int64_t elements() const;
+  // 0 when nothing is known, and for strings.
   int64_t bytes() const { return elements() * BytesOf(dtype); }
 
   // "float32[1,3,224,224]"; "int64[]" for a scalar; "undefined" when nothing is known.

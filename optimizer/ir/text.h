@@ -37,8 +37,8 @@ using InferFunction = std::function<absl::StatusOr<std::vector<TensorType>>(
 // parsed graph has g's fingerprint.
 std::string PrintGraph(const Graph& graph);
 
-// Reads the text form. When `infer` is given (InferTypes of optimizer/ops/shared/op_spec.h), types
-// of node outputs may be left out, and types that are given must be the inferred ones, so that a
+// Reads the text form. When `infer` is given (ParseTypedGraph of optimizer/ops gives it), types of
+// node outputs may be left out, and types that are given must be the inferred ones, so that a
 // graph from elsewhere cannot lie to whoever runs it; what `infer` calls Unimplemented is taken as
 // given. The text may come from another process: every size is checked. Errors: InvalidArgument
 // naming the line.

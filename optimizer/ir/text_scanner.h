@@ -31,6 +31,7 @@ class TextScanner {
   // An integer in [low, high].
   absl::StatusOr<int64_t> Integer(int64_t low, int64_t high);
 
+  // A name of the format's own: an operator, a type, a keyword.
   // Letters, digits and any of "_+-.:/"; at least one.
   absl::StatusOr<absl::string_view> Word();
 
