@@ -6,6 +6,8 @@
 namespace plait {
 namespace {
 
+// Floats count by their bits, so that fingerprints are equal when the texts are: a NaN has one too,
+// and 0.0 is not -0.0.
 struct AddValue {
   FingerprintBuilder& builder;
 
@@ -23,6 +25,7 @@ struct AddValue {
   }
 };
 
+// The alternative's index keeps the integer 1 apart from the float of the same bits.
 Fingerprint FingerprintOf(const Attributes::Entry& entry) {
   FingerprintBuilder builder;
   builder.Add(entry.first).Add(uint64_t{entry.second.index()});
@@ -43,6 +46,7 @@ Attributes::Attributes(std::initializer_list<Entry> entries) {
   for (const Entry& entry : entries) Set(entry.first, entry.second);
 }
 
+// The fingerprint is a sum over the entries, so that a change costs one entry and not all of them.
 void Attributes::Set(absl::string_view name, AttributeValue value) {
   Erase(name);
   const auto place =
@@ -88,6 +92,7 @@ std::vector<int64_t> Attributes::Ints(absl::string_view name,
 }
 
 AttributesRef NoAttributes() {
+  // Shared by most nodes of most graphs.
   static const AttributesRef none = std::make_shared<const Attributes>();
   return none;
 }

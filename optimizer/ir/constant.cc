@@ -5,6 +5,7 @@
 namespace plait {
 namespace {
 
+// Content only: where a weight lies, or which graph reads a constant, is no part of it.
 struct AddValue {
   FingerprintBuilder& builder;
 
@@ -24,6 +25,7 @@ struct AddValue {
   }
 };
 
+// Not a recursion: the inputs know their depths since they were made.
 int DepthOf(const Constant::Value& value) {
   int depth = 0;
   if (const auto* apply = std::get_if<Constant::Apply>(&value)) {

@@ -11,6 +11,8 @@
 #include "optimizer/ir/op_kind.h"
 #include "optimizer/ir/tensor.h"
 
+// What is known before a model runs. Constants are described, not held: a graph of gigabytes of
+// weights is as small as any other, and its fingerprint still covers them.
 namespace plait {
 
 class Constant;
@@ -61,6 +63,8 @@ class Constant {
   // The value when it is inline, nullptr otherwise. Lives as long as the constant.
   const Tensor* inline_value() const;
 
+  // The kinds of leaves. An Apply is made by the constructor, with the type that was inferred for
+  // it.
   static ConstantRef OfWeight(TensorType type, Digest digest);
   static ConstantRef OfTensor(Tensor value);  // always inline, whatever its size
   static ConstantRef OfSynthetic(TensorType type, uint64_t seed);

@@ -10,6 +10,9 @@ namespace plait {
 // Element types. plait computes with floats, integers and bool; strings and complex numbers are
 // only carried, by nodes that stay opaque. The numbers are those of ONNX's TensorProto.DataType, so
 // import and export cast.
+//
+// binary16 and bfloat16 are both 16 bits wide and not exchangeable: the one has 11 significant bits
+// and ends at 65504, the other has 8 and float32's range.
 enum class DataType : uint8_t {
   kUndefined = 0,
   kFloat32 = 1,
@@ -30,7 +33,8 @@ enum class DataType : uint8_t {
   kBfloat16 = 16,
 };
 
-// Bytes of one element; 0 for kUndefined and kString, whose elements have no fixed size.
+// Bytes of one element; a bool takes one. 0 for kUndefined and kString, whose elements have no
+// fixed size.
 int64_t BytesOf(DataType dtype);
 
 // numpy's name: "float32", "int64", "bool", "bfloat16". The text form, plans and profile keys use

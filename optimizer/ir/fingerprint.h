@@ -17,6 +17,7 @@ struct Fingerprint {
   uint64_t high = 0;
   uint64_t low = 0;
 
+  // How keys and plans write it; stable from version to version.
   // 32 lowercase hexadecimal characters.
   std::string ToString() const;
 
@@ -32,11 +33,13 @@ struct Fingerprint {
 // whoever adds a list of unknown length adds the length first. Not thread-safe.
 class FingerprintBuilder {
  public:
+  // Numbers of any width count as 64 bits: 7 is 7, whatever it was declared as.
   FingerprintBuilder& Add(uint64_t word);
   FingerprintBuilder& Add(int64_t word) { return Add(static_cast<uint64_t>(word)); }
   FingerprintBuilder& Add(int word) { return Add(static_cast<uint64_t>(int64_t{word})); }
   FingerprintBuilder& Add(absl::string_view bytes);  // its length is part of it
   FingerprintBuilder& Add(const Fingerprint& other) { return Add(other.high).Add(other.low); }
+  // What was added so far; more may follow.
   Fingerprint Finish() const;
 
  private:
@@ -47,6 +50,8 @@ class FingerprintBuilder {
 };
 
 // The sum of a multiset of fingerprints: the order does not matter, and members can be taken out.
+// Attributes and graphs are hashed so, because they change by one member at a time, or have no
+// order.
 inline Fingerprint operator+(const Fingerprint& a, const Fingerprint& b) {
   return {a.high + b.high, a.low + b.low};
 }

@@ -10,6 +10,9 @@ constexpr int kDoubleMantissaBits = 52;
 constexpr int kDoubleBias = 1023;
 constexpr int kDoubleExponentMask = 0x7FF;
 
+// A float of 16 bits: sign, exponent, mantissa. Its value is
+//   (-1)^sign * 1.mantissa * 2^(exponent - bias), subnormal (exponent 0): 0.mantissa * 2^(1 -
+//   bias).
 template <int kExponentBits, int kMantissaBits>
 struct SmallFloat {
   static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
@@ -17,6 +20,7 @@ struct SmallFloat {
   static constexpr uint64_t kInfinity = uint64_t{kExponentMask} << kMantissaBits;
   static constexpr int kDroppedBits = kDoubleMantissaBits - kMantissaBits;
 
+  // Every value is a double, so that nothing is rounded here.
   static double Decode(uint16_t bits) {
     const uint64_t sign = uint64_t{bits} >> 15 << 63;
     const int exponent = (bits >> kMantissaBits) & kExponentMask;
@@ -51,6 +55,9 @@ struct SmallFloat {
                                  (kept != 0 ? kept : uint64_t{1} << (kMantissaBits - 1)));
   }
 
+  // Cuts the significand (1.mantissa as a 53-bit integer) by `shift` bits and rounds half to even.
+  // A subnormal result is cut further, since its exponent cannot fall. For 1 + 2^-11 as binary16:
+  // the shift is 42, the rest is exactly half, the kept part 0x400 is even, and 1 comes out.
   static uint16_t EncodeFinite(int exponent, uint64_t mantissa) {
     if (exponent > kBias) return kInfinity;
     const uint64_t significand = mantissa | uint64_t{1} << kDoubleMantissaBits;

@@ -5,6 +5,7 @@
 namespace plait {
 
 Graph::Graph() {
+  // One for all: an empty graph is made wherever a result is declared before it is known.
   static const std::shared_ptr<const Data> empty = [] {
     auto data = std::make_shared<Data>();
     data->fingerprint = FingerprintOf(*data);
@@ -15,6 +16,7 @@ Graph::Graph() {
 
 bool Graph::has_single_use(TensorId id) const {
   if (is_output(id) || users(id).size() != 1) return false;
+  // Add(x, x) is one reader that reads twice.
   const auto& inputs = node(users(id)[0]).inputs;
   return std::count(inputs.begin(), inputs.end(), id) == 1;
 }

@@ -21,6 +21,7 @@
 namespace plait {
 
 // Indices into a graph's arrays; valid for that graph only.
+// 32 bits: a model has at most kModelNodesMax nodes.
 using NodeId = int32_t;
 using TensorId = int32_t;
 constexpr NodeId kNoNode = -1;

@@ -7,6 +7,10 @@
 #include "base/status_macros.h"
 #include "optimizer/ir/graph.h"
 
+// How a builder's arrays become a graph, in four steps: equal constants are merged, nodes that no
+// output depends on are left out, the others are sorted, and tensors are numbered as the sorted
+// nodes meet them. The cost is that of one walk over nodes and edges, times a logarithm for the
+// sort: a search does it for every candidate that it accepts.
 namespace plait {
 namespace {
 
@@ -56,6 +60,7 @@ std::string Describe(const Node& node, absl::Span<const TensorInfo> tensors) {
 NameRef GraphBuilder::UniqueName(absl::string_view name) {
   if (name.empty()) return nullptr;
   std::string unique(name);
+  // A suffix may be taken as well: "a", "a_1" and again "a" give "a_2".
   if (names_.contains(unique)) {
     int& suffix = suffixes_[unique];
     do {
@@ -127,6 +132,8 @@ void GraphBuilder::Rename(TensorId tensor, absl::string_view name) {
   tensors_[tensor].name = std::make_shared<const std::string>(std::move(wanted));
 }
 
+// By fingerprint and not by value: weights are not at hand. An output keeps its own tensor, because
+// its name is part of the model's interface.
 void GraphBuilder::MergeConstants() {
   std::vector<bool> is_output(tensors_.size());
   for (TensorId output : outputs_) is_output[output] = true;
@@ -145,6 +152,7 @@ void GraphBuilder::MergeConstants() {
   }
 }
 
+// With a stack of its own: a chain of nodes is as long as a model makes it.
 std::vector<bool> GraphBuilder::LiveNodes() const {
   std::vector<bool> live(nodes_.size());
   std::vector<NodeId> pending;
@@ -163,6 +171,9 @@ std::vector<bool> GraphBuilder::LiveNodes() const {
   return live;
 }
 
+// Kahn's algorithm (Communications of the ACM, 1962). Among ready nodes the one that was added
+// first comes first, so that a sorted graph keeps its order and a rewrite moves no more than it
+// must. For nodes added as 0 = Relu(2), 1 = Neg(x), 2 = Exp(1): only 1 is ready, then 2, then 0.
 absl::StatusOr<std::vector<NodeId>> GraphBuilder::SortedNodes() const {
   const std::vector<bool> live = LiveNodes();
   std::vector<int> missing(nodes_.size(), 0);
@@ -189,6 +200,7 @@ absl::StatusOr<std::vector<NodeId>> GraphBuilder::SortedNodes() const {
       if (--missing[reader] == 0) ready.push(reader);
     }
   }
+  // What never became ready waits for itself.
   if (order.size() < live_count) {
     NodeId stuck = 0;
     while (missing[stuck] == 0) ++stuck;
@@ -227,6 +239,7 @@ absl::StatusOr<Graph> GraphBuilder::Finish() && {
   auto data = std::make_shared<Graph::Data>();
   Renumber(order, data.get());
   GenerateNames(absl::MakeSpan(data->tensors));
+  // Nodes come in ascending order, so that readers do too, and a double reader is the last one.
   data->users.resize(data->tensors.size());
   for (NodeId id = 0; id < static_cast<NodeId>(data->nodes.size()); ++id) {
     for (TensorId input : data->nodes[id].inputs) {

@@ -31,6 +31,10 @@ Fingerprint DownOf(const Node& node, absl::Span<const TensorInfo> tensors,
 // A Merkle hash in both directions. Downwards, a tensor's hash covers everything it is computed
 // from; upwards, it covers everything that is computed from it, as a sum over its readers. A node
 // counts with both, which tells apart graphs that compute equal values but share them differently.
+// Add(r, r) with r = Relu(x), and Add(r, s) with r and s = Relu(x): downwards all hashes are equal,
+// but upwards r has two uses in the first graph, and r and s have one each in the second.
+// Sums make the order of independent nodes and of readers meaningless. One pass down and one up,
+// linear in nodes and edges.
 Fingerprint Graph::FingerprintOf(const Data& data) {
   FingerprintBuilder whole;
   std::vector<Fingerprint> down(data.tensors.size());
@@ -54,10 +58,12 @@ Fingerprint Graph::FingerprintOf(const Data& data) {
     }
   }
 
+  // Backwards: every reader of a tensor has been seen before its producer.
   std::vector<Fingerprint> up(data.tensors.size());
   whole.Add(uint64_t{data.outputs.size()});
   for (size_t i = 0; i < data.outputs.size(); ++i) {
     Fingerprint& use = up[data.outputs[i]];
+    // The output's position counts, so that outputs exchanged are another graph.
     use = use + FingerprintBuilder().Add(uint64_t{i}).Finish();
     whole.Add(down[data.outputs[i]]);
   }

@@ -24,7 +24,8 @@ constexpr int kOpKindCount = 1
 #undef PLAIT_OP
     ;
 
-// The operator's ONNX name, such as "Conv"; "Opaque" for kOpaque.
+// Stored forms, hashes and keys use the name. The operator's ONNX name, such as "Conv"; "Opaque"
+// for kOpaque.
 absl::string_view OpKindName(OpKind op);
 
 // The inverse of OpKindName; nullopt for a name that is not in op_kinds.def.

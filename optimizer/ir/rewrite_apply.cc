@@ -9,6 +9,11 @@ namespace plait {
 
 // Fills a builder's arrays directly: the graph's names are unique already, and hashing them again
 // would cost more than all the rest.
+//
+// Tensors are copied first, so that ids of the rewrite are ids of the builder; then nodes, with
+// their inputs replaced. In y = Relu(Relu(x)), nodes 0 and 1, removing 1 and rewiring its output to
+// that of 0 leaves node 0, whose output takes over the name y. A rule may be wrong: ids, types and
+// what is still read are checked before the builder sorts.
 class RewriteApplication {
  public:
   RewriteApplication(const Graph& graph, const Rewrite& rewrite)
@@ -52,6 +57,7 @@ class RewriteApplication {
     return absl::OkStatus();
   }
 
+  // In the order that Rewrite promises: constants, then the outputs of each new node.
   absl::Status AddTensors() {
     builder_.inputs_.assign(graph_.inputs().begin(), graph_.inputs().end());
     builder_.tensors_.assign(graph_.tensors().begin(), graph_.tensors().end());
@@ -67,6 +73,8 @@ class RewriteApplication {
     return absl::OkStatus();
   }
 
+  // One step only: a tensor that is rewired to one that is itself rewired keeps that as its
+  // reader's input, and is refused when its producer is gone.
   absl::Status CheckRewired() {
     replacement_.resize(tensor_count());
     std::iota(replacement_.begin(), replacement_.end(), 0);
@@ -164,6 +172,7 @@ class RewriteApplication {
     return absl::OkStatus();
   }
 
+  // The interface of a model is its names: an output keeps its own, whatever computes it now.
   void TakeOverNames() {
     std::vector<bool> fixed(tensor_count());
     for (TensorId input : graph_.inputs()) fixed[input] = true;

@@ -44,6 +44,7 @@ auto VisitStorage(DataType dtype, Visitor visit) {
   }
 }
 
+// A cast of a double that T cannot hold would be undefined.
 template <typename T>
 T Saturate(double value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -75,6 +76,8 @@ Tensor Fill(TensorType type, Element element) {
 
 }  // namespace
 
+// The string moves to the heap first: a short one lies within the object, and its bytes would move
+// with it.
 Tensor::Tensor(TensorType type, std::string bytes) : type_(std::move(type)) {
   PLAIT_CHECK(static_cast<int64_t>(bytes.size()) == type_.bytes());
   const auto owned = std::make_shared<const std::string>(std::move(bytes));
@@ -102,6 +105,7 @@ std::vector<int64_t> Tensor::AsInt64s() const {
       values[i] = static_cast<int64_t>(at<T>(static_cast<int64_t>(i)));
     }
   });
+  // A byte of a bool may be anything but 0 and still be true.
   if (type_.dtype == DataType::kBool) {
     for (int64_t& value : values) value = value != 0 ? 1 : 0;
   }

@@ -17,6 +17,7 @@ namespace plait {
 // read from any thread. String tensors have no Tensor value.
 class Tensor {
  public:
+  // Of type kUndefined: no value.
   Tensor() = default;
 
   // Takes over `bytes`; they need no alignment. REQUIRES: bytes.size() == type.bytes().
@@ -26,7 +27,7 @@ class Tensor {
   // REQUIRES: bytes.size() == type.bytes().
   Tensor(TensorType type, absl::string_view bytes, std::shared_ptr<const void> owner);
 
-  // A tensor of T's type. REQUIRES: values.size() == product of shape.
+  // A tensor of T's type; copies the values. REQUIRES: values.size() == product of shape.
   template <typename T>
   static Tensor Of(Shape shape, absl::Span<const T> values);
 
@@ -49,11 +50,13 @@ class Tensor {
     return value;
   }
 
+  // Two common forms for code that should not care about element types; both copy.
   // All elements as 64-bit integers; for integer and bool tensors.
   // Unsigned 64-bit values above the signed range wrap.
   std::vector<int64_t> AsInt64s() const;
 
-  // All elements as doubles; for float, integer and bool tensors.
+  // All elements as doubles, which hold every float and every integer up to 2^53 exactly; for
+  // float, integer and bool tensors.
   std::vector<double> AsDoubles() const;
 
   // The inverse of AsDoubles: rounds to nearest even for floats; for integers cuts the fraction and

@@ -39,13 +39,15 @@ struct TensorType {
 Fingerprint FingerprintOf(const TensorType& type);
 
 // The product of `shape`'s dimensions.
+// 1 for a scalar. REQUIRES: IsValidShape(shape), or it may overflow.
 int64_t ElementsOf(const Shape& shape);
 
 // "[1,3,224,224]"
 std::string ShapeToString(const Shape& shape);
 
 // False when a dimension is negative, the rank exceeds kTensorRankMax, or the element count
-// exceeds kTensorElementsMax.
+// exceeds kTensorElementsMax. The product leaves out zeros, so that one of them does not excuse
+// what the others would make: sums and products over a valid shape's strides never overflow.
 bool IsValidShape(const Shape& shape);
 
 }  // namespace plait

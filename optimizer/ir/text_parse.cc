@@ -15,6 +15,10 @@ namespace {
 // 65,536 outputs of one node: far beyond any Split; bounds what shape inference is asked for.
 constexpr size_t kNodeOutputsMax = 65'536;
 
+// One statement per line, read from left to right without looking back: recursive descent with the
+// line's scanner as its only state, and four stages for what may stand where. A text may come from
+// anyone, so each list is bounded before it grows, no name is used before it is defined (which also
+// makes nodes topological), and types are believed only when they were inferred.
 class GraphParser {
  public:
   explicit GraphParser(const InferFunction& infer) : infer_(infer) {}
@@ -154,6 +158,8 @@ class GraphParser {
     return ParseExpression(std::move(type), scanner);
   }
 
+  // The digest carries a size; one that is not the type's would be found only when the weight is
+  // read.
   absl::StatusOr<ConstantRef> ParseWeight(TensorType type, TextScanner* scanner) {
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view word, scanner->Word());
     PLAIT_ASSIGN_OR_RETURN(Digest digest, Digest::Parse(word));
@@ -164,6 +170,8 @@ class GraphParser {
     return Constant::OfWeight(std::move(type), std::move(digest));
   }
 
+  // "Mul(%w, %f) {}", for expressions over constants only. Deep ones are refused, because they are
+  // destroyed recursively.
   absl::StatusOr<ConstantRef> ParseExpression(TensorType type, TextScanner* scanner) {
     Constant::Apply apply;
     PLAIT_ASSIGN_OR_RETURN(apply.op, ParseOp(scanner));
@@ -208,6 +216,7 @@ class GraphParser {
     return outputs;
   }
 
+  // "%y: float32[1,8] = Relu(%x) {} @name"
   absl::Status ParseNode(TextScanner* scanner) {
     if (++node_count_ > kModelNodesMax) {
       return absl::InvalidArgumentError(
@@ -266,6 +275,7 @@ class GraphParser {
     return *std::move(given);
   }
 
+  // Opaque nodes, and all nodes when nothing infers, need their types in the text.
   absl::StatusOr<std::vector<TensorType>> Infer(OpKind op, const Attributes& attributes,
                                                 absl::Span<const TensorId> inputs,
                                                 int output_count) {

@@ -8,6 +8,9 @@
 namespace plait {
 namespace {
 
+// Statements in the order in which the parser needs them: inputs, constants with what they are made
+// of before them, nodes, outputs. The order follows from the graph alone: one graph has one text,
+// which profile keys and golden tests rely on.
 class GraphPrinter {
  public:
   explicit GraphPrinter(const Graph& graph) : graph_(graph) {}
@@ -86,6 +89,7 @@ class GraphPrinter {
     absl::StrAppend(&text_, ": ", constant.type().ToString(), " = ", value, "\n");
   }
 
+  // As deep a recursion as the expression, which kConstantDepthMax bounds.
   std::string Expression(const Constant::Apply& apply) {
     std::string text = absl::StrCat(OpKindName(apply.op), "(");
     const char* separator = "";

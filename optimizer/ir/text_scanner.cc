@@ -17,6 +17,7 @@ bool IsNameCharacter(char c) {
   return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == ':' || c == '/' || c == '-';
 }
 
+// Words hold numbers too, such as 1e+30.
 bool IsWordCharacter(char c) { return IsNameCharacter(c) || c == '+'; }
 
 absl::string_view Prefix(absl::string_view text, bool (*accepts)(char)) {
@@ -81,6 +82,7 @@ absl::StatusOr<absl::string_view> TextScanner::Word() {
 
 absl::StatusOr<std::string> TextScanner::Quoted() {
   if (!Sees("\"")) return Expected("a quoted string");
+  // An escaped character is skipped, so that \" does not end the string.
   size_t end = 1;
   while (end < rest_.size() && rest_[end] != '"') end += rest_[end] == '\\' ? 2 : 1;
   if (end >= rest_.size()) return Expected("a quoted string that ends on this line");
@@ -101,6 +103,7 @@ absl::StatusOr<std::string> TextScanner::Name() {
     return Expected("a name that is not empty");
   }
   absl::string_view name = Prefix(rest_, IsNameCharacter);
+  // In "%x: float32[1]" the colon belongs to the type.
   while (absl::ConsumeSuffix(&name, ":")) {
   }
   if (name.empty()) return Expected("a name");

@@ -35,6 +35,7 @@ absl::Status NotANumber(absl::string_view word, absl::string_view what) {
       absl::StrCat("expected ", what, ", found \"", word.substr(0, 40), "\""));
 }
 
+// Attributes have no declared type: the printer gives every float a point, an exponent or its bits.
 bool LooksLikeFloat(absl::string_view word) {
   return absl::StartsWith(word, "0x") || absl::StrContains(word, '.') ||
          absl::StrContains(word, 'e');
@@ -62,6 +63,8 @@ absl::Status ParseElement(DataType dtype, absl::string_view word, std::string* b
     AppendBits(*value, bytes);
     return absl::OkStatus();
   }
+  // The bits of a half float, for NaNs and infinities; finite ones are written as float32s, which
+  // hold them exactly.
   const bool is_half = dtype == DataType::kFloat16 || dtype == DataType::kBfloat16;
   if (is_half && absl::StartsWith(word, "0x")) {
     const auto bits = ParseNumber<uint16_t, uint16_t>(word);
@@ -79,6 +82,7 @@ absl::Status ParseElement(DataType dtype, absl::string_view word, std::string* b
     }
     return absl::OkStatus();
   }
+  // Unsigned 64-bit values above the signed range are printed wrapped, and wrap back.
   int64_t value = 0;
   if (!absl::SimpleAtoi(word, &value)) return NotANumber(word, DataTypeName(dtype));
   const Tensor element = Tensor::FromInt64s({dtype, {}}, {value});
@@ -99,6 +103,7 @@ absl::StatusOr<AttributeValue> ParseNumberAttribute(TextScanner* scanner) {
   return value;
 }
 
+// The first element has decided the list's type.
 template <typename T>
 absl::StatusOr<AttributeValue> ParseRestOfList(T first, TextScanner* scanner) {
   std::vector<T> values = {std::move(first)};
@@ -162,6 +167,7 @@ absl::StatusOr<TensorType> ParseType(TextScanner* scanner) {
   while (!scanner->Consume("]")) {
     if (!type.shape.empty()) PLAIT_RETURN_IF_ERROR(scanner->Expect(","));
     PLAIT_ASSIGN_OR_RETURN(const int64_t dim, scanner->Integer(0, kTensorElementsMax));
+    // After each dimension, so that no product overflows and no list grows beyond the rank's limit.
     type.shape.push_back(dim);
     if (!IsValidShape(type.shape)) {
       return absl::InvalidArgumentError(

@@ -31,6 +31,7 @@ absl::Status CheckImplemented(const OpCall& call) {
   return absl::OkStatus();
 }
 
+// A mask broadcasts to the scores, as float32[queries,keys] does to all batches and heads.
 absl::Status CheckMask(const OpCall& call, const AttentionShape& shape) {
   if (!call.has_input(3)) return absl::OkStatus();
   const TensorType& mask = call.input_types[3];
@@ -48,6 +49,7 @@ absl::Status CheckMask(const OpCall& call, const AttentionShape& shape) {
       "the mask must broadcast to ", ShapeToString(shape.scores()), ", is ", mask.ToString()));
 }
 
+// The result has the query's format: packed heads stay packed.
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
@@ -74,7 +76,8 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   const absl::StatusOr<AttentionShape> shape =
       ReadAttentionShape(call.attributes, call.input_types);
   if (!shape.ok()) return work;
-  // Two products and, as in Softmax, five operations per score.
+  // Two products and, as in Softmax, five operations per score. Scores count no bytes: a good
+  // kernel keeps them on the chip (Dao et al., NeurIPS 2022).
   work.flops =
       SaturatingMultiply(ElementsOf(shape->scores()), 2 * (shape->size + shape->value_size) + 5);
   return work;
@@ -145,6 +148,7 @@ void FillScores(Matrix<const double> q, Matrix<const double> k, int64_t i, doubl
   }
 }
 
+// Query by query, so that no more than one row of scores is held, whatever the sequence's length.
 absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no exponential");

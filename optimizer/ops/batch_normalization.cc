@@ -9,6 +9,8 @@
 namespace plait {
 namespace {
 
+// Inputs are x, scale, bias, mean and variance; all but x have one value per channel. Parameters
+// may be wider than x since opset 15.
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 5; ++i) PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
   if (call.attributes.Int("training_mode", 0) != 0 || call.output_count > 1) {

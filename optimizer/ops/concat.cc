@@ -10,6 +10,7 @@
 namespace plait {
 namespace {
 
+// [2,3] and [2,5] along axis 1 give [2,8].
 Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   if (!call.attributes.Has("axis")) return absl::InvalidArgumentError("needs an axis");

@@ -21,6 +21,8 @@ absl::StatusOr<std::vector<WindowAxis>> WindowOf(const OpCall& call) {
                     /*ceil_mode=*/false);
 }
 
+// Input [n, c, spatial...], weights [m, c / group, kernel...], bias [m]: group g of the outputs
+// sees group g of the channels only.
 absl::Status CheckWeights(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   const TensorType& weights = call.input_types[1];
@@ -66,6 +68,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
+// Padding counts as input: the definition's multiplications, as every paper counts them.
 Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const TensorType& weights = call.input_types[1];
@@ -122,6 +125,8 @@ void ConvolveGroup(const std::vector<WindowAxis>& axes, const T* input, Matrix<c
   }
 }
 
+// Batch and groups are blocks that follow each other in input and output alike, so that one loop
+// does both. The bias is laid down first and the product added to it.
 template <typename T>
 void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes, EvalInputs inputs,
               std::vector<T>* output) {

@@ -42,6 +42,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
+// As models before opset 20 write it.
 absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorId x = node.inputs[0];

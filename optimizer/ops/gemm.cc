@@ -13,6 +13,8 @@ bool Transposes(const Attributes& attributes, absl::string_view name) {
   return attributes.Int(name, 0) != 0;
 }
 
+// Unlike MatMul's, matrices only; the bias broadcasts to the product and never the other way
+// around.
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     if (i == 2 && !call.has_input(2)) continue;
@@ -54,6 +56,7 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   return work;
 }
 
+// A copy costs little beside the product, which then knows one layout only.
 // The matrix of an input, with rows and columns exchanged when `transposed`.
 template <typename T>
 std::vector<T> MatrixOf(const EvalTensor& input, bool transposed) {
@@ -68,6 +71,7 @@ std::vector<T> MatrixOf(const EvalTensor& input, bool transposed) {
   return result;
 }
 
+// In GF(p) a factor such as 0.1 is the symbol that ToFieldElement makes of it.
 template <typename T>
 T FactorOf(const Attributes& attributes, absl::string_view name) {
   const double value = attributes.Float(name, 1);

@@ -10,6 +10,8 @@
 namespace plait {
 namespace {
 
+// As BatchNormalization, but the statistics are the image's own, so that there must be something to
+// take them of.
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));

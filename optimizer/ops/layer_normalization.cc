@@ -21,6 +21,8 @@ absl::StatusOr<DataType> StashType(const Attributes& attributes) {
       absl::StrCat("stash_type must be 1 (float32) or 16 (bfloat16), is ", stash_type));
 }
 
+// Scale and bias broadcast to the input; mean and inverse deviation, where they are asked for, have
+// the input's shape with the normalized axes as 1.
 Types Infer(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   for (size_t i = 0; i < 3; ++i) {
@@ -50,6 +52,7 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   return work;
 }
 
+// Rows first, then scale and bias for all of them: these may have any shape that broadcasts.
 absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
@@ -70,6 +73,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
       std::get<std::vector<double>>(outputs[i].values)[row] = further[i - 1];
     }
   }
+  // Without a bias its strides are those of the scale, and are not used.
   const bool has_bias = call.has_input(2);
   const EvalTensor& scale = *inputs[1];
   const EvalTensor& bias = has_bias ? *inputs[2] : scale;
@@ -85,6 +89,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
+// As models before opset 17 write it: mean, deviation, variance, and the rest by element.
 absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType input = expansion.type(node.inputs[0]);

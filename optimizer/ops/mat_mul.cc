@@ -24,6 +24,7 @@ Shape Leading(const Shape& shape, size_t dropped) {
   return shape.size() <= dropped ? Shape{} : Shape(shape.begin(), shape.end() - dropped);
 }
 
+// [2,1,4,3] times [5,3,6]: batches [2,1] and [5] make [2,5], matrices [4,3] and [3,6] make [4,6].
 absl::StatusOr<Product> ProductOf(const Shape& left, const Shape& right) {
   if (left.empty() || right.empty()) {
     return absl::InvalidArgumentError("inputs must have at least one axis");
@@ -65,6 +66,7 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   return work;
 }
 
+// A repeated batch is read again, not copied: its stride is 0.
 template <typename T>
 void Multiply(const Product& product, EvalInputs inputs, std::vector<T>* output) {
   const T* a = std::get<std::vector<T>>(inputs[0]->values).data();

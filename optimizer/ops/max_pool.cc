@@ -25,6 +25,8 @@ int64_t ColumnMajor(const std::vector<WindowAxis>& axes, int64_t position) {
   return z + axes[0].input * (y + axes[1].input * x);
 }
 
+// Of equal elements the first one wins, which decides the index. A NaN is greater than nothing, so
+// that it never wins.
 template <typename T>
 void Pool(const std::vector<WindowAxis>& axes, const EvalTensor& input, bool column_major,
           std::vector<T>* output, std::vector<int64_t>* indices) {
@@ -73,7 +75,9 @@ absl::Status Lower(VersionedNode* node) {
 
 }  // namespace
 
-// The largest element under each window; padding never wins.
+// y[o] = the largest of x[o * stride - pad + k * dilation] over the kernel elements k; padding
+// never wins. Indices, the second output, and storage_order came with opset 8, ceil_mode and
+// dilations with 10.
 const OpSpec kMaxPoolSpec = {
     .kind = OpKind::kMaxPool,
     .outputs = {1, 2},

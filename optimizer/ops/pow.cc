@@ -9,6 +9,7 @@
 namespace plait {
 namespace {
 
+// The one elementwise operator whose inputs may differ in type.
 Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kNumber));

@@ -20,7 +20,8 @@ absl::Status TooLong() {
       absl::StrCat("must have at most ", kTensorElementsMax, " elements"));
 }
 
-// How many steps of `delta` lead from start to limit, rounded up.
+// How many steps of `delta` lead from start to limit, rounded up: 0, 3, 6 for a limit of 7. In 128
+// bits, because a limit minus a start may not fit into 64.
 absl::StatusOr<int64_t> IntegerCount(const OpCall& call) {
   const __int128 start = call.constant(kStart)->AsInt64s()[0];
   const __int128 limit = call.constant(kLimit)->AsInt64s()[0];

@@ -35,6 +35,7 @@ absl::StatusOr<Shape> CopyZeros(const OpCall& call, absl::Span<const int64_t> wa
   return shape;
 }
 
+// [2,3,4] by [0,-1] gives [2,12].
 Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> wanted, ConstantInts(call, 1));

@@ -46,6 +46,7 @@ Range ClampedRange(int64_t start, int64_t end, int64_t step, int64_t dim) {
   return Range{count == 0 ? 0 : start, count > 1 ? step : 1, count};
 }
 
+// The axes that are named, else the first `count` ones.
 absl::StatusOr<std::vector<int>> SlicedAxes(const OpCall& call, size_t count) {
   const int rank = call.input_types[0].rank();
   if (call.has_input(kAxes)) {
@@ -94,6 +95,8 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
+// One strided copy, however many axes are cut: x[::2, 5:1:-1] of [4,6] starts at 5 and walks by
+// strides [12,-1].
 absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Range> ranges, Ranges(call));
   Shape strides = RowMajorStrides(inputs[0]->type.shape);

@@ -21,6 +21,7 @@ std::vector<int64_t> EqualParts(int64_t dim, int64_t count) {
   return parts;
 }
 
+// Sizes where they are given, else num_outputs equal parts: 7 by 3 gives 3, 3, 1.
 absl::StatusOr<std::vector<int64_t>> Parts(const OpCall& call, int64_t dim) {
   std::vector<int64_t> parts;
   const int64_t outputs = call.output_count;
@@ -84,6 +85,7 @@ absl::Status Raise(VersionedNode* node) {
   return absl::OkStatus();
 }
 
+// Older opsets cut evenly without sizes; what num_outputs cuts unevenly needs them written out.
 absl::Status Lower(VersionedNode* node) {
   if (node->opset >= 18) return absl::OkStatus();
   const Shape& shape = node->input_types[0].shape;

@@ -29,6 +29,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
+// The input's strides in the output's order: [2,3] has strides [3,1], its transpose reads by [1,3].
 absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> perm, Permutation(call));
   const Shape from = RowMajorStrides(inputs[0]->type.shape);

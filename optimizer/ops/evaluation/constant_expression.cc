@@ -10,6 +10,7 @@
 
 namespace plait {
 
+// Weights are not at hand here, so that an expression over one stays an expression.
 absl::StatusOr<ConstantRef> ApplyToConstants(OpKind op, AttributesRef attributes,
                                              std::vector<ConstantRef> inputs, int output_index,
                                              int output_count) {

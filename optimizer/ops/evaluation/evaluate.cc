@@ -29,6 +29,8 @@ std::string NodeName(const Graph& graph, NodeId id) {
   return absl::StrCat("node ", id);
 }
 
+// A node may declare types that its operator would not infer (a text can say anything): checked
+// here, since everything behind relies on them.
 absl::StatusOr<std::vector<EvalTensor>> RunNode(const Graph& graph, NodeId id, EvalInputs inputs,
                                                 Numbers numbers) {
   const Node& node = graph.node(id);
@@ -70,6 +72,8 @@ absl::Status FillConstant(const Graph& graph, TensorId id, const WeightSource& w
   return absl::OkStatus();
 }
 
+// Node by node in the graph's order; a value is dropped behind its last reader, so that memory
+// holds what is alive and not all of a network.
 absl::StatusOr<std::vector<EvalTensor>> RunGraph(const Graph& graph, std::vector<EvalTensor> inputs,
                                                  const WeightSource& weights, Numbers numbers) {
   if (inputs.size() != graph.inputs().size()) {

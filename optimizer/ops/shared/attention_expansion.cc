@@ -64,6 +64,7 @@ TensorId Bias(const Node& node, const AttentionShape& shape, Expansion* expansio
   return bias == kNoTensor ? causal : expansion->Add(OpKind::kAdd, {bias, causal});
 }
 
+// What softcap, mask and Softmax make of the scores.
 // Scores as [batch, heads, queries, keys] to weights of the same shape.
 TensorId Weights(const Node& node, const AttentionShape& shape, TensorId scores,
                  Expansion* expansion) {
@@ -102,13 +103,16 @@ absl::StatusOr<std::vector<TensorId>> ExpandAttention(const Node& node, GraphBui
     key = Unpack(key, shape.key_heads, &expansion);
     value = Unpack(value, shape.key_heads, &expansion);
   }
-  // Query heads that share a key head are neighbours: together they are one longer sequence.
+  // With two key heads and four query heads, heads 0 and 1 read key head 0: [batch, 4, queries,
+  // size] becomes [batch, 2, 2 * queries, size], and one MatMul does both. Query heads that share a
+  // key head are neighbours: together they are one longer sequence.
   const bool grouped = shape.heads != shape.key_heads;
   const int64_t rows = shape.heads / shape.key_heads * shape.queries;
   if (grouped) {
     query = Reshape(query, {shape.batch, shape.key_heads, rows, shape.size}, &expansion);
   }
   const TensorId scale = expansion.Scalar(types[0].dtype, AttentionScale(*node.attributes, shape));
+  // The query is scaled and not the scores, which are more.
   const TensorId scaled = expansion.Add(OpKind::kMul, {query, scale});
   TensorId scores =
       expansion.Add(OpKind::kMatMul, {scaled, Transpose(key, {0, 1, 3, 2}, &expansion)});

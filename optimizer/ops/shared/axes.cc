@@ -56,6 +56,7 @@ absl::StatusOr<TensorType> CheckedType(DataType dtype, Shape shape) {
   return TensorType{dtype, std::move(shape)};
 }
 
+// Builtins, because overflow of signed integers is undefined and must be asked for beforehand.
 int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;

@@ -11,7 +11,7 @@
 namespace plait {
 
 // The shape that numpy's rules give to the result of an elementwise operation on both.
-// Errors: InvalidArgument naming both shapes.
+// Errors: InvalidArgument naming both shapes. The result may exceed the limits (CheckedType).
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b);
 
 // Per dimension: how many elements lie between neighbours in row-major order. [2,3,4] gives
@@ -26,6 +26,8 @@ Shape BroadcastStrides(const Shape& shape, const Shape& output);
 // Calls visit(index, offsets) for every index of `shape` in row-major order, index = 0, 1, ...;
 // offsets[k] is the dot product of the index's coordinates with strides[k]. One addition per stride
 // and step: no index is taken apart by divisions. A shape without elements is not visited.
+// For shape [2,3] and strides {[3,1], [0,1]} the offsets are 0 0, 1 1, 2 2, 3 0, 4 1, 5 2: the
+// second tensor is a row that is repeated.
 template <size_t kCount, typename Visit>
 void ForEachIndex(const Shape& shape, const std::array<Shape, kCount>& strides, Visit visit) {
   const int rank = static_cast<int>(shape.size());

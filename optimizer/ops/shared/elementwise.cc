@@ -42,6 +42,7 @@ absl::Status EvaluateFloatUnary(EvalInputs inputs, EvalOutputs outputs,
   return absl::OkStatus();
 }
 
+// Intermediate results are not rounded to the element type: the caller rounds the last one.
 absl::Status EvaluateFold(
     EvalInputs inputs, EvalOutputs outputs,
     absl::FunctionRef<absl::Status(EvalInputs inputs, EvalOutputs outputs)> evaluate_pair) {

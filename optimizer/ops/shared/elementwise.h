@@ -65,6 +65,8 @@ using Stored =
 absl::Status EvaluateFloatUnary(EvalInputs inputs, EvalOutputs outputs,
                                 absl::FunctionRef<double(double)> function);
 
+// The loops. A function object as a template parameter is inlined into them, where a pointer would
+// be called per element; that these are templates is why they stand in a header.
 namespace elementwise_internal {
 
 // Both hold `Value`s and compute with `Number`s.
@@ -78,6 +80,7 @@ void Map(const std::vector<Value>& input, EvalTensor* output, Function function)
   output->values = std::move(results);
 }
 
+// The same for two inputs, whose shapes broadcast to the output's.
 template <typename Number, typename Value, typename Function>
 void Zip(const EvalTensor& a, const EvalTensor& b, EvalTensor* output, Function function) {
   using Result = Stored<decltype(function(Number{}, Number{}))>;
@@ -133,6 +136,8 @@ absl::Status EvaluateRingUnary(EvalInputs inputs, EvalOutputs outputs, Function 
 }
 
 // outputs[0] = function(inputs[0], inputs[1]) with broadcasting; types as in EvaluateNumberUnary.
+// Both inputs have one element type (InferBroadcast), so that one branch decides for both.
+// Errors: Unimplemented in GF(p).
 template <typename Function>
 absl::Status EvaluateNumberBinary(EvalInputs inputs, EvalOutputs outputs, Function function) {
   const EvalTensor& a = *inputs[0];
@@ -149,6 +154,7 @@ absl::Status EvaluateNumberBinary(EvalInputs inputs, EvalOutputs outputs, Functi
 }
 
 // outputs[0] = function(inputs[0], inputs[1]) with broadcasting; types as in EvaluateRingUnary.
+// Never fails.
 template <typename Function>
 absl::Status EvaluateRingBinary(EvalInputs inputs, EvalOutputs outputs, Function function) {
   const EvalTensor& a = *inputs[0];

@@ -33,6 +33,8 @@ class FieldElement {
   // The representative in [0, p).
   constexpr uint64_t value() const { return value_; }
 
+  // Sums are below 2^62 and differences are taken of value + p, so that neither overflows. A
+  // product has 122 bits; its upper and lower 61 are added, because 2^61 = 1 in this field.
   friend constexpr FieldElement operator+(FieldElement a, FieldElement b) {
     return FieldElement(a.value_ + b.value_);
   }
@@ -72,14 +74,16 @@ FieldElement ToFieldElement(double value);
 // Integer tensors stay, floats become field elements by ToFieldElement.
 EvalTensor ToFieldTensor(const Tensor& tensor);
 
-// A tensor of zeros. Float tensors hold field elements when `in_field`, else doubles.
+// A tensor of zeros, as evaluation finds its outputs. Float tensors hold field elements when
+// `in_field`, else doubles.
 EvalTensor ZeroEvalTensor(const TensorType& type, bool in_field);
 
 // Makes every value one that the declared dtype can hold: floats round to nearest even, integers
 // wrap. Field elements stay.
 void RoundToType(EvalTensor* tensor);
 
-// Rounds to the declared dtype, as RoundToType. REQUIRES: no field elements.
+// The inverse of ToEvalTensor. Rounds to the declared dtype, as RoundToType. REQUIRES: no field
+// elements.
 Tensor FromEvalTensor(const EvalTensor& tensor);
 
 }  // namespace plait

@@ -16,6 +16,7 @@ namespace plait {
 // OpSpec::evaluate of Max and Min: the best of all inputs, element by element with broadcasting.
 template <typename Better>
 absl::Status EvaluateExtreme(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+  // b != b holds for a NaN alone. Nothing is better than a NaN in `a`, which stays.
   return EvaluateFold(inputs, outputs, [](EvalInputs pair, EvalOutputs result) {
     return EvaluateNumberBinary(pair, result,
                                 [](auto a, auto b) { return Better{}(b, a) || b != b ? b : a; });
@@ -36,7 +37,8 @@ constexpr T WorstOf() {
 // bounds than the int64 that they are held in.
 Types InferReduceExtreme(const OpCall& call);
 
-// OpSpec::evaluate of ReduceMax and ReduceMin.
+// OpSpec::evaluate of ReduceMax and ReduceMin. Bools are ordered as 0 and 1: the largest is their
+// Or, the smallest their And (since opset 20).
 template <typename Better>
 absl::Status EvaluateReduceExtreme(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));

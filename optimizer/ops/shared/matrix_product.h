@@ -30,12 +30,14 @@ struct Matrix {
   int64_t row_stride;
 };
 
+// Tiles and what they leave over; AddProduct below is what others call.
 namespace matrix_product_internal {
 
 // 4 x 8 doubles fill half of the 16 vector registers of AVX2 and leave the others to the factors.
 constexpr int64_t kTileRows = 4;
 constexpr int64_t kTileColumns = 8;
 
+// Sums stay in an array of constant size, which compilers keep in registers.
 // One full tile of c, held in registers while it runs down the shared dimension.
 template <typename T>
 void AddTile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {

@@ -8,6 +8,7 @@ namespace plait {
 // Mean and biased variance (the squares are divided by `count`, not by count - 1, as every
 // normalization does it) of `count` neighbours. In two passes: the one-pass form, the mean of the
 // squares minus the square of the mean, cancels where the mean is large beside the deviation.
+// In doubles, whatever the tensor's type: the reference of float16 must not sum in float16.
 struct MeanVariance {
   double mean = 0;
   double variance = 0;

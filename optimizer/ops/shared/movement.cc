@@ -18,6 +18,7 @@ absl::Status EvaluateView(const OpCall&, EvalInputs inputs, EvalOutputs outputs)
 
 Work NoWork(const OpCall&, absl::Span<const TensorType>) { return Work{}; }
 
+// Not DefaultWork's bytes: of a large input only what is taken is read.
 Work MovementWork(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = FillWork(call, output_types);
   work.bytes *= 2;

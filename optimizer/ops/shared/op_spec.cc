@@ -18,6 +18,8 @@ constexpr std::array<const OpSpec*, kOpKindCount> kSpecs = {
 #undef PLAIT_OP
 };
 
+// What holds for every operator, so that none has to check it: counts, inputs that must be there,
+// types that someone can compute with, shapes within the limits.
 absl::Status CheckArity(const OpSpec& spec, absl::Span<const TensorType> input_types,
                         int output_count) {
   const int inputs = static_cast<int>(input_types.size());

@@ -58,6 +58,7 @@ Work WorkOfReduce(const OpCall& call, absl::Span<const TensorType> output_types)
   return work;
 }
 
+// An empty list of axes meant all of them, as an omitted input does.
 absl::Status RaiseReduce(VersionedNode* node, int axes_opset) {
   if (node->opset >= axes_opset) return absl::OkStatus();
   const std::vector<int64_t> axes = node->attributes.Ints("axes");

@@ -61,6 +61,9 @@ absl::StatusOr<std::vector<WindowAxis>> ReadUnpadded(const Attributes& attribute
 // How far the first and the last kernel element are apart, plus one.
 int64_t KernelSpan(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
 
+// With ceil_mode a window may hang over the end: 6 elements by a kernel of 3 and stride 2 have room
+// 3, which makes 2 windows, or 3 when rounded up. One that would see nothing but padding is
+// dropped.
 absl::Status SetOutput(bool ceil_mode, WindowAxis* axis) {
   const int64_t room = axis->input + axis->pad_begin + axis->pad_end - KernelSpan(*axis);
   if (room < 0) {
@@ -75,6 +78,7 @@ absl::Status SetOutput(bool ceil_mode, WindowAxis* axis) {
 
 }  // namespace
 
+// The first kernel element at or behind the input's first: start + k * dilation >= 0.
 int64_t WindowAxis::kernel_begin(int64_t index) const {
   return start(index) < 0 ? DivideRoundingUp(-start(index), dilation) : 0;
 }
@@ -111,6 +115,7 @@ std::vector<WindowAxis> ThreeAxes(const std::vector<WindowAxis>& window) {
   return axes;
 }
 
+// SAME gives ceil(input / stride) outputs, and as much padding as these need.
 absl::Status RaiseAutoPad(VersionedNode* node) {
   const std::string auto_pad = node->attributes.String("auto_pad", "NOTSET");
   node->attributes.Erase("auto_pad");

@@ -23,7 +23,8 @@ bool Contains(TypeSet set, DataType dtype);
 // (string, complex) or does not know it (the output of an opaque node).
 absl::Status CheckDataType(const OpCall& call, size_t index, TypeSet set);
 
-// Errors: InvalidArgument when the inputs' element types differ.
+// ONNX converts nothing on its own: a sum of float32 and int64 needs a Cast.
+// Errors: InvalidArgument when the inputs' element types differ. REQUIRES: both inputs are there.
 absl::Status CheckSameDataType(const OpCall& call, size_t first, size_t second);
 
 }  // namespace plait

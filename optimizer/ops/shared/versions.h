@@ -4,7 +4,8 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/ops/shared/op_spec.h"
 
-// Steps of OpSpec::raise and lower.
+// Steps of OpSpec::raise and lower. The usual change between opsets is an attribute that becomes an
+// input: Squeeze {axes=[0]} of opset 11 is Squeeze(x, [0]) since 13.
 namespace plait {
 
 // Makes input `index` the constant `value`; inputs in between that the node lacks are omitted.
@@ -13,6 +14,7 @@ void SetConstantInput(VersionedNode* node, size_t index, Tensor value);
 // Omits input `index`, and shortens the list when it was the last one.
 void DropInput(VersionedNode* node, size_t index);
 
+// False for an omitted input.
 inline bool HasInput(const VersionedNode& node, size_t index) {
   return index < node.present.size() && node.present[index];
 }

@@ -29,6 +29,8 @@ absl::Status LowerPool(VersionedNode* node, int dilations_opset);
 // Calls visit(output index, position) for every input element under every window of one channel,
 // both row-major within the channel, windows in order. Elements under the padding are not visited.
 // `axes` has three (ThreeAxes).
+// Three loops over outputs and three over the kernel, whose bounds leave out the padding, so that
+// the innermost has no branch.
 template <typename Visit>
 void ForEachWindowElement(const std::vector<WindowAxis>& axes, Visit visit) {
   const WindowAxis &z = axes[0], &y = axes[1], &x = axes[2];
