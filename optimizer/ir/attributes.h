@@ -49,9 +49,8 @@ class Attributes {
   const AttributeValue* Find(absl::string_view name) const;
   bool Has(absl::string_view name) const { return Find(name) != nullptr; }
 
-  // For operators, whose attributes have defaults. A wrong type counts as missing: what matters is
-  // refused by shape inference, and a model may carry what no one reads.
-  // The value, or `otherwise` when the attribute is missing or of another type.
+  // For operators, whose attributes have defaults: the value, or `otherwise` when the attribute is
+  // missing or of another type.
   int64_t Int(absl::string_view name, int64_t otherwise) const;
   float Float(absl::string_view name, float otherwise) const;
   std::string String(absl::string_view name, absl::string_view otherwise) const;
