@@ -33,6 +33,10 @@ struct Rewrite {
   static Rewrite Replace(const Graph& graph, NodeId node, TensorId replacement);
 };
 
+// What a rule offers at one node, the preferred one first; nearly always empty, which allocates
+// nothing.
+using Rewrites = std::vector<Rewrite>;
+
 // The graph with `rewrite` applied. Names stay: a tensor that replaces another takes over its name
 // when the replaced one is a graph output or the new one has none.
 // Errors: InvalidArgument when a removed node's output is still read, types of rewired tensors

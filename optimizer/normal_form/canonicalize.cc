@@ -14,9 +14,9 @@ absl::StatusOr<bool> ApplyFirst(absl::Span<const Rule* const> rules, Graph* grap
   for (NodeId node = 0; node < graph->node_count(); ++node) {
     for (const Rule* rule : rules) {
       if (!rule->always_wins || rule->root != graph->node(node).op) continue;
-      const std::optional<Rewrite> rewrite = rule->match(*graph, node);
-      if (!rewrite) continue;
-      auto rewritten = Apply(*graph, *rewrite);
+      const Rewrites rewrites = rule->match(*rule, *graph, node);
+      if (rewrites.empty()) continue;
+      auto rewritten = Apply(*graph, rewrites.front());
       if (!rewritten.ok()) {
         return absl::InternalError(
             absl::StrCat("rule ", rule->name, ": ", rewritten.status().message()));

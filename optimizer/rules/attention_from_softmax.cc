@@ -10,7 +10,6 @@ struct Scores {
   NodeId product = kNoNode;
   double scale = 1;
   TensorId mask = kNoTensor;
-  std::vector<NodeId> nodes;  // all of the above
 };
 
 std::optional<Scores> ReadScores(const Graph& graph, NodeId softmax) {
@@ -27,7 +26,6 @@ std::optional<Scores> ReadScores(const Graph& graph, NodeId softmax) {
     index = is_score(0) ? 0 : 1;
     scores.mask = graph.node(add).inputs[1 - index];
     node = add;
-    scores.nodes.push_back(add);
   }
   for (OpKind op : {OpKind::kMul, OpKind::kDiv}) {
     const NodeId scale = SoleProducerOf(graph, node, index, op);
@@ -38,13 +36,11 @@ std::optional<Scores> ReadScores(const Graph& graph, NodeId softmax) {
     if (!value || *value <= 0) return std::nullopt;
     scores.scale = op == OpKind::kMul ? *value : 1 / *value;
     node = scale;
-    scores.nodes.push_back(scale);
     index = side->other;
     break;
   }
   scores.product = SoleProducerOf(graph, node, index, OpKind::kMatMul);
   if (scores.product == kNoNode) return std::nullopt;
-  scores.nodes.push_back(scores.product);
   return scores;
 }
 
@@ -52,55 +48,54 @@ bool Is4dFloat(const TensorType& type) {
   return type.rank() == 4 && type.dtype == DataType::kFloat32;
 }
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId softmax) {
+// Attention wants equal batch and head counts; MatMul would have broadcast them.
+bool SameHeads(const TensorType& a, const TensorType& b) {
+  return a.shape[0] == b.shape[0] && a.shape[1] == b.shape[1];
+}
+
+Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
   const int64_t axis = graph.node(softmax).attributes->Int("axis", -1);
-  if (axis != -1 && axis != 3) return std::nullopt;
-  const NodeId mix = SoleUser(graph, graph.node(softmax).outputs[0], OpKind::kMatMul);
-  if (mix == kNoNode || graph.node(mix).inputs[0] != graph.node(softmax).outputs[0]) {
-    return std::nullopt;
-  }
+  if (axis != -1 && axis != 3) return {};
+  const TensorId weights = graph.node(softmax).outputs[0];
+  const NodeId mix = SoleUser(graph, weights, OpKind::kMatMul);
+  if (mix == kNoNode || graph.node(mix).inputs[0] != weights) return {};
   const auto scores = ReadScores(graph, softmax);
-  if (!scores) return std::nullopt;
-  const TensorId query = graph.node(scores->product).inputs[0];
-  const NodeId transpose = ProducerOf(graph, scores->product, 1, OpKind::kTranspose);
+  if (!scores) return {};
+  const auto& [product, scale, mask] = *scores;
+  const TensorId query = graph.node(product).inputs[0];
   const TensorId value = graph.node(mix).inputs[1];
+  const NodeId transpose = ProducerOf(graph, product, 1, OpKind::kTranspose);
   if (transpose == kNoNode || !Is4dFloat(graph.type(query)) || !Is4dFloat(graph.type(value))) {
-    return std::nullopt;
+    return {};
   }
+  if (mask != kNoTensor && graph.type(mask).dtype != DataType::kFloat32) return {};
   // The key as [batch, heads, keys, size]: undo the exchange of the last two axes.
   auto perm = graph.node(transpose).attributes->Ints("perm");
-  if (perm.size() != 4) return std::nullopt;
+  if (perm.size() != 4) return {};
   std::swap(perm[2], perm[3]);
   RewriteBuilder builder(graph);
   TensorId key = graph.node(transpose).inputs[0];
   if (perm != std::vector<int64_t>{0, 1, 2, 3}) {
     key = builder.Add(OpKind::kTranspose, {{"perm", perm}}, {key});
   }
-  // Attention wants equal batch and head counts; MatMul would have broadcast them.
-  for (TensorId other : {key, value}) {
-    if (builder.type(other).shape[0] != graph.type(query).shape[0] ||
-        builder.type(other).shape[1] != graph.type(query).shape[1]) {
-      return std::nullopt;
-    }
+  if (!SameHeads(builder.type(key), graph.type(query)) ||
+      !SameHeads(graph.type(value), graph.type(query))) {
+    return {};
   }
-  std::vector<TensorId> inputs = {query, key, value};
-  if (scores->mask != kNoTensor) {
-    if (graph.type(scores->mask).dtype != DataType::kFloat32) return std::nullopt;
-    inputs.push_back(scores->mask);
-  }
-  const Attributes attributes{{"scale", static_cast<float>(scores->scale)}};
-  builder.Rewire(graph.node(mix).outputs[0], builder.Add(OpKind::kAttention, attributes, inputs));
-  builder.Remove(softmax);
-  builder.Remove(mix);
-  for (NodeId node : scores->nodes) builder.Remove(node);
-  return builder.Finish();
+  // A layout of the key is no part of the attention: a cut may run behind it.
+  builder.Spare(graph.node(transpose).outputs[0]);
+  const Attributes attributes{{"scale", static_cast<float>(scale)}};
+  return builder.Replace(mix,
+                         builder.Add(OpKind::kAttention, attributes, {query, key, value, mask}));
 }
 
 }  // namespace
 
-extern const Rule kAttentionFromSoftmax = {
+const Rule kAttentionFromSoftmax = {
     .name = "attention_from_softmax",
     .law = "MatMul(Softmax(MatMul(q, k^T) * s + m), v) = Attention(q, k, v, m, s)",
+    // One kernel need not write the scores, which are the largest tensors of a transformer, to
+    // memory. The search decides, since not every device has such a kernel.
     .root = OpKind::kSoftmax,
     .match = Match,
 };

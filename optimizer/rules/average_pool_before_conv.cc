@@ -5,29 +5,26 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const NodeId conv_node = SoleProducerOf(graph, node, 0, OpKind::kConv);
-  if (conv_node == kNoNode) return std::nullopt;
+  if (conv_node == kNoNode) return {};
   const auto conv = ViewConv(graph, conv_node);
-  if (!conv || !IsPointwise(*conv)) return std::nullopt;
-  if (conv->b != kNoTensor && !AverageKeepsConstants(graph, node)) return std::nullopt;
+  if (!conv || !IsPointwise(*conv)) return {};
+  if (conv->b != kNoTensor && !AverageKeepsConstants(graph, node)) return {};
   RewriteBuilder builder(graph);
   const TensorId pooled =
       builder.Add(OpKind::kAveragePool, *graph.node(node).attributes, {conv->x});
-  std::vector<TensorId> inputs = {pooled, conv->w};
-  if (conv->b != kNoTensor) inputs.push_back(conv->b);
-  builder.Rewire(graph.node(node).outputs[0],
-                 builder.Add(OpKind::kConv, conv->ToAttributes(), inputs));
-  builder.Remove(conv_node);
-  builder.Remove(node);
-  return builder.Finish();
+  return builder.Replace(
+      node, builder.Add(OpKind::kConv, conv->ToAttributes(), {pooled, conv->w, conv->b}));
 }
 
 }  // namespace
 
-extern const Rule kAveragePoolBeforeConv = {
+const Rule kAveragePoolBeforeConv = {
     .name = "average_pool_before_conv",
     .law = "AveragePool(Conv1x1(x, w, b)) = Conv1x1(AveragePool(x), w, b)",
+    // A mean over places and a mix of channels commute. A pool that strides leaves the convolution
+    // a fraction of its places; a bias passes only where the mean of a constant is that constant.
     .root = OpKind::kAveragePool,
     .match = Match,
 };

@@ -5,19 +5,20 @@
 namespace plait {
 namespace {
 
-// The scale and the shift then go into the convolution's weights and bias.
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
-  if (SoleProducerOf(graph, node, 0, OpKind::kConv) == kNoNode) return std::nullopt;
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+  if (SoleProducerOf(graph, node, 0, OpKind::kConv) == kNoNode) return {};
   return ExpandBatchNormalization(graph, node);
 }
 
 }  // namespace
 
-extern const Rule kBatchNormalizationAfterConv = {
+const Rule kBatchNormalizationAfterConv = {
     .name = "batch_normalization_after_conv",
     .law =
         "BatchNormalization(Conv(x)) = Conv(x) * s + (b - m * s), "
         "s = scale / sqrt(variance + epsilon)",
+    // The scale and the shift then go into the convolution's weights and bias, so that nothing of
+    // the normalization is left at run time.
     .root = OpKind::kBatchNormalization,
     .match = Match,
     .always_wins = true,

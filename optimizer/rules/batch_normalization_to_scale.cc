@@ -3,13 +3,14 @@
 
 namespace plait {
 
-// Not portable: ONNX Runtime runs the two operators in two passes over memory, and does not put the
-// normalization together again.
-extern const Rule kBatchNormalizationToScale = {
+const Rule kBatchNormalizationToScale = {
     .name = "batch_normalization_to_scale",
     .law = "BatchNormalization(x) = x * s + (b - m * s), s = scale / sqrt(variance + epsilon)",
+    // Two elementwise operators fuse with their neighbours. Not portable: ONNX Runtime runs them in
+    // two passes over memory, and does not put the normalization together again.
     .root = OpKind::kBatchNormalization,
-    .match = ExpandBatchNormalization,
+    .match = [](const Rule&, const Graph& graph,
+                NodeId node) { return ExpandBatchNormalization(graph, node); },
     .always_wins = true,
     .portable = false,
 };

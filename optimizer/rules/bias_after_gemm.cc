@@ -5,34 +5,32 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
-  if (!side) return std::nullopt;
+  if (!side) return {};
   const NodeId gemm = SoleProducerOf(graph, node, side->other, OpKind::kGemm);
-  if (gemm == kNoNode || !(graph.output_type(gemm) == graph.output_type(node))) return std::nullopt;
-  const TensorId addend = graph.node(node).inputs[side->constant];
+  if (gemm == kNoNode || graph.output_type(gemm) != graph.output_type(node)) return {};
   const TensorId bias = InputOr(graph, gemm, 2);
+  TensorId sum = graph.node(node).inputs[side->constant];
   RewriteBuilder builder(graph);
-  std::vector<TensorId> inputs = {graph.node(gemm).inputs[0], graph.node(gemm).inputs[1], addend};
   if (bias != kNoTensor) {
     // beta scales the old bias only.
-    if (graph.node(gemm).attributes->Float("beta", 1.0f) != 1.0f) return std::nullopt;
-    inputs[2] = builder.AddConstant(
-        builder.Fold(OpKind::kAdd, {}, {builder.ConstantOf(bias), builder.ConstantOf(addend)}));
+    if (graph.node(gemm).attributes->Float("beta", 1.0f) != 1.0f) return {};
+    sum = builder.Fold(OpKind::kAdd, {bias, sum});
   }
   Attributes attributes = *graph.node(gemm).attributes;
   attributes.Erase("beta");
-  builder.Rewire(graph.node(node).outputs[0], builder.Add(OpKind::kGemm, attributes, inputs));
-  builder.Remove(gemm);
-  builder.Remove(node);
-  return builder.Finish();
+  const auto& inputs = graph.node(gemm).inputs;
+  return builder.Replace(node, builder.Add(OpKind::kGemm, attributes, {inputs[0], inputs[1], sum}));
 }
 
 }  // namespace
 
-extern const Rule kBiasAfterGemm = {
+const Rule kBiasAfterGemm = {
     .name = "bias_after_gemm",
     .law = "Gemm(x, w, b) + c = Gemm(x, w, b + c), c constant",
+    // Gemm adds its bias where it writes its result anyway. A bias that is no constant stays, and
+    // so does a sum that broadcasts the product.
     .root = OpKind::kAdd,
     .match = Match,
     .always_wins = true,

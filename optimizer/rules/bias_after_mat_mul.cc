@@ -5,31 +5,27 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
-  if (!side) return std::nullopt;
+  if (!side) return {};
   const NodeId product = SoleProducerOf(graph, node, side->other, OpKind::kMatMul);
-  if (product == kNoNode || !IsFloat(graph.output_type(product).dtype)) return std::nullopt;
-  // Gemm is defined for matrices only.
+  if (product == kNoNode || !IsFloat(graph.output_type(product).dtype)) return {};
   if (graph.input_type(product, 0).rank() != 2 || graph.input_type(product, 1).rank() != 2) {
-    return std::nullopt;
+    return {};
   }
-  if (!(graph.output_type(product) == graph.output_type(node))) return std::nullopt;
+  if (graph.output_type(product) != graph.output_type(node)) return {};
   const TensorId bias = graph.node(node).inputs[side->constant];
+  const auto& factors = graph.node(product).inputs;
   RewriteBuilder builder(graph);
-  builder.Rewire(graph.node(node).outputs[0],
-                 builder.Add(OpKind::kGemm, {},
-                             {graph.node(product).inputs[0], graph.node(product).inputs[1], bias}));
-  builder.Remove(product);
-  builder.Remove(node);
-  return builder.Finish();
+  return builder.Replace(node, builder.Add(OpKind::kGemm, {}, {factors[0], factors[1], bias}));
 }
 
 }  // namespace
 
-extern const Rule kBiasAfterMatMul = {
+const Rule kBiasAfterMatMul = {
     .name = "bias_after_mat_mul",
     .law = "MatMul(x, w) + c = Gemm(x, w, c), x and w matrices",
+    // One kernel in the place of two. Gemm is defined for matrices of floats only.
     .root = OpKind::kAdd,
     .match = Match,
     .always_wins = true,

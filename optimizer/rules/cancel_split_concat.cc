@@ -1,29 +1,30 @@
+#include "absl/algorithm/container.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
-  const NodeId split = graph.tensor(concat.inputs[0]).producer;
-  if (split == kNoNode || graph.node(split).op != OpKind::kSplit) return std::nullopt;
-  if (concat.inputs != absl::InlinedVector<TensorId, 4>(graph.node(split).outputs.begin(),
-                                                        graph.node(split).outputs.end())) {
-    return std::nullopt;
-  }
+  const NodeId split = ProducerOf(graph, node, 0, OpKind::kSplit);
+  if (split == kNoNode) return {};
+  if (!absl::c_equal(concat.inputs, graph.node(split).outputs)) return {};
   const TensorId source = graph.node(split).inputs[0];
   const int rank = graph.type(source).rank();
   const int64_t split_axis = (graph.node(split).attributes->Int("axis", 0) + rank) % rank;
   const int64_t concat_axis = (concat.attributes->Int("axis", 0) + rank) % rank;
-  if (split_axis != concat_axis) return std::nullopt;
-  return Rewrite::Replace(graph, node, source);
+  if (split_axis != concat_axis) return {};
+  return RewriteBuilder(graph).Replace(node, source);
 }
 
 }  // namespace
 
-extern const Rule kCancelSplitConcat = {
+const Rule kCancelSplitConcat = {
     .name = "cancel_split_concat",
     .law = "Concat(Split(x)) = x along one axis",
+    // All parts, in their order: then two copies of everything are saved.
     .root = OpKind::kConcat,
     .match = Match,
     .always_wins = true,

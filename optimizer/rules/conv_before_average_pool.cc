@@ -5,27 +5,25 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto conv = ViewConv(graph, node);
   const NodeId pool = SoleProducerOf(graph, node, 0, OpKind::kAveragePool);
-  if (!conv || !IsPointwise(*conv) || pool == kNoNode) return std::nullopt;
-  if (conv->b != kNoTensor && !AverageKeepsConstants(graph, pool)) return std::nullopt;
+  if (!conv || !IsPointwise(*conv) || pool == kNoNode) return {};
+  if (conv->b != kNoTensor && !AverageKeepsConstants(graph, pool)) return {};
   RewriteBuilder builder(graph);
-  std::vector<TensorId> inputs = {graph.node(pool).inputs[0], conv->w};
-  if (conv->b != kNoTensor) inputs.push_back(conv->b);
-  const TensorId mixed = builder.Add(OpKind::kConv, conv->ToAttributes(), inputs);
-  builder.Rewire(graph.node(node).outputs[0],
-                 builder.Add(OpKind::kAveragePool, *graph.node(pool).attributes, {mixed}));
-  builder.Remove(pool);
-  builder.Remove(node);
-  return builder.Finish();
+  const TensorId mixed = builder.Add(OpKind::kConv, conv->ToAttributes(),
+                                     {graph.node(pool).inputs[0], conv->w, conv->b});
+  return builder.Replace(node,
+                         builder.Add(OpKind::kAveragePool, *graph.node(pool).attributes, {mixed}));
 }
 
 }  // namespace
 
-extern const Rule kConvBeforeAveragePool = {
+const Rule kConvBeforeAveragePool = {
     .name = "conv_before_average_pool",
     .law = "Conv1x1(AveragePool(x), w, b) = AveragePool(Conv1x1(x, w, b))",
+    // The inverse of average_pool_before_conv: pays where the convolution has fewer output than
+    // input channels, or where it can then be merged with its siblings that read x.
     .root = OpKind::kConv,
     .match = Match,
 };

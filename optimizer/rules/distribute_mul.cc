@@ -5,33 +5,30 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMul);
   const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMul);
-  if (first == kNoNode || second == kNoNode || first == second) return std::nullopt;
+  if (first == kNoNode || second == kNoNode || first == second) return {};
   for (int i : {0, 1}) {
     for (int j : {0, 1}) {
       const TensorId factor = graph.node(first).inputs[i];
       const TensorId x = graph.node(first).inputs[1 - i];
       const TensorId y = graph.node(second).inputs[1 - j];
-      if (graph.node(second).inputs[j] != factor || !(graph.type(x) == graph.type(y))) continue;
+      if (graph.node(second).inputs[j] != factor || graph.type(x) != graph.type(y)) continue;
       RewriteBuilder builder(graph);
       const TensorId sum = builder.Add(OpKind::kAdd, {}, {x, y});
-      builder.Rewire(graph.node(node).outputs[0], builder.Add(OpKind::kMul, {}, {sum, factor}));
-      builder.Remove(first);
-      builder.Remove(second);
-      builder.Remove(node);
-      return builder.Finish();
+      return builder.Replace(node, builder.Add(OpKind::kMul, {}, {sum, factor}));
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-extern const Rule kDistributeMul = {
+const Rule kDistributeMul = {
     .name = "distribute_mul",
     .law = "x * c + y * c = (x + y) * c",
+    // One product less. x and y have one type, so that their sum is not broadcast to a larger one.
     .root = OpKind::kAdd,
     .match = Match,
 };

@@ -7,24 +7,22 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto x = ScaledBy(graph, graph.node(node).inputs[0], std::sqrt(0.5));
-  if (!x) return std::nullopt;
-  const auto product = FindHalfProduct(graph, graph.node(node).outputs[0], *x);
-  if (!product) return std::nullopt;
+  if (!x) return {};
+  const NodeId last = FindHalfProduct(graph, graph.node(node).outputs[0], *x);
+  if (last == kNoNode) return {};
   RewriteBuilder builder(graph);
-  builder.Rewire(product->result,
-                 builder.Add(OpKind::kGelu, {{"approximate", std::string("none")}}, {*x}));
-  builder.Remove(node);
-  for (NodeId removed : product->nodes) builder.Remove(removed);
-  return builder.Finish();
+  const Attributes exact{{"approximate", std::string("none")}};
+  return builder.Replace(last, builder.Add(OpKind::kGelu, exact, {*x}));
 }
 
 }  // namespace
 
-extern const Rule kGeluFromErf = {
+const Rule kGeluFromErf = {
     .name = "gelu_from_erf",
     .law = "0.5 * x * (1 + Erf(x / sqrt(2))) = Gelu(x)",
+    // Five passes over memory become one. Factors may differ by the roundings of an exporter.
     .root = OpKind::kErf,
     .match = Match,
     .always_wins = true,

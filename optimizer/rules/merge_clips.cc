@@ -28,19 +28,19 @@ std::optional<Bounds> BoundsOf(const Graph& graph, NodeId clip) {
   return bounds;
 }
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
-  if (graph.output_type(node).dtype != DataType::kFloat32) return std::nullopt;
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+  if (graph.output_type(node).dtype != DataType::kFloat32) return {};
   const auto outer = BoundsOf(graph, node);
-  if (!outer || outer->low > outer->high) return std::nullopt;
+  if (!outer || outer->low > outer->high) return {};
   Bounds inner;
   NodeId producer = SoleProducerOf(graph, node, 0, OpKind::kClip);
   if (producer != kNoNode) {
     const auto bounds = BoundsOf(graph, producer);
-    if (!bounds || bounds->low > bounds->high) return std::nullopt;
+    if (!bounds || bounds->low > bounds->high) return {};
     inner = *bounds;
   } else {
     producer = SoleProducerOf(graph, node, 0, OpKind::kRelu);
-    if (producer == kNoNode) return std::nullopt;
+    if (producer == kNoNode) return {};
     inner.low = 0;
   }
   const float low = static_cast<float>(std::clamp(inner.low, outer->low, outer->high));
@@ -50,18 +50,17 @@ std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
       builder.Add(OpKind::kClip, {},
                   {graph.node(producer).inputs[0], builder.AddConstant(Tensor::ScalarFloat(low)),
                    builder.AddConstant(Tensor::ScalarFloat(high))});
-  builder.Rewire(graph.node(node).outputs[0], clipped);
-  builder.Remove(producer);
-  builder.Remove(node);
-  return builder.Finish();
+  return builder.Replace(node, clipped);
 }
 
 }  // namespace
 
-extern const Rule kMergeClips = {
+const Rule kMergeClips = {
     .name = "merge_clips",
     .law =
         "Clip(Clip(x, a, b), c, d) = Clip(x, clamp(a, c, d), clamp(b, c, d)); Relu is Clip from 0",
+    // One pass instead of two. Bounds must be known and in order: a Clip whose lower bound is above
+    // its upper one gives the upper one, which clamping the bounds does not keep.
     .root = OpKind::kClip,
     .match = Match,
     .always_wins = true,

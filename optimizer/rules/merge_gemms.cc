@@ -13,41 +13,38 @@ bool HasConstantWeights(const Graph& graph, NodeId node) {
                                graph.type(bias).shape[0] == graph.output_type(node).shape[1]);
 }
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
-  if (!HasConstantWeights(graph, node)) return std::nullopt;
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+  if (!HasConstantWeights(graph, node)) return {};
   const Node& gemm = graph.node(node);
-  for (NodeId sibling : graph.users(gemm.inputs[0])) {
+  const TensorId x = gemm.inputs[0];
+  for (NodeId sibling : graph.users(x)) {
     const Node& other = graph.node(sibling);
-    if (sibling <= node || !HasConstantWeights(graph, sibling) ||
-        other.inputs[0] != gemm.inputs[0] || other.inputs.size() != gemm.inputs.size() ||
-        !(*other.attributes == *gemm.attributes)) {
+    if (sibling <= node || !HasConstantWeights(graph, sibling) || other.inputs[0] != x ||
+        other.inputs.size() != gemm.inputs.size() || *other.attributes != *gemm.attributes) {
       continue;
     }
     RewriteBuilder builder(graph);
     const int64_t columns_axis = gemm.attributes->Int("transB", 0) != 0 ? 0 : 1;
-    std::vector<TensorId> inputs = {
-        gemm.inputs[0], builder.AddConstant(builder.Fold(OpKind::kConcat, {{"axis", columns_axis}},
-                                                         {builder.ConstantOf(gemm.inputs[1]),
-                                                          builder.ConstantOf(other.inputs[1])}))};
+    const TensorId w =
+        builder.Fold(OpKind::kConcat, {gemm.inputs[1], other.inputs[1]}, {{"axis", columns_axis}});
+    TensorId bias = kNoTensor;
     if (InputOr(graph, node, 2) != kNoTensor) {
-      inputs.push_back(builder.AddConstant(
-          builder.Fold(OpKind::kConcat, {{"axis", int64_t{0}}},
-                       {builder.ConstantOf(gemm.inputs[2]), builder.ConstantOf(other.inputs[2])})));
+      bias =
+          builder.Fold(OpKind::kConcat, {gemm.inputs[2], other.inputs[2]}, {{"axis", int64_t{0}}});
     }
-    const TensorId merged = builder.Add(OpKind::kGemm, *gemm.attributes, inputs);
-    builder.Remove(node);
-    builder.Remove(sibling);
-    ReplaceBySplit(graph, &builder, merged, 1, gemm.outputs[0], other.outputs[0]);
-    return builder.Finish();
+    const TensorId merged = builder.Add(OpKind::kGemm, *gemm.attributes, {x, w, bias});
+    return ReplaceBySplit(graph, &builder, merged, 1, gemm.outputs[0], other.outputs[0]);
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-extern const Rule kMergeGemms = {
+const Rule kMergeGemms = {
     .name = "merge_gemms",
     .law = "Gemm(x, w, b), Gemm(x, v, c) = Split(Gemm(x, Concat(w, v), Concat(b, c)))",
+    // x is read once, and one wide product fills the device better than two narrow ones. Both have
+    // a bias or neither, so that none has to be invented.
     .root = OpKind::kGemm,
     .match = Match,
 };

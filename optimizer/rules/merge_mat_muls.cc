@@ -7,11 +7,9 @@ namespace {
 
 // x times a constant matrix, and the constant row that is added to the product, if any.
 struct Projection {
-  NodeId product = kNoNode;
-  NodeId add = kNoNode;
   TensorId w = kNoTensor;
-  TensorId row = kNoTensor;
-  TensorId result = kNoTensor;
+  TensorId row = kNoTensor;     // kNoTensor: nothing is added
+  TensorId result = kNoTensor;  // with the row
 };
 
 std::optional<Projection> ReadProjection(const Graph& graph, NodeId node) {
@@ -22,7 +20,6 @@ std::optional<Projection> ReadProjection(const Graph& graph, NodeId node) {
     return std::nullopt;
   }
   Projection projection;
-  projection.product = node;
   projection.w = graph.node(node).inputs[1];
   projection.result = graph.node(node).outputs[0];
   const int64_t columns = graph.type(projection.w).shape[1];
@@ -32,46 +29,41 @@ std::optional<Projection> ReadProjection(const Graph& graph, NodeId node) {
   if (!side) return projection;
   const TensorType& row = graph.input_type(add, side->constant);
   if (row.rank() == 1 && row.shape[0] == columns) {
-    projection.add = add;
     projection.row = graph.node(add).inputs[side->constant];
     projection.result = graph.node(add).outputs[0];
   }
   return projection;
 }
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto first = ReadProjection(graph, node);
-  if (!first) return std::nullopt;
+  if (!first) return {};
   const TensorId x = graph.node(node).inputs[0];
   for (NodeId sibling : graph.users(x)) {
     if (sibling <= node || graph.node(sibling).inputs[0] != x) continue;
     const auto second = ReadProjection(graph, sibling);
-    if (!second || (first->add == kNoNode) != (second->add == kNoNode)) continue;
+    if (!second || (first->row == kNoTensor) != (second->row == kNoTensor)) continue;
     RewriteBuilder builder(graph);
-    const TensorId w = builder.AddConstant(
-        builder.Fold(OpKind::kConcat, {{"axis", int64_t{1}}},
-                     {builder.ConstantOf(first->w), builder.ConstantOf(second->w)}));
+    const TensorId w = builder.Fold(OpKind::kConcat, {first->w, second->w}, {{"axis", int64_t{1}}});
     TensorId merged = builder.Add(OpKind::kMatMul, {}, {x, w});
-    for (const Projection* projection : {&*first, &*second}) builder.Remove(projection->product);
-    if (first->add != kNoNode) {
-      const TensorId row = builder.AddConstant(
-          builder.Fold(OpKind::kConcat, {{"axis", int64_t{0}}},
-                       {builder.ConstantOf(first->row), builder.ConstantOf(second->row)}));
+    if (first->row != kNoTensor) {
+      const TensorId row =
+          builder.Fold(OpKind::kConcat, {first->row, second->row}, {{"axis", int64_t{0}}});
       merged = builder.Add(OpKind::kAdd, {}, {merged, row});
-      for (const Projection* projection : {&*first, &*second}) builder.Remove(projection->add);
     }
-    ReplaceBySplit(graph, &builder, merged, graph.output_type(node).rank() - 1, first->result,
-                   second->result);
-    return builder.Finish();
+    return ReplaceBySplit(graph, &builder, merged, graph.output_type(node).rank() - 1,
+                          first->result, second->result);
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-extern const Rule kMergeMatMuls = {
+const Rule kMergeMatMuls = {
     .name = "merge_mat_muls",
     .law = "MatMul(x, w) + b, MatMul(x, v) + c = Split(MatMul(x, Concat(w, v)) + Concat(b, c))",
+    // The projections of an attention: x is read once, and one wide product fills the device better
+    // than narrow ones. The rows go along, since the split would part them from the product.
     .root = OpKind::kMatMul,
     .match = Match,
 };

@@ -14,25 +14,24 @@ std::vector<int64_t> PermOf(const Graph& graph, NodeId node) {
   return perm;
 }
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const NodeId inner = ProducerOf(graph, node, 0, OpKind::kTranspose);
-  if (inner == kNoNode) return std::nullopt;
+  if (inner == kNoNode) return {};
+  const TensorId x = graph.node(inner).inputs[0];
   const auto first = PermOf(graph, inner);
   std::vector<int64_t> perm;
   for (int64_t axis : PermOf(graph, node)) perm.push_back(first[axis]);
   RewriteBuilder builder(graph);
-  const TensorId merged =
-      builder.Add(OpKind::kTranspose, {{"perm", perm}}, {graph.node(inner).inputs[0]});
-  builder.Rewire(graph.node(node).outputs[0], merged);
-  builder.Remove(node);
-  return builder.Finish();
+  return builder.Replace(node, builder.Add(OpKind::kTranspose, {{"perm", perm}}, {x}));
 }
 
 }  // namespace
 
-extern const Rule kMergeTransposes = {
+const Rule kMergeTransposes = {
     .name = "merge_transposes",
     .law = "Transpose(Transpose(x, p), q) = Transpose(x, p after q)",
+    // The inner one may have other readers: then it stays, and the outer one no longer waits for
+    // it.
     .root = OpKind::kTranspose,
     .match = Match,
     .always_wins = true,

@@ -5,27 +5,25 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const TensorId input = graph.node(node).inputs[0];
   const NodeId producer = graph.tensor(input).producer;
-  if (producer == kNoNode || !HasTraits(graph.node(producer).op, kView)) return std::nullopt;
-  if (graph.node(producer).outputs[0] != input) return std::nullopt;
+  if (producer == kNoNode || !HasTraits(graph.node(producer).op, kView)) return {};
+  if (graph.node(producer).outputs[0] != input) return {};
+  const TensorId x = graph.node(producer).inputs[0];
   RewriteBuilder builder(graph);
-  const TensorType& type = graph.output_type(node);
-  const TensorId shape = builder.AddConstant(Tensor::Int64s(type.shape));
+  const TensorId shape = builder.AddConstant(Tensor::Int64s(graph.output_type(node).shape));
   // allowzero: a zero in the shape is a dimension of zero, not a copy of the input's.
-  const TensorId merged = builder.Add(OpKind::kReshape, {{"allowzero", int64_t{1}}},
-                                      {graph.node(producer).inputs[0], shape});
-  builder.Rewire(graph.node(node).outputs[0], merged);
-  builder.Remove(node);
-  return builder.Finish();
+  const Attributes attributes{{"allowzero", int64_t{1}}};
+  return builder.Replace(node, builder.Add(OpKind::kReshape, attributes, {x, shape}));
 }
 
 }  // namespace
 
-extern const Rule kMergeViews = {
+const Rule kMergeViews = {
     .name = "merge_views",
     .law = "Reshape(Reshape(x)) = Reshape(x), likewise Flatten, Squeeze, Unsqueeze below it",
+    // A view keeps the elements and their order, so only the last shape counts.
     .root = OpKind::kReshape,
     .match = Match,
     .always_wins = true,

@@ -3,18 +3,18 @@
 
 namespace plait {
 
-extern const Rule kRemoveDropout = {
+const Rule kRemoveDropout = {
     .name = "remove_dropout",
     .law = "Dropout(x) = x at inference",
+    // Not in training mode, and not when the mask is read: then it is more than a copy.
     .root = OpKind::kDropout,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
       const Node& dropout = graph.node(node);
-      // In training mode, or when the mask is read, it is more than a copy.
-      if (dropout.outputs.size() > 1 && dropout.outputs[1] != kNoTensor) return std::nullopt;
+      if (dropout.outputs.size() > 1 && dropout.outputs[1] != kNoTensor) return {};
       if (InputOr(graph, node, 2) != kNoTensor && ScalarAt(graph, node, 2) != 0.0) {
-        return std::nullopt;
+        return {};
       }
-      return Rewrite::Replace(graph, node, dropout.inputs[0]);
+      return {Rewrite::Replace(graph, node, dropout.inputs[0])};
     },
     .always_wins = true,
 };

@@ -2,12 +2,13 @@
 
 namespace plait {
 
-extern const Rule kRemoveIdentity = {
+const Rule kRemoveIdentity = {
     .name = "remove_identity",
     .law = "Identity(x) = x",
+    // Exporters and other rules leave copies; a copy costs a launch and memory traffic.
     .root = OpKind::kIdentity,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-      return Rewrite::Replace(graph, node, graph.node(node).inputs[0]);
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      return {Rewrite::Replace(graph, node, graph.node(node).inputs[0])};
     },
     .always_wins = true,
 };

@@ -3,16 +3,16 @@
 
 namespace plait {
 
-extern const Rule kRemoveMulOne = {
+const Rule kRemoveMulOne = {
     .name = "remove_mul_one",
     .law = "x * 1 = x",
+    // Only where the constant does not broadcast x to another shape.
     .root = OpKind::kMul,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
       const auto side = OneConstantInput(graph, node);
-      if (!side || ScalarAt(graph, node, side->constant) != 1.0) return std::nullopt;
-      // A scalar of higher rank would still broadcast the shape.
-      if (!(graph.input_type(node, side->other) == graph.output_type(node))) return std::nullopt;
-      return Rewrite::Replace(graph, node, graph.node(node).inputs[side->other]);
+      if (!side || ScalarAt(graph, node, side->constant) != 1.0) return {};
+      if (graph.input_type(node, side->other) != graph.output_type(node)) return {};
+      return {Rewrite::Replace(graph, node, graph.node(node).inputs[side->other])};
     },
     .always_wins = true,
 };

@@ -2,13 +2,14 @@
 
 namespace plait {
 
-extern const Rule kRemoveNoopFlatten = {
+const Rule kRemoveNoopFlatten = {
     .name = "remove_noop_flatten",
     .law = "Flatten(x) = x, when the shapes are equal",
+    // A matrix that is flattened behind its first axis is what it was.
     .root = OpKind::kFlatten,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-      if (!(graph.input_type(node, 0) == graph.output_type(node))) return std::nullopt;
-      return Rewrite::Replace(graph, node, graph.node(node).inputs[0]);
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      if (graph.input_type(node, 0) != graph.output_type(node)) return {};
+      return {Rewrite::Replace(graph, node, graph.node(node).inputs[0])};
     },
     .always_wins = true,
 };

@@ -5,16 +5,17 @@
 
 namespace plait {
 
-extern const Rule kRemoveNoopPad = {
+const Rule kRemoveNoopPad = {
     .name = "remove_noop_pad",
     .law = "Pad(x, 0) = x",
+    // With no padding on any side the operator copies.
     .root = OpKind::kPad,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
       const auto pads = IntsAt(graph, node, 1);
       if (!pads || std::any_of(pads->begin(), pads->end(), [](int64_t pad) { return pad != 0; })) {
-        return std::nullopt;
+        return {};
       }
-      return Rewrite::Replace(graph, node, graph.node(node).inputs[0]);
+      return {Rewrite::Replace(graph, node, graph.node(node).inputs[0])};
     },
     .always_wins = true,
 };

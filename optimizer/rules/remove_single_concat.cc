@@ -2,13 +2,14 @@
 
 namespace plait {
 
-extern const Rule kRemoveSingleConcat = {
+const Rule kRemoveSingleConcat = {
     .name = "remove_single_concat",
     .law = "Concat(x) = x",
+    // Nothing is joined, but the copy would be made.
     .root = OpKind::kConcat,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-      if (graph.node(node).inputs.size() != 1) return std::nullopt;
-      return Rewrite::Replace(graph, node, graph.node(node).inputs[0]);
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      if (graph.node(node).inputs.size() != 1) return {};
+      return {Rewrite::Replace(graph, node, graph.node(node).inputs[0])};
     },
     .always_wins = true,
 };

@@ -3,11 +3,13 @@
 
 namespace plait {
 
-extern const Rule kReshapeAfterUnary = {
+const Rule kReshapeAfterUnary = {
     .name = "reshape_after_unary",
     .law = "f(Reshape(x)) = Reshape(f(x)), f elementwise",
+    // Brings two Reshapes together, or f to the operator in front, whose kernel may take it along.
     .root = OpKind::kReshape,
-    .match = PushThroughUnary,
+    .match = [](const Rule&, const Graph& graph,
+                NodeId node) { return PushThroughUnary(graph, node); },
 };
 
 }  // namespace plait

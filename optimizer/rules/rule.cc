@@ -1,14 +1,9 @@
 #include "optimizer/rules/rule.h"
 
+#include <algorithm>
 #include <array>
-#include <vector>
 
 namespace plait {
-
-#define PLAIT_RULE(name) extern const Rule k##name;
-#include "optimizer/rules/rules.def"
-#undef PLAIT_RULE
-
 namespace {
 
 constexpr std::array kRules = {
@@ -17,26 +12,32 @@ constexpr std::array kRules = {
 #undef PLAIT_RULE
 };
 
+// As many places as there are rules; the first `count` are taken.
+struct RulePlaces {
+  std::array<const Rule*, kRules.size()> rules;
+  size_t count;
+};
+
 }  // namespace
 
 absl::Span<const Rule* const> AllRules() { return kRules; }
 
 absl::Span<const Rule* const> PortableRules() {
-  static const auto* const rules = [] {
-    auto* portable = new std::vector<const Rule*>;
-    for (const Rule* rule : kRules) {
-      if (rule->portable) portable->push_back(rule);
-    }
-    return portable;
+  // Filled at the first call, since the rules are constants of other files; needs no destructor.
+  static const RulePlaces portable = [] {
+    RulePlaces places{};
+    const auto end = std::copy_if(kRules.begin(), kRules.end(), places.rules.begin(),
+                                  [](const Rule* rule) { return rule->portable; });
+    places.count = static_cast<size_t>(end - places.rules.begin());
+    return places;
   }();
-  return *rules;
+  return absl::MakeConstSpan(portable.rules.data(), portable.count);
 }
 
 const Rule* FindRule(absl::string_view name) {
-  for (const Rule* rule : kRules) {
-    if (rule->name == name) return rule;
-  }
-  return nullptr;
+  const auto found = std::find_if(kRules.begin(), kRules.end(),
+                                  [&](const Rule* rule) { return rule->name == name; });
+  return found == kRules.end() ? nullptr : *found;
 }
 
 }  // namespace plait

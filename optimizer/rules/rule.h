@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/rewrite.h"
@@ -10,15 +8,22 @@ namespace plait {
 
 // A substitution: a law of equality between graphs, applied from left to right. A constant, defined
 // in the file named after it and listed in rules.def, whose order is the search order.
+//
+// How to read the folder: rule.h (this file) says what a rule is, rules.def which there are,
+// <name>.cc what one does, patterns/ what several recognize or write alike. A rule is tried by its
+// golden file, tests/optimizer/rules/golden/<name>.txt.
+// Thread rule: constant after construction; `match` may be called from any thread.
 struct Rule {
   absl::string_view name;
   absl::string_view law;  // the equation, printed in reports and failures
   OpKind root;            // the operator of the node that `match` is called with
 
-  // What to change when the rule applies at `node`, nullopt when it does not. Side conditions
+  // What the rule would change at `node`, empty when it does not apply there. Side conditions
   // (single use, equal attributes, constant weights) are checked here; a Rewrite that this returns
-  // is right. REQUIRES: graph.node(node).op == root.
-  std::optional<Rewrite> (*match)(const Graph& graph, NodeId node);
+  // is right. `rule` is the rule itself, so that several rules can share a function and differ in
+  // their data. Deterministic: equal graphs give equal rewrites in equal order.
+  // REQUIRES: graph.node(node).op == root.
+  Rewrites (*match)(const Rule& rule, const Graph& graph, NodeId node);
 
   // True when the rewrite is always at least as good (removing a no-op, folding into a weight):
   // applied until nothing matches, before the search. False: the search decides by cost.
@@ -32,10 +37,16 @@ struct Rule {
   bool portable = true;
 };
 
+// One constant per line of rules.def, kRemoveIdentity and so on; declared here so that they have
+// one linkage.
+#define PLAIT_RULE(name) extern const Rule k##name;
+#include "optimizer/rules/rules.def"
+#undef PLAIT_RULE
+
 // All rules, in search order.
 absl::Span<const Rule* const> AllRules();
 
-// Those of them that are portable.
+// Those of them that are portable, in search order.
 absl::Span<const Rule* const> PortableRules();
 
 // nullptr when there is no rule of that name.

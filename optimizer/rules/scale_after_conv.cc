@@ -4,37 +4,25 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
-  const auto side = OneConstantInput(graph, node);
-  if (!side) return std::nullopt;
-  const NodeId conv_node = SoleProducerOf(graph, node, side->other, OpKind::kConv);
-  if (conv_node == kNoNode) return std::nullopt;
-  auto conv = ViewConv(graph, conv_node);
-  const TensorType& scale_type = graph.input_type(node, side->constant);
-  if (!conv || !IsPerChannel(scale_type, 4, 1, conv->output_channels)) return std::nullopt;
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+  const auto found = ConvThenPerChannel(graph, node);
+  if (!found) return {};
+  const auto& [conv, constant] = *found;
   RewriteBuilder builder(graph);
-  const ConstantRef scale = AsChannelVector(
-      &builder, builder.ConstantOf(graph.node(node).inputs[side->constant]), conv->output_channels);
-  const ConstantRef per_filter = builder.FoldReshape(scale, {conv->output_channels, 1, 1, 1});
-  const TensorId w = builder.AddConstant(
-      builder.Fold(OpKind::kMul, {}, {builder.ConstantOf(conv->w), per_filter}));
-  std::vector<TensorId> inputs = {conv->x, w};
-  if (conv->b != kNoTensor) {
-    inputs.push_back(
-        builder.AddConstant(builder.Fold(OpKind::kMul, {}, {builder.ConstantOf(conv->b), scale})));
-  }
-  builder.Rewire(graph.node(node).outputs[0],
-                 builder.Add(OpKind::kConv, conv->ToAttributes(), inputs));
-  builder.Remove(conv_node);
-  builder.Remove(node);
-  return builder.Finish();
+  const TensorId scale = AsChannelVector(&builder, constant, conv.output_channels);
+  const TensorId per_filter = builder.Reshape(scale, {conv.output_channels, 1, 1, 1});
+  const TensorId w = builder.Fold(OpKind::kMul, {conv.w, per_filter});
+  const TensorId b = conv.b == kNoTensor ? kNoTensor : builder.Fold(OpKind::kMul, {conv.b, scale});
+  return builder.Replace(node, builder.Add(OpKind::kConv, conv.ToAttributes(), {conv.x, w, b}));
 }
 
 }  // namespace
 
-extern const Rule kScaleAfterConv = {
+const Rule kScaleAfterConv = {
     .name = "scale_after_conv",
     .law = "Conv(x, w, b) * c = Conv(x, w * c, b * c), c per output channel",
+    // The product moves into the weights, which are computed once. Each filter makes one output
+    // channel, so this holds for groups too.
     .root = OpKind::kMul,
     .match = Match,
     .always_wins = true,

@@ -5,34 +5,29 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
-  if (!side) return std::nullopt;
+  if (!side) return {};
   const NodeId product = SoleProducerOf(graph, node, side->other, OpKind::kMatMul);
-  if (product == kNoNode || graph.constant(product, 1) == nullptr) return std::nullopt;
+  if (product == kNoNode || graph.constant(product, 1) == nullptr) return {};
   const TensorType& weight = graph.input_type(product, 1);
   const int rank = graph.output_type(product).rank();
-  if (weight.rank() != 2 || weight.dtype != DataType::kFloat32 || rank < 2) return std::nullopt;
-  if (!IsPerChannel(graph.input_type(node, side->constant), rank, rank - 1, weight.shape[1])) {
-    return std::nullopt;
-  }
+  if (weight.rank() != 2 || weight.dtype != DataType::kFloat32 || rank < 2) return {};
+  const TensorId scale = graph.node(node).inputs[side->constant];
+  if (!IsPerChannel(graph.type(scale), rank, rank - 1, weight.shape[1])) return {};
+  const auto& factors = graph.node(product).inputs;
   RewriteBuilder builder(graph);
-  const ConstantRef scale = builder.ConstantOf(graph.node(node).inputs[side->constant]);
-  const ConstantRef row = builder.FoldReshape(scale, {1, scale->type().elements()});
-  const TensorId w = builder.AddConstant(
-      builder.Fold(OpKind::kMul, {}, {builder.ConstantOf(graph.node(product).inputs[1]), row}));
-  builder.Rewire(graph.node(node).outputs[0],
-                 builder.Add(OpKind::kMatMul, {}, {graph.node(product).inputs[0], w}));
-  builder.Remove(product);
-  builder.Remove(node);
-  return builder.Finish();
+  const TensorId row = builder.Reshape(scale, {1, graph.type(scale).elements()});
+  const TensorId w = builder.Fold(OpKind::kMul, {factors[1], row});
+  return builder.Replace(node, builder.Add(OpKind::kMatMul, {}, {factors[0], w}));
 }
 
 }  // namespace
 
-extern const Rule kScaleAfterMatMul = {
+const Rule kScaleAfterMatMul = {
     .name = "scale_after_mat_mul",
     .law = "MatMul(x, w) * c = MatMul(x, w * c), c per column of a constant matrix w",
+    // The product with c moves into the weights, which are computed once.
     .root = OpKind::kMul,
     .match = Match,
     .always_wins = true,

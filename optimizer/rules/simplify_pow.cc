@@ -5,26 +5,23 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto exponent = ScalarAt(graph, node, 1);
-  if (!exponent || !IsFloat(graph.input_type(node, 0).dtype)) return std::nullopt;
-  const TensorId base = graph.node(node).inputs[0];
-  if (*exponent == 1) return Rewrite::Replace(graph, node, base);
+  if (!exponent || !IsFloat(graph.input_type(node, 0).dtype)) return {};
+  const TensorId x = graph.node(node).inputs[0];
   RewriteBuilder builder(graph);
-  TensorId power = kNoTensor;
-  if (*exponent == 2) power = builder.Add(OpKind::kMul, {}, {base, base});
-  if (*exponent == 0.5) power = builder.Add(OpKind::kSqrt, {}, {base});
-  if (power == kNoTensor) return std::nullopt;
-  builder.Rewire(graph.node(node).outputs[0], power);
-  builder.Remove(node);
-  return builder.Finish();
+  if (*exponent == 1) return builder.Replace(node, x);
+  if (*exponent == 2) return builder.Replace(node, builder.Add(OpKind::kMul, {}, {x, x}));
+  if (*exponent == 0.5) return builder.Replace(node, builder.Add(OpKind::kSqrt, {}, {x}));
+  return {};
 }
 
 }  // namespace
 
-extern const Rule kSimplifyPow = {
+const Rule kSimplifyPow = {
     .name = "simplify_pow",
     .law = "Pow(x, 2) = x * x; Pow(x, 1) = x; Pow(x, 0.5) = Sqrt(x)",
+    // A general power costs a logarithm and an exponential for every element.
     .root = OpKind::kPow,
     .match = Match,
     .always_wins = true,

@@ -5,24 +5,22 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
-  if (!side || side->constant != 1) return std::nullopt;
-  if (!IsFloat(graph.output_type(node).dtype)) return std::nullopt;
+  if (!side || side->constant != 1) return {};
+  if (!IsFloat(graph.output_type(node).dtype)) return {};
+  const auto& inputs = graph.node(node).inputs;
   RewriteBuilder builder(graph);
-  const TensorId negated = builder.AddConstant(
-      builder.Fold(OpKind::kNeg, {}, {builder.ConstantOf(graph.node(node).inputs[1])}));
-  const TensorId sum = builder.Add(OpKind::kAdd, {}, {graph.node(node).inputs[0], negated});
-  builder.Rewire(graph.node(node).outputs[0], sum);
-  builder.Remove(node);
-  return builder.Finish();
+  const TensorId negated = builder.Fold(OpKind::kNeg, {inputs[1]});
+  return builder.Replace(node, builder.Add(OpKind::kAdd, {}, {inputs[0], negated}));
 }
 
 }  // namespace
 
-extern const Rule kSubtractConstant = {
+const Rule kSubtractConstant = {
     .name = "subtract_constant",
     .law = "x - c = x + (-c), c constant",
+    // One form for both, so that the rules on biases need to know Add only.
     .root = OpKind::kSub,
     .match = Match,
     .always_wins = true,

@@ -4,34 +4,29 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto pair = ReadSumOfConvs(graph, node);
-  if (!pair || pair->first.x == pair->second.x) return std::nullopt;
-  const Shape& a = graph.type(pair->first.x).shape;
-  const Shape& b = graph.type(pair->second.x).shape;
+  if (!pair || pair->first.x == pair->second.x) return {};
+  const auto& [first, second] = *pair;
+  const Shape& a = graph.type(first.x).shape;
+  const Shape& b = graph.type(second.x).shape;
   // Equal steps and outputs leave room for inputs that differ by what the stride skips.
-  if (a[0] != b[0] || a[2] != b[2] || a[3] != b[3]) return std::nullopt;
+  if (a[0] != b[0] || a[2] != b[2] || a[3] != b[3]) return {};
   RewriteBuilder builder(graph);
   const Attributes along_channels{{"axis", int64_t{1}}};
-  const TensorId x = builder.Add(OpKind::kConcat, along_channels, {pair->first.x, pair->second.x});
-  const TensorId w = builder.AddConstant(
-      builder.Fold(OpKind::kConcat, along_channels,
-                   {builder.ConstantOf(pair->first.w), builder.ConstantOf(pair->second.w)}));
-  std::vector<TensorId> inputs = {x, w};
-  if (ConstantRef bias = SumOfBiases(&builder, *pair)) inputs.push_back(builder.AddConstant(bias));
-  builder.Rewire(graph.node(node).outputs[0],
-                 builder.Add(OpKind::kConv, pair->first.ToAttributes(), inputs));
-  builder.Remove(pair->first_node);
-  builder.Remove(pair->second_node);
-  builder.Remove(node);
-  return builder.Finish();
+  const TensorId x = builder.Add(OpKind::kConcat, along_channels, {first.x, second.x});
+  const TensorId w = builder.Fold(OpKind::kConcat, {first.w, second.w}, along_channels);
+  const TensorId bias = SumOfBiases(&builder, *pair);
+  return builder.Replace(node, builder.Add(OpKind::kConv, first.ToAttributes(), {x, w, bias}));
 }
 
 }  // namespace
 
-extern const Rule kSumOfConvs = {
+const Rule kSumOfConvs = {
     .name = "sum_of_convs",
     .law = "Conv(x, w, b) + Conv(y, v, c) = Conv(Concat(x, y), Concat(w, v), b + c)",
+    // The sum over input channels takes the sum of the two along; the inputs must be copied side
+    // by side, unless they were computed so.
     .root = OpKind::kAdd,
     .match = Match,
 };

@@ -5,10 +5,10 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMatMul);
   const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMatMul);
-  if (first == kNoNode || second == kNoNode || first == second) return std::nullopt;
+  if (first == kNoNode || second == kNoNode || first == second) return {};
   const auto& a = graph.node(first).inputs;
   const auto& b = graph.node(second).inputs;
   RewriteBuilder builder(graph);
@@ -16,27 +16,23 @@ std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
   TensorId w = a[1];
   if (a[0] == b[0] && graph.constant(first, 1) != nullptr && graph.constant(second, 1) != nullptr &&
       graph.type(a[1]) == graph.type(b[1])) {
-    w = builder.AddConstant(
-        builder.Fold(OpKind::kAdd, {}, {builder.ConstantOf(a[1]), builder.ConstantOf(b[1])}));
+    w = builder.Fold(OpKind::kAdd, {a[1], b[1]});
   } else if (a[1] == b[1] && graph.type(a[0]) == graph.type(b[0])) {
     x = builder.Add(OpKind::kAdd, {}, {a[0], b[0]});
   } else {
-    return std::nullopt;
+    return {};
   }
-  builder.Rewire(graph.node(node).outputs[0], builder.Add(OpKind::kMatMul, {}, {x, w}));
-  builder.Remove(first);
-  builder.Remove(second);
-  builder.Remove(node);
-  return builder.Finish();
+  return builder.Replace(node, builder.Add(OpKind::kMatMul, {}, {x, w}));
 }
 
 }  // namespace
 
-extern const Rule kSumOfMatMuls = {
+const Rule kSumOfMatMuls = {
     .name = "sum_of_mat_muls",
     .law =
         "MatMul(x, w) + MatMul(x, v) = MatMul(x, w + v); MatMul(x, w) + MatMul(y, w) = "
         "MatMul(x + y, w)",
+    // One product in the place of two; equal types, so that no sum is broadcast.
     .root = OpKind::kAdd,
     .match = Match,
     .always_wins = true,

@@ -5,26 +5,24 @@
 namespace plait {
 namespace {
 
-std::optional<Rewrite> Match(const Graph& graph, NodeId node) {
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   for (int index : {0, 1}) {
     const NodeId sigmoid = SoleProducerOf(graph, node, index, OpKind::kSigmoid);
     if (sigmoid == kNoNode) continue;
     const TensorId x = graph.node(node).inputs[1 - index];
     if (graph.node(sigmoid).inputs[0] != x) continue;
     RewriteBuilder builder(graph);
-    builder.Rewire(graph.node(node).outputs[0], builder.Add(OpKind::kSwish, {}, {x}));
-    builder.Remove(sigmoid);
-    builder.Remove(node);
-    return builder.Finish();
+    return builder.Replace(node, builder.Add(OpKind::kSwish, {}, {x}));
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-extern const Rule kSwishFromSigmoid = {
+const Rule kSwishFromSigmoid = {
     .name = "swish_from_sigmoid",
     .law = "x * Sigmoid(x) = Swish(x)",
+    // One elementwise operator that a convolution can take along, in the place of two.
     .root = OpKind::kMul,
     .match = Match,
     .always_wins = true,

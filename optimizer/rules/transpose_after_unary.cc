@@ -3,11 +3,14 @@
 
 namespace plait {
 
-extern const Rule kTransposeAfterUnary = {
+const Rule kTransposeAfterUnary = {
     .name = "transpose_after_unary",
     .law = "f(Transpose(x)) = Transpose(f(x)), f elementwise",
+    // Brings two Transposes together, or f to the operator in front, whose kernel may take it
+    // along.
     .root = OpKind::kTranspose,
-    .match = PushThroughUnary,
+    .match = [](const Rule&, const Graph& graph,
+                NodeId node) { return PushThroughUnary(graph, node); },
 };
 
 }  // namespace plait

@@ -114,7 +114,7 @@ absl::Status Backtracking::ExpandBest() {
     if (child.graph.node_count() > nodes_max_) continue;
     if (!visited_.insert(child.graph.fingerprint()).second) continue;
     child.steps = parent.steps;
-    child.steps.push_back({match.rule, match.node});
+    child.steps.push_back({match.rule, match.node, match.choice});
     pending_.push_back(std::move(child));
   }
   return absl::OkStatus();

@@ -1,7 +1,6 @@
 #include "optimizer/search/match_index.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace plait {
@@ -17,9 +16,10 @@ std::vector<Match> MatchIndex::FindMatches(RuleList rules) const {
   for (size_t rule = 0; rule < rules.size(); ++rule) {
     if (rules[rule]->always_wins) continue;
     for (const NodeId node : NodesOf(rules[rule]->root)) {
-      std::optional<Rewrite> rewrite = rules[rule]->match(graph_, node);
-      if (!rewrite.has_value()) continue;
-      matches.push_back({static_cast<int>(rule), node, *std::move(rewrite)});
+      int choice = 0;
+      for (Rewrite& rewrite : rules[rule]->match(*rules[rule], graph_, node)) {
+        matches.push_back({static_cast<int>(rule), node, std::move(rewrite), choice++});
+      }
     }
   }
   return matches;

@@ -17,6 +17,7 @@ struct Match {
   int rule = 0;  // index into the rule list
   NodeId node = kNoNode;
   Rewrite rewrite;
+  int choice = 0;  // which of the rewrites that the rule offers at the node this is
 };
 
 // Nodes by operator, so that a rule looks only at nodes that can be its root: O(nodes) to build,
@@ -29,8 +30,8 @@ class MatchIndex {
   // Ascending. Valid for as long as the index.
   absl::Span<const NodeId> NodesOf(OpKind op) const { return nodes_of_[static_cast<int>(op)]; }
 
-  // All matches of rules that are not always_wins, in canonical order: by rule, then by node. Those
-  // that always win are applied beforehand and leave no match.
+  // All matches of rules that are not always_wins, in canonical order: by rule, then by node,
+  // then as the rule orders them. Those that always win are applied beforehand and leave no match.
   std::vector<Match> FindMatches(RuleList rules) const;
 
  private:

@@ -1,7 +1,5 @@
 #include "optimizer/search/rewrite_steps.h"
 
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
@@ -23,12 +21,13 @@ absl::StatusOr<Graph> RepeatSteps(Graph graph, RuleList rules, absl::Span<const 
   for (const RewriteStep& step : steps) {
     const Rule& rule = *rules[step.rule];
     const bool has_root = step.node < graph.node_count() && graph.node(step.node).op == rule.root;
-    const std::optional<Rewrite> rewrite = has_root ? rule.match(graph, step.node) : std::nullopt;
-    if (!rewrite.has_value()) {
+    const Rewrites rewrites = has_root ? rule.match(rule, graph, step.node) : Rewrites();
+    if (step.choice >= static_cast<int>(rewrites.size())) {
       return absl::FailedPreconditionError(
           absl::StrCat("rule ", rule.name, " does not match at node ", step.node));
     }
-    PLAIT_ASSIGN_OR_RETURN(graph, ApplyStep(graph, rules, step.rule, *rewrite, counts));
+    PLAIT_ASSIGN_OR_RETURN(graph,
+                           ApplyStep(graph, rules, step.rule, rewrites[step.choice], counts));
   }
   return graph;
 }

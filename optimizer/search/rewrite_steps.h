@@ -15,6 +15,7 @@ namespace plait {
 struct RewriteStep {
   int rule = 0;
   NodeId node = kNoNode;
+  int choice = 0;  // which of the rewrites that the rule offered there
   friend bool operator==(const RewriteStep&, const RewriteStep&) = default;
 };
 

@@ -16,6 +16,7 @@ std::optional<ConvView> ViewConv(const Graph& graph, NodeId id) {
     return std::nullopt;
   }
   if (graph.constant(id, 1) == nullptr || graph.input_type(id, 1).rank() != 4) return std::nullopt;
+  // Import writes SAME as pads; VALID says that there are none.
   const std::string auto_pad = node.attributes->String("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
   ConvView view;
@@ -39,27 +40,37 @@ bool SameSteps(const ConvView& a, const ConvView& b) {
 }
 
 bool IsPointwise(const ConvView& conv) {
+  // A dilation says nothing about a single tap, so it may be any.
   return conv.kernel_height == 1 && conv.kernel_width == 1 && conv.group == 1 &&
          conv.strides == std::vector<int64_t>{1, 1} &&
          conv.pads == std::vector<int64_t>{0, 0, 0, 0};
 }
 
-ConstantRef BiasOrZeros(RewriteBuilder* builder, const ConvView& conv) {
-  if (conv.b != kNoTensor) return builder->ConstantOf(conv.b);
-  const float zero = 0;
-  return builder->Fold(OpKind::kExpand, {},
-                       {Constant::OfTensor(Tensor::Of<float>({1}, absl::MakeConstSpan(&zero, 1))),
-                        Constant::OfTensor(Tensor::Int64s({conv.output_channels}))});
+std::optional<ConvThenConstant> ConvThenPerChannel(const Graph& graph, NodeId node) {
+  const auto side = OneConstantInput(graph, node);
+  if (!side) return std::nullopt;
+  const NodeId conv_node = SoleProducerOf(graph, node, side->other, OpKind::kConv);
+  if (conv_node == kNoNode) return std::nullopt;
+  const auto conv = ViewConv(graph, conv_node);
+  const TensorId constant = graph.node(node).inputs[side->constant];
+  if (!conv || !IsPerChannel(graph.type(constant), 4, 1, conv->output_channels)) {
+    return std::nullopt;
+  }
+  return ConvThenConstant{*conv, constant};
 }
 
-ConstantRef AsChannelVector(RewriteBuilder* builder, ConstantRef constant, int64_t channels) {
-  if (constant == nullptr) return nullptr;
-  if (constant->type().elements() == channels) {
-    return builder->FoldReshape(std::move(constant), {channels});
+TensorId BiasOrZeros(RewriteBuilder* builder, const ConvView& conv) {
+  if (conv.b != kNoTensor) return conv.b;
+  const TensorId zero = builder->AddConstant(Tensor::Of<float>({1}, {0.0f}));
+  return builder->Repeat(zero, conv.output_channels);
+}
+
+TensorId AsChannelVector(RewriteBuilder* builder, TensorId constant, int64_t channels) {
+  // The dimensions of 1 around the channels go.
+  if (builder->type(constant).elements() == channels) {
+    return builder->Reshape(constant, {channels});
   }
-  ConstantRef one = builder->FoldReshape(std::move(constant), {1});
-  return builder->Fold(OpKind::kExpand, {},
-                       {std::move(one), Constant::OfTensor(Tensor::Int64s({channels}))});
+  return builder->Repeat(builder->Reshape(constant, {1}), channels);
 }
 
 }  // namespace plait

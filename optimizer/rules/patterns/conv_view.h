@@ -8,7 +8,8 @@
 
 namespace plait {
 
-// A two-dimensional convolution's attributes, spelled out.
+// A two-dimensional convolution with constant weights, its attributes spelled out: how rules see
+// one and, changed, write another.
 struct ConvView {
   TensorId x;
   TensorId w;  // [output channels, input channels / group, kernel height, kernel width]
@@ -35,11 +36,21 @@ bool SameSteps(const ConvView& a, const ConvView& b);
 // True when the convolution only mixes channels: kernel 1x1, stride 1, no padding, one group.
 bool IsPointwise(const ConvView& conv);
 
-// The bias, or zeros where there is none.
-ConstantRef BiasOrZeros(RewriteBuilder* builder, const ConvView& conv);
+// A convolution and the constant per output channel (or of one element) that the node, its only
+// reader, combines with its result.
+struct ConvThenConstant {
+  ConvView conv;
+  TensorId constant;
+};
 
-// A per-channel (or one-element) constant as a vector of `channels` elements. Null and a failed
-// builder when it cannot be. REQUIRES: IsPerChannel held for it.
-ConstantRef AsChannelVector(RewriteBuilder* builder, ConstantRef constant, int64_t channels);
+// Reads the two operands of a binary node so; nullopt when they are something else.
+std::optional<ConvThenConstant> ConvThenPerChannel(const Graph& graph, NodeId node);
+
+// The bias, or zeros where there is none.
+TensorId BiasOrZeros(RewriteBuilder* builder, const ConvView& conv);
+
+// A per-channel (or one-element) constant as a vector of `channels` elements; fails the builder
+// when it cannot be. REQUIRES: IsPerChannel held for it.
+TensorId AsChannelVector(RewriteBuilder* builder, TensorId constant, int64_t channels);
 
 }  // namespace plait

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <optional>
-
 #include "optimizer/ir/rewrite.h"
 
 namespace plait {
 
 // BatchNormalization at `node` as a multiplication and an addition per channel (axis 1):
-// scale' = scale / sqrt(variance + epsilon), shift = bias - mean * scale'. nullopt when a parameter
-// is no constant or the type is not float32. REQUIRES: `node` is a BatchNormalization.
-std::optional<Rewrite> ExpandBatchNormalization(const Graph& graph, NodeId node);
+// scale' = scale / sqrt(variance + epsilon), shift = bias - mean * scale'. Both are constants, so
+// two cheap operators remain that other rules can take further. None when a parameter is no
+// constant or the type is not float32. REQUIRES: `node` is a BatchNormalization.
+Rewrites ExpandBatchNormalization(const Graph& graph, NodeId node);
 
 }  // namespace plait

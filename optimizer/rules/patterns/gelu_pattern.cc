@@ -29,6 +29,7 @@ std::optional<TensorId> ScaledBy(const Graph& graph, TensorId tensor, double fac
   if (!side) return std::nullopt;
   const auto value = ScalarAt(graph, node, side->constant);
   if (!value) return std::nullopt;
+  // A quotient counts when the constant divides; 1 / x is something else.
   if (graph.node(node).op == OpKind::kMul && !NearlyEqual(*value, factor)) return std::nullopt;
   if (graph.node(node).op == OpKind::kDiv &&
       (side->constant != 1 || !NearlyEqual(*value, 1 / factor))) {
@@ -37,18 +38,21 @@ std::optional<TensorId> ScaledBy(const Graph& graph, TensorId tensor, double fac
   return graph.node(node).inputs[side->other];
 }
 
-std::optional<HalfProduct> FindHalfProduct(const Graph& graph, TensorId t, TensorId x) {
+NodeId FindHalfProduct(const Graph& graph, TensorId t, TensorId x) {
   const NodeId plus_one = SoleUser(graph, t, OpKind::kAdd);
-  if (plus_one == kNoNode) return std::nullopt;
+  if (plus_one == kNoNode) return kNoNode;
   const auto side = OneConstantInput(graph, plus_one);
-  if (!side || ScalarAt(graph, plus_one, side->constant) != 1.0) return std::nullopt;
-  HalfProduct product{graph.node(plus_one).outputs[0], {plus_one}};
+  if (!side || ScalarAt(graph, plus_one, side->constant) != 1.0) return kNoNode;
+  // One product behind the other, until both factors have been met: 0.5 and x, in any order, or
+  // 0.5 * x at once.
+  NodeId last = plus_one;
   bool half = false;
   bool times_x = false;
   while (!half || !times_x) {
-    const NodeId mul = SoleUser(graph, product.result, OpKind::kMul);
-    if (mul == kNoNode) return std::nullopt;
-    const TensorId factor = OtherFactor(graph, mul, product.result);
+    const TensorId result = graph.node(last).outputs[0];
+    last = SoleUser(graph, result, OpKind::kMul);
+    if (last == kNoNode) return kNoNode;
+    const TensorId factor = OtherFactor(graph, last, result);
     if (!half && IsHalf(graph, factor)) {
       half = true;
     } else if (!times_x && factor == x) {
@@ -56,12 +60,10 @@ std::optional<HalfProduct> FindHalfProduct(const Graph& graph, TensorId t, Tenso
     } else if (!half && !times_x && ScaledBy(graph, factor, 0.5) == x) {
       half = times_x = true;
     } else {
-      return std::nullopt;
+      return kNoNode;
     }
-    product.nodes.push_back(mul);
-    product.result = graph.node(mul).outputs[0];
   }
-  return product;
+  return last;
 }
 
 }  // namespace plait

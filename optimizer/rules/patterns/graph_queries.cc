@@ -38,12 +38,14 @@ std::optional<double> ScalarAt(const Graph& graph, NodeId node, int index) {
 std::optional<std::vector<int64_t>> IntsAt(const Graph& graph, NodeId node, int index) {
   if (InputOr(graph, node, index) == kNoTensor) return std::nullopt;
   const Tensor* value = graph.inline_constant(node, index);
+  // Lists of axes, pads and shapes are small enough to be inline.
   if (value == nullptr || !IsInteger(value->type().dtype)) return std::nullopt;
   return value->AsInt64s();
 }
 
 std::optional<ConstantSide> OneConstantInput(const Graph& graph, NodeId node) {
   if (graph.node(node).inputs.size() != 2) return std::nullopt;
+  // Two constants are no case for a rule: FoldConstants has taken such a node away.
   const bool first = graph.constant(node, 0) != nullptr;
   const bool second = graph.constant(node, 1) != nullptr;
   if (first == second) return std::nullopt;
@@ -51,12 +53,15 @@ std::optional<ConstantSide> OneConstantInput(const Graph& graph, NodeId node) {
 }
 
 bool NearlyEqual(double a, double b) {
+  // 1e-6: eight roundings of float32, in which exporters compute factors such as 1 / sqrt(2).
   return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }
 
 bool IsPerChannel(const TensorType& constant, int rank, int axis, int64_t channels) {
   if (constant.elements() == 1) return constant.rank() <= rank;
   if (constant.rank() > rank || constant.elements() != channels) return false;
+  // Broadcasting aligns shapes at their ends. As many elements as channels, and the channels at
+  // this position, leave 1 for every other dimension.
   const int position = constant.rank() - (rank - axis);
   return position >= 0 && constant.shape[position] == channels;
 }

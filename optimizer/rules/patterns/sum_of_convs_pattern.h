@@ -6,16 +6,15 @@
 
 namespace plait {
 
-// The two convolutions that an Add adds, both read by it alone.
+// The two convolutions that an Add adds, both read by it alone, with one group, equal attributes
+// and equal kernel sizes: so that one convolution can compute the sum. The inputs may differ.
 struct ConvPair {
-  NodeId first_node;
-  NodeId second_node;
   ConvView first;
   ConvView second;
 };
 std::optional<ConvPair> ReadSumOfConvs(const Graph& graph, NodeId add);
 
-// The sum of both biases; null when neither has one.
-ConstantRef SumOfBiases(RewriteBuilder* builder, const ConvPair& pair);
+// The sum of both biases; kNoTensor when neither has one.
+TensorId SumOfBiases(RewriteBuilder* builder, const ConvPair& pair);
 
 }  // namespace plait

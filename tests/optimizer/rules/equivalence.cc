@@ -52,7 +52,7 @@ absl::Status CheckInField(const Graph& before, const Graph& after, uint64_t seed
   if (absl::IsUnimplemented(actual.status())) return absl::OkStatus();
   PLAIT_RETURN_IF_ERROR(actual.status());
   for (size_t i = 0; i < expected->size(); ++i) {
-    if (!((*expected)[i].values == (*actual)[i].values)) {
+    if ((*expected)[i].values != (*actual)[i].values) {
       return absl::FailedPreconditionError(absl::StrCat("output ", i, " differs in GF(p)"));
     }
   }
@@ -66,7 +66,7 @@ absl::Status CheckInFloat(const Graph& before, const Graph& after, uint64_t seed
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> actual,
                          EvaluateGraph(after, inputs, NoWeights()));
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (!(expected[i].type() == actual[i].type())) {
+    if (expected[i].type() != actual[i].type()) {
       return absl::FailedPreconditionError(absl::StrCat("output ", i, " changed its type"));
     }
     const std::vector<double> a = expected[i].AsDoubles();

@@ -104,14 +104,14 @@ TEST(BacktrackingTest, VisitsAGraphOnce) {
   const Rule to_exp = {.name = "to_exp",
                        .law = "Tanh(x) = Exp(x)",
                        .root = OpKind::kTanh,
-                       .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-                         return ReplaceOp(graph, node, {OpKind::kExp});
+                       .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+                         return {ReplaceOp(graph, node, {OpKind::kExp})};
                        }};
   const Rule to_tanh = {.name = "to_tanh",
                         .law = "Exp(x) = Tanh(x)",
                         .root = OpKind::kExp,
-                        .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-                          return ReplaceOp(graph, node, {OpKind::kTanh});
+                        .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+                          return {ReplaceOp(graph, node, {OpKind::kTanh})};
                         }};
   const Rule* const rules[] = {&to_exp, &to_tanh};
   FakeSearch fake(1);
@@ -126,10 +126,10 @@ TEST(BacktrackingTest, NamesARuleThatIsWrong) {
   const Rule wrong = {.name = "forgets_its_output",
                       .law = "Tanh(x) =",
                       .root = OpKind::kTanh,
-                      .match = [](const Graph&, NodeId node) -> std::optional<Rewrite> {
+                      .match = [](const Rule&, const Graph&, NodeId node) -> Rewrites {
                         Rewrite rewrite;
                         rewrite.removed = {node};
-                        return rewrite;
+                        return {rewrite};
                       }};
   const Rule* const rules[] = {&wrong};
   FakeSearch fake(1);

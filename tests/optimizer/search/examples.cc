@@ -22,8 +22,8 @@ const Rule kTanhToPair = {
     .name = "tanh_to_pair",
     .law = "Tanh(x) = Floor(Ceil(x))",
     .root = OpKind::kTanh,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-      return ReplaceOp(graph, node, {OpKind::kCeil, OpKind::kFloor});
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      return {ReplaceOp(graph, node, {OpKind::kCeil, OpKind::kFloor})};
     },
 };
 
@@ -31,13 +31,13 @@ const Rule kPairToNeg = {
     .name = "pair_to_neg",
     .law = "Floor(Ceil(x)) = Neg(x)",
     .root = OpKind::kFloor,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
       const NodeId ceil = graph.producer(node, 0);
-      if (ceil == kNoNode || graph.node(ceil).op != OpKind::kCeil) return std::nullopt;
+      if (ceil == kNoNode || graph.node(ceil).op != OpKind::kCeil) return {};
       Rewrite rewrite = ReplaceOp(graph, node, {OpKind::kNeg});
       rewrite.added[0].inputs = {graph.node(ceil).inputs[0]};
       rewrite.removed = {ceil, node};
-      return rewrite;
+      return {rewrite};
     },
 };
 

@@ -109,8 +109,8 @@ TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
 TEST(OptimizeTest, MeasuresAlsoWhatItPredictsToBeSlower) {
   Rule to_neg = kTanhToPair;
   to_neg.always_wins = true;
-  to_neg.match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-    return ReplaceOp(graph, node, {OpKind::kNeg});
+  to_neg.match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    return {ReplaceOp(graph, node, {OpKind::kNeg})};
   };
   const Rule* const rules[] = {&to_neg};
   Job job(1);

@@ -18,8 +18,8 @@ const Rule kCeilToAbs = {
     .name = "ceil_to_abs",
     .law = "Ceil(x) = Abs(x)",
     .root = OpKind::kCeil,
-    .match = [](const Graph& graph, NodeId node) -> std::optional<Rewrite> {
-      return ReplaceOp(graph, node, {OpKind::kAbs});
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      return {ReplaceOp(graph, node, {OpKind::kAbs})};
     },
     .always_wins = true,
 };
@@ -40,7 +40,7 @@ TEST(ApplyStepTest, GivesTheGraphInNormalFormAndCounts) {
   const Graph graph = TanhGraph();
   RuleCounts counts{{"tanh_to_pair", 4}};
   const absl::StatusOr<Graph> applied =
-      ApplyStep(graph, rules, 0, *kTanhToPair.match(graph, 0), &counts);
+      ApplyStep(graph, rules, 0, kTanhToPair.match(kTanhToPair, graph, 0).at(0), &counts);
   ASSERT_TRUE(applied.ok()) << applied.status();
   EXPECT_EQ(OpsOf(*applied), "Abs Floor");
   EXPECT_EQ(counts, (RuleCounts{{"ceil_to_abs", 1}, {"tanh_to_pair", 5}}));
@@ -92,6 +92,34 @@ TEST(RepeatStepsTest, AsksTheRuleAgain) {
   RuleCounts counts;
   EXPECT_EQ(RepeatSteps(graph, kRules, {{1, 1}}, &counts).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// A rule may offer several rewrites at one node; each is a match, and steps remember which it was.
+TEST(RepeatStepsTest, RepeatsTheChoiceThatWasMade) {
+  const Rule two_ways = {
+      .name = "two_ways",
+      .law = "Tanh(x) = Neg(x) = Ceil(x)",
+      .root = OpKind::kTanh,
+      .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+        return {ReplaceOp(graph, node, {OpKind::kNeg}), ReplaceOp(graph, node, {OpKind::kCeil})};
+      },
+  };
+  const Rule* const rules[] = {&two_ways};
+  const Graph graph = TanhGraph();
+  const std::vector<Match> matches = MatchIndex(graph).FindMatches(rules);
+  ASSERT_EQ(matches.size(), 2u);
+  for (const Match& match : matches) {
+    RuleCounts counts;
+    const std::vector<RewriteStep> steps = {{match.rule, match.node, match.choice}};
+    const absl::StatusOr<Graph> repeated = RepeatSteps(graph, rules, steps, &counts);
+    ASSERT_TRUE(repeated.ok()) << repeated.status();
+    const absl::StatusOr<Graph> applied = Apply(graph, match.rewrite);
+    ASSERT_TRUE(applied.ok()) << applied.status();
+    EXPECT_EQ(repeated->fingerprint(), applied->fingerprint());
+  }
+  RuleCounts counts;
+  const std::vector<RewriteStep> third = {{0, matches[0].node, 2}};
+  EXPECT_TRUE(absl::IsFailedPrecondition(RepeatSteps(graph, rules, third, &counts).status()));
 }
 
 }  // namespace
