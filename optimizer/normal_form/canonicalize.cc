@@ -8,7 +8,31 @@
 namespace plait {
 namespace {
 
-// Applies the first match in rule order, then node order; false when nothing matches.
+// Three steps in a circle, until no rule changed anything: fold, merge, then rules one rewrite at a
+// time. A rewrite can leave new constants to fold and new twins to merge, hence the circle. With a
+// constant %c,
+//
+//   %a = Identity(%x) {}
+//   %k = Neg(%c) {}
+//   %p = Exp(%a) {}
+//   %q = Exp(%x) {}
+//   %r = Add(%p, %k) {}
+//   %y = Mul(%r, %q) {}
+//
+// first turn: FoldConstants makes %k a constant; nothing merges, since %p and %q read different
+// tensors; remove_identity applies at %a. Second turn: %p and %q read %x both and become one. No
+// rule applies any more, and what remains is
+//
+//   %p = Exp(%x) {}
+//   %r = Add(%p, %k) {}
+//   %y = Mul(%r, %p) {}
+//
+// Each rewrite builds a graph and starts again at its first node: N nodes and R rewrites cost
+// O(N R), and R is 16 (N + 1) at most.
+
+// Applies the first match in node order, at one node in rule order; false when nothing matches.
+// What else a rule offers at that node is found again, if it still holds, when the search for a
+// match starts anew.
 absl::StatusOr<bool> ApplyFirst(absl::Span<const Rule* const> rules, Graph* graph,
                                 RuleCounts* counts) {
   for (NodeId node = 0; node < graph->node_count(); ++node) {

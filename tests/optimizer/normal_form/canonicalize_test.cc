@@ -80,6 +80,28 @@ TEST(CanonicalizeTest, FoldsChainsOfConstants) {
   EXPECT_EQ(counts["fold_constants"], 2);
 }
 
+// The example at the head of canonicalize.cc.
+TEST(CanonicalizeTest, MergesWhatRulesMadeEqual) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2,3]
+    const %c: float32[3] = synthetic 1
+    %a = Identity(%x) {}
+    %k = Neg(%c) {}
+    %p = Exp(%a) {}
+    %q = Exp(%x) {}
+    %r = Add(%p, %k) {}
+    %y = Mul(%r, %q) {}
+    output %y
+  })");
+  RuleCounts counts;
+  const Graph result = Canonical(graph, &counts);
+  ASSERT_EQ(result.node_count(), 3);
+  EXPECT_EQ(result.node(2).inputs[1], result.node(0).outputs[0]);
+  EXPECT_EQ(counts, (RuleCounts{{"fold_constants", 1},
+                                {"merge_common_subexpressions", 1},
+                                {"remove_identity", 1}}));
+}
+
 TEST(CanonicalizeTest, IsIdempotent) {
   const Graph graph = Parse(R"(graph {
     input %x: float32[1,4,8]
