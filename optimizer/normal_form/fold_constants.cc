@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "optimizer/ir/graph_copier.h"
 #include "optimizer/normal_form/canonicalize.h"
-#include "optimizer/normal_form/graph_copier.h"
 #include "optimizer/ops/evaluation/constant_expression.h"
 
 namespace plait {
@@ -22,15 +22,17 @@ bool ConstantInputs(const Graph& graph, NodeId id, std::vector<ConstantRef>* con
 }  // namespace
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts) {
-  // Folding one node can make its readers foldable: constants found on the way are remembered.
+  // Folding one node can make its readers foldable, so passes go on until one finds nothing: as
+  // many as the longest chain of nodes over constants is long.
   Graph current = graph;
   for (bool changed = true; changed;) {
     changed = false;
-    GraphCopier copier(current);
+    GraphBuilder builder;
+    GraphCopier copier(current, &builder);
     for (NodeId node = 0; node < current.node_count(); ++node) {
       std::vector<ConstantRef> inputs;
       if (!ConstantInputs(current, node, &inputs)) {
-        copier.Copy(node);
+        copier.CopyNode(node);
         continue;
       }
       changed = true;
@@ -42,11 +44,12 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts) {
             ConstantRef folded,
             ApplyToConstants(current.node(node).op, current.node(node).attributes, inputs,
                              static_cast<int>(i), static_cast<int>(outputs.size())));
-        copier.Set(outputs[i], copier.builder().AddConstant(std::move(folded)));
+        copier.Set(outputs[i], builder.AddConstant(std::move(folded)));
       }
     }
     if (!changed) break;
-    PLAIT_ASSIGN_OR_RETURN(current, std::move(copier).Finish());
+    copier.CopyOutputs();
+    PLAIT_ASSIGN_OR_RETURN(current, std::move(builder).Finish());
   }
   return current;
 }

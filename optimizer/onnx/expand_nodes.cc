@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/copy_graph.h"
+#include "optimizer/ir/graph_copier.h"
 #include "optimizer/onnx/node_version.h"
 #include "optimizer/ops/shared/op_spec.h"
 

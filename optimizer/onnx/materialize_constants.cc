@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/copy_graph.h"
+#include "optimizer/ir/graph_copier.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {

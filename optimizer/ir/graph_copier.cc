@@ -1,4 +1,4 @@
-#include "optimizer/onnx/copy_graph.h"
+#include "optimizer/ir/graph_copier.h"
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ TensorId GraphCopier::TensorOf(TensorId id) {
 }
 
 void GraphCopier::Exchange(TensorId id, TensorId copy) {
-  copies_[id] = copy;
+  Set(id, copy);
   builder_->Rename(copy, *graph_.tensor(id).name);
 }
 
@@ -55,7 +55,14 @@ void GraphCopier::CopyNode(NodeId id) {
 }
 
 void GraphCopier::CopyOutputs() {
-  for (const TensorId output : graph_.outputs()) builder_->AddOutput(TensorOf(output));
+  for (const TensorId output : graph_.outputs()) {
+    const TensorId copy = TensorOf(output);
+    const TensorInfo& tensor = builder_->tensor(copy);
+    // Callers know a graph's inputs by name, so one that became an output keeps its own.
+    const bool is_input = tensor.producer == kNoNode && tensor.constant == nullptr;
+    if (!is_input) builder_->Rename(copy, *graph_.tensor(output).name);
+    builder_->AddOutput(copy);
+  }
 }
 
 }  // namespace plait
