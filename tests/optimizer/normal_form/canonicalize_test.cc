@@ -102,6 +102,17 @@ TEST(CanonicalizeTest, MergesWhatRulesMadeEqual) {
                                 {"remove_identity", 1}}));
 }
 
+TEST(CanonicalizeTest, KeepsAPowerThatBroadcasts) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[3]
+    const %one: float32[1,1] = [1]
+    %y = Pow(%x, %one) {}
+    output %y
+  })");
+  RuleCounts counts;
+  EXPECT_EQ(Canonical(graph, &counts).fingerprint(), graph.fingerprint());
+}
+
 TEST(CanonicalizeTest, IsIdempotent) {
   const Graph graph = Parse(R"(graph {
     input %x: float32[1,4,8]
