@@ -15,11 +15,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 Graph Parse(absl::string_view text) {
-  auto graph = ParseGraph(
-      text, [](OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
-               absl::Span<const Tensor* const> constants, int output_count) {
-        return InferTypes(op, attributes, input_types, constants, output_count);
-      });
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *std::move(graph);
 }
