@@ -53,6 +53,7 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& director
   std::filesystem::create_directories(directory, error);
   if (error) return FileError(error.value(), absl::StrCat("data directory ", directory));
   const std::string path = directory + "/lock";
+  // O_CLOEXEC: a worker or search child that inherited it would hold the lock for longer.
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.is_open()) return FileError(errno, path);
   if (!Lock(file.number())) {

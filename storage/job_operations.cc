@@ -68,6 +68,7 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
   *attempt.mutable_started_at() = row.job.started_at();
   *attempt.mutable_ended_at() = ToTimestamp(now);
   attempt.set_outcome(end.outcome.data(), end.outcome.size());
+  // Evidence is the output of a process that broke: any bytes, where proto wants text.
   attempt.set_evidence(wire::ValidUtf8(end.evidence, kEvidenceBytesMax));
   PLAIT_RETURN_IF_ERROR(table.PutAttempt(row.job, attempt));
   PLAIT_RETURN_IF_ERROR(MoveJob(row.job, end.state));
@@ -76,6 +77,7 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
   if (IsFinal(end.state)) {
     *row.job.mutable_ended_at() = ToTimestamp(now);
   } else {
+    // The next run starts from nothing, and must not seem to have come this far.
     row.job.clear_progress();
   }
   v1::Event event;
@@ -203,6 +205,7 @@ absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::T
   *row.job.mutable_started_at() = ToTimestamp(now);
   row.worker_id = wish.worker_id;
   row.lease_expires = now + wish.lease;
+  // Written now, so that a run whose daemon dies has left a trace.
   v1::Attempt attempt;
   attempt.set_number(row.job.attempts());
   attempt.set_worker_id(wish.worker_id);

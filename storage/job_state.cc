@@ -12,6 +12,7 @@ struct Transition {
   v1::JobState to;
 };
 
+// The one table; whatever is not in it cannot happen.
 constexpr Transition kTransitions[] = {
     {v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING},    // acquired by a runner
     {v1::JOB_STATE_QUEUED, v1::JOB_STATE_CANCELLED},  // cancelled before it began

@@ -94,6 +94,7 @@ class TableJobStore : public JobStore {
                                                .oldest_first = true,
                                                .count_max = 1}));
       if (rows.empty()) return absl::OkStatus();
+      // Chosen and taken in one write transaction: no two holders can get the same job.
       PLAIT_RETURN_IF_ERROR(BeginRun(table, rows[0], wish, clock_.Now()));
       leased = LeasedJob{rows[0].job, {rows[0].job.id(), rows[0].job.attempts()}};
       return absl::OkStatus();
@@ -179,6 +180,7 @@ class TableJobStore : public JobStore {
       PLAIT_ASSIGN_OR_RETURN(const std::optional<std::string> job_id, table.FindResult(key));
       if (!job_id.has_value()) return absl::OkStatus();
       PLAIT_ASSIGN_OR_RETURN(std::optional<JobRow> row, table.FindJob(*job_id));
+      // Without the tenant's check: the key itself names the tenant.
       if (row.has_value()) job = std::move(row->job);
       return absl::OkStatus();
     }));
@@ -205,6 +207,7 @@ class TableJobStore : public JobStore {
       PLAIT_ASSIGN_OR_RETURN(rows, table.SelectJobs({}));
       return absl::OkStatus();
     }));
+    // Of all jobs, ended ones too: a client may still fetch what they made or were given.
     std::vector<Digest> digests;
     for (const JobRow& row : rows) {
       std::vector<v1::Digest> blobs = BlobsMadeBy(row.job);

@@ -20,6 +20,7 @@ absl::Status Error(const AttributeProto& proto, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("attribute '", proto.name(), "' ", what));
 }
 
+// By the declared type, never by which field is filled: an empty list fills none.
 absl::StatusOr<AttributeValue> ReadAttribute(const AttributeProto& proto) {
   switch (proto.type()) {
     case AttributeProto::INT:
@@ -112,6 +113,7 @@ absl::StatusOr<Attributes> ReadAttributes(const onnx::NodeProto& node) {
 
 absl::StatusOr<AttributeProto> WriteAttribute(absl::string_view name, const AttributeValue& value) {
   AttributeProto proto;
+  // The name last: OpaqueBytes bring the one that they were read under.
   PLAIT_RETURN_IF_ERROR(std::visit(AttributeWriter{&proto}, value));
   proto.set_name(std::string(name));
   return proto;

@@ -79,6 +79,8 @@ absl::StatusOr<TensorType> TypeFromSymbols(const ModelValue& input, const Symbol
 }  // namespace
 
 absl::StatusOr<BoundInputs> BindInputs(const Model& model, const Bindings& shapes) {
+  // Given shapes first, so that the symbols that they settle hold for inputs listed before them
+  // too.
   BoundInputs bound;
   size_t used = 0;
   for (const ModelValue& input : model.inputs()) {
@@ -87,6 +89,7 @@ absl::StatusOr<BoundInputs> BindInputs(const Model& model, const Bindings& shape
     ++used;
     PLAIT_RETURN_IF_ERROR(LearnShape(input, given->second, &bound.symbols));
   }
+  // A shape that nobody takes is a misspelt name, and would else go unnoticed.
   if (used < shapes.size()) {
     for (const auto& [name, shape] : shapes) {
       const auto is_it = [&name = name](const ModelValue& input) { return input.name == name; };
@@ -112,6 +115,7 @@ absl::StatusOr<BoundInputs> BindInputs(const Model& model, const Bindings& shape
   return bound;
 }
 
+// Unlike TypeFromSymbols this never fails: a declaration of a result is a hint, an input's is not.
 TensorType ResolveType(const ModelValue& value, const SymbolSizes& symbols) {
   if (value.dtype == DataType::kUndefined || !value.has_shape) return TensorType{};
   TensorType type{value.dtype, {}};

@@ -11,6 +11,7 @@ namespace plait {
 
 namespace {
 
+// The bad name is shown in hexadecimal, so that the message itself is text.
 absl::Status CheckName(absl::string_view kind, const std::string& name) {
   if (IsUtf8(name)) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -13,6 +13,7 @@ std::optional<EmbeddedPlan> ReadEmbeddedPlan(const Model& model) {
     if (key == kGraphKey) graph = value;
     if (key == kVersionKey) version = value;
   }
+  // Of a plan without its graph nothing can be checked, so it is no plan.
   if (!plan || !graph || !version) return std::nullopt;
   return EmbeddedPlan{*std::move(plan), *std::move(graph), *std::move(version)};
 }

@@ -48,6 +48,7 @@ onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared,
   if (!type.known()) return bound;
   auto* tensor = bound.mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(static_cast<int>(type.dtype));
+  // Dimensions are overwritten one by one, so that their denotations stay.
   if (tensor->shape().dim_size() != type.rank()) tensor->clear_shape();
   tensor->mutable_shape();
   for (int i = 0; i < type.rank(); ++i) {
@@ -239,6 +240,8 @@ class Exporter {
   onnx::ModelProto model_;
 };
 
+// An opaque node of ONNX's own domain means what its opset says: in another one it might mean
+// something else. Foreign domains have versions of their own, which do not change.
 absl::Status CheckOpset(const Model& model, const Graph& graph, int opset) {
   if (opset < model.opset() || opset > kOpsetMax) {
     return absl::InvalidArgumentError(
@@ -263,6 +266,7 @@ absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph
                                        const WeightSource& weights, const ExportOptions& options) {
   const int opset = options.opset == 0 ? original.opset() : options.opset;
   PLAIT_RETURN_IF_ERROR(CheckOpset(original, graph, opset));
+  // Names are assigned to the expanded graph, whose new tensors need some too.
   PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandNodes(graph, opset));
   PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));
   Exporter exporter(original, expanded, weights, std::move(names));

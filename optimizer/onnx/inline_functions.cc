@@ -33,6 +33,7 @@ FunctionKey KeyOf(const std::string& domain, const std::string& name) {
   return {IsDefaultDomain(domain) ? "" : domain, name};
 }
 
+// A model-local function, with the defaults that it gives to attributes.
 struct Function {
   FunctionProto proto;
   Attributes defaults;
@@ -54,6 +55,7 @@ struct Call {
 
 void BindNode(const Call& call, NodeProto* node);
 
+// A subgraph of the body is part of it: its names are prefixed like all others.
 void BindGraph(const Call& call, GraphProto* graph) {
   for (auto& input : *graph->mutable_input()) input.set_name(call.Rename(input.name()));
   for (auto& output : *graph->mutable_output()) output.set_name(call.Rename(output.name()));

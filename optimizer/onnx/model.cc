@@ -31,11 +31,12 @@ absl::StatusOr<Tensor> ModelWeights::Get(const Digest& digest, const TensorType&
         absl::StrCat("the bytes of weight ", digest.ToString(), " were stripped from the model"));
   }
   const Tensor& weight = *found->second;
+  // The type is the caller's: a weight is bytes, which two tensors may read as different types.
   if (static_cast<int64_t>(weight.bytes().size()) != type.bytes()) {
     return absl::NotFoundError(
         absl::StrCat("weight ", digest.ToString(), " does not fill ", type.ToString()));
   }
-  // The model's parts own the bytes.
+  // A view: the model's parts own the bytes, and the tensor keeps them alive.
   return Tensor(type, weight.bytes(), parts_);
 }
 

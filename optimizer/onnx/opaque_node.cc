@@ -31,6 +31,7 @@ absl::StatusOr<onnx::NodeProto> ReadOpaqueNode(const Node& node) {
   }
   onnx::NodeProto proto;
   PLAIT_RETURN_IF_ERROR(ParseProto(bytes->bytes, "opaque node", &proto));
+  // A rewrite that changed what an opaque node reads would be a bug: nothing moves across one.
   const size_t inputs = proto.input_size() + CapturedNames(proto).size();
   if (node.inputs.size() != inputs || node.outputs.size() != size_t(proto.output_size())) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -6,6 +6,7 @@ namespace plait {
 
 namespace {
 
+// Protobuf's wire types. Groups (3 and 4) are not among them: ONNX has none.
 constexpr int kVarintType = 0;
 constexpr int kEightBytesType = 1;
 constexpr int kLengthDelimitedType = 2;
@@ -61,6 +62,7 @@ absl::StatusOr<std::optional<WireField>> WireReader::Next() {
     default:
       return Error(absl::StrCat("unknown wire type ", field.wire_type));
   }
+  // Before any arithmetic on it: a length may claim 2^64 - 1 bytes.
   if (length > before_value.size()) return Error("field reaches beyond the end");
   rest_ = before_value.substr(length);
   field.payload = before_value.substr(0, length);

@@ -40,6 +40,7 @@ struct Elements {
   std::optional<std::string> converted;
 };
 
+// The field that ONNX assigns to each element type (onnx.proto, TensorProto).
 Elements TypedElements(const onnx::TensorProto& proto) {
   switch (static_cast<DataType>(proto.data_type())) {
     case DataType::kFloat32:
@@ -92,6 +93,7 @@ absl::StatusOr<Tensor> ReadTensorProto(const onnx::TensorProto& proto,
                  "(the client packs external data into the model; plait never opens such paths)");
   }
   if (proto.has_segment()) return Error(proto, "segmented tensors are not supported");
+  // Raw data wins over a typed field.
   Elements elements =
       proto.has_raw_data() ? Elements{proto.raw_data(), std::nullopt} : TypedElements(proto);
   const absl::string_view view = elements.converted ? *elements.converted : elements.view;

@@ -13,6 +13,7 @@ ModelValue ReadValueInfo(const onnx::ValueInfoProto& proto) {
   if (!proto.type().has_tensor_type() || !IsSupportedDataType(type.elem_type())) return value;
   value.dtype = static_cast<DataType>(type.elem_type());
   value.has_shape = type.has_shape();
+  // A dimension has a size, a symbol or neither: a oneof in onnx.proto.
   for (const auto& dim : type.shape().dim()) {
     Dimension dimension;
     if (dim.has_dim_value() && dim.dim_value() >= 0) dimension.size = dim.dim_value();

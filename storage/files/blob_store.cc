@@ -107,6 +107,7 @@ class FileBlobStore : public BlobStore {
   absl::StatusOr<BlobState> Find(const Digest& digest) override {
     PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
     if (complete) {
+      // The time of the last use is the file's own, so that it survives a restart.
       PLAIT_RETURN_IF_ERROR(Touch(BlobPath(digest)));
       return BlobState{true, digest.size_bytes};
     }
@@ -147,6 +148,7 @@ class FileBlobStore : public BlobStore {
           pread(file.number(), bytes.data() + filled, bytes.size() - filled, offset + filled);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return FileError(errno, BlobPath(digest));
+      // The size was right when the file was opened, so it was cut meanwhile.
       if (count == 0) return Damaged(digest);
       filled += count;
     }

@@ -103,6 +103,7 @@ class MemoryBlobStore : public BlobStore {
 
   absl::Status Delete(const Digest& digest) override {
     absl::MutexLock lock(&mutex_);
+    // Descriptors that Open gave away are copies and stay valid.
     blobs_.erase(digest);
     return absl::OkStatus();
   }
@@ -116,6 +117,7 @@ class MemoryBlobStore : public BlobStore {
   }
 
  private:
+  // 0 for an upload that nobody has begun.
   int64_t BytesUploaded(const Digest& digest) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto upload = uploads_.find(digest);
     return upload == uploads_.end() ? 0 : static_cast<int64_t>(upload->second.bytes.size());

@@ -27,6 +27,7 @@ std::string KeyText(const ResultKey& key) {
 class MemoryJobTable : public JobTable {
  public:
   absl::StatusOr<int64_t> InsertJob(const JobRow& row) override {
+    // Jobs are never deleted, so their number counts up.
     const int64_t number = static_cast<int64_t>(jobs_.size()) + 1;
     if (!numbers_.emplace(row.job.id(), number).second) {
       return absl::AlreadyExistsError(absl::StrCat("job ", row.job.id(), ": exists already"));

@@ -18,6 +18,7 @@ class MemoryProfileStore : public ProfileStore {
     for (const v1::StoredProfile& profile : profiles) {
       const auto [entry, inserted] =
           profiles_.try_emplace({profile.device_fingerprint(), profile.key()}, profile);
+      // Not better than itself, so a new one counts once.
       const bool better = profile.profile().samples() > entry->second.profile().samples();
       if (better) entry->second = profile;
       if (inserted || better) ++stored;

@@ -60,6 +60,7 @@ absl::StatusOr<std::unique_ptr<JobStore>> OpenSqliteJobStore(const std::string& 
                                                              TableJobStoreOptions options) {
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Database> written,
                          Database::Open(path, Durability::kFull));
+  // Before the reader's connection, which then sees the newest tables only.
   PLAIT_RETURN_IF_ERROR(MigrateDatabase(*written, JobSchema()));
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Database> read, Database::Open(path, Durability::kFull));
   return NewTableJobStore(std::make_unique<SqliteTransactor>(std::move(written), std::move(read)),

@@ -53,6 +53,7 @@ absl::StatusOr<std::vector<Message>> MessagesOf(const Database& database, Statem
 }  // namespace
 
 absl::StatusOr<int64_t> SqliteJobTable::InsertJob(const JobRow& row) {
+  // Columns beside the message are copies to search by; RowOf believes the message.
   PLAIT_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO jobs (id, tenant, state, device, worker_id, lease_expires_us, event_count, job)"
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

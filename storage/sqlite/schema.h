@@ -14,7 +14,8 @@ namespace plait {
 // Errors: FailedPrecondition when the database is newer than the scripts; DataLoss when damaged.
 absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> scripts);
 
-// The scripts of the two databases. A script that was released is never changed.
+// The scripts of the two databases. A script that was released is never changed: databases that ran
+// it would not be told.
 absl::Span<const char* const> JobSchema();
 absl::Span<const char* const> ProfileSchema();
 

@@ -21,6 +21,7 @@
 namespace plait {
 
 // What COMMIT promises: kFull: on disk; kNormal: after a power loss the last ones may be missing.
+// The database is whole in either case.
 enum class Durability { kFull, kNormal };
 
 // A prepared statement on its way through its rows. Back in its connection's cache afterwards, so
@@ -75,7 +76,8 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // A statement with its parameters bound in order.
+  // A statement with its parameters bound in order, before its first row. Its SQL is compiled when
+  // it is first seen and kept for as long as the connection lives, so it must not hold values.
   // Errors: as Execute.
   template <typename... Values>
   absl::StatusOr<Statement> Query(const std::string& sql, const Values&... values) {

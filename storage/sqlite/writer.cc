@@ -80,6 +80,7 @@ bool SqliteWriter::TakeBatch(Batch& batch) {
   if (!HasUrgent()) {
     mutex_.AwaitWithTimeout(absl::Condition(this, &SqliteWriter::HasUrgent), kDelay);
   }
+  // Whatever arrives from now on waits for the next transaction.
   std::swap(batch.urgent, urgent_);
   std::swap(batch.delayed, delayed_);
   return !batch.urgent.empty() || !batch.delayed.empty();
