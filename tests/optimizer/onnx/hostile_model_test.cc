@@ -6,7 +6,6 @@
 #include "optimizer/onnx/external_data.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/strip.h"
-#include "optimizer/onnx/tensor_file.h"
 #include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
@@ -124,14 +123,6 @@ TEST(HostileModelTest, SurvivesChangedIntegers) {
       shape->mutable_dim(static_cast<int>(random.Integer(0, 3)))->set_dim_value(awkward());
     }
     Swallow(model.SerializeAsString());
-  }
-}
-
-TEST(HostileModelTest, TensorFilesAreRefusedNotTrusted) {
-  const std::string bytes = FloatTensor("t", {4}).SerializeAsString();
-  ASSERT_TRUE(ReadTensorFile(bytes).ok());
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(ReadTensorFile(bytes.substr(0, size)).ok());
   }
 }
 
