@@ -46,9 +46,9 @@ absl::StatusOr<ExportNames> ExportNames::Assign(const Model& model, const Graph&
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     names.Require(graph.outputs()[i], model.outputs()[i].name);
   }
-  // Names that are promised come first: inputs, outputs, and what subgraphs read. Then the names that
-  // subgraphs define, which nothing outside may have. What is left over gets its own name, or a fresh
-  // one where that is gone.
+  // Names that are promised come first: inputs, outputs, and what subgraphs read. Then the names
+  // that subgraphs define, which nothing outside may have. What is left over gets its own name, or
+  // a fresh one where that is gone.
   std::vector<std::string> inner_names;
   for (const Node& node : graph.nodes()) {
     if (node.op != OpKind::kOpaque) continue;

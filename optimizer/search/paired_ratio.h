@@ -23,8 +23,7 @@ struct RatioInterval {
 RatioInterval PairedRatio(absl::Span<const double> before_us, absl::Span<const double> after_us,
                           uint64_t seed);
 
-// The middle value, or the mean of the two middle ones; 0 for none. Nearly half of the samples may
-// be disturbed without moving it far, which is why times are told by it.
+// The middle value, or the mean of the two middle ones; 0 for none.
 double Median(std::vector<double> values);
 
 }  // namespace plait

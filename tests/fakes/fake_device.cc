@@ -40,15 +40,15 @@ void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nod
       graph.output_type(nodes[0]).rank() == 4 && (op == OpKind::kConv || IsUnary(graph, nodes[0]));
   for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
     if (format == Format::kChannelsLast && !(channels_last_ && spatial)) continue;
-    for (const int width : {1, threads_}) {
-      if (width == 1 && threads_ == 1 && !kernels->empty() && kernels->back().nodes == nodes &&
+    for (const int threads : {1, threads_}) {
+      if (threads == 1 && threads_ == 1 && !kernels->empty() && kernels->back().nodes == nodes &&
           kernels->back().output_formats[0] == format) {
         continue;
       }
       Kernel kernel;
       kernel.family = HasTraits(op, kView) ? "view" : "fake";
       kernel.nodes = nodes;
-      kernel.width = width;
+      kernel.width = threads;
       kernel.input_formats.assign(InputsOf(graph, nodes).size(), format);
       kernel.output_formats.assign(OutputsOf(graph, nodes).size(), format);
       kernels->push_back(kernel);

@@ -47,12 +47,5 @@ TEST(PairedRatioTest, DependsOnTheSeedAlone) {
   EXPECT_GT(first.high, first.median);
 }
 
-TEST(MedianTest, IsTheMiddleOrTheMeanOfTheTwoInTheMiddle) {
-  EXPECT_EQ(Median({}), 0);
-  EXPECT_EQ(Median({3}), 3);
-  EXPECT_EQ(Median({9, 1, 5}), 5);
-  EXPECT_EQ(Median({9, 1, 5, 2}), 3.5);
-}
-
 }  // namespace
 }  // namespace plait
