@@ -262,7 +262,6 @@ absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence
 
 absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now) {
   if (IsFinal(row.job.state())) return absl::OkStatus();
-  // A running job is only marked: its holder hears of it from its next heartbeat.
   row.job.set_cancel_requested(true);
   if (row.job.state() == v1::JOB_STATE_QUEUED) {
     PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_CANCELLED));

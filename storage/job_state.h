@@ -3,10 +3,7 @@
 #include "absl/status/status.h"
 #include "plait/v1/optimization.pb.h"
 
-// The states of a job:
-//   QUEUED -> RUNNING -> SUCCEEDED, FAILED, CANCELLED or QUARANTINED
-//   QUEUED -> CANCELLED, and RUNNING -> QUEUED when a run was lost.
-// All functions are pure and thread-safe.
+// The states of a job. All functions are pure and thread-safe.
 namespace plait {
 
 // SUCCEEDED, FAILED, CANCELLED and QUARANTINED, which are never left.

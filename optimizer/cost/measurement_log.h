@@ -11,8 +11,7 @@
 
 namespace plait {
 
-// What comparing the outputs of two computations showed. Only kEquivalent lets a candidate win:
-// not knowing counts as wrong.
+// What comparing the outputs of two computations showed.
 enum class Verdict {
   kInconclusive,  // not compared, or every output was constant whatever the inputs
   kEquivalent,
@@ -24,14 +23,14 @@ absl::string_view VerdictName(Verdict verdict);  // "inconclusive", "equivalent"
 // A candidate's outputs beside the baseline's, over several seeded inputs.
 struct Equivalence {
   Verdict verdict = Verdict::kInconclusive;
-  double max_abs_error = 0;  // over all elements of all outputs
+  double max_abs_error = 0;
   double max_rel_error = 0;  // largest |a-b| of an output over the largest |a| of that output
   int inputs_tried = 0;
 
   friend bool operator==(const Equivalence&, const Equivalence&) = default;
 };
 
-// What one verification measured of one candidate. A candidate that could not run has no samples.
+// What one verification measured of one candidate.
 struct CandidateMeasurement {
   std::string candidate;           // names graph and plan by content
   std::vector<double> latency_us;  // one per round, paired by index with the baseline's
@@ -51,12 +50,10 @@ class MeasurementLog {
 
   // Keeps the first profile of a key: a job never measures a key twice.
   void AddProfile(const std::string& key_text, const Profile& profile);
-  // In the order in which they happened, which a replay repeats.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
-  // The first step that the budget refused; kNeverExhausted when it refused none.
   void set_exhausted_at_step(int64_t step) { exhausted_at_step_ = step; }
 
-  // nullptr when the job did not use this key. Valid for as long as the log.
+  // nullptr when the job did not use this key.
   const Profile* FindProfile(const std::string& key_text) const;
   const std::vector<std::vector<CandidateMeasurement>>& verifications() const {
     return verifications_;
@@ -66,7 +63,6 @@ class MeasurementLog {
   // One line per record, sorted where order has no meaning; numbers parse to the same bits.
   std::string ToText() const;
 
-  // The inverse of ToText. The text may come from a user: it is checked line by line.
   // Errors: InvalidArgument naming the line.
   static absl::StatusOr<MeasurementLog> Parse(absl::string_view text);
 
@@ -78,8 +74,7 @@ class MeasurementLog {
   int64_t exhausted_at_step_ = kNeverExhausted;
 };
 
-// Answers from a log what a device answered when the log was written, in whatever order it is
-// asked. Not thread-safe.
+// Answers from a log what a device answered when the log was written. Not thread-safe.
 class ReplayingProfiler : public Profiler {
  public:
   // `log` must outlive the profiler.

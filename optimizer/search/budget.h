@@ -36,27 +36,22 @@ class ReplayingBudget : public Budget {
   const MeasurementLog& log_;
 };
 
-// Brings profiles within a budget: each batch of measurements is one step. Once the budget has said
-// no it is not asked again, and the search goes on with the profiles that there are. Not
-// thread-safe.
+// Brings profiles within a budget: each batch of measurements is one step. Not thread-safe.
 class BudgetedProfiles {
  public:
   // What is passed must outlive this object. The step at which the budget ends is noted in `log`.
   BudgetedProfiles(ProfileCache& profiles, Budget& budget, MeasurementLog& log)
       : profiles_(profiles), budget_(budget), log_(log) {}
 
-  // Resolves what the budget allows, batch by batch, sorted by key, so that the same queries in any
-  // order are measured in the same one. Queries beyond the budget stay unknown to ProfileCache.
+  // Resolves what the budget allows, batch by batch, sorted by key.
   // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
 
-  // Resolves everything, whatever the budget says: what no result can do without. No step is taken.
-  // Errors: as Resolve.
+  // Resolves everything, whatever the budget says: what no result can do without.
   absl::Status ResolveAll(const std::vector<ProfileQuery>& queries) {
     return profiles_.Resolve(queries);
   }
 
-  // True from the first step on that was refused.
   bool exhausted() const { return exhausted_; }
 
  private:
