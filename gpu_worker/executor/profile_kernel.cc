@@ -18,7 +18,7 @@ constexpr int kSamplesMin = 3;
 constexpr uint64_t kInputSeed = 1;
 
 absl::StatusOr<Format> ParseFormat(absl::string_view name) {
-  for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
+  for (const Format format : kAllFormats) {
     if (name == FormatName(format)) return format;
   }
   return absl::InvalidArgumentError(absl::StrCat("format \"", name, "\": there is no such format"));

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/cover/conversions.h"
 #include "optimizer/cover/cover_state.h"
 #include "optimizer/cover/cover_steps.h"
 
@@ -28,6 +29,17 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// The dynamic program. A position is the first node that is not covered; its states are extended by
+// every group that starts there, and land where the next open node is. With formats plain (p) and
+// channels-last (l), x -> a = Conv -> b = Relu, both ends in p, a reorder for 1 us and the groups
+//   {a} p->p 9   {a} l->l 5   {b} p->p 2   {b} l->l 1   {a, b} l->l 5.5
+// the states are, with what has been paid:
+//   before a   x in p: 0
+//   before b   a in p: 9;  a in l: 1 + 5, with the reorder of x. Two futures, and both stay.
+//   at the end through a in p: 9 + 2;  through a in l: 6 + 1 + 1, with the reorder of b;
+//              from the start by {a, b}: 1 + 5.5 + 1. All futures are one, and this is the
+//              cheapest.
+// It takes time in nodes * states_max * groups at a node.
 class CoverSearch {
  public:
   CoverSearch(const Graph& graph, const KernelTable& table, const CoverOptions& options)
@@ -155,7 +167,7 @@ class CoverSearch {
   LiveTensor Untouched(TensorId tensor) const {
     LiveTensor fresh{tensor, 0, 0};
     if (graph_.tensor(tensor).producer == kNoNode) {
-      fresh.available = options_.free_boundary ? kAllFormats : MaskOf(Format::kPlain);
+      fresh.available = options_.free_boundary ? kAnyFormat : MaskOf(Format::kPlain);
     } else if (graph_.is_output(tensor) && !options_.free_boundary) {
       fresh.demanded = MaskOf(Format::kPlain);
     }
@@ -172,31 +184,24 @@ class CoverSearch {
     return *place;
   }
 
-  double ReorderUs(TensorId tensor, Format to) const {
-    const std::vector<KernelGroup>& reorders = table_.reorders[tensor];
-    if (reorders.empty() || reorders[static_cast<size_t>(to)].inputs.empty()) return kNever;
-    return LatencyUs(reorders[static_cast<size_t>(to)]);
-  }
-
   void Read(CoverState& state, TensorId tensor, Format format) const {
     LiveTensor& live = Touch(state, tensor);
     if (live.available == 0) {
       live.demanded |= MaskOf(format);
-    } else if ((live.available & MaskOf(format)) == 0) {
-      state.latency_us += ReorderUs(tensor, format);
+    } else if (!Has(live.available, format)) {
+      state.latency_us +=
+          CheapestConversion(table_, options_.width, tensor, live.available, format).latency_us;
       live.available |= MaskOf(format);
     }
   }
 
   void Produce(CoverState& state, TensorId tensor, Format format) const {
     LiveTensor& live = Touch(state, tensor);
-    live.available = MaskOf(format) | live.demanded;
-    for (int other = 0; other < kFormatCount; ++other) {
-      const Format wanted = static_cast<Format>(other);
-      if (wanted != format && (live.demanded & MaskOf(wanted)) != 0) {
-        state.latency_us += ReorderUs(tensor, wanted);
-      }
+    for (const Conversion& conversion :
+         CheapestConversions(table_, options_.width, tensor, MaskOf(format), live.demanded)) {
+      state.latency_us += conversion.latency_us;
     }
+    live.available = MaskOf(format) | live.demanded;
     live.demanded = 0;
   }
 

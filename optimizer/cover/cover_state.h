@@ -1,19 +1,10 @@
 #pragma once
 
-#include <cstdint>
-
 #include "absl/container/inlined_vector.h"
 #include "optimizer/cover/cover.h"
+#include "optimizer/kernels/format_mask.h"
 
 namespace plait {
-
-// One bit per format.
-using FormatMask = uint8_t;
-constexpr FormatMask kAllFormats = (1 << kFormatCount) - 1;
-
-inline FormatMask MaskOf(Format format) {
-  return static_cast<FormatMask>(1u << static_cast<int>(format));
-}
 
 // A tensor that some uncovered node still reads, or that is still to be produced.
 struct LiveTensor {
@@ -28,11 +19,14 @@ struct CoverState {
   absl::InlinedVector<NodeId, 8> ahead;     // covered nodes behind the first uncovered one, sorted
   absl::InlinedVector<LiveTensor, 8> live;  // sorted by tensor
 
+  // The rest is how the state was reached, and takes no part in what can follow.
   double latency_us = 0;
   double ahead_us = 0;  // what the nodes in `ahead` would cost one by one; for ranking only
   int parent = -1;      // the state that this one extends
   int group = -1;       // the group that extended it
 
+  // Whether the same groups can follow at the same prices: then only the cheaper state is worth
+  // keeping.
   bool SameFuture(const CoverState& other) const {
     return ahead == other.ahead && live == other.live;
   }

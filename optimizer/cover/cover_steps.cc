@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "optimizer/cover/conversions.h"
 
 namespace plait {
 namespace {
@@ -123,14 +124,20 @@ Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions
     }
     sorter.Add(StepOf(group), 2 * group.nodes.front() + 1);
   }
-  for (const auto& [read, reader] : CollectReads(graph, table, options, groups)) {
-    const auto found = produced.find(read.tensor);
+  const std::map<FormattedTensor, NodeId> reads = CollectReads(graph, table, options, groups);
+  std::map<TensorId, FormatMask> wanted;
+  for (const auto& [read, reader] : reads) wanted[read.tensor] |= MaskOf(read.format);
+  for (const auto& [tensor, formats] : wanted) {
+    const auto found = produced.find(tensor);
     if (found == produced.end() && options.free_boundary) continue;
-    const Format from = found == produced.end() ? Format::kPlain : found->second;
-    if (from == read.format) continue;
-    const KernelGroup& reorder = table.reorders[read.tensor][static_cast<size_t>(read.format)];
-    cover.latency_us += LatencyUs(reorder, options.width);
-    sorter.Add(StepOf(reorder), 2 * reader);
+    const Format first = found == produced.end() ? Format::kPlain : found->second;
+    for (const Conversion& conversion :
+         CheapestConversions(table, options.width, tensor, MaskOf(first), formats)) {
+      PLAIT_CHECK(conversion.reorder != nullptr);  // the search has paid for it
+      cover.latency_us += conversion.latency_us;
+      const FormattedTensor result{tensor, conversion.reorder->output_formats[0]};
+      sorter.Add(StepOf(*conversion.reorder), 2 * reads.at(result));
+    }
   }
   cover.steps = sorter.Sort();
   return cover;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "optimizer/kernels/format_mask.h"
 #include "optimizer/kernels/kernel_key.h"
 
 namespace plait {
@@ -29,10 +30,7 @@ class TableBuilder {
  public:
   TableBuilder(const Graph& graph, const KernelTableOptions& options,
                std::vector<ProfileQuery>* missing)
-      : graph_(graph),
-        options_(options),
-        missing_(missing),
-        reordered_(graph.tensor_count(), false) {}
+      : graph_(graph), options_(options), missing_(missing), wanted_(graph.tensor_count(), 0) {}
 
   KernelTable Build() {
     table_.groups_at.resize(graph_.node_count());
@@ -89,8 +87,7 @@ class TableBuilder {
       const Profile* profile = options_.profiles.Find(fingerprint);
       if (profile == nullptr) {
         if (missing_ != nullptr) {
-          missing_->push_back(
-              {fingerprint, KernelProfileKey(graph_, kernel, options_.device.fingerprint)});
+          missing_->push_back({fingerprint, KernelProfileKey(graph_, kernel, options_.device.fingerprint)});
         }
       } else if (profile->samples > 0) {
         AddChoice(open, shape, std::move(kernel), *profile);
@@ -99,13 +96,12 @@ class TableBuilder {
     for (OpenGroup& group : open) AddGroup(node, Close(std::move(group)));
   }
 
-  // A tensor needs reorders when some kernel that touches it wants another format than row-major.
   void NoteFormats(const KernelGroup& shape, const Kernel& kernel) {
     for (size_t i = 0; i < shape.inputs.size(); ++i) {
-      if (kernel.input_formats[i] != Format::kPlain) reordered_[shape.inputs[i]] = true;
+      wanted_[shape.inputs[i]] |= MaskOf(kernel.input_formats[i]);
     }
     for (size_t i = 0; i < shape.outputs.size(); ++i) {
-      if (kernel.output_formats[i] != Format::kPlain) reordered_[shape.outputs[i]] = true;
+      wanted_[shape.outputs[i]] |= MaskOf(kernel.output_formats[i]);
     }
   }
 
@@ -131,12 +127,19 @@ class TableBuilder {
           {std::move(kernel), profile.latency_us_median, profile.bytes, profile.compute_share});
   }
 
+  // Between all formats in which some kernel touches the tensor, and row-major, which graphs are
+  // read and written in.
   void AddReorders() {
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      if (!reordered_[tensor]) continue;
-      table_.reorders[tensor].resize(kFormatCount);
-      AddReorder(tensor, Format::kPlain, Format::kChannelsLast);
-      AddReorder(tensor, Format::kChannelsLast, Format::kPlain);
+      const FormatMask wanted = wanted_[tensor] | MaskOf(Format::kPlain);
+      if (wanted == MaskOf(Format::kPlain)) continue;
+      table_.reorders[tensor].resize(size_t{kFormatCount} * kFormatCount);
+      for (const Format from : kAllFormats) {
+        for (const Format to : kAllFormats) {
+          if (from == to || !Has(wanted, from) || !Has(wanted, to)) continue;
+          AddReorder(tensor, from, to);
+        }
+      }
     }
   }
 
@@ -147,13 +150,12 @@ class TableBuilder {
     const Profile* profile = options_.profiles.Find(fingerprint);
     if (profile == nullptr) {
       if (missing_ != nullptr) {
-        missing_->push_back(
-            {fingerprint, ReorderProfileKey(type, kernel, options_.device.fingerprint)});
+        missing_->push_back({fingerprint, ReorderProfileKey(type, kernel, options_.device.fingerprint)});
       }
       return;
     }
     if (profile->samples == 0) return;
-    KernelGroup& group = table_.reorders[tensor][static_cast<size_t>(to)];
+    KernelGroup& group = table_.reorders[tensor][ReorderPlace(from, to)];
     group.inputs = {tensor};
     group.outputs = {tensor};
     group.input_formats = {from};
@@ -165,11 +167,18 @@ class TableBuilder {
   const Graph& graph_;
   const KernelTableOptions& options_;
   std::vector<ProfileQuery>* missing_;
-  std::vector<bool> reordered_;  // per tensor: some kernel wants it in another format
+  std::vector<FormatMask> wanted_;  // per tensor: formats in which kernels read or write it
   KernelTable table_;
 };
 
 }  // namespace
+
+const KernelGroup* KernelTable::FindReorder(TensorId tensor, Format from, Format to) const {
+  const std::vector<KernelGroup>& of_tensor = reorders[tensor];
+  if (of_tensor.empty()) return nullptr;
+  const KernelGroup& reorder = of_tensor[ReorderPlace(from, to)];
+  return reorder.inputs.empty() ? nullptr : &reorder;
+}
 
 KernelTable BuildKernelTable(const Graph& graph, const KernelTableOptions& options,
                              std::vector<ProfileQuery>* missing) {

@@ -10,36 +10,42 @@
 
 namespace plait {
 
-constexpr int kFormatCount = 2;
-
 // A kernel that can run, with its measured time.
 struct KernelChoice {
   Kernel kernel;
-  double latency_us = 0;
-  int64_t bytes = 0;
-  double compute_share = 1;
+  double latency_us = 0;     // median
+  int64_t bytes = 0;         // that it moves
+  double compute_share = 1;  // of the device while it runs, as measured
 };
 
 // Ways to run one set of nodes from and to the same formats, which a schedule may exchange freely.
 // Where the backend offers only one of the widths, both choices are that one.
 struct KernelGroup {
-  std::vector<NodeId> nodes;  // empty for a reorder
-  std::vector<TensorId> inputs;
-  std::vector<TensorId> outputs;
+  std::vector<NodeId> nodes;      // empty for a reorder
+  std::vector<TensorId> inputs;   // InputsOf the nodes
+  std::vector<TensorId> outputs;  // OutputsOf the nodes
   std::vector<Format> input_formats;
   std::vector<Format> output_formats;
   KernelChoice whole;  // the fastest that takes all of the device's threads
   KernelChoice part;   // the fastest of those that leave room for others
 };
 
-// Every kernel that a backend offers for a graph and that has a profile.
+// Every kernel that a backend offers for a graph and that has a profile. Immutable once built.
 struct KernelTable {
   std::vector<KernelGroup> groups;          // by first node, then in the catalog's order
   std::vector<std::vector<int>> groups_at;  // per node: indices of groups that start there
-  // Per tensor: empty when no kernel wants it in another format, else one entry per target format
-  // (there are two formats, so the source is the other one). No input: that reorder cannot run.
+  // Per tensor: empty when no kernel wants it in another format, else one entry per source and
+  // target format, at ReorderPlace. No input: that reorder is not wanted or cannot run.
   std::vector<std::vector<KernelGroup>> reorders;
+
+  // The reorder of a tensor from one format to another; nullptr when there is none.
+  const KernelGroup* FindReorder(TensorId tensor, Format from, Format to) const;
 };
+
+// Of a pair of formats, among kFormatCount * kFormatCount.
+constexpr size_t ReorderPlace(Format from, Format to) {
+  return static_cast<size_t>(from) * kFormatCount + static_cast<size_t>(to);
+}
 
 // What a table is made from.
 struct KernelTableOptions {

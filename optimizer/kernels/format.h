@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -7,15 +8,30 @@
 
 namespace plait {
 
-// How a tensor's elements lie in memory. The shape stays the logical one.
+// How a tensor's elements lie in memory; the shape stays the logical one. One value per line of
+// formats.def, the first of which, row-major, is what graphs are read and written in.
+//   kPlain         row-major
+//   kChannelsLast  rank 4 as N,H,W,C
 enum class Format : uint8_t {
-  kPlain,         // row-major
-  kChannelsLast,  // rank 4 as N,H,W,C
+#define PLAIT_FORMAT(name, Name) k##Name,
+#include "optimizer/kernels/formats.def"
+#undef PLAIT_FORMAT
 };
 
-absl::string_view FormatName(Format format);  // "plain", "channels_last"
+// Every format, in order.
+constexpr std::array kAllFormats = {
+#define PLAIT_FORMAT(name, Name) Format::k##Name,
+#include "optimizer/kernels/formats.def"
+#undef PLAIT_FORMAT
+};
 
-// The inverse of FormatName; nullopt for any other text.
+constexpr int kFormatCount = static_cast<int>(kAllFormats.size());
+
+// The format's name in formats.def: how plans and profile keys write it.
+absl::string_view FormatName(Format format);
+
+// The inverse of FormatName; nullopt for any other text, which may come from a plan in a file or
+// from another process.
 std::optional<Format> FormatFromName(absl::string_view name);
 
 }  // namespace plait

@@ -1,22 +1,47 @@
 #include "optimizer/kernels/format_rules.h"
 
 namespace plait {
+namespace {
 
-Format EffectiveFormat(const TensorType& type, Format wanted) {
-  if (wanted == Format::kPlain || type.rank() != 4) return Format::kPlain;
-  const bool one_pixel = type.shape[2] * type.shape[3] == 1;
-  return one_pixel || type.shape[1] == 1 ? Format::kPlain : Format::kChannelsLast;
-}
+struct FormatRule {
+  bool (*applies)(const TensorType& type);
+  Shape (*strides)(const TensorType& type);
+};
 
-Shape StridesOf(const TensorType& type, Format format) {
+bool AppliesPlain(const TensorType& /*type*/) { return true; }
+
+Shape StridesPlain(const TensorType& type) {
   Shape strides(type.shape.size(), 1);
-  if (format == Format::kChannelsLast && type.rank() == 4) {
-    const Shape& shape = type.shape;
-    strides = {shape[1] * shape[2] * shape[3], 1, shape[3] * shape[1], shape[1]};
-    return strides;
-  }
   for (int i = type.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * type.shape[i + 1];
   return strides;
 }
+
+// One channel or one pixel lies in the same place with channels first and last.
+bool AppliesChannelsLast(const TensorType& type) {
+  if (type.rank() != 4) return false;
+  return type.shape[2] * type.shape[3] != 1 && type.shape[1] != 1;
+}
+
+Shape StridesChannelsLast(const TensorType& type) {
+  if (type.rank() != 4) return StridesPlain(type);
+  const Shape& shape = type.shape;
+  return {shape[1] * shape[2] * shape[3], 1, shape[3] * shape[1], shape[1]};
+}
+
+constexpr FormatRule kRules[] = {
+#define PLAIT_FORMAT(name, Name) {Applies##Name, Strides##Name},
+#include "optimizer/kernels/formats.def"
+#undef PLAIT_FORMAT
+};
+
+const FormatRule& RuleOf(Format format) { return kRules[static_cast<size_t>(format)]; }
+
+}  // namespace
+
+Format EffectiveFormat(const TensorType& type, Format wanted) {
+  return RuleOf(wanted).applies(type) ? wanted : Format::kPlain;
+}
+
+Shape StridesOf(const TensorType& type, Format format) { return RuleOf(format).strides(type); }
 
 }  // namespace plait

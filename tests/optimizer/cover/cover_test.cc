@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "optimizer/cover/conversions.h"
 #include "optimizer/cover/cover_steps.h"
 #include "tests/fakes/fake_device.h"
 
@@ -41,13 +42,16 @@ KernelTable RandomTable(const Graph& graph, Random& random) {
     }
   }
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    table.reorders[tensor].resize(kFormatCount);
-    for (int to = 0; to < kFormatCount; ++to) {
-      KernelGroup& reorder = table.reorders[tensor][to];
-      reorder.inputs = reorder.outputs = {tensor};
-      reorder.input_formats = {static_cast<Format>(1 - to)};
-      reorder.output_formats = {static_cast<Format>(to)};
-      reorder.whole.latency_us = reorder.part.latency_us = random.Uniform(1, 3);
+    table.reorders[tensor].resize(kFormatCount * kFormatCount);
+    for (const Format to : kAllFormats) {
+      for (const Format from : kAllFormats) {
+        if (from == to) continue;
+        KernelGroup& reorder = table.reorders[tensor][ReorderPlace(from, to)];
+        reorder.inputs = reorder.outputs = {tensor};
+        reorder.input_formats = {from};
+        reorder.output_formats = {to};
+        reorder.whole.latency_us = reorder.part.latency_us = random.Uniform(1, 3);
+      }
     }
   }
   return table;
@@ -210,6 +214,27 @@ TEST_F(MeasuredCoverTest, EqualKernelsAreMeasuredOnce) {
   CoverText(GraphOf(kConvs), false);
   // Conv and Relu in two formats, and two reorders.
   EXPECT_EQ(db_.profiles_measured(), 6);
+}
+
+TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {
+  const Graph graph =
+      GraphOf("graph {\n input %x: float32[1,2,3,3]\n %y = Relu(%x) {}\n output %y\n}");
+  Random random(1);
+  KernelTable table = RandomTable(graph, random);
+  const FormatMask plain = MaskOf(Format::kPlain), last = MaskOf(Format::kChannelsLast);
+  const auto convert = [&](FormatMask available, FormatMask wanted) {
+    return CheapestConversions(table, CoverWidth::kPart, 0, available, wanted);
+  };
+  EXPECT_TRUE(convert(plain, plain).empty());
+  EXPECT_TRUE(convert(kAnyFormat, last).empty());
+  const std::vector<Conversion> one = convert(plain, kAnyFormat);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].reorder, table.FindReorder(0, Format::kPlain, Format::kChannelsLast));
+  EXPECT_EQ(one[0].latency_us, one[0].reorder->part.latency_us);
+  table.reorders[0].clear();
+  ASSERT_EQ(convert(plain, last).size(), 1u);
+  EXPECT_EQ(convert(plain, last)[0].reorder, nullptr);
+  EXPECT_EQ(convert(plain, last)[0].latency_us, std::numeric_limits<double>::infinity());
 }
 
 TEST(CoverErrorTest, NamesTheNodeWithoutAKernel) {

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optimizer/ir/text.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/kernels/kernel_key.h"
 #include "tests/optimizer/ir/graphs.h"
 
@@ -117,8 +118,36 @@ TEST(KernelTest, ParametersTakeNoPartHoweverSmall) {
 
 TEST(FormatTest, NamesRoundTrip) {
   EXPECT_EQ(FormatFromName("plain"), Format::kPlain);
-  EXPECT_EQ(FormatFromName(FormatName(Format::kChannelsLast)), Format::kChannelsLast);
+  EXPECT_EQ(FormatFromName("channels_last"), Format::kChannelsLast);
+  for (const Format format : kAllFormats) EXPECT_EQ(FormatFromName(FormatName(format)), format);
   EXPECT_EQ(FormatFromName("blocked"), std::nullopt);
+  EXPECT_EQ(FormatName(static_cast<Format>(kFormatCount)), "unknown");
+}
+
+// What every line of formats.def must keep: the plain format is there for any type, a format that
+// does not apply is called plain, and the elements of a tensor fill its bytes once.
+TEST(FormatTest, EveryFormatLaysEachElementIntoAPlaceOfItsOwn) {
+  for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{2, 1, 4, 5}, Shape{2, 3, 1, 1}, Shape{7},
+                             Shape{2, 3, 4}, Shape{}}) {
+    const TensorType type{DataType::kFloat32, shape};
+    for (const Format wanted : kAllFormats) {
+      const Format format = EffectiveFormat(type, wanted);
+      EXPECT_TRUE(format == wanted || format == Format::kPlain);
+      const Shape strides = StridesOf(type, format);
+      ASSERT_EQ(strides.size(), shape.size());
+      std::vector<bool> taken(static_cast<size_t>(type.elements()), false);
+      for (int64_t i = 0; i < type.elements(); ++i) {
+        int64_t place = 0, rest = i;
+        for (int axis = type.rank() - 1; axis >= 0; --axis) {
+          place += rest % shape[axis] * strides[axis];
+          rest /= shape[axis];
+        }
+        ASSERT_LT(place, type.elements()) << FormatName(format);
+        EXPECT_FALSE(taken[place]) << FormatName(format);
+        taken[place] = true;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "optimizer/cover/cover.h"
+#include "optimizer/kernels/format_mask.h"
+
+namespace plait {
+
+// One reorder that a cover inserts.
+struct Conversion {
+  const KernelGroup* reorder = nullptr;  // of the table
+  double latency_us = 0;                 // at the width that the cover is chosen for
+};
+
+// The cheapest reorder that gives `tensor` in the format `to` from one that it exists in; nullptr
+// and infinity when the table has none. Of equal ones that from the first format.
+Conversion CheapestConversion(const KernelTable& table, CoverWidth width, TensorId tensor,
+                              FormatMask available, Format to);
+
+// The reorders that make a tensor which exists in `available` exist in `wanted` too, each from the
+// cheapest format that is there by then: the next format is always the one that costs least, as a
+// spanning tree grows (R. C. Prim, 1957). With formats p, c, b and prices p->c 4, p->b 9 and
+// c->b 3, a tensor in p that is wanted in c and b becomes c first, and b from c, for 7. Stops short
+// of a format that cannot be had, with infinite latency.
+std::vector<Conversion> CheapestConversions(const KernelTable& table, CoverWidth width,
+                                            TensorId tensor, FormatMask available,
+                                            FormatMask wanted);
+
+}  // namespace plait
