@@ -20,7 +20,7 @@ LaunchMode ModeOfChoice(const KernelChoice& choice, const ScheduleDevice& device
   LaunchMode mode;
   mode.latency_us = choice.latency_us;
   mode.alone = choice.kernel.width >= device.threads;
-  mode.compute_share = mode.alone ? 1.0 : static_cast<double>(choice.kernel.width) / device.threads;
+  mode.compute_share = choice.compute_share;
   if (device.bandwidth_bytes_per_us > 0 && choice.latency_us > 0) {
     const double rate = static_cast<double>(choice.bytes) / choice.latency_us;
     mode.bandwidth_share = std::min(1.0, rate / device.bandwidth_bytes_per_us);

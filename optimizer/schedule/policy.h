@@ -21,7 +21,7 @@ namespace plait {
 struct LaunchMode {
   double latency_us = 0;       // as profiled, alone on the device
   bool alone = false;          // takes the whole device; a barrier against everything else
-  double compute_share = 1;    // of the device's cores
+  double compute_share = 1;    // of the device's cores, as profiled
   double bandwidth_share = 0;  // of the device's memory bandwidth; 0 where that is unknown
 };
 

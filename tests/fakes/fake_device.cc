@@ -11,6 +11,13 @@
 namespace plait {
 namespace {
 
+// The inverse of what FakeDevice writes; 1 for any other device.
+int ThreadsOf(const std::string& fingerprint) {
+  int threads = 1;
+  std::sscanf(fingerprint.c_str(), "fake device, %d", &threads);
+  return threads;
+}
+
 bool IsUnary(const Graph& graph, NodeId node) {
   return HasTraits(graph.node(node).op, kElementwiseUnary) && graph.node(node).inputs.size() == 1;
 }
@@ -93,6 +100,7 @@ Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
   if (key.family == "fake" && absl::StrContains(key.formats, "channels_last")) us *= 0.5;
   profile.latency_us_median = us;
   profile.latency_us_p10 = us;
+  profile.compute_share = static_cast<double>(key.width) / ThreadsOf(key.device_fingerprint);
   return profile;
 }
 

@@ -67,5 +67,17 @@ TEST(PolicyTest, UnknownNamesAreRefusedWithTheOnesThereAre) {
   EXPECT_NE(std::string(policy.status().message()).find("nimble"), std::string::npos);
 }
 
+TEST(MakeScheduleProblemTest, TakesTheComputeShareThatWasMeasured) {
+  Cover cover;
+  CoverStep& step = cover.steps.emplace_back();
+  step.group.whole = {.kernel = {.width = 8}, .latency_us = 2, .compute_share = 0.9};
+  step.group.part = {.kernel = {.width = 1}, .latency_us = 4, .compute_share = 0.3};
+  const ScheduleProblem problem = MakeScheduleProblem(cover, {.threads = 8, .streams_max = 8});
+  EXPECT_TRUE(problem.launches[0].whole.alone);
+  EXPECT_FALSE(problem.launches[0].part.alone);
+  EXPECT_EQ(problem.launches[0].whole.compute_share, 0.9);
+  EXPECT_EQ(problem.launches[0].part.compute_share, 0.3);
+}
+
 }  // namespace
 }  // namespace plait
