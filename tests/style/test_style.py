@@ -90,7 +90,7 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/reference/run": [*PLANNING, "gpu_worker/executor"],
     "gpu_worker/backends/cpu": [],
     "gpu_worker/backends/cpu/loops": [],
-    "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels"],
+    "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels", "gpu_worker/backends/cpu"],
     "gpu_worker/backends/cpu/onednn": ["base", "optimizer/ir", "optimizer/kernels"],
     "gpu_worker/backends/cpu/run": [
         *PLANNING,

@@ -6,7 +6,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 
 namespace plait {
@@ -213,7 +213,7 @@ absl::Status AttentionKernel::Prepare(LoadContext* context, const Node& node) {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadAttention(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "attention") return context->Refuse();
+  if (nodes.size() != 1 || !kAttentionOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   const TensorType types[] = {graph.input_type(nodes[0], 0), graph.input_type(nodes[0], 1),
                               graph.input_type(nodes[0], 2)};

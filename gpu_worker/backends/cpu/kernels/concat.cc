@@ -1,5 +1,5 @@
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
 #include "optimizer/ops/shared/axes.h"
 
@@ -9,7 +9,7 @@ namespace plait {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConcat(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "concat") return context->Refuse();
+  if (nodes.size() != 1 || !kConcatOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
   const int64_t axis = NormalAxis(node.attributes->Int("axis", 0), result.type.rank());

@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "optimizer/kernels/format_rules.h"
 
 namespace plait {
@@ -57,14 +57,12 @@ struct Convolution {
 absl::Status ReadNodes(LoadContext* context, Convolution* convolution) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.empty() || graph.node(nodes[0]).op != OpKind::kConv ||
-      CpuFamilyOf(graph, nodes[0]) != "conv") {
-    return context->Refuse();
-  }
+  if (nodes.empty() || !kConvOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   convolution->node = &node;
   std::optional<Epilogue> epilogue =
-      ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1), 1);
+      ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1),
+                    ChannelAxisOf(graph, nodes[0]));
   if (!epilogue.has_value()) return context->Refuse();
   convolution->epilogue = *std::move(epilogue);
   convolution->operations = convolution->epilogue.operations;

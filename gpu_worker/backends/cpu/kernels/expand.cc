@@ -1,5 +1,5 @@
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
 
 namespace plait {
@@ -39,7 +39,7 @@ StridedCopy CopyTiled(const Operand& source, const Operand& target) {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadExpand(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "expand") return context->Refuse();
+  if (nodes.size() != 1 || !kExpandOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand target, context->Find(node.outputs[0]));

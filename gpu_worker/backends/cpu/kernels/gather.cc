@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 #include "optimizer/ops/shared/axes.h"
@@ -64,7 +64,7 @@ class GatherKernel : public CpuKernel {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadGather(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "gather") return context->Refuse();
+  if (nodes.size() != 1 || !kGatherOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand data, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand indices, context->Find(node.inputs[1]));

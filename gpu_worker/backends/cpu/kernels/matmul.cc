@@ -3,7 +3,7 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "optimizer/kernels/format_rules.h"
 
 namespace plait {
@@ -149,7 +149,7 @@ absl::Status AddScaleAndAddend(LoadContext* context, const Product& product,
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmul(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.empty() || CpuFamilyOf(graph, nodes[0]) != "matmul") return context->Refuse();
+  if (nodes.empty() || !kMatmulOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   const std::optional<Epilogue> epilogue =
       ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1),

@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
 
@@ -46,7 +46,7 @@ class PadKernel : public CpuKernel {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPad(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "pad") return context->Refuse();
+  if (nodes.size() != 1 || !kPadOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));

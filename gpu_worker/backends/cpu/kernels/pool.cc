@@ -1,6 +1,6 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "optimizer/kernels/format_rules.h"
 
 namespace plait {
@@ -41,7 +41,7 @@ dnnl_alg_kind_t AlgorithmOf(const Node& node) {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPool(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "pool") return context->Refuse();
+  if (nodes.size() != 1 || !kPoolOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));

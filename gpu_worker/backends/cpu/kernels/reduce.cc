@@ -2,7 +2,8 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/reduced_axes.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 
@@ -99,7 +100,7 @@ class ReduceKernel : public CpuKernel {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReduce(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "reduce") return context->Refuse();
+  if (nodes.size() != 1 || !kReduceOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
 #include "optimizer/ops/shared/axes.h"
 
@@ -50,7 +50,7 @@ StridedCopy CopySlice(const Operand& source, const Operand& target, const Walk& 
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSlice(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "slice") return context->Refuse();
+  if (nodes.size() != 1 || !kSliceOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   auto kernel = std::make_unique<CopyKernel>(context->width());

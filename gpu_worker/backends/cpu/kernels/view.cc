@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/cpu_support.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 
 namespace plait {
@@ -29,7 +29,7 @@ class ViewKernel : public CpuKernel {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadView(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || CpuFamilyOf(graph, nodes[0]) != "view") return context->Refuse();
+  if (nodes.size() != 1 || !kViewOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait {
 
-// The kernels of the cpu backend: convolutions and matrix products with what follows them,
-// elementwise groups, softmax with its mask, and one kernel per other operator; each in the formats
-// and widths that differ in time. Thread-safe.
+// The kernels of the cpu backend, as its families offer them: at a node first the kernels of that
+// node alone, then the fused ones; each in every row of formats, on one thread and, where that may
+// pay, on all of the device's. Knows no family by name. Thread-safe.
 class CpuCatalog : public KernelCatalog {
  public:
   explicit CpuCatalog(DeviceDescription device) : device_(std::move(device)) {}
@@ -15,11 +16,9 @@ class CpuCatalog : public KernelCatalog {
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
 
  private:
-  // Appends the kernel in each format and width worth measuring.
-  void AddVariants(const Graph& graph, absl::string_view family, const std::vector<NodeId>& nodes,
-                   std::vector<Kernel>* kernels) const;
-  void AddFused(const Graph& graph, NodeId node, absl::string_view family,
-                std::vector<Kernel>* kernels) const;
+  // Appends the kernel of these nodes in each row of formats and width worth measuring.
+  void AddKernels(const Graph& graph, const FamilyOffer& family, const std::vector<NodeId>& nodes,
+                  std::vector<Kernel>* kernels) const;
 
   DeviceDescription device_;
 };

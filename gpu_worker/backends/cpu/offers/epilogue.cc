@@ -145,7 +145,14 @@ std::optional<PostOperation> GatedActivation(const Graph& graph, TensorId value)
                        .result = product.outputs[0]};
 }
 
+// A set takes at most this many nodes: a longer epilogue is no longer hidden behind its root.
+constexpr size_t kNodesMax = 8;
+
 }  // namespace
+
+int ChannelAxisOf(const Graph& graph, NodeId root) {
+  return graph.node(root).op == OpKind::kConv ? 1 : graph.output_type(root).rank() - 1;
+}
 
 std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId value,
                                                int channel_axis) {
@@ -182,6 +189,25 @@ std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
     epilogue.operations.push_back(*next);
   }
   return epilogue;
+}
+
+std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root) {
+  std::vector<std::vector<NodeId>> choices;
+  std::vector<NodeId> nodes = {root};
+  TensorId value = graph.node(root).outputs[0];
+  const int channel_axis = ChannelAxisOf(graph, root);
+  while (nodes.size() < kNodesMax) {
+    const std::optional<PostOperation> next = NextPostOperation(graph, value, channel_axis);
+    if (!next.has_value()) break;
+    const bool reads_tensor =
+        next->operand != kNoTensor && graph.tensor(next->operand).constant == nullptr;
+    if (reads_tensor && nodes.size() > 1) choices.push_back(nodes);
+    nodes.insert(nodes.end(), next->nodes.begin(), next->nodes.end());
+    std::sort(nodes.begin(), nodes.end());
+    value = next->result;
+  }
+  if (nodes.size() > 1) choices.push_back(nodes);
+  return choices;
 }
 
 }  // namespace plait

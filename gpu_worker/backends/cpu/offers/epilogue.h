@@ -44,4 +44,13 @@ std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId valu
 std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
                                       absl::Span<const NodeId> rest, int channel_axis);
 
+// The sets of `root` and operations that follow it, shortest first. A set may end before an
+// operation that reads another tensor, because that tensor may be the one to wait for, and ends
+// where nothing more can be applied. None where nothing follows.
+std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root);
+
+// The axis of a convolution's or matrix product's (Gemm's) result that a per-channel operand runs
+// along.
+int ChannelAxisOf(const Graph& graph, NodeId root);
+
 }  // namespace plait

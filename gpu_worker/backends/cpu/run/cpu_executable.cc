@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 #include "gpu_worker/executor/check_load.h"
@@ -138,7 +137,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     if (load == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat(where, ": the cpu backend has no kernel family \"", step.kernel.family,
-                       "\" (there are: ", absl::StrJoin(KernelFamilies(), ", "), ")"));
+                       "\" (there are: ", KernelFamilyNames(), ")"));
     }
     if (step.kernel.width != 1 && step.kernel.width != plan.threads) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": width must be 1 or the plan's ",

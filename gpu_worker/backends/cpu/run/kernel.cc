@@ -9,10 +9,10 @@
 
 namespace plait {
 
-#define PLAIT_KERNEL_FAMILY(name, function) \
-  absl::StatusOr<std::unique_ptr<CpuKernel>> function(LoadContext* context);
+#define PLAIT_CPU_FAMILY(name, Name) \
+  absl::StatusOr<std::unique_ptr<CpuKernel>> Load##Name(LoadContext* context);
 #include "gpu_worker/backends/cpu/families.def"
-#undef PLAIT_KERNEL_FAMILY
+#undef PLAIT_CPU_FAMILY
 
 namespace {
 
@@ -22,15 +22,9 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-#define PLAIT_KERNEL_FAMILY(name, function) {#name, function},
+#define PLAIT_CPU_FAMILY(name, Name) {#name, Load##Name},
 #include "gpu_worker/backends/cpu/families.def"
-#undef PLAIT_KERNEL_FAMILY
-};
-
-constexpr absl::string_view kFamilyNames[] = {
-#define PLAIT_KERNEL_FAMILY(name, function) #name,
-#include "gpu_worker/backends/cpu/families.def"
-#undef PLAIT_KERNEL_FAMILY
+#undef PLAIT_CPU_FAMILY
 };
 
 }  // namespace
@@ -38,6 +32,7 @@ constexpr absl::string_view kFamilyNames[] = {
 Shape Operand::strides() const { return StridesOf(type, format); }
 
 absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
+  // A kernel has a handful of tensors, so that a map would be slower.
   for (const Place& place : places_) {
     if (place.tensor == tensor) return Operand{graph_.type(tensor), place.format, place.data};
   }
@@ -75,6 +70,12 @@ LoadFunction FindKernelFamily(absl::string_view family) {
   return nullptr;
 }
 
-absl::Span<const absl::string_view> KernelFamilies() { return kFamilyNames; }
+std::string KernelFamilyNames() {
+  std::string names;
+  for (const Family& family : kFamilies) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", family.name);
+  }
+  return names;
+}
 
 }  // namespace plait

@@ -4,12 +4,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/memory.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel.h"
 
 namespace plait {
+
+class Onednn;
 
 // A kernel bound to its place in a plan: its tensors' addresses are fixed. Run by one thread at a
 // time, which takes as many threads as the kernel is wide.
@@ -93,13 +94,15 @@ class LoadContext {
   std::vector<Place> places_;
 };
 
-// Binds a kernel. One function per line of kernels.def, defined in the family's file.
+// Binds a kernel. One function per line of families.def, defined in the family's file. It checks
+// what it is given by the family's offer, because a plan may come from anywhere.
+// Errors: InvalidArgument (LoadContext::Refuse) for what the family does not offer.
 using LoadFunction = absl::StatusOr<std::unique_ptr<CpuKernel>> (*)(LoadContext*);
 
 // The family of that name; nullptr when there is none.
 LoadFunction FindKernelFamily(absl::string_view family);
 
-// All families, in the order of kernels.def.
-absl::Span<const absl::string_view> KernelFamilies();
+// All families, in the order of families.def, for messages.
+std::string KernelFamilyNames();
 
 }  // namespace plait

@@ -1,0 +1,43 @@
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kConv})) return false;
+  const int rank = graph.input_type(node, 0).rank();
+  return AllFloat32(graph, node) && HasExplicitPadding(graph.node(node)) && rank >= 3 && rank <= 5;
+}
+
+std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
+}
+
+// Weights that arrive at run time are read row-major. Rows are kept even where all tensors lie
+// alike in both: a convolution of one pixel reads and writes the same bytes, yet by other code.
+std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+  const NodeId root = nodes.front();
+  const bool packs = graph.tensor(graph.node(root).inputs[1]).constant != nullptr;
+  if (!packs || !IsSpatial(graph, root)) return PlainRow(graph, nodes);
+  std::vector<FormatRow> rows;
+  // oneDNN's row-major convolution applies what follows in a pass of its own, or worse.
+  if (nodes.size() == 1) rows.push_back(RowIn(graph, nodes, Format::kPlain));
+  rows.push_back(RowIn(graph, nodes, Format::kChannelsLast));
+  return rows;
+}
+
+}  // namespace
+
+const FamilyOffer kConvOffer = {
+    .name = "conv",
+    .runs = Runs,
+    .grow = Grow,
+    .formats = Formats,
+    .variant = NameOfFormat,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait

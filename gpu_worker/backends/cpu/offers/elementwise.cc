@@ -1,0 +1,36 @@
+#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  return HasEnds(graph, node) && IsElementwise(graph, node);
+}
+
+std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+  if (!Runs(graph, node)) return {};
+  std::vector<NodeId> group = GrowElementwiseGroup(graph, node);
+  if (group.size() == 1) return {};
+  return {std::move(group)};
+}
+
+// All results have one shape and lie alike; operands are read at any distances.
+std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+  if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
+  return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
+}
+
+}  // namespace
+
+const FamilyOffer kElementwiseOffer = {
+    .name = "elementwise",
+    .runs = Runs,
+    .grow = Grow,
+    .formats = Formats,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// The repeats of Tile are read when it loads; Expand's result has them in its shape.
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kExpand, OpKind::kTile})) return false;
+  const bool repeats_known =
+      graph.node(node).op == OpKind::kExpand || HasInlineInputs(graph, graph.node(node), 1);
+  return IsMovable(graph, node) && repeats_known;
+}
+
+// An input of a lower rank stays row-major.
+std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+  if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
+  return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
+}
+
+}  // namespace
+
+const FamilyOffer kExpandOffer = {
+    .name = "expand",
+    .runs = Runs,
+    .formats = Formats,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/kernels/kernel.h"
+
+namespace plait {
+
+// What the cpu backend can run, without any of what runs it. Pure, and linked by the search child.
+//
+//   family_offer.h       what a family says of itself (here)
+//   <family>.cc          one family each, a constant: a line of families.def
+//   cpu_catalog          asks every family, and so answers "which kernels start at this node"
+//   family_versions      the version of each family's code
+//   node_checks, format_rows, worth_dividing     what several families ask alike
+//   epilogue             what conv and matmul apply to their results
+//   elementwise_ops      the elementwise operators, one line each
+//   elementwise_group    which nodes one elementwise kernel runs
+//   softmax_pattern, reduced_axes                how softmax and reduce read their nodes
+//
+// A family's kernels load by the same functions that offer them (kernels/<family>.cc asks
+// k<Family>Offer.runs), so that what is offered always loads.
+
+// How the tensors of a kernel lie when the family works in `format`.
+struct FormatRow {
+  Format format = Format::kPlain;
+  std::vector<Format> inputs;   // of InputsOf(graph, nodes)
+  std::vector<Format> outputs;  // of OutputsOf(graph, nodes)
+};
+
+// What the backend offers of one family. Every function is pure and thread-safe.
+struct FamilyOffer {
+  absl::string_view name;
+
+  // Whether the family runs the node alone. nullptr: it runs no node alone.
+  bool (*runs)(const Graph& graph, NodeId node) = nullptr;
+
+  // Offered only for nodes that no other family runs.
+  bool last_resort = false;
+
+  // The sets of more than one node that a kernel runs and whose first node is `node`, ascending
+  // each; none where there is nothing to fuse. nullptr: the family never fuses.
+  std::vector<std::vector<NodeId>> (*grow)(const Graph& graph, NodeId node) = nullptr;
+
+  // The rows in which a kernel of these nodes works, at least one and no two alike: what the cover
+  // chooses from. REQUIRES: `runs` or `grow` gave the nodes.
+  std::vector<FormatRow> (*formats)(const Graph& graph, absl::Span<const NodeId> nodes) = nullptr;
+
+  // The variant of a kernel that works in a row. nullptr: it has no name, because the formats of
+  // the kernel's tensors say all.
+  std::string (*variant)(const FormatRow& row) = nullptr;
+
+  // Whether the kernel, given as one that takes one thread, may gain from taking them all.
+  // nullptr: never.
+  bool (*worth_dividing)(const Graph& graph, const Kernel& kernel) = nullptr;
+
+  // Whether the family copies a tensor between two formats; such kernels have no nodes. nullptr: it
+  // converts nothing.
+  bool (*converts)(const TensorType& type, Format from, Format to) = nullptr;
+};
+
+#define PLAIT_CPU_FAMILY(name, Name) extern const FamilyOffer k##Name##Offer;
+#include "gpu_worker/backends/cpu/families.def"
+#undef PLAIT_CPU_FAMILY
+
+// Every family, in the order of families.def.
+absl::Span<const FamilyOffer* const> CpuFamilies();
+
+}  // namespace plait

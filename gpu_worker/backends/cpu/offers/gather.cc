@@ -1,0 +1,23 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kGather})) return false;
+  const DataType indices = graph.input_type(node, 1).dtype;
+  return IsMovable(graph, node) && (indices == DataType::kInt64 || indices == DataType::kInt32);
+}
+
+}  // namespace
+
+const FamilyOffer kGatherOffer = {
+    .name = "gather",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,33 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// Scale and bias have one element for each of a row's, so that rows need no broadcasting.
+bool Runs(const Graph& graph, NodeId id) {
+  if (!IsOneOf(graph, id, {OpKind::kLayerNormalization})) return false;
+  const Node& node = graph.node(id);
+  if (!HasOneOutput(node) || !AllFloat32(graph, id)) return false;
+  const TensorType& type = graph.input_type(id, 0);
+  int64_t axis = node.attributes->Int("axis", -1);
+  if (axis < 0) axis += type.rank();
+  int64_t row = 1;
+  for (int i = static_cast<int>(axis); i < type.rank(); ++i) row *= type.shape[i];
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] != kNoTensor && graph.type(node.inputs[i]).elements() != row) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const FamilyOffer kLayerNormOffer = {
+    .name = "layer_norm",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

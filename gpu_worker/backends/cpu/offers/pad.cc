@@ -1,0 +1,28 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// Padding with one value; a negative pad would crop.
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kPad}) || !IsMovable(graph, node)) return false;
+  if (!HasInlineInputs(graph, graph.node(node), 1)) return false;
+  if (graph.node(node).attributes->String("mode", "constant") != "constant") return false;
+  const std::vector<int64_t> pads = graph.inline_constant(node, 1)->AsInt64s();
+  return std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad >= 0; });
+}
+
+}  // namespace
+
+const FamilyOffer kPadOffer = {
+    .name = "pad",
+    .runs = Runs,
+    .formats = SpatialRows,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,40 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId id) {
+  if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
+  const Node& node = graph.node(id);
+  const int rank = graph.input_type(id, 0).rank();
+  if (node.outputs.size() != 1 || !AllFloat32(graph, id) || !HasExplicitPadding(node)) return false;
+  if (rank < 3 || rank > 5) return false;
+  const std::vector<int64_t> dilations = node.attributes->Ints("dilations");
+  if (std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d != 1; }))
+    return false;
+  const std::vector<int64_t> kernel = node.attributes->Ints("kernel_shape");
+  const std::vector<int64_t> pads = node.attributes->Ints("pads");
+  for (size_t i = 0; i < pads.size() && kernel.size() * 2 == pads.size(); ++i) {
+    if (pads[i] >= kernel[i % kernel.size()]) return false;
+  }
+  // Rounding up makes windows that hang over the padded input; only oneDNN's maximum and the mean
+  // without padding are defined alike there.
+  return node.attributes->Int("ceil_mode", 0) == 0 ||
+         node.attributes->Int("count_include_pad", 0) == 0;
+}
+
+}  // namespace
+
+const FamilyOffer kPoolOffer = {
+    .name = "pool",
+    .runs = Runs,
+    .formats = SpatialRows,
+    .variant = NameOfFormat,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/reduced_axes.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node,
+               {OpKind::kGlobalAveragePool, OpKind::kGlobalMaxPool, OpKind::kReduceMax,
+                OpKind::kReduceMean, OpKind::kReduceMin, OpKind::kReduceSum})) {
+    return false;
+  }
+  const TensorType& input = graph.input_type(node, 0);
+  if (input.dtype != DataType::kFloat32 || input.elements() == 0) return false;
+  if (graph.output_type(node).elements() == 0) return false;
+  const std::optional<std::vector<int>> axes = ReducedAxes(graph, node);
+  if (!axes.has_value() || axes->empty()) return false;
+  // One run of neighbouring axes: the kernel sees [outer, reduced, inner].
+  return axes->back() - axes->front() + 1 == static_cast<int>(axes->size());
+}
+
+// Pixels lie between images and channels in channels-last: only all of them are one run there.
+std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+  const std::optional<std::vector<int>> axes = ReducedAxes(graph, nodes.front());
+  const bool over_pixels = graph.input_type(nodes.front(), 0).rank() == 4 && axes.has_value() &&
+                           *axes == std::vector<int>({2, 3});
+  if (!over_pixels) return PlainRow(graph, nodes);
+  return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
+}
+
+}  // namespace
+
+const FamilyOffer kReduceOffer = {
+    .name = "reduce",
+    .runs = Runs,
+    .formats = Formats,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,18 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+
+namespace plait {
+namespace {
+
+// The slow evaluation has every operator; an opaque node is offered too, and refused at load.
+bool Runs(const Graph& /*graph*/, NodeId /*node*/) { return true; }
+
+}  // namespace
+
+const FamilyOffer kReferenceOffer = {
+    .name = "reference",
+    .runs = Runs,
+    .last_resort = true,
+    .formats = PlainRow,
+};
+
+}  // namespace plait

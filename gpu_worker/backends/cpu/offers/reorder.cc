@@ -1,0 +1,16 @@
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+
+namespace plait {
+namespace {
+
+// A strided copy, which is all the same to it.
+bool Converts(const TensorType& /*type*/, Format from, Format to) { return from != to; }
+
+}  // namespace
+
+const FamilyOffer kReorderOffer = {
+    .name = "reorder",
+    .converts = Converts,
+};
+
+}  // namespace plait

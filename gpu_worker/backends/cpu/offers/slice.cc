@@ -1,0 +1,25 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// A Slice's bounds are read when it loads; the parts of a Split are in its results' shapes.
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kSlice, OpKind::kSplit})) return false;
+  const bool bounds_known =
+      graph.node(node).op == OpKind::kSplit || HasInlineInputs(graph, graph.node(node), 1);
+  return IsMovable(graph, node) && bounds_known;
+}
+
+}  // namespace
+
+const FamilyOffer kSliceOffer = {
+    .name = "slice",
+    .runs = Runs,
+    .formats = SpatialRows,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait
