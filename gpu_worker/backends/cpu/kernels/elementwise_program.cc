@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
 
 namespace plait {
 namespace {
@@ -18,56 +19,28 @@ struct UnaryChoice {
   float beta = 0;
 };
 
-std::optional<UnaryChoice> UnaryOf(const Node& node) {
-  const Attributes& attributes = *node.attributes;
-  switch (node.op) {
-    case OpKind::kAbs:
-      return UnaryChoice{UnaryLoop::kAbs};
-    case OpKind::kCeil:
-      return UnaryChoice{UnaryLoop::kCeil};
-    case OpKind::kCos:
-      return UnaryChoice{UnaryLoop::kCos};
-    case OpKind::kElu:
-      return UnaryChoice{UnaryLoop::kElu, attributes.Float("alpha", 1.0f)};
-    case OpKind::kErf:
-      return UnaryChoice{UnaryLoop::kErf};
-    case OpKind::kExp:
-      return UnaryChoice{UnaryLoop::kExp};
-    case OpKind::kFloor:
-      return UnaryChoice{UnaryLoop::kFloor};
-    case OpKind::kGelu:
-      return UnaryChoice{attributes.String("approximate", "none") == "tanh" ? UnaryLoop::kGeluTanh
-                                                                            : UnaryLoop::kGeluErf};
-    case OpKind::kHardSigmoid:
-      return UnaryChoice{UnaryLoop::kHardSigmoid, attributes.Float("alpha", 0.2f),
-                         attributes.Float("beta", 0.5f)};
-    case OpKind::kHardSwish:
-      return UnaryChoice{UnaryLoop::kHardSwish};
-    case OpKind::kLeakyRelu:
-      return UnaryChoice{UnaryLoop::kLeakyRelu, attributes.Float("alpha", 0.01f)};
-    case OpKind::kLog:
-      return UnaryChoice{UnaryLoop::kLog};
-    case OpKind::kNeg:
-      return UnaryChoice{UnaryLoop::kLinear, -1.0f};
-    case OpKind::kReciprocal:
-      return UnaryChoice{UnaryLoop::kReciprocal};
-    case OpKind::kRelu:
-      return UnaryChoice{UnaryLoop::kRelu};
-    case OpKind::kSigmoid:
-      return UnaryChoice{UnaryLoop::kSigmoid};
-    case OpKind::kSin:
-      return UnaryChoice{UnaryLoop::kSin};
-    case OpKind::kSoftplus:
-      return UnaryChoice{UnaryLoop::kSoftplus};
-    case OpKind::kSqrt:
-      return UnaryChoice{UnaryLoop::kSqrt};
-    case OpKind::kSwish:
-      return UnaryChoice{UnaryLoop::kSwish, attributes.Float("alpha", 1.0f)};
-    case OpKind::kTanh:
-      return UnaryChoice{UnaryLoop::kTanh};
+std::optional<UnaryLoop> UnaryLoopOf(OpKind op) {
+  switch (op) {
+#define PLAIT_UNARY_OP(op, loop, follows) \
+  case OpKind::k##op:                     \
+    return UnaryLoop::k##loop;
+#define PLAIT_PARAMETRIC_OP(op, loop, alpha, beta, follows) \
+  case OpKind::k##op:                                       \
+    return UnaryLoop::k##loop;
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#undef PLAIT_UNARY_OP
+#undef PLAIT_PARAMETRIC_OP
     default:
       return std::nullopt;
   }
+}
+
+std::optional<UnaryChoice> UnaryOf(const Node& node) {
+  std::optional<UnaryLoop> loop = UnaryLoopOf(node.op);
+  if (!loop.has_value()) return std::nullopt;
+  const UnaryParameters parameters = UnaryParametersOf(node);
+  if (node.op == OpKind::kGelu && parameters.alpha == 1) loop = UnaryLoop::kGeluTanh;
+  return UnaryChoice{*loop, parameters.alpha, parameters.beta};
 }
 
 struct BinaryChoice {
@@ -77,45 +50,37 @@ struct BinaryChoice {
 
 std::optional<BinaryChoice> BinaryOf(OpKind op) {
   switch (op) {
-    case OpKind::kAdd:
-    case OpKind::kSum:
-      return BinaryChoice{BinaryLoop::kAdd, IntegerLoop::kAdd};
-    case OpKind::kDiv:
-      return BinaryChoice{BinaryLoop::kDiv, IntegerLoop::kDiv};
-    case OpKind::kMax:
-      return BinaryChoice{BinaryLoop::kMax, IntegerLoop::kMax};
-    case OpKind::kMin:
-      return BinaryChoice{BinaryLoop::kMin, IntegerLoop::kMin};
-    case OpKind::kMul:
-      return BinaryChoice{BinaryLoop::kMul, IntegerLoop::kMul};
-    case OpKind::kSub:
-      return BinaryChoice{BinaryLoop::kSub, IntegerLoop::kSub};
-    case OpKind::kPRelu:
-      return BinaryChoice{BinaryLoop::kPRelu, std::nullopt};
-    case OpKind::kPow:
-      return BinaryChoice{BinaryLoop::kPow, std::nullopt};
+#define PLAIT_ARITHMETIC_OP(op, loop) \
+  case OpKind::k##op:                 \
+    return BinaryChoice{BinaryLoop::k##loop, IntegerLoop::k##loop};
+#define PLAIT_FLOAT_BINARY_OP(op) \
+  case OpKind::k##op:             \
+    return BinaryChoice{BinaryLoop::k##op, std::nullopt};
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#undef PLAIT_ARITHMETIC_OP
+#undef PLAIT_FLOAT_BINARY_OP
     default:
       return std::nullopt;
   }
 }
 
-struct CompareChoice {
-  CompareLoop floats;
+// Operators whose result is a truth, of integers and, but for logic, of floats.
+struct TruthChoice {
+  std::optional<CompareLoop> floats;
   IntegerLoop integers;
 };
 
-std::optional<CompareChoice> CompareOf(OpKind op) {
+std::optional<TruthChoice> TruthOf(OpKind op) {
   switch (op) {
-    case OpKind::kEqual:
-      return CompareChoice{CompareLoop::kEqual, IntegerLoop::kEqual};
-    case OpKind::kGreater:
-      return CompareChoice{CompareLoop::kGreater, IntegerLoop::kGreater};
-    case OpKind::kGreaterOrEqual:
-      return CompareChoice{CompareLoop::kGreaterOrEqual, IntegerLoop::kGreaterOrEqual};
-    case OpKind::kLess:
-      return CompareChoice{CompareLoop::kLess, IntegerLoop::kLess};
-    case OpKind::kLessOrEqual:
-      return CompareChoice{CompareLoop::kLessOrEqual, IntegerLoop::kLessOrEqual};
+#define PLAIT_COMPARE_OP(op) \
+  case OpKind::k##op:        \
+    return TruthChoice{CompareLoop::k##op, IntegerLoop::k##op};
+#define PLAIT_LOGIC_OP(op) \
+  case OpKind::k##op:      \
+    return TruthChoice{std::nullopt, IntegerLoop::k##op};
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#undef PLAIT_COMPARE_OP
+#undef PLAIT_LOGIC_OP
     default:
       return std::nullopt;
   }
@@ -228,14 +193,7 @@ class Compiler {
     }
     if (const std::optional<BinaryChoice> binary = BinaryOf(node.op))
       return AddBinary(node, *binary);
-    if (const std::optional<CompareChoice> compare = CompareOf(node.op)) {
-      const bool floats = IsFloat(node.inputs[0]);
-      const int loop =
-          floats ? static_cast<int>(compare->floats) : static_cast<int>(compare->integers);
-      Emit(floats ? RunCompare : RunInteger, node.outputs[0],
-           {registers_.at(node.inputs[0]), registers_.at(node.inputs[1])}, {.loop = loop});
-      return absl::OkStatus();
-    }
+    if (const std::optional<TruthChoice> truth = TruthOf(node.op)) return AddTruth(node, *truth);
     return AddSpecial(node);
   }
 
@@ -256,6 +214,15 @@ class Compiler {
            {.loop = loop});
       left = registers_.at(node.outputs[0]);
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddTruth(const Node& node, const TruthChoice& choice) {
+    const bool floats = IsFloat(node.inputs[0]);
+    if (floats && !choice.floats.has_value()) return context_->Refuse();
+    const int loop = floats ? static_cast<int>(*choice.floats) : static_cast<int>(choice.integers);
+    Emit(floats ? RunCompare : RunInteger, node.outputs[0],
+         {registers_.at(node.inputs[0]), registers_.at(node.inputs[1])}, {.loop = loop});
     return absl::OkStatus();
   }
 
@@ -280,15 +247,9 @@ class Compiler {
       case OpKind::kIsNaN:
         Emit(RunIsNaN, result, {input(0)});
         return absl::OkStatus();
-      case OpKind::kAnd:
-      case OpKind::kOr:
-      case OpKind::kXor: {
-        const IntegerLoop loop = node.op == OpKind::kAnd  ? IntegerLoop::kAnd
-                                 : node.op == OpKind::kOr ? IntegerLoop::kOr
-                                                          : IntegerLoop::kXor;
-        Emit(RunInteger, result, {input(0), input(1)}, {.loop = static_cast<int>(loop)});
+      case OpKind::kNeg:
+        EmitUnary(node, {UnaryLoop::kLinear, -1.0f});
         return absl::OkStatus();
-      }
       case OpKind::kCast:
         AddCast(node);
         return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
 #include "optimizer/kernels/kernel.h"
 
 namespace plait {
@@ -11,23 +12,11 @@ namespace {
 // Eight dimensions after merging is more than any model has; programs keep them in fixed arrays.
 constexpr int kElementwiseRankMax = 8;
 
-bool IsArithmeticType(DataType dtype) {
-  return dtype == DataType::kFloat32 || dtype == DataType::kInt64 || dtype == DataType::kInt32;
-}
-
-bool IsStorableType(DataType dtype) {
-  return IsArithmeticType(dtype) || dtype == DataType::kBool || dtype == DataType::kUint8 ||
-         dtype == DataType::kInt8;
-}
-
-bool InputsHaveType(const Graph& graph, const Node& node, size_t first, bool (*accepts)(DataType)) {
+bool InputsHaveTypes(const Graph& graph, const Node& node, size_t first, ElementTypes types) {
   return std::all_of(node.inputs.begin() + first, node.inputs.end(), [&](TensorId input) {
-    return input != kNoTensor && accepts(graph.type(input).dtype);
+    return input != kNoTensor && Contains(types, graph.type(input).dtype);
   });
 }
-
-bool IsFloat32(DataType dtype) { return dtype == DataType::kFloat32; }
-bool IsBool(DataType dtype) { return dtype == DataType::kBool; }
 
 bool HasScalarBounds(const Graph& graph, const Node& node) {
   for (size_t i = 1; i < node.inputs.size(); ++i) {
@@ -36,72 +25,24 @@ bool HasScalarBounds(const Graph& graph, const Node& node) {
     if (bound == nullptr || bound->inline_value() == nullptr) return false;
     if (bound->type().dtype != DataType::kFloat32 || bound->type().elements() != 1) return false;
   }
-  return IsFloat32(graph.type(node.inputs[0]).dtype);
+  return graph.type(node.inputs[0]).dtype == DataType::kFloat32;
 }
 
 bool HasConstantStatistics(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 5 || graph.type(node.inputs[0]).rank() < 2) return false;
-  if (!InputsHaveType(graph, node, 0, IsFloat32)) return false;
   return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
                      [&](TensorId input) { return graph.tensor(input).constant != nullptr; });
 }
 
 bool OperandTypesFit(const Graph& graph, const Node& node) {
-  switch (node.op) {
-    case OpKind::kAbs:
-    case OpKind::kCeil:
-    case OpKind::kCos:
-    case OpKind::kElu:
-    case OpKind::kErf:
-    case OpKind::kExp:
-    case OpKind::kFloor:
-    case OpKind::kGelu:
-    case OpKind::kHardSigmoid:
-    case OpKind::kHardSwish:
-    case OpKind::kIsNaN:
-    case OpKind::kLeakyRelu:
-    case OpKind::kLog:
-    case OpKind::kNeg:
-    case OpKind::kPRelu:
-    case OpKind::kPow:
-    case OpKind::kReciprocal:
-    case OpKind::kRelu:
-    case OpKind::kSigmoid:
-    case OpKind::kSin:
-    case OpKind::kSoftplus:
-    case OpKind::kSqrt:
-    case OpKind::kSwish:
-    case OpKind::kTanh:
-      return InputsHaveType(graph, node, 0, IsFloat32);
-    case OpKind::kAdd:
-    case OpKind::kDiv:
-    case OpKind::kMax:
-    case OpKind::kMin:
-    case OpKind::kMul:
-    case OpKind::kSub:
-    case OpKind::kSum:
-      return InputsHaveType(graph, node, 0, IsArithmeticType);
-    case OpKind::kEqual:
-    case OpKind::kGreater:
-    case OpKind::kGreaterOrEqual:
-    case OpKind::kLess:
-    case OpKind::kLessOrEqual:
-    case OpKind::kCast:
-      return InputsHaveType(graph, node, 0, IsStorableType);
-    case OpKind::kAnd:
-    case OpKind::kNot:
-    case OpKind::kOr:
-    case OpKind::kXor:
-      return InputsHaveType(graph, node, 0, IsBool);
-    case OpKind::kWhere:
-      return InputsHaveType(graph, node, 1, IsStorableType);
-    case OpKind::kClip:
-      return HasScalarBounds(graph, node);
-    case OpKind::kBatchNormalization:
-      return HasConstantStatistics(graph, node);
-    default:
-      return false;
-  }
+  const std::optional<ElementwiseOp> op = FindElementwiseOp(node.op);
+  if (!op.has_value()) return false;
+  // Clip omits bounds that it has not.
+  if (node.op == OpKind::kClip) return HasScalarBounds(graph, node);
+  // The condition of Where is bool, whatever it chooses from.
+  const size_t first = node.op == OpKind::kWhere ? 1 : 0;
+  if (!InputsHaveTypes(graph, node, first, op->types)) return false;
+  return node.op != OpKind::kBatchNormalization || HasConstantStatistics(graph, node);
 }
 
 // True when `tensor` is computed from something that `group` computes. Producers below the group's
@@ -156,7 +97,8 @@ bool IsElementwise(const Graph& graph, NodeId node) {
   if (n.outputs.size() != 1 || n.inputs.empty() || !OperandTypesFit(graph, n)) return false;
   if (n.inputs.size() > kElementwiseOperandsMax) return false;
   const TensorType& type = graph.output_type(node);
-  if (!IsStorableType(type.dtype) || type.rank() > kElementwiseRankMax) return false;
+  if (!Contains(ElementTypes::kStorable, type.dtype) || type.rank() > kElementwiseRankMax)
+    return false;
   return type.elements() > 0;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+
 namespace plait {
 namespace {
 
@@ -27,46 +29,23 @@ bool IsPerChannel(const TensorType& operand, const TensorType& value, int channe
   return true;
 }
 
-std::optional<PostOperation> Activation(const Graph& graph, const Node& node) {
-  PostOperation operation{.op = node.op};
-  const Attributes& attributes = *node.attributes;
-  switch (node.op) {
-    case OpKind::kRelu:
-    case OpKind::kSigmoid:
-    case OpKind::kTanh:
-    case OpKind::kHardSwish:
-    case OpKind::kAbs:
-      return operation;
-    case OpKind::kLeakyRelu:
-      operation.alpha = attributes.Float("alpha", 0.01f);
-      return operation;
-    case OpKind::kElu:
-      operation.alpha = attributes.Float("alpha", 1.0f);
-      return operation;
-    case OpKind::kSwish:
-      operation.alpha = attributes.Float("alpha", 1.0f);
-      return operation;
-    case OpKind::kHardSigmoid:
-      operation.alpha = attributes.Float("alpha", 0.2f);
-      operation.beta = attributes.Float("beta", 0.5f);
-      return operation;
-    case OpKind::kGelu:
-      operation.alpha = attributes.String("approximate", "none") == "tanh" ? 1.0f : 0.0f;
-      return operation;
-    case OpKind::kClip: {
-      operation.alpha = -kInfinity;
-      operation.beta = kInfinity;
-      for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
-        if (node.inputs[i] == kNoTensor) continue;
-        const std::optional<float> bound = ScalarOf(graph, node.inputs[i]);
-        if (!bound.has_value() || std::isnan(*bound)) return std::nullopt;
-        (i == 1 ? operation.alpha : operation.beta) = *bound;
-      }
-      return operation;
-    }
-    default:
-      return std::nullopt;
+std::optional<PostOperation> Bounds(const Graph& graph, const Node& node) {
+  PostOperation operation{.op = node.op, .alpha = -kInfinity, .beta = kInfinity};
+  for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
+    if (node.inputs[i] == kNoTensor) continue;
+    const std::optional<float> bound = ScalarOf(graph, node.inputs[i]);
+    if (!bound.has_value() || std::isnan(*bound)) return std::nullopt;
+    (i == 1 ? operation.alpha : operation.beta) = *bound;
   }
+  return operation;
+}
+
+std::optional<PostOperation> Activation(const Graph& graph, const Node& node) {
+  if (node.op == OpKind::kClip) return Bounds(graph, node);
+  const std::optional<ElementwiseOp> op = FindElementwiseOp(node.op);
+  if (!op.has_value() || !op->follows) return std::nullopt;
+  const UnaryParameters parameters = UnaryParametersOf(node);
+  return PostOperation{.op = node.op, .alpha = parameters.alpha, .beta = parameters.beta};
 }
 
 // x + c, c + x, x - c, x * c, c * x and x / c for a scalar constant c.

@@ -1,0 +1,67 @@
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+
+namespace plait {
+
+bool Contains(ElementTypes types, DataType dtype) {
+  const bool is_arithmetic =
+      dtype == DataType::kFloat32 || dtype == DataType::kInt64 || dtype == DataType::kInt32;
+  switch (types) {
+    case ElementTypes::kFloat32:
+      return dtype == DataType::kFloat32;
+    case ElementTypes::kArithmetic:
+      return is_arithmetic;
+    case ElementTypes::kStorable:
+      return is_arithmetic || dtype == DataType::kBool || dtype == DataType::kUint8 ||
+             dtype == DataType::kInt8;
+    case ElementTypes::kBool:
+      return dtype == DataType::kBool;
+  }
+  return false;
+}
+
+std::optional<ElementwiseOp> FindElementwiseOp(OpKind op) {
+  switch (op) {
+#define PLAIT_UNARY_OP(op, loop, follows) \
+  case OpKind::k##op:                     \
+    return ElementwiseOp{ElementTypes::kFloat32, follows};
+#define PLAIT_PARAMETRIC_OP(op, loop, alpha, beta, follows) \
+  case OpKind::k##op:                                       \
+    return ElementwiseOp{ElementTypes::kFloat32, follows, true, alpha, beta};
+#define PLAIT_ARITHMETIC_OP(op, loop) \
+  case OpKind::k##op:                 \
+    return ElementwiseOp{ElementTypes::kArithmetic};
+#define PLAIT_FLOAT_BINARY_OP(op) \
+  case OpKind::k##op:             \
+    return ElementwiseOp{ElementTypes::kFloat32};
+#define PLAIT_COMPARE_OP(op) \
+  case OpKind::k##op:        \
+    return ElementwiseOp{ElementTypes::kStorable};
+#define PLAIT_LOGIC_OP(op) \
+  case OpKind::k##op:      \
+    return ElementwiseOp{ElementTypes::kBool};
+#define PLAIT_SPECIAL_OP(op, types) \
+  case OpKind::k##op:               \
+    return ElementwiseOp{ElementTypes::k##types};
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#undef PLAIT_UNARY_OP
+#undef PLAIT_PARAMETRIC_OP
+#undef PLAIT_ARITHMETIC_OP
+#undef PLAIT_FLOAT_BINARY_OP
+#undef PLAIT_COMPARE_OP
+#undef PLAIT_LOGIC_OP
+#undef PLAIT_SPECIAL_OP
+    default:
+      return std::nullopt;
+  }
+}
+
+UnaryParameters UnaryParametersOf(const Node& node) {
+  const std::optional<ElementwiseOp> op = FindElementwiseOp(node.op);
+  if (node.op == OpKind::kGelu) {
+    return {.alpha = node.attributes->String("approximate", "none") == "tanh" ? 1.0f : 0.0f};
+  }
+  if (!op.has_value() || !op->has_parameters) return {};
+  return {node.attributes->Float("alpha", op->alpha), node.attributes->Float("beta", op->beta)};
+}
+
+}  // namespace plait
