@@ -28,7 +28,6 @@ absl::StatusOr<Kernel> KernelOf(const ProfileKey& key, const Graph& graph) {
   Kernel kernel;
   kernel.family = key.family;
   kernel.variant = key.variant;
-  kernel.implementation_version = key.implementation_version;
   kernel.width = key.width;
   for (NodeId node = 0; node < graph.node_count(); ++node) kernel.nodes.push_back(node);
   const size_t inputs = graph.node_count() == 0 ? 1 : InputsOf(graph, kernel.nodes).size();

@@ -47,6 +47,10 @@ class TableBuilder {
   }
 
  private:
+  ProfileOrigin OriginOf(const Kernel& kernel) const {
+    return {options_.device.fingerprint, options_.catalog.Version(kernel.family)};
+  }
+
   void AddGroup(NodeId node, KernelGroup group) {
     table_.groups_at[node].push_back(static_cast<int>(table_.groups.size()));
     table_.groups.push_back(std::move(group));
@@ -87,7 +91,7 @@ class TableBuilder {
       const Profile* profile = options_.profiles.Find(fingerprint);
       if (profile == nullptr) {
         if (missing_ != nullptr) {
-          missing_->push_back({fingerprint, KernelProfileKey(graph_, kernel, options_.device.fingerprint)});
+          missing_->push_back({fingerprint, KernelProfileKey(graph_, kernel, OriginOf(kernel))});
         }
       } else if (profile->samples > 0) {
         AddChoice(open, shape, std::move(kernel), *profile);
@@ -150,7 +154,7 @@ class TableBuilder {
     const Profile* profile = options_.profiles.Find(fingerprint);
     if (profile == nullptr) {
       if (missing_ != nullptr) {
-        missing_->push_back({fingerprint, ReorderProfileKey(type, kernel, options_.device.fingerprint)});
+        missing_->push_back({fingerprint, ReorderProfileKey(type, kernel, OriginOf(kernel))});
       }
       return;
     }

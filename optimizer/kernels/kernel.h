@@ -8,11 +8,12 @@
 
 namespace plait {
 
-// A convex set of nodes that a backend runs as one launch, with an implementation chosen.
+// A convex set of nodes that a backend runs as one launch, with an implementation chosen. Nothing
+// of it changes when a family's code does: a plan that names a kernel stays good, only the profiles
+// of the old code go (see ProfileKey).
 struct Kernel {
-  std::string family;   // the backend's kernel family: its file and its line in kernels.def
+  std::string family;   // the backend's kernel family: its file and its line in families.def
   std::string variant;  // implementation and parameters, read by the family only; may be empty
-  int implementation_version = 1;
   std::vector<NodeId> nodes;  // ascending (so topological)
   int width = 1;              // the share of the device that it takes: of a processor, threads
 

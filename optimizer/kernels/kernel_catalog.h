@@ -24,6 +24,11 @@ class KernelCatalog {
   // The kernel that copies a tensor from one format to another; it has no nodes, and a plan inserts
   // it where neighbours disagree. Its profile is keyed by the type.
   virtual Kernel Reorder(const TensorType& type, Format from, Format to) const = 0;
+
+  // The version of a family's code: what profiles of its kernels are kept under, so that another
+  // text is another time. Lives as long as the catalog; empty for a family that the backend has
+  // not.
+  virtual absl::string_view Version(absl::string_view family) const = 0;
 };
 
 }  // namespace plait

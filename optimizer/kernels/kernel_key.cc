@@ -82,12 +82,12 @@ std::string FormatsText(const Kernel& kernel) {
   return absl::StrJoin(names, ",");
 }
 
-ProfileKey KeyOf(const Kernel& kernel, absl::string_view device_fingerprint, std::string graph) {
+ProfileKey KeyOf(const Kernel& kernel, const ProfileOrigin& origin, std::string graph) {
   ProfileKey key;
-  key.device_fingerprint = std::string(device_fingerprint);
+  key.device_fingerprint = std::string(origin.device_fingerprint);
   key.family = kernel.family;
   key.variant = kernel.variant;
-  key.implementation_version = kernel.implementation_version;
+  key.version = std::string(origin.version);
   key.width = kernel.width;
   key.graph_text = std::move(graph);
   key.formats = FormatsText(kernel);
@@ -115,17 +115,15 @@ Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> no
 Fingerprint KernelFingerprint(const Fingerprint& structure, const Kernel& kernel) {
   FingerprintBuilder builder;
   builder.Add(structure).Add(absl::string_view(kernel.family));
-  builder.Add(absl::string_view(kernel.variant)).Add(kernel.implementation_version);
-  builder.Add(kernel.width);
+  builder.Add(absl::string_view(kernel.variant)).Add(kernel.width);
   for (const Format format : kernel.input_formats) builder.Add(static_cast<int>(format));
   builder.Add(-1);
   for (const Format format : kernel.output_formats) builder.Add(static_cast<int>(format));
   return builder.Finish();
 }
 
-ProfileKey KernelProfileKey(const Graph& graph, const Kernel& kernel,
-                            absl::string_view device_fingerprint) {
-  return KeyOf(kernel, device_fingerprint, PrintGraph(KernelGraph(graph, kernel.nodes)));
+ProfileKey KernelProfileKey(const Graph& graph, const Kernel& kernel, const ProfileOrigin& origin) {
+  return KeyOf(kernel, origin, PrintGraph(KernelGraph(graph, kernel.nodes)));
 }
 
 Fingerprint ReorderFingerprint(const TensorType& type, const Kernel& reorder) {
@@ -135,12 +133,12 @@ Fingerprint ReorderFingerprint(const TensorType& type, const Kernel& reorder) {
 }
 
 ProfileKey ReorderProfileKey(const TensorType& type, const Kernel& reorder,
-                             absl::string_view device_fingerprint) {
+                             const ProfileOrigin& origin) {
   GraphBuilder builder;
   builder.AddOutput(builder.AddInput(type, "i0"));
   const absl::StatusOr<Graph> graph = std::move(builder).Finish();
   PLAIT_CHECK(graph.ok());  // a graph without nodes has no cycle
-  return KeyOf(reorder, device_fingerprint, PrintGraph(*graph));
+  return KeyOf(reorder, origin, PrintGraph(*graph));
 }
 
 }  // namespace plait

@@ -15,17 +15,23 @@ namespace plait {
 // REQUIRES: nodes ascending.
 Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> nodes);
 
-// Stands for KernelProfileKey(graph, kernel, ...) in one process and for one device; far cheaper.
+// Stands for KernelProfileKey(graph, kernel, ...) in one process, for one device and one catalog;
+// far cheaper.
 // `structure` is StructureFingerprint(graph, kernel.nodes).
 Fingerprint KernelFingerprint(const Fingerprint& structure, const Kernel& kernel);
 
+// What a kernel's time depends on beside the kernel.
+struct ProfileOrigin {
+  absl::string_view device_fingerprint;
+  absl::string_view version;  // of the kernel's family: KernelCatalog::Version
+};
+
 // The key under which the kernel's time is known on a device.
-ProfileKey KernelProfileKey(const Graph& graph, const Kernel& kernel,
-                            absl::string_view device_fingerprint);
+ProfileKey KernelProfileKey(const Graph& graph, const Kernel& kernel, const ProfileOrigin& origin);
 
 // The same for a reorder of a tensor of this type, which has no nodes.
 Fingerprint ReorderFingerprint(const TensorType& type, const Kernel& reorder);
 ProfileKey ReorderProfileKey(const TensorType& type, const Kernel& reorder,
-                             absl::string_view device_fingerprint);
+                             const ProfileOrigin& origin);
 
 }  // namespace plait

@@ -12,7 +12,7 @@ struct ProfileKey {
   std::string device_fingerprint;  // name, driver, library versions, instruction set, cores granted
   std::string family;              // the kernel family, such as "conv"
   std::string variant;             // the implementation and its parameters
-  int implementation_version = 0;  // raised by hand when a family's code changes its speed
+  std::string version;             // of the family's code: KernelCatalog::Version
   int width = 1;                   // of the kernel, in threads
   bool cold_weights = true;        // weights rotated through memory, as in a real network
   // The kernel as a graph: operators, attributes, shapes, dtypes; constants are synthetic, names

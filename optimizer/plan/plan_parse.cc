@@ -168,8 +168,6 @@ class PlanParser {
     PLAIT_RETURN_IF_ERROR(ParseInt("width=", 1, plan_.threads, &kernel.width, scanner));
     PLAIT_RETURN_IF_ERROR(ParseString("family=", &kernel.family, scanner));
     PLAIT_RETURN_IF_ERROR(ParseString("variant=", &kernel.variant, scanner));
-    PLAIT_RETURN_IF_ERROR(
-        ParseInt("version=", 0, kIntMax, &kernel.implementation_version, scanner));
     PLAIT_RETURN_IF_ERROR(ParseInts("nodes=", kModelNodesMax - 1, &kernel.nodes, scanner));
     PLAIT_RETURN_IF_ERROR(ParseInts("waits=", last_step, &step.waits, scanner));
     PLAIT_RETURN_IF_ERROR(ParseInts("inputs=", last_value, &step.inputs, scanner));

@@ -28,8 +28,7 @@ void AppendValue(const Value& value, std::string* text) {
 
 void AppendStep(const Step& step, std::string* text) {
   absl::StrAppend(text, "  step stream=", step.stream, " width=", step.kernel.width,
-                  " family=", Quote(step.kernel.family), " variant=", Quote(step.kernel.variant),
-                  " version=", step.kernel.implementation_version);
+                  " family=", Quote(step.kernel.family), " variant=", Quote(step.kernel.variant));
   AppendInts("nodes", step.kernel.nodes, text);
   AppendInts("waits", step.waits, text);
   AppendInts("inputs", step.inputs, text);

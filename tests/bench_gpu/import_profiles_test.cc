@@ -14,7 +14,7 @@ ProfileKey KeyOf(const nlohmann::json& line) {
   return {.device_fingerprint = line.at("device"),
           .family = line.at("family"),
           .variant = line.at("variant"),
-          .implementation_version = line.at("implementation_version"),
+          .version = std::to_string(line.at("implementation_version").get<int>()),
           .width = line.at("threads"),
           .cold_weights = line.at("cold_weights"),
           .graph_text = line.at("graph"),

@@ -85,6 +85,8 @@ Kernel FakeCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) 
   return kernel;
 }
 
+absl::string_view FakeCatalog::Version(absl::string_view /*family*/) const { return "1"; }
+
 Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
   Profile profile;
   profile.samples = 20;

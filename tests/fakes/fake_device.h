@@ -28,6 +28,7 @@ class FakeCatalog : public KernelCatalog {
 
   std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
+  absl::string_view Version(absl::string_view family) const override;
 
  private:
   void AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,

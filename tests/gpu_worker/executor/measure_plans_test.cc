@@ -180,12 +180,12 @@ TEST_F(MeasuringTest, ProfilesEveryOfferedKernelByItsKey) {
   %r = Relu(%y)
   output %r
 })");
-  const std::string& fingerprint = executor_->device().fingerprint;
+  const ProfileOrigin origin{executor_->device().fingerprint, "1"};
   const ProfileOptions timing{.samples_max = 5};
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     for (const Kernel& kernel : catalog_->KernelsAt(graph, node, true)) {
       const KernelProfile profile =
-          ProfileKernel(executor_.get(), KernelProfileKey(graph, kernel, fingerprint), timing);
+          ProfileKernel(executor_.get(), KernelProfileKey(graph, kernel, origin), timing);
       EXPECT_EQ(profile.error, "");
       EXPECT_GE(profile.profile.samples, 1);
       EXPECT_GT(profile.profile.latency_us_median, 0);
@@ -198,8 +198,9 @@ TEST_F(MeasuringTest, ProfilesEveryOfferedKernelByItsKey) {
 TEST_F(MeasuringTest, ProfilesReorders) {
   const TensorType type{DataType::kFloat32, {1, 8, 6, 6}};
   const Kernel reorder = catalog_->Reorder(type, Format::kPlain, Format::kChannelsLast);
-  const KernelProfile profile = ProfileKernel(
-      executor_.get(), ReorderProfileKey(type, reorder, executor_->device().fingerprint), {});
+  const KernelProfile profile =
+      ProfileKernel(executor_.get(),
+                    ReorderProfileKey(type, reorder, {executor_->device().fingerprint, "1"}), {});
   EXPECT_EQ(profile.error, "");
   EXPECT_GE(profile.profile.samples, 1);
 }
@@ -212,7 +213,7 @@ TEST_F(MeasuringTest, AKernelThatCannotRunHasNoSamplesButAReason) {
 })");
   Kernel kernel = catalog_->KernelsAt(graph, 0, false)[0];
   kernel.family = "conv";
-  ProfileKey key = KernelProfileKey(graph, kernel, executor_->device().fingerprint);
+  ProfileKey key = KernelProfileKey(graph, kernel, {executor_->device().fingerprint, "1"});
   EXPECT_EQ(ProfileKernel(executor_.get(), key, {}).profile.samples, 0);
   EXPECT_THAT(ProfileKernel(executor_.get(), key, {}).error, HasSubstr("cannot run Relu"));
   key.graph_text = "graph {";

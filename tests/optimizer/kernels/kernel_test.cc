@@ -116,6 +116,16 @@ TEST(KernelTest, ParametersTakeNoPartHoweverSmall) {
   EXPECT_NE(StructureFingerprint(first, nodes), StructureFingerprint(other_bound, nodes));
 }
 
+TEST(KernelTest, AKeyHasTheVersionOfTheCodeAndThePlanHasNot) {
+  const Graph graph = GraphOf(kGraph);
+  const Kernel kernel{.family = "elementwise", .nodes = {5}};
+  const ProfileKey key = KernelProfileKey(graph, kernel, {"device", "0123"});
+  EXPECT_EQ(key.version, "0123");
+  EXPECT_EQ(key.device_fingerprint, "device");
+  EXPECT_NE(key.ToString(), KernelProfileKey(graph, kernel, {"device", "0124"}).ToString());
+  EXPECT_EQ(ReorderProfileKey(graph.type(0), kernel, {"device", "9"}).version, "9");
+}
+
 TEST(FormatTest, NamesRoundTrip) {
   EXPECT_EQ(FormatFromName("plain"), Format::kPlain);
   EXPECT_EQ(FormatFromName("channels_last"), Format::kChannelsLast);

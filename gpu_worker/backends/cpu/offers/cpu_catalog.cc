@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "gpu_worker/backends/cpu/offers/family_versions.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 
 namespace plait {
@@ -63,6 +64,10 @@ Kernel CpuCatalog::Reorder(const TensorType& type, Format from, Format to) const
   // A tensor belongs to no node here, so that the offer's own question cannot be asked.
   if (type.elements() >= kWideElementsMin) kernel.width = device_.threads;
   return kernel;
+}
+
+absl::string_view CpuCatalog::Version(absl::string_view family) const {
+  return CpuFamilyVersion(family);
 }
 
 std::unique_ptr<KernelCatalog> NewCpuCatalog(const DeviceDescription& device) {

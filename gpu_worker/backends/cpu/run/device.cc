@@ -19,9 +19,6 @@
 namespace plait {
 namespace {
 
-// Raised by hand when a kernel family's code changes its speed.
-constexpr int kKernelsVersion = 1;
-
 #if defined(__x86_64__)
 // The brand string of leaves 0x80000002 to 0x80000004.
 std::string ProcessorName() {
@@ -73,8 +70,7 @@ DeviceDescription DescribeCpu(int threads) {
   device.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   device.fingerprint =
       absl::StrCat("cpu; ", device.name, "; ", device.instruction_set, "; threads=", device.threads,
-                   "; onednn=", OnednnVersion(), "; loops=", Loops().instruction_set,
-                   "; kernels=", kKernelsVersion);
+                   "; onednn=", OnednnVersion(), "; loops=", Loops().instruction_set);
   // A fingerprint has no spaces, because it is a name in listings and on the wire.
   absl::StrReplaceAll({{" ", "_"}}, &device.fingerprint);
   return device;

@@ -4,7 +4,10 @@
 
 namespace plait {
 
-// This machine's processor, granted `threads` cores (0: all that the process may run on).
+// This machine's processor, granted `threads` cores (0: all that the process may run on). Its
+// fingerprint names all that times depend on but the kernels' code, which has versions of its own
+// (KernelCatalog::Version): the processor, its instruction set, the cores granted, oneDNN's version
+// and the instruction set of our loops. Thread-safe.
 DeviceDescription DescribeCpu(int threads);
 
 }  // namespace plait
