@@ -1,7 +1,5 @@
 // Every kernel that the cpu catalog offers for a table of small graphs, in every variant, format
 // and width, computes what the reference evaluation computes.
-#include <set>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,23 +11,36 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "tests/gpu_worker/backends/kernel_case.h"
 
 namespace plait {
 namespace {
 
+// A case of a family's file.
 struct GraphCase {
-  const char* name;
-  const char* text;
-  // The largest group of nodes that a kernel must cover, so that a fused form is really offered.
-  size_t fused_nodes = 1;
+  std::string family;
+  KernelCase kernel_case;
+
+  // Names the case in gtest's messages.
+  friend void PrintTo(const GraphCase& graph_case, std::ostream* out) {
+    *out << graph_case.family << "/" << graph_case.kernel_case.name;
+  }
 };
 
-constexpr GraphCase kCases[] = {
-#include "tests/gpu_worker/backends/kernel_cases.inc"
-};
+// All cases of all families; what is missing or wrong, FamiliesTest finds.
+std::vector<GraphCase> AllCases() {
+  std::vector<GraphCase> all;
+  for (const FamilyOffer* family : CpuFamilies()) {
+    const absl::StatusOr<std::vector<KernelCase>> cases = ReadKernelCases("cpu", family->name);
+    if (!cases.ok()) continue;
+    for (const KernelCase& one : *cases) all.push_back({std::string(family->name), one});
+  }
+  return all;
+}
 
 Graph Parse(const std::string& text) {
   absl::StatusOr<Graph> graph = ParseTypedGraph(text);
@@ -93,26 +104,26 @@ class KernelConformanceTest : public testing::TestWithParam<GraphCase> {
 };
 
 TEST_P(KernelConformanceTest, EveryOfferedKernelEqualsReference) {
-  const Graph graph = Parse(GetParam().text);
-  size_t fused_nodes = 0;
+  const Graph graph = Parse(GetParam().kernel_case.graph);
+  int largest = 0;
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     const std::vector<Kernel> kernels = catalog_->KernelsAt(graph, node, true);
     ASSERT_FALSE(kernels.empty());
     EXPECT_EQ(kernels[0].nodes, std::vector<NodeId>({node}));
     for (const Kernel& kernel : kernels) {
       EXPECT_EQ(kernel.nodes[0], node);
-      fused_nodes = std::max(fused_nodes, kernel.nodes.size());
+      largest = std::max(largest, static_cast<int>(kernel.nodes.size()));
       ExpectKernelIsRight(executor_.get(), graph, kernel);
     }
   }
-  // 0: any.
-  if (GetParam().fused_nodes > 0) {
-    EXPECT_EQ(fused_nodes, GetParam().fused_nodes);
+  const int expected = GetParam().kernel_case.largest;
+  if (expected > 0) {
+    EXPECT_EQ(largest, expected);
   }
 }
 
 TEST_P(KernelConformanceTest, OffersOneNodeKernelsOnlyWithoutFusion) {
-  const Graph graph = Parse(GetParam().text);
+  const Graph graph = Parse(GetParam().kernel_case.graph);
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     for (const Kernel& kernel : catalog_->KernelsAt(graph, node, false)) {
       EXPECT_EQ(kernel.nodes.size(), 1u) << Describe(graph, kernel);
@@ -120,42 +131,63 @@ TEST_P(KernelConformanceTest, OffersOneNodeKernelsOnlyWithoutFusion) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Graphs, KernelConformanceTest, testing::ValuesIn(kCases),
-                         [](const testing::TestParamInfo<GraphCase>& info) {
-                           return std::string(info.param.name);
-                         });
-
-TEST(KernelFamiliesTest, TheTableCoversEveryFamily) {
-  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 2);
-  ASSERT_TRUE(executor.ok());
-  const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
-  ASSERT_TRUE(catalog.ok());
-  std::set<std::string> seen = {"reorder"};  // has no node; ReorderTest covers it
-  for (const GraphCase& graph_case : kCases) {
-    const Graph graph = Parse(graph_case.text);
-    for (NodeId node = 0; node < graph.node_count(); ++node) {
-      for (const Kernel& kernel : (*catalog)->KernelsAt(graph, node, true))
-        seen.insert(kernel.family);
+TEST_P(KernelConformanceTest, EveryReorderMovesTheElementsOfInputs) {
+  const Graph graph = Parse(GetParam().kernel_case.graph);
+  for (const TensorId input : graph.inputs()) {
+    const TensorType& type = graph.type(input);
+    GraphBuilder builder;
+    builder.AddOutput(builder.AddInput(type, "i0"));
+    const absl::StatusOr<Graph> tensor = std::move(builder).Finish();
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    for (const Format from : kAllFormats) {
+      for (const Format to : kAllFormats) {
+        const bool both_apply =
+            EffectiveFormat(type, from) == from && EffectiveFormat(type, to) == to;
+        if (from == to || !both_apply) continue;
+        ExpectKernelIsRight(executor_.get(), *tensor, catalog_->Reorder(type, from, to));
+      }
     }
   }
-  std::set<std::string> families;
-  for (const FamilyOffer* family : CpuFamilies()) families.emplace(family->name);
-  EXPECT_EQ(seen, families);
 }
 
-TEST(ReorderTest, MovesElementsBetweenFormats) {
-  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 2);
-  ASSERT_TRUE(executor.ok());
-  const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
+INSTANTIATE_TEST_SUITE_P(Graphs, KernelConformanceTest, testing::ValuesIn(AllCases()),
+                         [](const testing::TestParamInfo<GraphCase>& info) {
+                           return absl::StrCat(info.param.family, "_", info.param.kernel_case.name);
+                         });
+
+TEST(FamiliesTest, EachHasCasesInWhichTheBackendOffersIt) {
+  DeviceDescription device;
+  device.backend = "cpu";
+  const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
   ASSERT_TRUE(catalog.ok());
-  for (const char* type : {"float32[2,5,3,7]", "float32[1,64,32,32]", "int64[2,3,4,5]"}) {
-    const Graph graph = Parse(absl::StrCat("graph {\n  input %i0: ", type, "\n  output %i0\n}\n"));
-    for (const Format from : {Format::kPlain, Format::kChannelsLast}) {
-      const Format to = from == Format::kPlain ? Format::kChannelsLast : Format::kPlain;
-      const Kernel kernel = (*catalog)->Reorder(graph.type(graph.inputs()[0]), from, to);
-      ExpectKernelIsRight(executor->get(), graph, kernel);
+  for (const FamilyOffer* family : CpuFamilies()) {
+    const absl::StatusOr<std::vector<KernelCase>> cases = ReadKernelCases("cpu", family->name);
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    bool is_offered = false;
+    for (const KernelCase& one : *cases) {
+      const Graph graph = Parse(one.graph);
+      const TensorType& type = graph.type(graph.inputs()[0]);
+      const Kernel reorder = (*catalog)->Reorder(type, Format::kPlain, Format::kChannelsLast);
+      is_offered = is_offered || (graph.node_count() == 0 && reorder.family == family->name);
+      for (NodeId node = 0; node < graph.node_count(); ++node) {
+        for (const Kernel& kernel : (*catalog)->KernelsAt(graph, node, true)) {
+          is_offered = is_offered || kernel.family == family->name;
+        }
+      }
     }
+    EXPECT_TRUE(is_offered) << "no kernel of family " << family->name << " in its cases";
   }
+}
+
+TEST(FamiliesTest, EachIsNamedAsItsLine) {
+  std::vector<absl::string_view> names;
+  for (const FamilyOffer* family : CpuFamilies()) names.push_back(family->name);
+  const absl::string_view lines[] = {
+#define PLAIT_CPU_FAMILY(name, Name) #name,
+#include "gpu_worker/backends/cpu/families.def"
+#undef PLAIT_CPU_FAMILY
+  };
+  EXPECT_THAT(names, testing::ElementsAreArray(lines));
 }
 
 }  // namespace
