@@ -7,15 +7,22 @@
 
 namespace plait {
 
+// Elementwise groups run tile by tile: a tile of 1,024 elements of every operand is loaded into a
+// register, a piece of memory that stays in the first-level cache; instructions compute tile from
+// tile; results are stored. So Relu(x * scale + shift) becomes
+//   r3 = multiply_add r0 r1 r2
+//   r4 = relu r3
+// and reads and writes memory once, whatever the number of nodes.
+
 // One operation on whole tiles. A register holds a tile of floats, or of int64 for every other
 // element type (bool as 0 and 1).
 struct TileInstruction {
   using Function = void (*)(const TileInstruction& instruction, std::byte* const* registers,
                             int64_t size);
   Function run = nullptr;
-  int operands[3] = {-1, -1, -1};
-  int result = -1;
-  int loop = 0;  // a UnaryLoop, BinaryLoop, CompareLoop or IntegerLoop, by `run`
+  int operands[3] = {-1, -1, -1};  // registers; -1: not used
+  int result = -1;                 // a register, which may be an operand's
+  int loop = 0;                    // a UnaryLoop, BinaryLoop, CompareLoop or IntegerLoop, by `run`
   float alpha = 0;
   float beta = 0;
   DataType dtype = DataType::kUndefined;  // what an integer cast narrows to

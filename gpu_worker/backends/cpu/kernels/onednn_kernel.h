@@ -10,14 +10,18 @@
 
 namespace plait {
 
-// A tensor that a primitive reads or writes.
+// What the families that run oneDNN primitives (conv, matmul, pool, attention, transpose, reorder)
+// share.
+
+// A tensor that a primitive reads or writes. The data must outlive the kernel.
 struct OnednnArgument {
   int index;  // DNNL_ARG_...
   dnnl_memory_desc_t description;
   const void* data;
 };
 
-// A kernel that is one oneDNN primitive.
+// A kernel that is one oneDNN primitive. The number of threads is the one that was set while it was
+// created (OpenMpWidth).
 class OnednnKernel : public CpuKernel {
  public:
   // Errors: Internal; ResourceExhausted when scratch memory does not suffice.
@@ -41,7 +45,10 @@ struct EpilogueTarget {
   int channel_axis;           // an axis of `result`
 };
 
-// Appends `operations` to `post_operations`, and what they read to `arguments`.
+// Appends `operations` to `post_operations`, and what they read to `arguments`. What the offers
+// call an operation that follows (elementwise_ops.def, `follows`) is one that is appended here.
+// Errors: InvalidArgument (LoadContext::Refuse) for an operand in another format than the target;
+// Unimplemented for an activation that oneDNN has not; Internal.
 absl::Status AddEpilogue(LoadContext* context, absl::Span<const PostOperation> operations,
                          const EpilogueTarget& target, dnnl_post_ops_t post_operations,
                          std::vector<OnednnArgument>* arguments);
@@ -57,6 +64,7 @@ absl::StatusOr<OnednnPostOperations> NewPostOperations();
 absl::Status SetPostOperations(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_operations);
 
 // Lays row-major float32 values out as `wanted`, among the executable's weights.
+// Errors: ResourceExhausted when they do not fit; Internal.
 absl::StatusOr<std::byte*> PackWeights(LoadContext* context, const dnnl_memory_desc_t& plain,
                                        const void* values, const dnnl_memory_desc_t& wanted);
 

@@ -4,8 +4,11 @@
 
 namespace plait {
 
-// The functions that a TileInstruction runs. Each reads and writes registers of the kinds it names.
+// The functions that a TileInstruction runs. Each reads and writes registers of the kinds it names,
+// `size` elements from their start; `registers` has the address of each. Pure but for the result's
+// register, and so thread-safe on registers of one's own.
 
+// y = a op b of int64: what has no float loop, or another meaning there. Comparisons give 0 or 1.
 enum class IntegerLoop : uint8_t {
   kAdd,
   kAnd,
@@ -23,21 +26,28 @@ enum class IntegerLoop : uint8_t {
   kLessOrEqual,
 };
 
+// Of floats: the loop of LoopTable that `loop` names, with alpha and beta.
 void RunUnary(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunBinary(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+// Floats in, a truth out.
 void RunCompare(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+// a * b + c, and a ? b : c with a truth a and floats or integers.
 void RunMultiplyAdd(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunSelect(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIntegerSelect(const TileInstruction& instruction, std::byte* const* registers,
                       int64_t size);
+// The IntegerLoop that `loop` names. Sums wrap around; a division by zero gives 0.
 void RunInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+// A truth of a truth, and of a float.
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIsNaN(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+// Casts. To integers toward zero, saturating, NaN as 0; then narrowed to the instruction's dtype as
+// two's complement does (bool: 1 for all but 0).
 void RunToFloat(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunToInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 
-// Integer elements in memory to a register and back.
+// Integer elements in memory to a register and back. `stride` in elements; stores are contiguous.
 void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
                   int64_t* tile);
 void StoreIntegers(DataType dtype, const int64_t* tile, int64_t size, std::byte* memory);

@@ -56,21 +56,23 @@ struct NormalizationRow {
   float epsilon;
 };
 
+// The loops of one instruction set. Nothing need be aligned.
 struct LoopTable {
   using Unary = void (*)(const float* x, float* y, int64_t size, float alpha, float beta);
   using Binary = void (*)(const float* a, const float* b, float* y, int64_t size);
   using Compare = void (*)(const float* a, const float* b, int64_t* y, int64_t size);
   using Reduce = float (*)(const float* x, int64_t size);
 
-  const char* instruction_set;
-  Unary unary[kUnaryLoopCount];
-  Binary binary[kBinaryLoopCount];
+  const char* instruction_set;      // "generic", "avx2", "avx512": part of a device's fingerprint
+  Unary unary[kUnaryLoopCount];     // by UnaryLoop
+  Binary binary[kBinaryLoopCount];  // by BinaryLoop
   Compare compare[static_cast<int>(CompareLoop::kCount)];
   // y = x * scale + shift, elementwise.
   void (*multiply_add)(const float* x, const float* scale, const float* shift, float* y,
                        int64_t size);
   // y = condition ? a : b
   void (*select)(const int64_t* condition, const float* a, const float* b, float* y, int64_t size);
+  // Over all elements. The order of a sum is the instruction set's, so its last bits are too.
   Reduce sum;
   Reduce maximum;
   Reduce minimum;

@@ -7,9 +7,14 @@
 
 namespace plait {
 
+// How kernels divide their work. OpenMP serves both our loops and oneDNN's, so that there is one
+// team of threads; a kernel takes as many of them as the plan says it is wide, and a narrow one
+// that runs on a stream of its own takes none but the caller's.
+
 // Calls part(begin, end, thread) for `threads` consecutive parts of [0, count), each in its own
 // OpenMP thread. With one thread it is a plain call, which is what kernels inside a parallel region
-// are.
+// are. Parts differ in length by at most one, and an empty one is not called. Returns when all
+// parts are done.
 template <typename Part>
 void ForEachPart(int threads, int64_t count, const Part& part) {
   if (threads <= 1 || count <= 1) {
@@ -27,7 +32,8 @@ void ForEachPart(int threads, int64_t count, const Part& part) {
 }
 
 // Sets the number of threads that oneDNN takes for what the current thread creates and runs, and
-// restores it.
+// restores it. A primitive keeps the number it was created under, so that a width is set both while
+// kernels load and while they run.
 class OpenMpWidth {
  public:
   explicit OpenMpWidth(int threads) : before_(omp_get_max_threads()) {

@@ -16,13 +16,16 @@ struct StridedElements {
 };
 
 // Copies `shape` elements of a size from one place to another. Axes that lie alike on both sides
-// are merged, and runs that are contiguous on both sides are copied whole.
+// are merged, and runs that are contiguous on both sides are copied whole. What concat, slice, pad,
+// expand, transpose and reorder come down to: they differ in strides and places only. Immutable;
+// the places must outlive it and not overlap.
 class StridedCopy {
  public:
   // element_bytes: 1, 2, 4 or 8.
   StridedCopy(int64_t element_bytes, const Shape& shape, const StridedElements& source,
               const StridedElements& target);
 
+  // Divides the runs between `threads` threads, where there is enough to copy.
   void Run(int threads) const;
 
  private:
@@ -38,11 +41,11 @@ class StridedCopy {
   const std::byte* source_;
   std::byte* target_;
   std::vector<Axis> outer_;  // outermost first
-  Axis inner_ = {1, 1, 1};
-  int64_t runs_ = 1;
+  Axis inner_ = {1, 1, 1};   // a run: what lies closest in the target
+  int64_t runs_ = 1;         // the product of the outer axes
 };
 
-// A kernel that is some copies, one after another.
+// A kernel that is some copies, one after another, each divided between all of its threads.
 class CopyKernel : public CpuKernel {
  public:
   explicit CopyKernel(int threads) : threads_(threads) {}
