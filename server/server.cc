@@ -204,8 +204,8 @@ void Server::Tick() {
     parts.metrics.SetJobs(counts->queued, counts->running);
   }
   int64_t busy = 0;
-  const std::vector<v1::WorkerState> workers = parts.pool.Workers();
-  for (const v1::WorkerState& worker : workers) busy += worker.task_id().empty() ? 0 : 1;
+  const std::vector<admin::v1::WorkerState> workers = parts.pool.Workers();
+  for (const admin::v1::WorkerState& worker : workers) busy += worker.task_id().empty() ? 0 : 1;
   parts.metrics.SetWorkers(static_cast<int64_t>(workers.size()) - busy, busy);
   parts.upkeep.Tick();
 }

@@ -48,14 +48,14 @@ struct ParsedCandidate {
   Plan plan;
 };
 
-absl::Status Parse(const v1::Candidate& proto, ParsedCandidate* candidate) {
+absl::Status Parse(const worker::v1::Candidate& proto, ParsedCandidate* candidate) {
   PLAIT_ASSIGN_OR_RETURN(candidate->graph, ParseTypedGraph(proto.graph_text()));
   PLAIT_ASSIGN_OR_RETURN(candidate->plan, ParsePlan(proto.plan_text()));
   return absl::OkStatus();
 }
 
 void SetMeasurement(const PlanMeasurement& measurement, double tolerance,
-                    v1::CandidateResult* result) {
+                    worker::v1::CandidateResult* result) {
   if (!measurement.status.ok()) {
     result->set_error(std::string(measurement.status.message()));
     return;
@@ -73,19 +73,19 @@ void SetMeasurement(const PlanMeasurement& measurement, double tolerance,
   }
 }
 
-void SetError(const absl::Status& status, v1::TaskResult* result) {
+void SetError(const absl::Status& status, worker::v1::TaskResult* result) {
   result->mutable_error()->set_code(static_cast<int>(status.code()));
   result->mutable_error()->set_message(std::string(status.message()));
 }
 
 }  // namespace
 
-v1::TaskResult TaskRunner::Run(const v1::Task& task) {
-  v1::TaskResult result;
+worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task) {
+  worker::v1::TaskResult result;
   if (task.has_profile()) {
     *result.mutable_profile() = Profile(task.profile());
   } else if (task.has_measure()) {
-    absl::StatusOr<v1::MeasureResult> measured = Measure(task);
+    absl::StatusOr<worker::v1::MeasureResult> measured = Measure(task);
     if (measured.ok()) {
       *result.mutable_measure() = *std::move(measured);
     } else {
@@ -98,13 +98,13 @@ v1::TaskResult TaskRunner::Run(const v1::Task& task) {
   return result;
 }
 
-v1::ProfileResult TaskRunner::Profile(const v1::ProfileTask& task) {
+worker::v1::ProfileResult TaskRunner::Profile(const worker::v1::ProfileTask& task) {
   ProfileOptions timing;
   timing.samples_max = std::clamp(task.samples_min(), 1, kKernelSamplesMax);
   if (task.seconds_max() > 0) timing.time_max = absl::Seconds(task.seconds_max());
-  v1::ProfileResult result;
-  for (const v1::KernelRequest& request : task.kernels()) {
-    v1::KernelProfile& answer = *result.add_profiles();
+  worker::v1::ProfileResult result;
+  for (const worker::v1::KernelRequest& request : task.kernels()) {
+    worker::v1::KernelProfile& answer = *result.add_profiles();
     answer.set_key(request.key());
     const absl::StatusOr<ProfileKey> key = ParseProfileKey(request.key());
     if (!key.ok()) {
@@ -128,8 +128,8 @@ v1::ProfileResult TaskRunner::Profile(const v1::ProfileTask& task) {
   return result;
 }
 
-absl::StatusOr<v1::MeasureResult> TaskRunner::Measure(const v1::Task& task) {
-  const v1::MeasureTask& work = task.measure();
+absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::Task& task) {
+  const worker::v1::MeasureTask& work = task.measure();
   if (work.candidates().empty()) return absl::InvalidArgumentError("measure: no candidates");
   PLAIT_ASSIGN_OR_RETURN(const Model model, FindModel(task.model()));
   const TaskWeights weights(model);
@@ -149,10 +149,10 @@ absl::StatusOr<v1::MeasureResult> TaskRunner::Measure(const v1::Task& task) {
   measuring.seed = work.seed();
   PLAIT_ASSIGN_OR_RETURN(const std::vector<PlanMeasurement> measurements,
                          MeasurePlans(&executor_, candidates, weights, measuring));
-  v1::MeasureResult result;
+  worker::v1::MeasureResult result;
   size_t next = 0;
   for (int i = 0; i < work.candidates_size(); ++i) {
-    v1::CandidateResult& answer = *result.add_candidates();
+    worker::v1::CandidateResult& answer = *result.add_candidates();
     answer.set_id(work.candidates(i).id());
     if (parsed[i].status.ok()) {
       SetMeasurement(measurements[next++], work.tolerance(), &answer);

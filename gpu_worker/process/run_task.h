@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "gpu_worker/executor/executor.h"
 #include "optimizer/onnx/model.h"
-#include "plait/v1/worker.pb.h"
+#include "plait/worker/v1/worker.pb.h"
 
 namespace plait {
 
@@ -25,11 +25,11 @@ class TaskRunner {
       : executor_(executor), fetch_(std::move(fetch)) {}
 
   // Never fails: what goes wrong is in the result.
-  v1::TaskResult Run(const v1::Task& task);
+  worker::v1::TaskResult Run(const worker::v1::Task& task);
 
  private:
-  v1::ProfileResult Profile(const v1::ProfileTask& task);
-  absl::StatusOr<v1::MeasureResult> Measure(const v1::Task& task);
+  worker::v1::ProfileResult Profile(const worker::v1::ProfileTask& task);
+  absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task);
   absl::StatusOr<Model> FindModel(const v1::Digest& digest);
 
   Executor& executor_;

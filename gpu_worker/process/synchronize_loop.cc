@@ -48,7 +48,7 @@ absl::StatusOr<std::string> Download(v1::BlobService::Stub& stub, const v1::Dige
 // Calls the server while a task runs, from construction to destruction.
 class Heartbeat {
  public:
-  Heartbeat(v1::WorkerService::Stub& stub, v1::SynchronizeRequest request)
+  Heartbeat(worker::v1::WorkerService::Stub& stub, worker::v1::SynchronizeRequest request)
       : stub_(stub), request_(std::move(request)), thread_([this] { Run(); }) {}
   ~Heartbeat() {
     {
@@ -65,7 +65,7 @@ class Heartbeat {
     while (!Ended()) {
       grpc::ClientContext context;
       context.set_deadline(absl::ToChronoTime(absl::Now() + kHeartbeatInterval));
-      v1::SynchronizeResponse response;
+      worker::v1::SynchronizeResponse response;
       // What the server wants meanwhile is asked again when the task is done.
       stub_.Synchronize(&context, request_, &response);
     }
@@ -76,8 +76,8 @@ class Heartbeat {
     return mutex_.AwaitWithTimeout(absl::Condition(&ended_), kHeartbeatInterval);
   }
 
-  v1::WorkerService::Stub& stub_;
-  const v1::SynchronizeRequest request_;
+  worker::v1::WorkerService::Stub& stub_;
+  const worker::v1::SynchronizeRequest request_;
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last, so that it starts when all else is ready
@@ -105,10 +105,10 @@ v1::Device DeviceToProto(const DeviceDescription& device) {
 
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
                                 const SynchronizeOptions& options) {
-  const auto worker = v1::WorkerService::NewStub(channel);
+  const auto worker = worker::v1::WorkerService::NewStub(channel);
   const auto blobs = v1::BlobService::NewStub(channel);
   TaskRunner runner(executor, [&](const v1::Digest& digest) { return Download(*blobs, digest); });
-  v1::SynchronizeRequest request;
+  worker::v1::SynchronizeRequest request;
   request.set_worker_id(options.worker_id);
   *request.mutable_device() = DeviceToProto(executor.device());
   request.mutable_idle();
@@ -117,7 +117,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
   while (true) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
-    v1::SynchronizeResponse response;
+    worker::v1::SynchronizeResponse response;
     absl::Status status = wire::FromGrpcStatus(worker->Synchronize(&context, request, &response));
     if (!status.ok()) {
       if (IsRefusal(status)) return status;
@@ -137,16 +137,16 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
       }
       continue;
     }
-    const v1::Task& task = response.task();
-    v1::Executing& executing = *request.mutable_executing();
+    const worker::v1::Task& task = response.task();
+    worker::v1::Executing& executing = *request.mutable_executing();
     executing.set_task_id(task.task_id());
     executing.set_attempt(task.attempt());
-    v1::TaskResult result;
+    worker::v1::TaskResult result;
     {
       const Heartbeat heartbeat(*worker, request);
       result = runner.Run(task);
     }
-    v1::Completed& completed = *request.mutable_completed();
+    worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(task.task_id());
     completed.set_attempt(task.attempt());
     *completed.mutable_result() = std::move(result);

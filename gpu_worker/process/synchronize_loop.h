@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gpu_worker/executor/executor.h"
-#include "plait/v1/worker.grpc.pb.h"
+#include "plait/worker/v1/worker.grpc.pb.h"
 
 namespace plait {
 

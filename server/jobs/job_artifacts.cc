@@ -86,8 +86,8 @@ absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory) {
 }
 
 absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
-                                             const v1::Start& start, const v1::Result& result,
-                                             int output) {
+                                             const internal::Start& start,
+                                             const internal::Result& result, int output) {
   v1::JobResult stored;
   PLAIT_ASSIGN_OR_RETURN(const Digest model, StoreFile(*stores.blobs, output));
   PLAIT_RETURN_IF_ERROR(stores.jobs->GrantBlob(job.tenant(), model));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 #include "storage/stores.h"
 
 namespace plait {
@@ -14,7 +14,7 @@ absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 // trace and measurement log; grants it to the job's tenant, and fills in what the child could not
 // know or might lie about. Errors: those of the storage; InvalidArgument when there is no output.
 absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
-                                             const v1::Start& start, const v1::Result& result,
-                                             int output);
+                                             const internal::Start& start,
+                                             const internal::Result& result, int output);
 
 }  // namespace plait

@@ -41,11 +41,11 @@ JobConversation::~JobConversation() {
   for (const auto& [number, question] : open_) context_.pool.Withdraw(question.interest);
 }
 
-ConversationEnd JobConversation::Run(SearchChildProcess& child, const v1::Start& start,
+ConversationEnd JobConversation::Run(SearchChildProcess& child, const internal::Start& start,
                                      const ConversationOptions& options) {
   began_ = context_.clock.Monotonic();
   next_heartbeat_ = began_ + options.lease / 4;
-  v1::ParentMessage message;
+  internal::ParentMessage message;
   *message.mutable_start() = start;
   if (absl::Status status = child.Send(message); !status.ok()) {
     return EndOf(ConversationOutcome::kFailure, std::move(status));
@@ -62,7 +62,7 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
   if (absl::Status status = ForwardAnswers(child); !status.ok()) {
     return EndOf(ConversationOutcome::kFault, std::move(status));
   }
-  absl::StatusOr<std::optional<v1::ChildMessage>> message =
+  absl::StatusOr<std::optional<internal::ChildMessage>> message =
       child.Receive(wakeup_->descriptor(), absl::Seconds(1));
   if (!message.ok()) {
     if (deadline_sent_) return EndOf(ConversationOutcome::kDeadline);
@@ -91,7 +91,7 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
     return EndOf(ConversationOutcome::kDeadline);
   }
   if (now > began_ + options.time_max && !deadline_sent_) {
-    v1::ParentMessage message;
+    internal::ParentMessage message;
     message.mutable_deadline();
     deadline_sent_ = true;
     if (!child.Send(message).ok()) return EndOf(ConversationOutcome::kDeadline);
@@ -110,7 +110,7 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
     if (found == open_.end()) continue;
     if (answer.result.has_profile()) KeepProfiles(found->second, answer.result.profile());
     open_.erase(found);
-    v1::ParentMessage message;
+    internal::ParentMessage message;
     if (answer.is_profile) {
       message.mutable_profile_reply()->set_request_number(answer.number);
       *message.mutable_profile_reply()->mutable_result() = std::move(answer.result);
@@ -123,32 +123,32 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
   return absl::OkStatus();
 }
 
-std::optional<ConversationEnd> JobConversation::Take(v1::ChildMessage message) {
+std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage message) {
   absl::Status status;
-  v1::Task task;
+  worker::v1::Task task;
   task.set_deadline_seconds(kTaskSecondsMax);
   switch (message.message_case()) {
-    case v1::ChildMessage::kEvent:
+    case internal::ChildMessage::kEvent:
       status = TakeEvent(message.event());
       break;
-    case v1::ChildMessage::kProfileRequest:
+    case internal::ChildMessage::kProfileRequest:
       *task.mutable_profile() = std::move(*message.mutable_profile_request()->mutable_task());
       status = Ask(message.profile_request().request_number(), std::move(task));
       break;
-    case v1::ChildMessage::kMeasureRequest:
+    case internal::ChildMessage::kMeasureRequest:
       *task.mutable_measure() = std::move(*message.mutable_measure_request()->mutable_task());
       *task.mutable_model() = job_.job.model();
       *task.mutable_shapes() = job_.job.options().shapes();
       status = Ask(message.measure_request().request_number(), std::move(task));
       break;
-    case v1::ChildMessage::kResult:
+    case internal::ChildMessage::kResult:
       return ConversationEnd{
           deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kResult,
           absl::OkStatus(), std::move(*message.mutable_result())};
-    case v1::ChildMessage::kFailure:
+    case internal::ChildMessage::kFailure:
       return EndOf(deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kFailure,
                    wire::Error(message.failure().reason(), message.failure().message()));
-    case v1::ChildMessage::MESSAGE_NOT_SET:
+    case internal::ChildMessage::MESSAGE_NOT_SET:
       status = Lie("an empty message");
   }
   if (status.ok()) return std::nullopt;
@@ -175,32 +175,33 @@ absl::Status JobConversation::TakeEvent(const v1::Event& event) {
   return absl::OkStatus();
 }
 
-absl::Status JobConversation::Ask(int64_t number, v1::Task task) {
+absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
   if (!used_numbers_.insert(number).second) return Lie("a request number was used twice");
   if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
     return Lie("too many requests");
   }
   Question& question = open_[number];
-  for (const v1::KernelRequest& kernel : task.profile().kernels()) {
+  for (const worker::v1::KernelRequest& kernel : task.profile().kernels()) {
     question.keys.push_back(kernel.key());
   }
   const bool is_profile = task.has_profile();
-  question.interest =
-      context_.pool.Submit(device_, std::move(task),
-                           [mailbox = mailbox_, number, is_profile](const v1::TaskResult& result) {
-                             {
-                               absl::MutexLock lock(&mailbox->mutex);
-                               mailbox->answers.push_back({number, is_profile, result});
-                             }
-                             mailbox->wakeup->Signal();
-                           });
+  question.interest = context_.pool.Submit(
+      device_, std::move(task),
+      [mailbox = mailbox_, number, is_profile](const worker::v1::TaskResult& result) {
+        {
+          absl::MutexLock lock(&mailbox->mutex);
+          mailbox->answers.push_back({number, is_profile, result});
+        }
+        mailbox->wakeup->Signal();
+      });
   return absl::OkStatus();
 }
 
-void JobConversation::KeepProfiles(const Question& question, const v1::ProfileResult& result) {
+void JobConversation::KeepProfiles(const Question& question,
+                                   const worker::v1::ProfileResult& result) {
   std::vector<v1::StoredProfile> stored;
   for (int i = 0; i < result.profiles_size(); ++i) {
-    const v1::KernelProfile& measured = result.profiles(i);
+    const worker::v1::KernelProfile& measured = result.profiles(i);
     if (i >= static_cast<int>(question.keys.size()) || measured.key() != question.keys[i]) return;
     if (!measured.has_profile()) continue;
     v1::StoredProfile profile;

@@ -9,7 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 #include "server/jobs/search_child_process.h"
 #include "server/jobs/wakeup.h"
 #include "server/workers/worker_pool.h"
@@ -33,7 +33,7 @@ enum class ConversationOutcome {
 struct ConversationEnd {
   ConversationOutcome outcome = ConversationOutcome::kFault;
   absl::Status status;
-  std::optional<v1::Result> result;
+  std::optional<internal::Result> result;
 };
 
 struct ConversationOptions {
@@ -61,14 +61,14 @@ class JobConversation {
   // Withdraws the questions that are still open.
   ~JobConversation();
 
-  ConversationEnd Run(SearchChildProcess& child, const v1::Start& start,
+  ConversationEnd Run(SearchChildProcess& child, const internal::Start& start,
                       const ConversationOptions& options);
 
  private:
   struct Answer {
     int64_t number = 0;
     bool is_profile = false;
-    v1::TaskResult result;
+    worker::v1::TaskResult result;
   };
   // Where workers' answers arrive, on any thread.
   struct Mailbox {
@@ -87,10 +87,10 @@ class JobConversation {
   std::optional<ConversationEnd> CheckTimes(SearchChildProcess& child,
                                             const ConversationOptions& options);
   absl::Status ForwardAnswers(SearchChildProcess& child);
-  std::optional<ConversationEnd> Take(v1::ChildMessage message);
+  std::optional<ConversationEnd> Take(internal::ChildMessage message);
   absl::Status TakeEvent(const v1::Event& event);
-  absl::Status Ask(int64_t number, v1::Task task);
-  void KeepProfiles(const Question& question, const v1::ProfileResult& result);
+  absl::Status Ask(int64_t number, worker::v1::Task task);
+  void KeepProfiles(const Question& question, const worker::v1::ProfileResult& result);
 
   const ConversationContext context_;
   const LeasedJob& job_;

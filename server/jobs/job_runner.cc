@@ -80,7 +80,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(digest);
   if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
-  PLAIT_ASSIGN_OR_RETURN(const v1::Start start, MakeStart(job.job, *device));
+  PLAIT_ASSIGN_OR_RETURN(const internal::Start start, MakeStart(job.job, *device));
 
   const absl::Duration time_max = absl::Seconds(BudgetSeconds(job.job)) + options_.grace;
   SearchChildOptions child_options = options_.child;
@@ -100,7 +100,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   return Finish(job, start, end, output.number());
 }
 
-absl::StatusOr<v1::Job> JobRunner::Finish(const LeasedJob& job, const v1::Start& start,
+absl::StatusOr<v1::Job> JobRunner::Finish(const LeasedJob& job, const internal::Start& start,
                                           const ConversationEnd& end, int output) {
   JobStore& jobs = *context_.stores.jobs;
   switch (end.outcome) {
@@ -140,8 +140,9 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const LeasedJob& job, const v1::Start&
   return absl::InternalError("unknown outcome");
 }
 
-absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const LeasedJob& job, const v1::Start& start,
-                                                    const v1::Result& result, int output) {
+absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const LeasedJob& job,
+                                                    const internal::Start& start,
+                                                    const internal::Result& result, int output) {
   absl::StatusOr<v1::JobResult> stored =
       StoreArtifacts(context_.stores, job.job, start, result, output);
   if (absl::IsInvalidArgument(stored.status())) {
@@ -180,8 +181,8 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithError(const LeasedJob& job, v1::Job
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
-absl::StatusOr<v1::Start> JobRunner::MakeStart(const v1::Job& job, const v1::Device& device) {
-  v1::Start start;
+absl::StatusOr<internal::Start> JobRunner::MakeStart(const v1::Job& job, const v1::Device& device) {
+  internal::Start start;
   start.set_job_id(job.id());
   start.set_tenant(job.tenant());
   *start.mutable_options() = job.options();

@@ -48,13 +48,13 @@ class JobRunner {
   absl::StatusOr<v1::Job> Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
                               const std::atomic<bool>& stopping);
   absl::StatusOr<v1::Job> FinishFromCache(const LeasedJob& job, const v1::Job& earlier);
-  absl::StatusOr<v1::Job> Finish(const LeasedJob& job, const v1::Start& start,
+  absl::StatusOr<v1::Job> Finish(const LeasedJob& job, const internal::Start& start,
                                  const ConversationEnd& end, int output);
-  absl::StatusOr<v1::Job> FinishWithResult(const LeasedJob& job, const v1::Start& start,
-                                           const v1::Result& result, int output);
+  absl::StatusOr<v1::Job> FinishWithResult(const LeasedJob& job, const internal::Start& start,
+                                           const internal::Result& result, int output);
   absl::StatusOr<v1::Job> FinishWithError(const LeasedJob& job, v1::JobState state,
                                           const absl::Status& error);
-  absl::StatusOr<v1::Start> MakeStart(const v1::Job& job, const v1::Device& device);
+  absl::StatusOr<internal::Start> MakeStart(const v1::Job& job, const v1::Device& device);
   ResultKey KeyOf(const v1::Job& job, const std::string& device_fingerprint) const;
   std::optional<v1::Device> FindDevice(const std::string& id);
 

@@ -116,7 +116,7 @@ SearchChildProcess::~SearchChildProcess() {
   waitpid(process_id_, nullptr, 0);
 }
 
-absl::Status SearchChildProcess::Send(const v1::ParentMessage& message) {
+absl::Status SearchChildProcess::Send(const internal::ParentMessage& message) {
   PLAIT_ASSIGN_OR_RETURN(const std::string frame, FrameOf(message));
   if (unsent_.size() + frame.size() > kUnsentBytesMax) {
     return absl::ResourceExhaustedError("the search child does not read its messages");
@@ -153,9 +153,9 @@ bool SearchChildProcess::WriteMessages() {
   return true;
 }
 
-absl::StatusOr<std::optional<v1::ChildMessage>> SearchChildProcess::Receive(
+absl::StatusOr<std::optional<internal::ChildMessage>> SearchChildProcess::Receive(
     int wakeup, absl::Duration time_max) {
-  v1::ChildMessage message;
+  internal::ChildMessage message;
   PLAIT_ASSIGN_OR_RETURN(bool complete, reader_.Next(&message));
   if (complete) return message;
   const short want_to_write = unsent_.empty() ? 0 : POLLOUT;

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/file_descriptor.h"
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 #include "server/search_child/protocol/frame.h"
 
 namespace plait {
@@ -47,12 +47,13 @@ class SearchChildProcess {
 
   // Queues a message; Receive sends it, so that a child that does not read cannot hold us up.
   // Errors: ResourceExhausted when too much is queued.
-  absl::Status Send(const v1::ParentMessage& message);
+  absl::Status Send(const internal::ParentMessage& message);
 
   // The next message, or nothing when `time_max` has passed or `wakeup` is readable.
   // Errors: Aborted with the evidence when the child has died, ResourceExhausted when it did so
   // because of a limit; InvalidArgument when it sends what is no message.
-  absl::StatusOr<std::optional<v1::ChildMessage>> Receive(int wakeup, absl::Duration time_max);
+  absl::StatusOr<std::optional<internal::ChildMessage>> Receive(int wakeup,
+                                                                absl::Duration time_max);
 
   // The end of what the child wrote to its standard error.
   const std::string& error_text() const { return error_text_; }

@@ -14,22 +14,22 @@ ChildConnection::~ChildConnection() {
   listener_.join();
 }
 
-absl::StatusOr<v1::Start> ChildConnection::ReadStart() {
-  v1::ParentMessage message;
+absl::StatusOr<internal::Start> ChildConnection::ReadStart() {
+  internal::ParentMessage message;
   PLAIT_RETURN_IF_ERROR(ReadFrame(socket_, reader_, &message));
   if (!message.has_start()) return absl::InvalidArgumentError("the first message is not Start");
   listener_ = std::thread([this] { Listen(); });
   return std::move(*message.mutable_start());
 }
 
-absl::Status ChildConnection::Send(const v1::ChildMessage& message) {
+absl::Status ChildConnection::Send(const internal::ChildMessage& message) {
   PLAIT_ASSIGN_OR_RETURN(const std::string frame, FrameOf(message));
   absl::MutexLock lock(&write_mutex_);
   return WriteAll(socket_, frame);
 }
 
-absl::StatusOr<v1::TaskResult> ChildConnection::Profile(v1::ProfileTask task) {
-  v1::ChildMessage message;
+absl::StatusOr<worker::v1::TaskResult> ChildConnection::Profile(worker::v1::ProfileTask task) {
+  internal::ChildMessage message;
   const int64_t number = NextNumber();
   message.mutable_profile_request()->set_request_number(number);
   *message.mutable_profile_request()->mutable_task() = std::move(task);
@@ -37,8 +37,8 @@ absl::StatusOr<v1::TaskResult> ChildConnection::Profile(v1::ProfileTask task) {
   return AwaitReply(number);
 }
 
-absl::StatusOr<v1::TaskResult> ChildConnection::Measure(v1::MeasureTask task) {
-  v1::ChildMessage message;
+absl::StatusOr<worker::v1::TaskResult> ChildConnection::Measure(worker::v1::MeasureTask task) {
+  internal::ChildMessage message;
   const int64_t number = NextNumber();
   message.mutable_measure_request()->set_request_number(number);
   *message.mutable_measure_request()->mutable_task() = std::move(task);
@@ -48,7 +48,7 @@ absl::StatusOr<v1::TaskResult> ChildConnection::Measure(v1::MeasureTask task) {
 
 void ChildConnection::Listen() {
   while (true) {
-    v1::ParentMessage message;
+    internal::ParentMessage message;
     const absl::Status status = ReadFrame(socket_, reader_, &message);
     absl::MutexLock lock(&mutex_);
     if (!status.ok()) {
@@ -56,10 +56,10 @@ void ChildConnection::Listen() {
       return;
     }
     if (message.has_profile_reply()) {
-      v1::ProfileReply& reply = *message.mutable_profile_reply();
+      internal::ProfileReply& reply = *message.mutable_profile_reply();
       replies_[reply.request_number()] = std::move(*reply.mutable_result());
     } else if (message.has_measure_reply()) {
-      v1::MeasureReply& reply = *message.mutable_measure_reply();
+      internal::MeasureReply& reply = *message.mutable_measure_reply();
       replies_[reply.request_number()] = std::move(*reply.mutable_result());
     } else if (message.has_cancel() || message.has_deadline()) {
       stop_requested_ = true;
@@ -67,7 +67,7 @@ void ChildConnection::Listen() {
   }
 }
 
-absl::StatusOr<v1::TaskResult> ChildConnection::AwaitReply(int64_t number) {
+absl::StatusOr<worker::v1::TaskResult> ChildConnection::AwaitReply(int64_t number) {
   absl::MutexLock lock(&mutex_);
   const auto is_over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return disconnected_ || replies_.contains(number);
@@ -75,7 +75,7 @@ absl::StatusOr<v1::TaskResult> ChildConnection::AwaitReply(int64_t number) {
   mutex_.Await(absl::Condition(&is_over));
   const auto found = replies_.find(number);
   if (found == replies_.end()) return absl::UnavailableError("the daemon is gone");
-  v1::TaskResult result = std::move(found->second);
+  worker::v1::TaskResult result = std::move(found->second);
   replies_.erase(found);
   if (result.has_error()) {
     return absl::Status(static_cast<absl::StatusCode>(result.error().code()),

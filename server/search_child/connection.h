@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 #include "server/search_child/protocol/frame.h"
 
 namespace plait {
@@ -25,22 +25,22 @@ class ChildConnection {
 
   // Waits for the first message, then begins to listen.
   // Errors: Unavailable when the daemon is gone; InvalidArgument when it says something else.
-  absl::StatusOr<v1::Start> ReadStart();
+  absl::StatusOr<internal::Start> ReadStart();
 
   // Errors: Unavailable when the daemon is gone; ResourceExhausted when the message is too large.
-  absl::Status Send(const v1::ChildMessage& message);
+  absl::Status Send(const internal::ChildMessage& message);
 
   // Asks and waits for the answer.
   // Errors: those of the task; Cancelled; Unavailable when the daemon is gone.
-  absl::StatusOr<v1::TaskResult> Profile(v1::ProfileTask task);
-  absl::StatusOr<v1::TaskResult> Measure(v1::MeasureTask task);
+  absl::StatusOr<worker::v1::TaskResult> Profile(worker::v1::ProfileTask task);
+  absl::StatusOr<worker::v1::TaskResult> Measure(worker::v1::MeasureTask task);
 
   // The client or the deadline wants the search to end.
   bool stop_requested() const { return stop_requested_; }
 
  private:
   void Listen();
-  absl::StatusOr<v1::TaskResult> AwaitReply(int64_t number);
+  absl::StatusOr<worker::v1::TaskResult> AwaitReply(int64_t number);
   int64_t NextNumber();
 
   const int socket_;
@@ -50,7 +50,7 @@ class ChildConnection {
   absl::Mutex mutex_;
   bool disconnected_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<int64_t, v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, worker::v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
   absl::Mutex write_mutex_;
 };
 

@@ -22,7 +22,7 @@ absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
       absl::StrCat("the worker answered about ", got, " of ", wanted, " ", what));
 }
 
-Profile ProfileOf(const v1::KernelProfile& proto) {
+Profile ProfileOf(const worker::v1::KernelProfile& proto) {
   Profile profile;
   if (!proto.has_profile()) return profile;
   profile.latency_us_median = proto.profile().latency_us_median();
@@ -61,18 +61,18 @@ absl::StatusOr<std::vector<Profile>> RemoteProfiler::Measure(
 
 absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> requests,
                                           std::vector<Profile>& profiles) {
-  v1::ProfileTask task;
+  worker::v1::ProfileTask task;
   task.set_samples_min(kKernelSamples);
   task.set_seconds_max(kKernelSecondsMax);
   for (const ProfileRequest& request : requests) {
-    v1::KernelRequest& kernel = *task.add_kernels();
+    worker::v1::KernelRequest& kernel = *task.add_kernels();
     kernel.set_key(request.key.ToString());
     kernel.set_graph_text(request.key.graph_text);
     kernel.set_cold_weights(request.key.cold_weights);
   }
-  PLAIT_ASSIGN_OR_RETURN(const v1::TaskResult result, connection_.Profile(task));
+  PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Profile(task));
   PLAIT_RETURN_IF_ERROR(CheckCount("kernels", result.profile().profiles_size(), requests.size()));
-  for (const v1::KernelProfile& profile : result.profile().profiles()) {
+  for (const worker::v1::KernelProfile& profile : result.profile().profiles()) {
     profiles.push_back(ProfileOf(profile));
   }
   return absl::OkStatus();
@@ -81,7 +81,7 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
 absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
     absl::Span<const PlanCandidate> candidates, int rounds) {
   const ElapsedSum sum(clock_, elapsed_);
-  v1::MeasureTask task;
+  worker::v1::MeasureTask task;
   task.set_rounds(rounds);
   task.set_seconds_max(options_.seconds_max);
   task.set_seed(options_.seed);
@@ -89,22 +89,23 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   task.set_tolerance(options_.tolerance);
   for (const PlanCandidate& candidate : candidates) {
     PLAIT_RETURN_IF_ERROR(CheckWritten(candidate));
-    v1::Candidate& proto = *task.add_candidates();
+    worker::v1::Candidate& proto = *task.add_candidates();
     proto.set_id(candidate.id);
     proto.set_graph_text(PrintGraph(candidate.graph));
     proto.set_plan_text(PrintPlan(candidate.plan));
   }
-  PLAIT_ASSIGN_OR_RETURN(const v1::TaskResult result, connection_.Measure(std::move(task)));
+  PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Measure(std::move(task)));
   PLAIT_RETURN_IF_ERROR(
       CheckCount("candidates", result.measure().candidates_size(), candidates.size()));
   std::vector<CandidateMeasurement> measurements;
-  for (const v1::CandidateResult& candidate : result.measure().candidates()) {
+  for (const worker::v1::CandidateResult& candidate : result.measure().candidates()) {
     measurements.push_back(MeasurementOf(candidate));
   }
   return measurements;
 }
 
-CandidateMeasurement RemoteVerifier::MeasurementOf(const v1::CandidateResult& result) const {
+CandidateMeasurement RemoteVerifier::MeasurementOf(
+    const worker::v1::CandidateResult& result) const {
   CandidateMeasurement measurement;
   measurement.candidate = result.id();
   measurement.error = result.error();

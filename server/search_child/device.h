@@ -66,7 +66,7 @@ class RemoteVerifier : public Verifier {
   absl::Duration elapsed() const { return elapsed_; }
 
  private:
-  CandidateMeasurement MeasurementOf(const v1::CandidateResult& result) const;
+  CandidateMeasurement MeasurementOf(const worker::v1::CandidateResult& result) const;
 
   ChildConnection& connection_;
   Clock& clock_;

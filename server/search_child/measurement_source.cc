@@ -95,7 +95,7 @@ class LogSource : public MeasurementSource {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
-    const v1::Start& start, ChildConnection& connection, Clock& clock) {
+    const internal::Start& start, ChildConnection& connection, Clock& clock) {
   if (!start.options().has_measurement_log()) {
     return std::make_unique<DeviceSource>(start.options(), connection, clock);
   }

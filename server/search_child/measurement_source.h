@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "optimizer/search/budget.h"
 #include "optimizer/search/verifier.h"
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 #include "server/search_child/connection.h"
 
 namespace plait {
@@ -30,6 +30,6 @@ class MeasurementSource {
 // What Start asks for: the log in it, or the daemon. What is passed must outlive the source.
 // Errors: InvalidArgument when the log cannot be read.
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
-    const v1::Start& start, ChildConnection& connection, Clock& clock);
+    const internal::Start& start, ChildConnection& connection, Clock& clock);
 
 }  // namespace plait

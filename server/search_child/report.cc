@@ -74,7 +74,7 @@ int64_t OffchipBytes(const Plan& plan, const Graph& graph) {
   return bytes;
 }
 
-v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts,
+v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result) {
   v1::Report report;
   *report.mutable_model()->mutable_digest() = start.model();
@@ -115,7 +115,8 @@ v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts,
   return report;
 }
 
-v1::Plan MakePlanMessage(const Plan& plan, const v1::Start& start, double latency_us_predicted) {
+v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
+                         double latency_us_predicted) {
   v1::Plan message;
   message.set_format_version(Plan::kVersion);
   message.set_graph_hash(plan.graph_fingerprint);

@@ -3,8 +3,8 @@
 #include "absl/types/span.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/search/optimize.h"
+#include "plait/internal/search_child.pb.h"
 #include "plait/v1/report.pb.h"
-#include "plait/v1/search_child.pb.h"
 
 namespace plait {
 
@@ -22,10 +22,12 @@ struct SearchFacts {
 
 // The report of a finished search, without id, output and digests, which the daemon fills in.
 // Pure and thread-safe.
-v1::Report MakeReport(const v1::Start& start, const SearchFacts& facts, const SearchResult& result);
+v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
+                      const SearchResult& result);
 
 // The plan with what a listing shows of it.
-v1::Plan MakePlanMessage(const Plan& plan, const v1::Start& start, double latency_us_predicted);
+v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
+                         double latency_us_predicted);
 
 // The bytes that a plan moves between kernels: what each kernel reads and writes.
 int64_t OffchipBytes(const Plan& plan, const Graph& graph);

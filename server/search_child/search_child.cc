@@ -78,7 +78,7 @@ class ProgressSender : public ProgressSink {
   explicit ProgressSender(ChildConnection& connection) : connection_(connection) {}
 
   void OnPhase(absl::string_view phase, double fraction) override {
-    v1::ChildMessage message;
+    internal::ChildMessage message;
     v1::Event& event = *message.mutable_event();
     event.set_type(v1::EVENT_TYPE_PHASE);
     event.set_text(std::string(phase));
@@ -137,7 +137,7 @@ DeviceDescription DescriptionOf(const v1::Device& device, int threads_max) {
   return description;
 }
 
-void LoadProfiles(const v1::Start& start, ProfileCache& profiles) {
+void LoadProfiles(const internal::Start& start, ProfileCache& profiles) {
   for (const v1::StoredProfile& stored : start.profiles()) {
     Profile profile;
     profile.latency_us_median = stored.profile().latency_us_median();
@@ -154,13 +154,13 @@ void LoadProfiles(const v1::Start& start, ProfileCache& profiles) {
 // The search for one job.
 class ChildSearch {
  public:
-  ChildSearch(const v1::Start& start, ChildConnection& connection)
+  ChildSearch(const internal::Start& start, ChildConnection& connection)
       : start_(start),
         connection_(connection),
         clock_(SystemClock()),
         rules_(start.options().portable() ? PortableRules() : AllRules()) {}
 
-  absl::StatusOr<v1::Result> Run() {
+  absl::StatusOr<internal::Result> Run() {
     const absl::Duration began = clock_.Monotonic();
     ProgressSender progress(connection_);
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
@@ -193,7 +193,7 @@ class ChildSearch {
                     facts.verification_seconds;
     facts.profiles_measured = profiles.profiles_measured();
     facts.profiles_cached = profiles.profiles_cached();
-    v1::Result result;
+    internal::Result result;
     *result.mutable_report() = MakeReport(start_, facts, *found);
     *result.mutable_plan() = MakePlanMessage(found->plan, start_, found->predicted_us);
     *result.mutable_report()->mutable_plan() = result.plan().summary();
@@ -240,7 +240,7 @@ class ChildSearch {
     return WriteOutput(bytes);
   }
 
-  const v1::Start& start_;
+  const internal::Start& start_;
   ChildConnection& connection_;
   Clock& clock_;
   const absl::Span<const Rule* const> rules_;
@@ -251,13 +251,13 @@ class ChildSearch {
 int SearchChildMain(const char* limits) {
   if (!ApplyLimits(limits)) return 2;
   ChildConnection connection(kChildSocket);
-  const absl::StatusOr<v1::Start> start = connection.ReadStart();
+  const absl::StatusOr<internal::Start> start = connection.ReadStart();
   if (!start.ok()) {
     std::fprintf(stderr, "%s\n", start.status().ToString().c_str());
     return 1;
   }
-  absl::StatusOr<v1::Result> result = ChildSearch(*start, connection).Run();
-  v1::ChildMessage message;
+  absl::StatusOr<internal::Result> result = ChildSearch(*start, connection).Run();
+  internal::ChildMessage message;
   if (result.ok()) {
     *message.mutable_result() = *std::move(result);
   } else {

@@ -7,17 +7,18 @@
 namespace plait {
 
 grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext*,
-                                                 const v1::GetServerStateRequest*,
-                                                 v1::GetServerStateResponse* response) {
+                                                 const admin::v1::GetServerStateRequest*,
+                                                 admin::v1::GetServerStateResponse* response) {
   return AnswerRpc(context_.metrics, context_.clock, "GetServerState", [&]() -> absl::Status {
-    response->set_state(context_.draining ? v1::SERVER_STATE_DRAINING : v1::SERVER_STATE_SERVING);
+    response->set_state(context_.draining ? admin::v1::SERVER_STATE_DRAINING
+                                          : admin::v1::SERVER_STATE_SERVING);
     response->set_version(context_.version);
     response->set_engine_version(context_.engine_version);
     response->mutable_started_at()->set_seconds(absl::ToUnixSeconds(context_.started_at));
     PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context_.stores.jobs->Count());
     response->set_jobs_queued(counts.queued);
     response->set_jobs_running(counts.running);
-    for (const v1::WorkerState& worker : context_.pool.Workers()) {
+    for (const admin::v1::WorkerState& worker : context_.pool.Workers()) {
       *response->add_workers() = worker;
     }
     PLAIT_ASSIGN_OR_RETURN(const std::vector<BlobEntry> blobs, context_.stores.blobs->List());
@@ -31,8 +32,9 @@ grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext*,
   });
 }
 
-grpc::Status AdminServiceHandler::DrainServer(grpc::ServerContext*, const v1::DrainServerRequest*,
-                                              v1::DrainServerResponse* response) {
+grpc::Status AdminServiceHandler::DrainServer(grpc::ServerContext*,
+                                              const admin::v1::DrainServerRequest*,
+                                              admin::v1::DrainServerResponse* response) {
   return AnswerRpc(context_.metrics, context_.clock, "DrainServer", [&]() -> absl::Status {
     if (!context_.draining.exchange(true)) LogInfo("server.draining", {});
     PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context_.stores.jobs->Count());

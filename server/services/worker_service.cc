@@ -14,8 +14,8 @@ constexpr absl::Duration kIdleWait = absl::Seconds(1);
 }  // namespace
 
 grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext*,
-                                               const v1::SynchronizeRequest* request,
-                                               v1::SynchronizeResponse* response) {
+                                               const worker::v1::SynchronizeRequest* request,
+                                               worker::v1::SynchronizeResponse* response) {
   return AnswerRpc(context_.metrics, context_.clock, "Synchronize", [&]() -> absl::Status {
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId(request->device().id()));

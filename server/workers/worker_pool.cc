@@ -18,19 +18,19 @@ bool IsSameDevice(const v1::Device& a, const v1::Device& b) {
   return a.id() == b.id() && a.fingerprint() == b.fingerprint();
 }
 
-absl::string_view KindOf(const v1::Task& task) {
+absl::string_view KindOf(const worker::v1::Task& task) {
   return task.has_profile() ? "profile" : "measure";
 }
 
 // The task's own fault: no other worker would do better.
-bool IsFinalError(const v1::TaskError& error) {
+bool IsFinalError(const worker::v1::TaskError& error) {
   const auto code = static_cast<absl::StatusCode>(error.code());
   return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kUnimplemented ||
          code == absl::StatusCode::kResourceExhausted;
 }
 
-v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& message) {
-  v1::TaskResult result;
+worker::v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& message) {
+  worker::v1::TaskResult result;
   result.mutable_error()->set_code(static_cast<int>(code));
   result.mutable_error()->set_message(message);
   return result;
@@ -41,7 +41,7 @@ v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& message) {
 WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
     : clock_(clock), options_(std::move(options)) {}
 
-int64_t WorkerPool::Submit(const v1::Device& device, v1::Task task, ResultCallback done) {
+int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done) {
   task.clear_task_id();
   task.clear_attempt();
   const std::string content_hash =
@@ -75,12 +75,13 @@ void WorkerPool::Withdraw(int64_t interest) {
     worker->second.task_id.clear();
   }
   std::vector<Ended> nobody;
-  End(task_id, v1::TaskResult(), nobody);
+  End(task_id, worker::v1::TaskResult(), nobody);
 }
 
-v1::SynchronizeResponse WorkerPool::Synchronize(const v1::SynchronizeRequest& request) {
+worker::v1::SynchronizeResponse WorkerPool::Synchronize(
+    const worker::v1::SynchronizeRequest& request) {
   std::vector<Ended> ended;
-  v1::SynchronizeResponse response;
+  worker::v1::SynchronizeResponse response;
   response.set_next_synchronize_in_ms(kSynchronizeMs);
   {
     absl::MutexLock lock(&mutex_);
@@ -106,7 +107,7 @@ v1::SynchronizeResponse WorkerPool::Synchronize(const v1::SynchronizeRequest& re
   return response;
 }
 
-void WorkerPool::HearState(const v1::SynchronizeRequest& request, Worker& worker,
+void WorkerPool::HearState(const worker::v1::SynchronizeRequest& request, Worker& worker,
                            std::vector<Ended>& ended) {
   if (request.has_completed()) {
     TakeResult(request.completed(), worker, ended);
@@ -122,13 +123,13 @@ void WorkerPool::HearState(const v1::SynchronizeRequest& request, Worker& worker
   // An idle worker with a task has not heard of it yet, and is told again.
 }
 
-void WorkerPool::TakeResult(const v1::Completed& completed, Worker& worker,
+void WorkerPool::TakeResult(const worker::v1::Completed& completed, Worker& worker,
                             std::vector<Ended>& ended) {
   if (worker.task_id != completed.task_id()) return;
   const auto found = tasks_.find(completed.task_id());
   if (found == tasks_.end() || found->second.task.attempt() != completed.attempt()) return;
   worker.task_id.clear();
-  const v1::TaskResult& result = completed.result();
+  const worker::v1::TaskResult& result = completed.result();
   if (result.has_error() && !IsFinalError(result.error())) {
     Retry(completed.task_id(), result, "retried", ended);
     return;
@@ -150,8 +151,8 @@ void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
   worker.task_id = task.task.task_id();
 }
 
-void WorkerPool::Retry(const std::string& task_id, v1::TaskResult result, absl::string_view outcome,
-                       std::vector<Ended>& ended) {
+void WorkerPool::Retry(const std::string& task_id, worker::v1::TaskResult result,
+                       absl::string_view outcome, std::vector<Ended>& ended) {
   PoolTask& task = tasks_.at(task_id);
   Count(task, outcome);
   if (task.task.attempt() >= kAttemptsMax) {
@@ -164,7 +165,8 @@ void WorkerPool::Retry(const std::string& task_id, v1::TaskResult result, absl::
   waiting_.push_front(task_id);
 }
 
-void WorkerPool::End(const std::string& task_id, v1::TaskResult result, std::vector<Ended>& ended) {
+void WorkerPool::End(const std::string& task_id, worker::v1::TaskResult result,
+                     std::vector<Ended>& ended) {
   const auto found = tasks_.find(task_id);
   Ended end;
   for (auto& [interest, callback] : found->second.interests) {
@@ -247,11 +249,11 @@ std::optional<absl::Duration> WorkerPool::HeardAt(absl::string_view worker_id) {
   return found->second.heard_at;
 }
 
-std::vector<v1::WorkerState> WorkerPool::Workers() {
+std::vector<admin::v1::WorkerState> WorkerPool::Workers() {
   absl::MutexLock lock(&mutex_);
-  std::vector<v1::WorkerState> states;
+  std::vector<admin::v1::WorkerState> states;
   for (const auto& [id, worker] : workers_) {
-    v1::WorkerState& state = states.emplace_back();
+    admin::v1::WorkerState& state = states.emplace_back();
     state.set_worker_id(id);
     *state.mutable_device() = worker.device;
     state.set_task_id(worker.task_id);

@@ -14,8 +14,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
-#include "plait/v1/admin.pb.h"
-#include "plait/v1/worker.pb.h"
+#include "plait/admin/v1/admin.pb.h"
+#include "plait/worker/v1/worker.pb.h"
 
 namespace plait {
 
@@ -43,14 +43,14 @@ struct DeviceAvailability {
 class WorkerPool {
  public:
   // Hears how a task ended; called on any thread, with no lock held.
-  using ResultCallback = std::function<void(const v1::TaskResult& result)>;
+  using ResultCallback = std::function<void(const worker::v1::TaskResult& result)>;
 
   // `clock` must outlive the pool.
   WorkerPool(Clock& clock, WorkerPoolOptions options);
 
   // Wants a task done on a device with this id and fingerprint; the pool gives the task its id and
   // attempt. Returns the number of this interest, for Withdraw.
-  int64_t Submit(const v1::Device& device, v1::Task task, ResultCallback done);
+  int64_t Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done);
 
   // The caller does not want the result any more; unknown numbers are ignored. A callback that has
   // begun already may still be running. A task that nobody wants is dropped.
@@ -58,7 +58,7 @@ class WorkerPool {
 
   // One call of a worker: its state goes up, what it should do comes down.
   // REQUIRES: the request was checked.
-  v1::SynchronizeResponse Synchronize(const v1::SynchronizeRequest& request);
+  worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request);
 
   // Waits until there may be work for an idle worker of this device, at most `time_max`.
   void AwaitWork(const v1::Device& device, absl::Duration time_max);
@@ -75,12 +75,12 @@ class WorkerPool {
   // When the worker last called; nothing when it is not connected.
   std::optional<absl::Duration> HeardAt(absl::string_view worker_id);
 
-  std::vector<v1::WorkerState> Workers();     // by id
-  std::vector<DeviceAvailability> Devices();  // by id and fingerprint
+  std::vector<admin::v1::WorkerState> Workers();  // by id
+  std::vector<DeviceAvailability> Devices();      // by id and fingerprint
 
  private:
   struct PoolTask {
-    v1::Task task;
+    worker::v1::Task task;
     v1::Device device;
     std::string content_hash;
     std::string worker_id;  // empty while it waits
@@ -94,20 +94,20 @@ class WorkerPool {
   };
   struct Ended {
     std::vector<ResultCallback> callbacks;
-    v1::TaskResult result;
+    worker::v1::TaskResult result;
   };
 
-  void HearState(const v1::SynchronizeRequest& request, Worker& worker, std::vector<Ended>& ended)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeResult(const v1::Completed& completed, Worker& worker, std::vector<Ended>& ended)
+  void HearState(const worker::v1::SynchronizeRequest& request, Worker& worker,
+                 std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeResult(const worker::v1::Completed& completed, Worker& worker, std::vector<Ended>& ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Assign(const std::string& worker_id, Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Lose(const std::string& worker_id, std::vector<Ended>& ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LoseSilent(std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Retry(const std::string& task_id, v1::TaskResult result, absl::string_view outcome,
+  void Retry(const std::string& task_id, worker::v1::TaskResult result, absl::string_view outcome,
              std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void End(const std::string& task_id, v1::TaskResult result, std::vector<Ended>& ended)
+  void End(const std::string& task_id, worker::v1::TaskResult result, std::vector<Ended>& ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Count(const PoolTask& task, absl::string_view outcome) const;
   bool HasWorkFor(const v1::Device& device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -22,6 +22,7 @@ SERVICES = {
     "ListProfiles": "ProfileService", "GetServerState": "AdminService",
     "DrainServer": "AdminService",
 }
+PACKAGES = {"AdminService": "plait.admin.v1"}  # of services that are not in plait.v1
 
 
 class Client:
@@ -47,7 +48,8 @@ class Client:
 
     def call(self, name, request=None, seconds_max=CALL_SECONDS_MAX):
         """Calls an RPC with a message, or a list of messages when it takes a stream."""
-        service = self.pool.FindServiceByName(f"plait.v1.{SERVICES[name]}")
+        package = PACKAGES.get(SERVICES[name], "plait.v1")
+        service = self.pool.FindServiceByName(f"{package}.{SERVICES[name]}")
         method = service.methods_by_name[name]
         answer = message_factory.GetMessageClass(method.output_type)
         streams_in = isinstance(request, list)

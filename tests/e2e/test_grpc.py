@@ -12,7 +12,8 @@ from rpc import state_of, type_of
 def test_reflection_lists_every_service(client):
     assert set(client.database.get_services()) >= {
         "plait.v1.OptimizationService", "plait.v1.BlobService", "plait.v1.CapabilityService",
-        "plait.v1.ProfileService", "plait.v1.AdminService", "plait.v1.WorkerService",
+        "plait.v1.ProfileService", "plait.admin.v1.AdminService",
+        "plait.worker.v1.WorkerService",
         "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
     assert client.pool.FindMessageTypeByName("grpc.health.v1.HealthCheckRequest")
 

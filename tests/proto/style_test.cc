@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace plait {
 namespace {
@@ -98,7 +99,24 @@ TEST_F(ProtoStyleTest, FindsEveryPart) {
 }
 
 TEST_F(ProtoStyleTest, PackageIsTheDirectory) {
-  for (const FileDescriptor* file : files_) EXPECT_EQ(file->package(), "plait.v1") << file->name();
+  for (const FileDescriptor* file : files_) {
+    const std::string folder = file->name().substr(0, file->name().rfind('/'));
+    EXPECT_EQ(file->package(), absl::StrReplaceAll(folder, {{"/", "."}})) << file->name();
+  }
+}
+
+// What clients see needs neither the workers' nor the operators' contract, and the search child's
+// is nobody else's.
+TEST_F(ProtoStyleTest, NoPackageDependsOnOneThatFewerMaySee) {
+  for (const FileDescriptor* file : files_) {
+    for (int index = 0; index < file->dependency_count(); ++index) {
+      const std::string& other = file->dependency(index)->package();
+      if (!absl::StartsWith(other, "plait.") || other == file->package()) continue;
+      const bool is_child_of_worker =
+          file->package() == "plait.internal" && other == "plait.worker.v1";
+      EXPECT_TRUE(other == "plait.v1" || is_child_of_worker) << file->name() << " needs " << other;
+    }
+  }
 }
 
 TEST_F(ProtoStyleTest, SaysStateAndNotStatus) {

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/protocol/frame.h"
 
@@ -13,19 +13,19 @@
 namespace plait {
 namespace {
 
-void Send(const v1::ChildMessage& message) {
+void Send(const internal::ChildMessage& message) {
   if (!WriteAll(kChildSocket, *FrameOf(message)).ok()) std::exit(1);
 }
 
 void Ask(int64_t number) {
-  v1::ChildMessage message;
+  internal::ChildMessage message;
   message.mutable_profile_request()->set_request_number(number);
   message.mutable_profile_request()->mutable_task()->add_kernels()->set_key("kernel");
   Send(message);
 }
 
 int Behave(const std::string& how) {
-  v1::ChildMessage message;
+  internal::ChildMessage message;
   if (how == "crash") std::abort();
   if (how == "hang") pause();
   if (how == "garbage") {
@@ -67,7 +67,7 @@ int Behave(const std::string& how) {
 
 int Main() {
   FrameReader reader;
-  v1::ParentMessage message;
+  internal::ParentMessage message;
   if (!ReadFrame(kChildSocket, reader, &message).ok()) return 1;
   return Behave(message.start().options().search());
 }

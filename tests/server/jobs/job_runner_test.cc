@@ -16,7 +16,7 @@ class JobRunnerTest : public testing::Test {
  protected:
   JobRunnerTest()
       : stores_(*OpenStores("memory", {}, clock_)), metrics_("1", "1"), pool_(clock_, {}) {
-    v1::SynchronizeRequest worker;
+    worker::v1::SynchronizeRequest worker;
     worker.set_worker_id("w1");
     worker.mutable_device()->set_id("cpu");
     worker.mutable_device()->set_fingerprint("cpu-1");

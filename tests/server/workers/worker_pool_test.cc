@@ -20,8 +20,8 @@ v1::Device Cpu() {
   return device;
 }
 
-v1::Task ProfileTaskOf(const std::string& key) {
-  v1::Task task;
+worker::v1::Task ProfileTaskOf(const std::string& key) {
+  worker::v1::Task task;
   task.mutable_profile()->add_kernels()->set_key(key);
   return task;
 }
@@ -34,39 +34,40 @@ class WorkerPoolTest : public testing::Test {
                        .measuring_here = [this](bool on) { measuring_.push_back(on); }}) {}
 
   int64_t Submit(const std::string& key) {
-    return pool_.Submit(Cpu(), ProfileTaskOf(key),
-                        [this](const v1::TaskResult& result) { results_.push_back(result); });
+    return pool_.Submit(Cpu(), ProfileTaskOf(key), [this](const worker::v1::TaskResult& result) {
+      results_.push_back(result);
+    });
   }
 
-  v1::SynchronizeRequest From(const std::string& worker) {
-    v1::SynchronizeRequest request;
+  worker::v1::SynchronizeRequest From(const std::string& worker) {
+    worker::v1::SynchronizeRequest request;
     request.set_worker_id(worker);
     *request.mutable_device() = Cpu();
     request.mutable_idle();
     return request;
   }
 
-  v1::SynchronizeResponse Idle(const std::string& worker) {
+  worker::v1::SynchronizeResponse Idle(const std::string& worker) {
     return pool_.Synchronize(From(worker));
   }
 
-  v1::SynchronizeResponse Complete(const std::string& worker, const v1::Task& task,
-                                   const v1::TaskResult& result) {
-    v1::SynchronizeRequest request = From(worker);
+  worker::v1::SynchronizeResponse Complete(const std::string& worker, const worker::v1::Task& task,
+                                           const worker::v1::TaskResult& result) {
+    worker::v1::SynchronizeRequest request = From(worker);
     request.mutable_completed()->set_task_id(task.task_id());
     request.mutable_completed()->set_attempt(task.attempt());
     *request.mutable_completed()->mutable_result() = result;
     return pool_.Synchronize(request);
   }
 
-  static v1::TaskResult Success() {
-    v1::TaskResult result;
+  static worker::v1::TaskResult Success() {
+    worker::v1::TaskResult result;
     result.mutable_profile();
     return result;
   }
 
-  static v1::TaskResult Error(absl::StatusCode code) {
-    v1::TaskResult result;
+  static worker::v1::TaskResult Error(absl::StatusCode code) {
+    worker::v1::TaskResult result;
     result.mutable_error()->set_code(static_cast<int>(code));
     result.mutable_error()->set_message("no luck");
     return result;
@@ -74,14 +75,14 @@ class WorkerPoolTest : public testing::Test {
 
   ManualClock clock_;
   std::vector<bool> measuring_;
-  std::vector<v1::TaskResult> results_;
+  std::vector<worker::v1::TaskResult> results_;
   WorkerPool pool_;
 };
 
 TEST_F(WorkerPoolTest, GivesTheOldestTaskToAnIdleWorker) {
   Submit("a");
   Submit("b");
-  const v1::SynchronizeResponse response = Idle("w1");
+  const worker::v1::SynchronizeResponse response = Idle("w1");
   EXPECT_EQ(response.task().profile().kernels(0).key(), "a");
   EXPECT_EQ(response.task().attempt(), 1);
 }
@@ -96,7 +97,7 @@ TEST_F(WorkerPoolTest, TellsAWorkerAgainThatMissedTheAnswer) {
 TEST_F(WorkerPoolTest, RunsEqualTasksOnce) {
   Submit("a");
   Submit("a");
-  const v1::Task task = Idle("w1").task();
+  const worker::v1::Task task = Idle("w1").task();
   EXPECT_TRUE(Idle("w2").has_idle());
   EXPECT_TRUE(Complete("w1", task, Success()).has_idle());
   EXPECT_THAT(results_, SizeIs(2));
@@ -106,7 +107,7 @@ TEST_F(WorkerPoolTest, KeepsASharedTaskWhenOneOfTwoWithdraws) {
   const int64_t first = Submit("a");
   Submit("a");
   pool_.Withdraw(first);
-  const v1::Task task = Idle("w1").task();
+  const worker::v1::Task task = Idle("w1").task();
   Complete("w1", task, Success());
   EXPECT_THAT(results_, SizeIs(1));
 }
@@ -121,16 +122,16 @@ TEST_F(WorkerPoolTest, DropsATaskThatNobodyWants) {
 
 TEST_F(WorkerPoolTest, GivesNoTaskToAnotherDevice) {
   Submit("a");
-  v1::SynchronizeRequest request = From("w1");
+  worker::v1::SynchronizeRequest request = From("w1");
   request.mutable_device()->set_fingerprint("cpu-2");
   EXPECT_TRUE(pool_.Synchronize(request).has_idle());
 }
 
 TEST_F(WorkerPoolTest, GivesTheTaskOfASilentWorkerToAnother) {
   Submit("a");
-  const v1::Task lost = Idle("w1").task();
+  const worker::v1::Task lost = Idle("w1").task();
   clock_.Advance(absl::Seconds(11));
-  const v1::Task task = Idle("w2").task();
+  const worker::v1::Task task = Idle("w2").task();
   EXPECT_EQ(task.task_id(), lost.task_id());
   EXPECT_EQ(task.attempt(), 2);
   EXPECT_THAT(pool_.Workers(), SizeIs(1));
@@ -138,9 +139,9 @@ TEST_F(WorkerPoolTest, GivesTheTaskOfASilentWorkerToAnother) {
 
 TEST_F(WorkerPoolTest, DropsTheLateResultOfALostWorker) {
   Submit("a");
-  const v1::Task lost = Idle("w1").task();
+  const worker::v1::Task lost = Idle("w1").task();
   clock_.Advance(absl::Seconds(11));
-  const v1::Task task = Idle("w2").task();
+  const worker::v1::Task task = Idle("w2").task();
   Complete("w1", lost, Success());
   EXPECT_THAT(results_, IsEmpty());
   Complete("w2", task, Success());
@@ -149,8 +150,8 @@ TEST_F(WorkerPoolTest, DropsTheLateResultOfALostWorker) {
 
 TEST_F(WorkerPoolTest, KeepsAWorkerThatSendsHeartbeats) {
   Submit("a");
-  const v1::Task task = Idle("w1").task();
-  v1::SynchronizeRequest request = From("w1");
+  const worker::v1::Task task = Idle("w1").task();
+  worker::v1::SynchronizeRequest request = From("w1");
   request.mutable_executing()->set_task_id(task.task_id());
   request.mutable_executing()->set_attempt(task.attempt());
   for (int i = 0; i < 5; ++i) {
@@ -174,7 +175,7 @@ TEST_F(WorkerPoolTest, FailsATaskThatThreeWorkersDiedOf) {
 
 TEST_F(WorkerPoolTest, RetriesAPassingErrorAndNotAFinalOne) {
   Submit("a");
-  v1::Task task = Idle("w1").task();
+  worker::v1::Task task = Idle("w1").task();
   task = Complete("w1", task, Error(absl::StatusCode::kInternal)).task();
   EXPECT_EQ(task.attempt(), 2);
   Complete("w1", task, Error(absl::StatusCode::kInvalidArgument));
@@ -190,14 +191,14 @@ TEST_F(WorkerPoolTest, GivesNoNewTaskWhileDraining) {
 
 TEST_F(WorkerPoolTest, GivesNoTaskToAWorkerThatPrefersToBeIdle) {
   Submit("a");
-  v1::SynchronizeRequest request = From("w1");
+  worker::v1::SynchronizeRequest request = From("w1");
   request.set_prefer_being_idle(true);
   EXPECT_TRUE(pool_.Synchronize(request).has_idle());
 }
 
 TEST_F(WorkerPoolTest, SaysWhenTheProcessorIsBeingMeasured) {
   Submit("a");
-  const v1::Task task = Idle("w1").task();
+  const worker::v1::Task task = Idle("w1").task();
   Complete("w1", task, Success());
   EXPECT_THAT(measuring_, ElementsAre(true, false));
 }

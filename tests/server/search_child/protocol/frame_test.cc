@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/v1/search_child.pb.h"
+#include "plait/internal/search_child.pb.h"
 
 namespace plait {
 namespace {
 
-v1::ChildMessage Failure(const std::string& text) {
-  v1::ChildMessage message;
+internal::ChildMessage Failure(const std::string& text) {
+  internal::ChildMessage message;
   message.mutable_failure()->set_message(text);
   return message;
 }
@@ -19,7 +19,7 @@ TEST(FrameTest, GivesMessagesBackHoweverTheBytesArrive) {
   std::vector<std::string> texts;
   for (const char byte : bytes) {
     reader.Append(absl::string_view(&byte, 1));
-    v1::ChildMessage message;
+    internal::ChildMessage message;
     if (*reader.Next(&message)) texts.push_back(message.failure().message());
   }
   EXPECT_EQ(texts, (std::vector<std::string>{"one", "two"}));
@@ -28,14 +28,14 @@ TEST(FrameTest, GivesMessagesBackHoweverTheBytesArrive) {
 TEST(FrameTest, RefusesALengthBeyondTheLimitBeforeTheBytesCome) {
   FrameReader reader;
   reader.Append("\xff\xff\xff\xff");
-  v1::ChildMessage message;
+  internal::ChildMessage message;
   EXPECT_TRUE(absl::IsInvalidArgument(reader.Next(&message).status()));
 }
 
 TEST(FrameTest, RefusesBytesThatAreNoMessage) {
   FrameReader reader;
   reader.Append(absl::string_view("\x03\x00\x00\x00\xff\xff\xff", 7));
-  v1::ChildMessage message;
+  internal::ChildMessage message;
   EXPECT_TRUE(absl::IsInvalidArgument(reader.Next(&message).status()));
 }
 
