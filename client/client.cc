@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -32,11 +33,6 @@ absl::Status Call(Retrier retrier, Stub& stub, Method method, const Request& req
     context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
     return wire::FromGrpcStatus((stub.*method)(&context, request, response));
   });
-}
-
-bool IsFinal(v1::JobState state) {
-  return state == v1::JOB_STATE_SUCCEEDED || state == v1::JOB_STATE_FAILED ||
-         state == v1::JOB_STATE_CANCELLED || state == v1::JOB_STATE_QUARANTINED;
 }
 
 }  // namespace
@@ -112,7 +108,7 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
       on_event(response.event());
     }
     PLAIT_RETURN_IF_ERROR(wire::FromGrpcStatus(reader->Finish()));
-    if (IsFinal(last.state())) return absl::OkStatus();
+    if (wire::IsFinal(last.state())) return absl::OkStatus();
     // A server that stops closes its streams in order.
     return absl::UnavailableError("the server ended the stream before the job was over");
   });

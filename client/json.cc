@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -30,10 +31,6 @@ std::string ReasonName(v1::ErrorReason reason) {
   return WithoutPrefix(v1::ErrorReason_Name(reason), "ERROR_REASON_");
 }
 
-std::string JobStateName(v1::JobState state) {
-  return WithoutPrefix(v1::JobState_Name(state), "JOB_STATE_");
-}
-
 std::string EventTypeName(v1::EventType type) {
   return WithoutPrefix(v1::EventType_Name(type), "EVENT_TYPE_");
 }
@@ -41,7 +38,7 @@ std::string EventTypeName(v1::EventType type) {
 Json JobJson(const v1::Job& job) {
   Json json;
   json["id"] = job.id();
-  json["state"] = JobStateName(job.state());
+  json["state"] = wire::JobStateName(job.state());
   if (job.has_submitted_at()) json["submitted_at"] = TimeText(job.submitted_at());
   if (job.has_started_at()) json["started_at"] = TimeText(job.started_at());
   if (job.has_ended_at()) json["ended_at"] = TimeText(job.ended_at());

@@ -20,9 +20,8 @@ using Json = nlohmann::ordered_json;
 std::string JsonText(const Json& json);
 std::string JsonLine(const Json& json);
 
-// "MODEL_REJECTED", "QUEUED", "PHASE": an enum value without its prefix.
+// "MODEL_REJECTED", "PHASE": an enum value without its prefix.
 std::string ReasonName(v1::ErrorReason reason);
-std::string JobStateName(v1::JobState state);
 std::string EventTypeName(v1::EventType type);
 
 // {"id", "state", "submitted_at", "started_at", "ended_at", "device", "model", "phase", "fraction",

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 #include "storage/job_state.h"
 
 namespace plait {
@@ -74,7 +75,7 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
   PLAIT_RETURN_IF_ERROR(MoveJob(row.job, end.state));
   row.worker_id.clear();
   row.lease_expires = absl::InfinitePast();
-  if (IsFinal(end.state)) {
+  if (wire::IsFinal(end.state)) {
     *row.job.mutable_ended_at() = ToTimestamp(now);
   } else {
     // The next run starts from nothing, and must not seem to have come this far.
@@ -101,7 +102,7 @@ absl::Status CheckEnd(const JobEnd& end) {
   return wire::Error(v1::ERROR_REASON_WRONG_STATE,
                      absl::StrCat("a run ends as SUCCEEDED with a result, or as FAILED or "
                                   "CANCELLED with an error, not as ",
-                                  JobStateName(end.state)));
+                                  wire::JobStateName(end.state)));
 }
 
 std::vector<v1::Digest> BlobsOf(const v1::JobResult& result) {
@@ -185,7 +186,7 @@ absl::StatusOr<JobRow> FindLeased(JobTable& table, const JobLease& lease) {
     return wire::Error(
         v1::ERROR_REASON_STALE_ATTEMPT,
         absl::StrCat("job ", lease.job_id, ": attempt ", lease.attempt, " is over; the job is ",
-                     JobStateName(row->job.state()), " in attempt ", row->job.attempts()));
+                     wire::JobStateName(row->job.state()), " in attempt ", row->job.attempts()));
   }
   return *std::move(row);
 }
@@ -261,7 +262,8 @@ absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence
 }
 
 absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now) {
-  if (IsFinal(row.job.state())) return absl::OkStatus();
+  if (wire::IsFinal(row.job.state())) return absl::OkStatus();
+  // A running job is only marked: its holder hears of it from its next heartbeat.
   row.job.set_cancel_requested(true);
   if (row.job.state() == v1::JOB_STATE_QUEUED) {
     PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_CANCELLED));

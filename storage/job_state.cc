@@ -1,8 +1,8 @@
 #include "storage/job_state.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -25,11 +25,6 @@ constexpr Transition kTransitions[] = {
 
 }  // namespace
 
-bool IsFinal(v1::JobState state) {
-  return state == v1::JOB_STATE_SUCCEEDED || state == v1::JOB_STATE_FAILED ||
-         state == v1::JOB_STATE_CANCELLED || state == v1::JOB_STATE_QUARANTINED;
-}
-
 absl::Status MoveJob(v1::Job& job, v1::JobState next) {
   for (const Transition& transition : kTransitions) {
     if (transition.from == job.state() && transition.to == next) {
@@ -37,13 +32,10 @@ absl::Status MoveJob(v1::Job& job, v1::JobState next) {
       return absl::OkStatus();
     }
   }
-  return wire::Error(v1::ERROR_REASON_WRONG_STATE,
-                     absl::StrCat("job ", job.id(), ": cannot go from ", JobStateName(job.state()),
-                                  " to ", JobStateName(next)));
-}
-
-std::string JobStateName(v1::JobState state) {
-  return std::string(absl::StripPrefix(v1::JobState_Name(state), "JOB_STATE_"));
+  return wire::Error(
+      v1::ERROR_REASON_WRONG_STATE,
+      absl::StrCat("job ", job.id(), ": cannot go from ", wire::JobStateName(job.state()), " to ",
+                   wire::JobStateName(next)));
 }
 
 }  // namespace plait

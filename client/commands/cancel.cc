@@ -2,6 +2,7 @@
 #include "client/command.h"
 #include "client/json.h"
 #include "client/server_session.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -19,10 +20,10 @@ absl::StatusOr<ExitCode> RunCancel(const CommandContext& context) {
   if (context.console.json) {
     Json json;
     json["id"] = job.id();
-    json["state"] = JobStateName(job.state());
+    json["state"] = wire::JobStateName(job.state());
     context.console.out << JsonText(json);
   } else {
-    context.console.out << job.id() << " " << JobStateName(job.state()) << "\n";
+    context.console.out << job.id() << " " << wire::JobStateName(job.state()) << "\n";
   }
   return ExitCode::kOk;
 }

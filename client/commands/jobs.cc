@@ -7,6 +7,7 @@
 #include "client/command.h"
 #include "client/json.h"
 #include "client/server_session.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -44,7 +45,7 @@ absl::StatusOr<ExitCode> RunJobs(const CommandContext& context) {
       absl::StrFormat("%-40s %-12s %-32s %s\n", "ID", "STATE", "SUBMITTED", "DEVICE");
   for (const v1::Job& job : jobs) {
     Json entry = JobJson(job);
-    table += absl::StrFormat("%-40s %-12s %-32s %s\n", job.id(), JobStateName(job.state()),
+    table += absl::StrFormat("%-40s %-12s %-32s %s\n", job.id(), wire::JobStateName(job.state()),
                              entry.value("submitted_at", ""), job.options().device());
     json["jobs"].push_back(std::move(entry));
   }

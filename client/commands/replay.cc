@@ -5,6 +5,7 @@
 #include "client/json.h"
 #include "client/server_session.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -24,7 +25,7 @@ std::vector<OptionSpec> Options() {
 absl::StatusOr<v1::OptimizeModelRequest> ReplayOf(const v1::Job& job) {
   if (!job.result().has_measurement_log()) {
     return wire::Error(v1::ERROR_REASON_WRONG_STATE,
-                       absl::StrCat("job ", job.id(), " is ", JobStateName(job.state()),
+                       absl::StrCat("job ", job.id(), " is ", wire::JobStateName(job.state()),
                                     " and has no measurement log (replay one that succeeded)"));
   }
   v1::OptimizeModelRequest request;

@@ -5,6 +5,7 @@
 #include "client/json.h"
 #include "client/server_session.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -23,7 +24,7 @@ absl::StatusOr<ExitCode> RunResult(const CommandContext& context) {
   PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->GetJob(id));
   if (job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING) {
     return wire::Error(v1::ERROR_REASON_WRONG_STATE,
-                       absl::StrCat("job ", id, " is ", JobStateName(job.state()),
+                       absl::StrCat("job ", id, " is ", wire::JobStateName(job.state()),
                                     " (wait for it with plait watch ", id, ")"));
   }
   const std::string path = context.arguments.Text("--output", id + ".onnx");

@@ -4,6 +4,7 @@
 #include "client/job_request.h"
 #include "client/json.h"
 #include "client/server_session.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -29,7 +30,7 @@ absl::StatusOr<ExitCode> RunSubmit(const CommandContext& context) {
   if (context.console.json) {
     Json json;
     json["id"] = job.id();
-    json["state"] = JobStateName(job.state());
+    json["state"] = wire::JobStateName(job.state());
     context.console.out << JsonText(json);
   } else {
     context.console.out << job.id() << "\n";

@@ -4,6 +4,7 @@
 #include "client/progress_bar.h"
 #include "client/server_session.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
@@ -31,7 +32,7 @@ absl::StatusOr<ExitCode> RunWatch(const CommandContext& context) {
                                                       context.arguments.Integer("--after"), show);
   bar.Clear();
   PLAIT_RETURN_IF_ERROR(job.status());
-  if (!console.json) console.out << job->id() << " " << JobStateName(job->state()) << "\n";
+  if (!console.json) console.out << job->id() << " " << wire::JobStateName(job->state()) << "\n";
   const ExitCode code = ExitCodeOfJob(*job);
   if (code == ExitCode::kOk || !job->has_error()) return code;
   // The last event has told the error on `out` already.

@@ -9,12 +9,12 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 #include "proto/wire/options.h"
 #include "server/jobs/job_artifacts.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/telemetry/log.h"
 #include "storage/blob_bytes.h"
-#include "storage/job_state.h"
 
 namespace plait {
 namespace {
@@ -58,10 +58,10 @@ void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
     context_.stores.jobs->Release(job.lease).status().IgnoreError();
     return;
   }
-  const std::string state = JobStateName(ended->state());
+  const std::string state = wire::JobStateName(ended->state());
   LogInfo("job.ended",
           {{"job", job.job.id()}, {"state", state}, {"error", ended->error().message()}});
-  if (IsFinal(ended->state())) {
+  if (wire::IsFinal(ended->state())) {
     context_.metrics.JobEnded(state, context_.clock.Monotonic() - began);
   }
 }

@@ -11,12 +11,12 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 #include "proto/wire/names.h"
 #include "proto/wire/options.h"
 #include "proto/wire/page.h"
 #include "server/services/rpc_scope.h"
 #include "server/telemetry/log.h"
-#include "storage/job_state.h"
 
 namespace plait {
 namespace {
@@ -125,7 +125,7 @@ absl::Status Watch(const ServiceContext& context, grpc::ServerContext& call,
       }
       is_last = static_cast<int>(events.size()) < kEventsPerRead;
     }
-    if (IsFinal(job.state())) {
+    if (wire::IsFinal(job.state())) {
       *response.mutable_job() = job;
       writer.Write(response);
       return absl::OkStatus();

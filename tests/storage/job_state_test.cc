@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/wire/job_state.h"
+
 namespace plait {
 namespace {
 
@@ -31,7 +33,7 @@ TEST(JobStateTest, AllowsExactlyTheDocumentedSteps) {
 
 TEST(JobStateTest, NeverLeavesAFinalState) {
   for (int from = v1::JobState_MIN; from <= v1::JobState_MAX; ++from) {
-    if (!IsFinal(static_cast<v1::JobState>(from))) continue;
+    if (!wire::IsFinal(static_cast<v1::JobState>(from))) continue;
     for (int to = v1::JobState_MIN; to <= v1::JobState_MAX; ++to) {
       v1::Job job;
       job.set_state(static_cast<v1::JobState>(from));
