@@ -41,6 +41,7 @@ void OutputComparer::Add(absl::Span<const Tensor> original, absl::Span<const Ten
 void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor& candidate) {
   const std::vector<double> a = original.AsDoubles();
   const std::vector<double> b = candidate.AsDoubles();
+  // An output of no elements has nothing that could be dead.
   if (a.empty()) {
     alive_[index] = true;
     return;
@@ -51,6 +52,7 @@ void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor&
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] != first_values_[index]) alive_[index] = true;
     if (AreBothSpecial(a[i], b[i])) continue;
+    // Would make every error below NaN or infinite and hide the other elements'.
     if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
       SetDifferent(absl::StrCat("output ", index, " element ", i, " is ", b[i], ", not ", a[i]));
       continue;
@@ -58,6 +60,8 @@ void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor&
     largest = std::max(largest, std::abs(a[i]));
     error = std::max(error, std::abs(a[i] - b[i]));
   }
+  // Relative to the output's largest value and not element by element: what is nearly 0 is the
+  // difference of large numbers, whose rounding it carries. See docs/accuracy.md.
   const double rel_error = largest > 0 ? error / largest : error;
   comparison_.equivalence.max_abs_error = std::max(comparison_.equivalence.max_abs_error, error);
   comparison_.equivalence.max_rel_error =

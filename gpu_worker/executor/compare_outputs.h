@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "optimizer/cost/measurement_log.h"
+#include "optimizer/cost/equivalence.h"
 #include "optimizer/ir/tensor.h"
 
 namespace plait {
@@ -28,10 +27,13 @@ class OutputComparer {
   // one side only, are differences.
   void Add(absl::Span<const Tensor> original, absl::Span<const Tensor> candidate);
 
+  // What all inputs so far say: one difference is enough to be different, and equivalence needs
+  // every output to have shown two different values.
   OutputComparison Result() const;
 
  private:
   void Compare(size_t index, const Tensor& original, const Tensor& candidate);
+  // Keeps the first reason: what follows a difference is often its consequence.
   void SetDifferent(std::string reason);
 
   double rel_error_max_;

@@ -9,33 +9,36 @@
 
 namespace plait {
 
-// What was measured.
+// What was measured of a kernel that ran alone. Times are microseconds per run; the median decides,
+// the others say how far it can be trusted.
 struct Profile {
   double latency_us_median = 0;
   double latency_us_p10 = 0;
   double latency_us_mad = 0;  // median absolute deviation
-  int samples = 0;
-  int64_t bytes = 0;  // off-chip bytes at least moved (inputs + outputs + weights)
+  int samples = 0;            // 0: the kernel cannot run, and no other field counts
+  int64_t bytes = 0;          // off-chip bytes at least moved (inputs + outputs + weights)
   int64_t flops = 0;
   double compute_share = 1;  // of the device's cores or SMs while it runs
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
-// One request to measure: everything a worker needs beside the key is inside the key.
+// One request to measure: everything a worker needs beside the key is inside the key, so any worker
+// of that device can answer, without the model.
 struct ProfileRequest {
   ProfileKey key;
 };
 
-// Measures kernels. Batched, so that a slow device is used well. Implementations say whether they
-// are thread-safe; the search calls from one thread.
+// Measures kernels: on a device here, through the daemon on a worker's, or from a log. Batched, so
+// that a slow device is used well. Implementations say whether they are thread-safe; the search
+// calls from one thread.
 class Profiler {
  public:
   virtual ~Profiler() = default;
 
   // One profile per request, in order. A kernel that cannot run has samples == 0 (never a zero
-  // latency that could be taken for a measurement). Errors: Unavailable when the device is gone;
-  // Cancelled; DeadlineExceeded.
+  // latency that could be taken for a measurement). Blocks until all are measured.
+  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
   virtual absl::StatusOr<std::vector<Profile>> Measure(
       absl::Span<const ProfileRequest> requests) = 0;
 };

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "optimizer/cost/measurement_log.h"
+#include "optimizer/cost/replaying_profiler.h"
 #include "proto/wire/error.h"
 #include "server/search_child/device.h"
 

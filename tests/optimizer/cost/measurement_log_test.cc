@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "optimizer/cost/replaying_profiler.h"
+
 namespace plait {
 namespace {
 

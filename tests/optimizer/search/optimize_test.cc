@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "optimizer/cost/replaying_profiler.h"
 #include "tests/fakes/fake_device.h"
 #include "tests/optimizer/search/examples.h"
 

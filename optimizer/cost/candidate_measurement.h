@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "optimizer/cost/equivalence.h"
+
+namespace plait {
+
+// What one verification measured of one candidate, which is a graph with a plan. Whoever measures
+// several candidates beside each other returns one of these for each, in the candidates' order, the
+// baseline first.
+struct CandidateMeasurement {
+  std::string candidate;           // names graph and plan by content; empty where order tells
+  std::vector<double> latency_us;  // one per round, paired by index with the baseline's
+  Equivalence equivalence;         // with the outputs of the baseline
+  int fallback_nodes = 0;          // nodes that ran as reference code
+  std::string error;  // why the candidate could not run; empty when it ran. Then: no samples
+
+  friend bool operator==(const CandidateMeasurement&, const CandidateMeasurement&) = default;
+};
+
+}  // namespace plait
