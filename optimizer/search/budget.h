@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "optimizer/cost/measurement_log.h"
-#include "optimizer/cost/profile_cache.h"
 
 namespace plait {
 
@@ -34,32 +31,6 @@ class ReplayingBudget : public Budget {
 
  private:
   const MeasurementLog& log_;
-};
-
-// Brings profiles within a budget: each batch of measurements is one step. Not thread-safe.
-class BudgetedProfiles {
- public:
-  // What is passed must outlive this object. The step at which the budget ends is noted in `log`.
-  BudgetedProfiles(ProfileCache& profiles, Budget& budget, MeasurementLog& log)
-      : profiles_(profiles), budget_(budget), log_(log) {}
-
-  // Resolves what the budget allows, batch by batch, sorted by key.
-  // Errors: those of ProfileCache::Resolve.
-  absl::Status Resolve(std::vector<ProfileQuery> queries);
-
-  // Resolves everything, whatever the budget says: what no result can do without.
-  absl::Status ResolveAll(const std::vector<ProfileQuery>& queries) {
-    return profiles_.Resolve(queries);
-  }
-
-  bool exhausted() const { return exhausted_; }
-
- private:
-  ProfileCache& profiles_;
-  Budget& budget_;
-  MeasurementLog& log_;
-  int64_t step_ = 0;
-  bool exhausted_ = false;
 };
 
 }  // namespace plait

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/plan/make_plan.h"
-#include "optimizer/search/budget.h"
+#include "optimizer/search/budgeted_profiles.h"
 #include "optimizer/search/search_device.h"
 
 namespace plait {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/search/backtracking.h"
-#include "optimizer/search/budget.h"
+#include "optimizer/search/budgeted_profiles.h"
 #include "optimizer/search/partition.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-#include "optimizer/search/budget.h"
+#include "optimizer/search/budgeted_profiles.h"
 
 #include <algorithm>
 #include <map>

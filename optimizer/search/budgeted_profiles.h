@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "optimizer/cost/measurement_log.h"
+#include "optimizer/cost/profile_cache.h"
+#include "optimizer/search/budget.h"
+
+namespace plait {
+
+// Brings profiles within a budget: each batch of measurements is one step. Once the budget has said
+// no it is not asked again, and the search goes on with the profiles that there are. Not
+// thread-safe.
+class BudgetedProfiles {
+ public:
+  // What is passed must outlive this object. The step at which the budget ends is noted in `log`.
+  BudgetedProfiles(ProfileCache& profiles, Budget& budget, MeasurementLog& log)
+      : profiles_(profiles), budget_(budget), log_(log) {}
+
+  // Resolves what the budget allows, batch by batch, sorted by key, so that the same queries in any
+  // order are measured in the same one. Queries beyond the budget stay unknown to ProfileCache.
+  // Errors: those of ProfileCache::Resolve.
+  absl::Status Resolve(std::vector<ProfileQuery> queries);
+
+  // Resolves everything, whatever the budget says: what no result can do without. No step is taken.
+  // Errors: as Resolve.
+  absl::Status ResolveAll(const std::vector<ProfileQuery>& queries) {
+    return profiles_.Resolve(queries);
+  }
+
+  // True from the first step on that was refused.
+  bool exhausted() const { return exhausted_; }
+
+ private:
+  ProfileCache& profiles_;
+  Budget& budget_;
+  MeasurementLog& log_;
+  int64_t step_ = 0;
+  bool exhausted_ = false;
+};
+
+}  // namespace plait
