@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace plait {
@@ -39,6 +40,10 @@ struct ProfileKey {
 
   // One line of "name=value" separated by tabs, values escaped as in C; the database key.
   std::string ToString() const;
+
+  // The inverse of ToString. The text may come from another process: nothing is taken for granted.
+  // Errors: InvalidArgument naming the field that is missing or malformed.
+  static absl::StatusOr<ProfileKey> Parse(absl::string_view text);
 
   friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
 };
