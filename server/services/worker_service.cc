@@ -1,5 +1,6 @@
 #include "server/services/worker_service.h"
 
+#include "absl/strings/match.h"
 #include "base/status_macros.h"
 #include "proto/wire/names.h"
 #include "server/services/rpc_scope.h"
@@ -11,20 +12,32 @@ namespace {
 // yet an idle worker calls rarely.
 constexpr absl::Duration kIdleWait = absl::Seconds(1);
 
+// `peer` is gRPC's name of the other end. A worker of this host that calls by another address than
+// the loopback's is taken for one elsewhere; plaitd's own workers use the unix socket.
+WorkerPlace PlaceOf(absl::string_view peer) {
+  constexpr absl::string_view kThisHost[] = {"unix:", "ipv4:127.",
+                                             "ipv6:[::1]:", "ipv6:%5B::1%5D:"};
+  for (const absl::string_view prefix : kThisHost) {
+    if (absl::StartsWith(peer, prefix)) return WorkerPlace::kThisHost;
+  }
+  return WorkerPlace::kElsewhere;
+}
+
 }  // namespace
 
-grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext*,
+grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
                                                const worker::v1::SynchronizeRequest* request,
                                                worker::v1::SynchronizeResponse* response) {
   return AnswerRpc(context_.metrics, context_.clock, "Synchronize", [&]() -> absl::Status {
+    const WorkerPlace place = PlaceOf(context->peer());
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId(request->device().id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckName("device.fingerprint", request->device().fingerprint()));
-    *response = context_.pool.Synchronize(*request);
+    *response = context_.pool.Synchronize(*request, place);
     if (request->has_idle() && response->has_idle() && !request->prefer_being_idle() &&
         !context_.draining) {
       context_.pool.AwaitWork(request->device(), kIdleWait);
-      *response = context_.pool.Synchronize(*request);
+      *response = context_.pool.Synchronize(*request, place);
       response->set_next_synchronize_in_ms(1);
     }
     return absl::OkStatus();

@@ -79,7 +79,7 @@ void WorkerPool::Withdraw(int64_t interest) {
 }
 
 worker::v1::SynchronizeResponse WorkerPool::Synchronize(
-    const worker::v1::SynchronizeRequest& request) {
+    const worker::v1::SynchronizeRequest& request, WorkerPlace place) {
   std::vector<Ended> ended;
   worker::v1::SynchronizeResponse response;
   response.set_next_synchronize_in_ms(kSynchronizeMs);
@@ -88,6 +88,7 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
     LoseSilent(ended);
     Worker& worker = workers_[request.worker_id()];
     worker.device = request.device();
+    worker.place = place;
     worker.heard_at = clock_.Monotonic();
     worker.synchronized_at = clock_.Now();
     HearState(request, worker, ended);
@@ -282,7 +283,9 @@ void WorkerPool::Count(const PoolTask& task, absl::string_view outcome) const {
 
 void WorkerPool::UpdateMeasuring() {
   const bool measuring = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
-    return !entry.second.task_id.empty() && entry.second.device.id() == "cpu";
+    const Worker& worker = entry.second;
+    return !worker.task_id.empty() && worker.device.id() == "cpu" &&
+           worker.place == WorkerPlace::kThisHost;
   });
   if (measuring == measuring_) return;
   measuring_ = measuring;

@@ -30,6 +30,12 @@ struct WorkerPoolOptions {
   std::function<void(bool measuring)> measuring_here;
 };
 
+// Where a worker runs, as far as the server can tell from how it is connected.
+enum class WorkerPlace {
+  kThisHost,   // it shares the processor with the searches
+  kElsewhere,  // what it measures is disturbed by nothing here
+};
+
 // A device and how many workers serve it.
 struct DeviceAvailability {
   v1::Device device;
@@ -58,7 +64,8 @@ class WorkerPool {
 
   // One call of a worker: its state goes up, what it should do comes down.
   // REQUIRES: the request was checked.
-  worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request);
+  worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request,
+                                              WorkerPlace place);
 
   // Waits until there may be work for an idle worker of this device, at most `time_max`.
   void AwaitWork(const v1::Device& device, absl::Duration time_max);
@@ -88,6 +95,7 @@ class WorkerPool {
   };
   struct Worker {
     v1::Device device;
+    WorkerPlace place = WorkerPlace::kElsewhere;
     std::string task_id;
     absl::Duration heard_at;
     absl::Time synchronized_at;

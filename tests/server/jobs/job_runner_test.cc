@@ -21,7 +21,7 @@ class JobRunnerTest : public testing::Test {
     worker.mutable_device()->set_id("cpu");
     worker.mutable_device()->set_fingerprint("cpu-1");
     worker.mutable_idle();
-    pool_.Synchronize(worker);
+    pool_.Synchronize(worker, WorkerPlace::kElsewhere);
   }
 
   // Submits a job whose child behaves so, and runs it once.

@@ -48,7 +48,7 @@ class WorkerPoolTest : public testing::Test {
   }
 
   worker::v1::SynchronizeResponse Idle(const std::string& worker) {
-    return pool_.Synchronize(From(worker));
+    return pool_.Synchronize(From(worker), WorkerPlace::kThisHost);
   }
 
   worker::v1::SynchronizeResponse Complete(const std::string& worker, const worker::v1::Task& task,
@@ -57,7 +57,7 @@ class WorkerPoolTest : public testing::Test {
     request.mutable_completed()->set_task_id(task.task_id());
     request.mutable_completed()->set_attempt(task.attempt());
     *request.mutable_completed()->mutable_result() = result;
-    return pool_.Synchronize(request);
+    return pool_.Synchronize(request, WorkerPlace::kThisHost);
   }
 
   static worker::v1::TaskResult Success() {
@@ -124,7 +124,7 @@ TEST_F(WorkerPoolTest, GivesNoTaskToAnotherDevice) {
   Submit("a");
   worker::v1::SynchronizeRequest request = From("w1");
   request.mutable_device()->set_fingerprint("cpu-2");
-  EXPECT_TRUE(pool_.Synchronize(request).has_idle());
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).has_idle());
 }
 
 TEST_F(WorkerPoolTest, GivesTheTaskOfASilentWorkerToAnother) {
@@ -156,7 +156,7 @@ TEST_F(WorkerPoolTest, KeepsAWorkerThatSendsHeartbeats) {
   request.mutable_executing()->set_attempt(task.attempt());
   for (int i = 0; i < 5; ++i) {
     clock_.Advance(absl::Seconds(9));
-    EXPECT_EQ(pool_.Synchronize(request).task().task_id(), task.task_id());
+    EXPECT_EQ(pool_.Synchronize(request, WorkerPlace::kThisHost).task().task_id(), task.task_id());
   }
   EXPECT_TRUE(Idle("w2").has_idle());
 }
@@ -193,7 +193,7 @@ TEST_F(WorkerPoolTest, GivesNoTaskToAWorkerThatPrefersToBeIdle) {
   Submit("a");
   worker::v1::SynchronizeRequest request = From("w1");
   request.set_prefer_being_idle(true);
-  EXPECT_TRUE(pool_.Synchronize(request).has_idle());
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).has_idle());
 }
 
 TEST_F(WorkerPoolTest, SaysWhenTheProcessorIsBeingMeasured) {
@@ -201,6 +201,13 @@ TEST_F(WorkerPoolTest, SaysWhenTheProcessorIsBeingMeasured) {
   const worker::v1::Task task = Idle("w1").task();
   Complete("w1", task, Success());
   EXPECT_THAT(measuring_, ElementsAre(true, false));
+}
+
+// A search that stands still while a worker elsewhere measures only loses time.
+TEST_F(WorkerPoolTest, AWorkerOfAnotherHostDisturbsNoSearchHere) {
+  Submit("a");
+  EXPECT_TRUE(pool_.Synchronize(From("w1"), WorkerPlace::kElsewhere).has_task());
+  EXPECT_THAT(measuring_, IsEmpty());
 }
 
 TEST_F(WorkerPoolTest, CountsIdleWorkersOfADevice) {
