@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
 #include "proto/wire/options.h"
@@ -19,8 +18,6 @@
 namespace plait {
 namespace {
 
-// Of a job that names no budget; the search child knows the same number.
-constexpr double kBudgetSecondsDefault = 60;
 // Profiles that a child gets with its start: about 100 MB at 1 KiB each.
 constexpr int64_t kStartProfilesMax = 100'000;
 
@@ -36,11 +33,6 @@ class ParkedChild {
   SearchPark& park_;
   const pid_t child_;
 };
-
-double BudgetSeconds(const v1::Job& job) {
-  const double seconds = job.options().budget_seconds();
-  return seconds > 0 ? seconds : kBudgetSecondsDefault;
-}
 
 }  // namespace
 
@@ -69,20 +61,20 @@ void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
 absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
                                        const std::atomic<bool>& stopping) {
   JobStore& jobs = *context_.stores.jobs;
+  PLAIT_ASSIGN_OR_RETURN(const JobSpec spec, ReadJobSpec(job));
   const std::optional<v1::Device> device = FindDevice(job.job.options().device());
   if (!device) return jobs.Release(job.lease);
   if (!job.job.options().no_result_cache()) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
-                           jobs.FindResult(KeyOf(job.job, device->fingerprint())));
+                           jobs.FindResult(KeyOf(spec, device->fingerprint())));
     if (earlier) return FinishFromCache(job, *earlier);
   }
-  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(job.job.model()));
-  absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(digest);
+  absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(spec.model);
   if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
-  PLAIT_ASSIGN_OR_RETURN(const internal::Start start, MakeStart(job.job, *device));
+  PLAIT_ASSIGN_OR_RETURN(const internal::Start start, MakeStart(spec, *device));
 
-  const absl::Duration time_max = absl::Seconds(BudgetSeconds(job.job)) + options_.grace;
+  const absl::Duration time_max = spec.budget + options_.grace;
   SearchChildOptions child_options = options_.child;
   child_options.limits.cpu_seconds_max =
       absl::ToInt64Seconds(time_max) * std::max(1u, std::thread::hardware_concurrency());
@@ -97,15 +89,16 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
                                  job, *device, std::move(wakeup));
     end = conversation.Run(*child, start, {time_max, options_.lease, &stopping});
   }
-  return Finish(job, start, end, output.number());
+  return Finish(spec, start, end, output.number());
 }
 
-absl::StatusOr<v1::Job> JobRunner::Finish(const LeasedJob& job, const internal::Start& start,
+absl::StatusOr<v1::Job> JobRunner::Finish(const JobSpec& spec, const internal::Start& start,
                                           const ConversationEnd& end, int output) {
+  const LeasedJob& job = spec.leased;
   JobStore& jobs = *context_.stores.jobs;
   switch (end.outcome) {
     case ConversationOutcome::kResult:
-      return FinishWithResult(job, start, *end.result, output);
+      return FinishWithResult(spec, start, *end.result, output);
     case ConversationOutcome::kFailure:
       return FinishWithError(job, v1::JOB_STATE_FAILED, end.status);
     case ConversationOutcome::kCancelled:
@@ -140,9 +133,10 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const LeasedJob& job, const internal::
   return absl::InternalError("unknown outcome");
 }
 
-absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const LeasedJob& job,
+absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
                                                     const internal::Start& start,
                                                     const internal::Result& result, int output) {
+  const LeasedJob& job = spec.leased;
   absl::StatusOr<v1::JobResult> stored =
       StoreArtifacts(context_.stores, job.job, start, result, output);
   if (absl::IsInvalidArgument(stored.status())) {
@@ -159,7 +153,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const LeasedJob& job,
   JobEnd end;
   end.state = v1::JOB_STATE_SUCCEEDED;
   end.result = *std::move(stored);
-  end.cache_as = KeyOf(job.job, start.device().fingerprint());
+  end.cache_as = KeyOf(spec, start.device().fingerprint());
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
@@ -181,21 +175,23 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithError(const LeasedJob& job, v1::Job
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
-absl::StatusOr<internal::Start> JobRunner::MakeStart(const v1::Job& job, const v1::Device& device) {
+absl::StatusOr<internal::Start> JobRunner::MakeStart(const JobSpec& spec,
+                                                     const v1::Device& device) {
+  const v1::Job& job = spec.leased.job;
   internal::Start start;
   start.set_job_id(job.id());
   start.set_tenant(job.tenant());
   *start.mutable_options() = job.options();
+  start.mutable_options()->set_budget_seconds(absl::ToDoubleSeconds(spec.budget));
   *start.mutable_device() = device;
   *start.mutable_model() = job.model();
   start.set_model_file_descriptor(kChildModel);
   start.set_output_file_descriptor(kChildOutput);
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
-  if (job.options().has_measurement_log()) {
-    PLAIT_ASSIGN_OR_RETURN(const Digest log,
-                           wire::DigestFromProto(job.options().measurement_log()));
-    PLAIT_ASSIGN_OR_RETURN(*start.mutable_replay_log(), ReadBlob(*context_.stores.blobs, log));
+  if (spec.measurement_log) {
+    PLAIT_ASSIGN_OR_RETURN(*start.mutable_replay_log(),
+                           ReadBlob(*context_.stores.blobs, *spec.measurement_log));
     return start;
   }
   PLAIT_ASSIGN_OR_RETURN(std::vector<v1::StoredProfile> profiles,
@@ -205,10 +201,10 @@ absl::StatusOr<internal::Start> JobRunner::MakeStart(const v1::Job& job, const v
   return start;
 }
 
-ResultKey JobRunner::KeyOf(const v1::Job& job, const std::string& device_fingerprint) const {
-  const absl::StatusOr<Digest> model = wire::DigestFromProto(job.model());
-  return {job.tenant(), model.value_or(Digest()), device_fingerprint,
-          wire::OptionsHash(job.options()), options_.engine_version};
+ResultKey JobRunner::KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const {
+  const v1::Job& job = spec.leased.job;
+  return {job.tenant(), spec.model, device_fingerprint, wire::OptionsHash(job.options()),
+          options_.engine_version};
 }
 
 std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {

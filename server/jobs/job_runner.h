@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "server/jobs/job_conversation.h"
+#include "server/jobs/job_spec.h"
 #include "server/jobs/search_park.h"
 #include "server/telemetry/metrics.h"
 #include "server/workers/worker_pool.h"
@@ -13,13 +14,15 @@
 
 namespace plait {
 
+// How jobs are run; the same for all of them.
 struct JobRunnerOptions {
-  std::string data_directory;
-  std::string engine_version;
-  SearchChildOptions child;
-  int search_threads = 0;  // of one search; 0: all
+  std::string data_directory;  // where a child's output is written, in a file without a name
+  std::string engine_version;  // part of the result cache's key
+  SearchChildOptions child;    // its program and its limits; that of cpu time is set by the job
+  int search_threads = 0;      // of one search; 0: all
   // What a job may take beyond its budget, for profiling the baseline and verifying.
   absl::Duration grace = absl::Minutes(10);
+  // How long a daemon may be silent until another one takes the job; extended all the while.
   absl::Duration lease = absl::Minutes(1);
 };
 
@@ -32,7 +35,9 @@ struct JobRunnerContext {
   Clock& clock;
 };
 
-// Takes one leased job to its end. Thread-safe.
+// Takes one leased job to its end: finds its result in the cache, or starts a search child, lets it
+// talk (JobConversation) and stores what it has made (job_artifacts.h). Nothing is kept between
+// jobs. Thread-safe.
 class JobRunner {
  public:
   JobRunner(const JobRunnerContext& context, JobRunnerOptions options)
@@ -45,17 +50,21 @@ class JobRunner {
               const std::atomic<bool>& stopping);
 
  private:
+  // Each returns the job as the store has it then.
+  // Errors: those of the storage; Aborted (STALE_ATTEMPT) when another run of the job counts.
   absl::StatusOr<v1::Job> Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
                               const std::atomic<bool>& stopping);
   absl::StatusOr<v1::Job> FinishFromCache(const LeasedJob& job, const v1::Job& earlier);
-  absl::StatusOr<v1::Job> Finish(const LeasedJob& job, const internal::Start& start,
+  absl::StatusOr<v1::Job> Finish(const JobSpec& spec, const internal::Start& start,
                                  const ConversationEnd& end, int output);
-  absl::StatusOr<v1::Job> FinishWithResult(const LeasedJob& job, const internal::Start& start,
+  absl::StatusOr<v1::Job> FinishWithResult(const JobSpec& spec, const internal::Start& start,
                                            const internal::Result& result, int output);
   absl::StatusOr<v1::Job> FinishWithError(const LeasedJob& job, v1::JobState state,
                                           const absl::Status& error);
-  absl::StatusOr<internal::Start> MakeStart(const v1::Job& job, const v1::Device& device);
-  ResultKey KeyOf(const v1::Job& job, const std::string& device_fingerprint) const;
+  absl::StatusOr<internal::Start> MakeStart(const JobSpec& spec, const v1::Device& device);
+  // What the job's result depends on, by which a later job of the tenant finds it.
+  ResultKey KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const;
+  // Of a connected worker; nothing when there is none with this id.
   std::optional<v1::Device> FindDevice(const std::string& id);
 
   const JobRunnerContext context_;

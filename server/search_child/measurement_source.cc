@@ -12,8 +12,6 @@
 namespace plait {
 namespace {
 
-// 60 s: enough for a convolutional network of a few hundred operators when nobody says otherwise.
-constexpr double kBudgetSecondsDefault = 60;
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kStrictTolerance = 1e-4;
 // A search verifies two or three times; together they take about half as long as the search. Less
@@ -22,13 +20,8 @@ constexpr double kVerificationBudgetShare = 0.2;
 constexpr double kVerificationSecondsMin = 8;
 constexpr double kVerificationSecondsMax = 30;
 
-absl::Duration BudgetOf(const v1::OptimizeOptions& options) {
-  const double seconds = options.budget_seconds();
-  return absl::Seconds(seconds > 0 ? seconds : kBudgetSecondsDefault);
-}
-
 RemoteVerifier::Options VerifierOptions(const v1::OptimizeOptions& options) {
-  const double share = kVerificationBudgetShare * absl::ToDoubleSeconds(BudgetOf(options));
+  const double share = kVerificationBudgetShare * options.budget_seconds();
   return {.seed = options.seed(),
           .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance,
           .seconds_max = std::clamp(share, kVerificationSecondsMin, kVerificationSecondsMax)};
@@ -60,7 +53,7 @@ class DeviceSource : public MeasurementSource {
   DeviceSource(const v1::OptimizeOptions& options, ChildConnection& connection, Clock& clock)
       : profiler_(connection, clock),
         verifier_(connection, clock, VerifierOptions(options)),
-        budget_(clock, BudgetOf(options), connection) {}
+        budget_(clock, absl::Seconds(options.budget_seconds()), connection) {}
 
   Profiler& profiler() override { return profiler_; }
   Verifier& verifier() override { return verifier_; }

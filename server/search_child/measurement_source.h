@@ -18,11 +18,13 @@ class MeasurementSource {
  public:
   virtual ~MeasurementSource() = default;
 
+  // Live as long as the source. A device and a log answer alike: the search cannot tell which it
+  // has, and so a replay decides what the search decided.
   virtual Profiler& profiler() = 0;
   virtual Verifier& verifier() = 0;
   virtual Budget& budget() = 0;
 
-  // Spent on measuring so far.
+  // Spent on measuring so far; nothing in a replay.
   virtual absl::Duration profiling_time() const = 0;
   virtual absl::Duration verification_time() const = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "plait/internal/search_child.pb.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/protocol/frame.h"
@@ -24,7 +25,23 @@ void Ask(int64_t number) {
   Send(message);
 }
 
-int Behave(const std::string& how) {
+// The next thing that the daemon says; ends the process when it says nothing any more.
+internal::ParentMessage Listen() {
+  static FrameReader reader;
+  internal::ParentMessage message;
+  if (!ReadFrame(kChildSocket, reader, &message).ok()) std::exit(1);
+  return message;
+}
+
+int Refuse(const std::string& why) {
+  internal::ChildMessage message;
+  message.mutable_failure()->set_reason(v1::ERROR_REASON_MODEL_REJECTED);
+  message.mutable_failure()->set_message(why);
+  Send(message);
+  return 0;
+}
+
+int Behave(const std::string& how, const internal::Start& start) {
   internal::ChildMessage message;
   if (how == "crash") std::abort();
   if (how == "hang") pause();
@@ -53,11 +70,24 @@ int Behave(const std::string& how) {
     return 0;
   }
   if (how == "refuse") {
-    message.mutable_failure()->set_reason(v1::ERROR_REASON_MODEL_REJECTED);
-    message.mutable_failure()->set_message("conv3: no");
-    Send(message);
-    return 0;
+    return Refuse("conv3: no");
   }
+  if (how == "tell_budget") return Refuse(absl::StrCat(start.options().budget_seconds()));
+  if (how == "ask") {
+    Ask(1);
+    const internal::ProfileReply reply = Listen().profile_reply();
+    const bool is_answer = reply.request_number() == 1 && reply.result().has_profile();
+    return Refuse(is_answer ? reply.result().profile().profiles(0).key() : "no answer");
+  }
+  if (how == "exaggerate") {
+    message.mutable_event()->set_type(v1::EVENT_TYPE_PHASE);
+    message.mutable_event()->set_text("search");
+    message.mutable_event()->set_fraction(7);
+    message.mutable_event()->set_tenant("forged");
+    Send(message);
+    return Refuse("done");
+  }
+  if (how == "end_at_the_deadline" && !Listen().has_deadline()) return 1;
   if (write(kChildOutput, "optimized", 9) != 9) return 1;
   message.mutable_result()->mutable_report()->set_speedup(2);
   message.mutable_result()->mutable_report()->set_id("forged");
@@ -66,10 +96,8 @@ int Behave(const std::string& how) {
 }
 
 int Main() {
-  FrameReader reader;
-  internal::ParentMessage message;
-  if (!ReadFrame(kChildSocket, reader, &message).ok()) return 1;
-  return Behave(message.start().options().search());
+  const internal::Start start = Listen().start();
+  return Behave(start.options().search(), start);
 }
 
 }  // namespace

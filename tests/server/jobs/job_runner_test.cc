@@ -92,6 +92,11 @@ TEST_F(JobRunnerTest, FailsWithTheChildsReason) {
   EXPECT_EQ(job.error().message(), "conv3: no");
 }
 
+// Whoever else needs the number takes it from Start.
+TEST_F(JobRunnerTest, FillsTheDefaultBudgetIn) {
+  EXPECT_EQ(Run("tell_budget").error().message(), "60");
+}
+
 TEST_F(JobRunnerTest, SaysThatTheMemoryLimitWasMet) {
   const v1::Job job = Run("memory");
   EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);

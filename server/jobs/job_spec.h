@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/digest.h"
+#include "storage/job_store.h"
+
+namespace plait {
+
+// What a leased job asks for, read once at the door: the names of bytes as digests, and the
+// defaults of the server filled in. Whoever works on the job takes both from here and never from
+// the message again. A value; valid for as long as the leased job.
+struct JobSpec {
+  const LeasedJob& leased;
+  Digest model;
+  std::optional<Digest> measurement_log;  // set: the job is replayed from it
+  absl::Duration budget;                  // of the search
+};
+
+// Errors: InvalidArgument for a digest that is none, which only a damaged storage can hold.
+absl::StatusOr<JobSpec> ReadJobSpec(const LeasedJob& leased);
+
+}  // namespace plait
