@@ -6,7 +6,8 @@ absl::StatusOr<std::vector<Profile>> LocalProfiler::Measure(
     absl::Span<const ProfileRequest> requests) {
   std::vector<Profile> profiles;
   for (const ProfileRequest& request : requests) {
-    profiles.push_back(ProfileKernel(&executor_, request.key, timing_).profile);
+    const absl::StatusOr<LoneKernel> lone = LoneKernelOf(request.key);
+    profiles.push_back(lone.ok() ? ProfileKernel(executor_, *lone, timing_).profile : Profile());
   }
   return profiles;
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "client/command.h"
@@ -9,6 +10,7 @@
 #include "client/loaded_model.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "optimizer/search/paired_ratio.h"
+#include "proto/wire/error.h"
 
 namespace plait {
 namespace {
@@ -50,13 +52,13 @@ double Quantile(std::vector<double> samples, double part) {
   return samples[std::lround(part * static_cast<double>(samples.size() - 1))];
 }
 
-Json ModelJson(const LoadedModel& model, const PlanMeasurement& measurement) {
+Json ModelJson(const LoadedModel& model, const CandidateMeasurement& measurement) {
   Json json;
   json["path"] = model.path;
-  json["latency_us_median"] = Median(measurement.samples_us);
-  json["latency_us_p10"] = Quantile(measurement.samples_us, 0.1);
-  json["latency_us_p95"] = Quantile(measurement.samples_us, 0.95);
-  json["samples"] = measurement.samples_us.size();
+  json["latency_us_median"] = Median(measurement.latency_us);
+  json["latency_us_p10"] = Quantile(measurement.latency_us, 0.1);
+  json["latency_us_p95"] = Quantile(measurement.latency_us, 0.95);
+  json["samples"] = measurement.latency_us.size();
   json["embedded_plan"] = model.embedded_plan;
   json["kernels"] = model.plan.steps.size();
   json["fallback_nodes"] = measurement.fallback_nodes;
@@ -79,7 +81,7 @@ std::string Table(const Json& result) {
 }
 
 Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models,
-                const std::vector<PlanMeasurement>& measurements) {
+                const std::vector<CandidateMeasurement>& measurements) {
   Json json;
   json["device"]["id"] = executor.device().id;
   json["device"]["name"] = executor.device().name;
@@ -91,7 +93,7 @@ Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models
   json["ratio"] = nullptr;
   if (models.size() == 2) {
     const RatioInterval ratio =
-        PairedRatio(measurements[0].samples_us, measurements[1].samples_us, /*seed=*/0);
+        PairedRatio(measurements[0].latency_us, measurements[1].latency_us, /*seed=*/0);
     json["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
   }
   return json;
@@ -118,9 +120,11 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   // Comparing outputs is verify's business: a fast wrong model is timed, too.
   measuring.rel_error_max = std::numeric_limits<double>::infinity();
   PLAIT_ASSIGN_OR_RETURN(const auto measurements,
-                         MeasurePlans(executor.get(), candidates, AllWeights(models), measuring));
+                         MeasurePlans(*executor, candidates, AllWeights(models), measuring));
   for (size_t i = 0; i < models.size(); ++i) {
-    PLAIT_RETURN_IF_ERROR(Annotate(measurements[i].status, models[i].path));
+    if (measurements[i].error.empty()) continue;
+    return wire::Error(v1::ERROR_REASON_MODEL_REJECTED,
+                       absl::StrCat(models[i].path, ": ", measurements[i].error));
   }
   const Json result = ResultJson(*executor, models, measurements);
   context.console.out << (context.console.json ? JsonText(result) : Table(result));

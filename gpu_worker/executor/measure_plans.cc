@@ -1,20 +1,26 @@
 #include "gpu_worker/executor/measure_plans.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "base/status_macros.h"
+#include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/stopwatch.h"
 
 namespace plait {
 namespace {
 
+// Fewer paired samples give no interval worth the name.
 constexpr int kRoundsMin = 3;
 
 // A candidate while it is measured.
 struct LoadedCandidate {
+  absl::Status status;  // once it is not OK the candidate is left alone
   std::unique_ptr<Executable> executable;
-  PlanMeasurement measurement;
+  CandidateMeasurement measurement;
 };
 
 double Median(std::vector<double> samples) {
@@ -23,82 +29,89 @@ double Median(std::vector<double> samples) {
   return *middle;
 }
 
-absl::Status CompareWith(const std::vector<std::vector<Tensor>>& inputs,
-                         const std::vector<std::vector<Tensor>>& expected, double rel_error_max,
-                         LoadedCandidate* contestant) {
+using Outputs = std::vector<Tensor>;
+
+// Loads the candidate and compares its outputs with `expected`, those of the original for each
+// input; the original, which comes first, finds it empty and fills it.
+absl::Status LoadAndCompare(Executor& executor, const CandidatePlan& plan,
+                            const WeightSource& weights, const std::vector<Outputs>& inputs,
+                            double rel_error_max, std::vector<Outputs>& expected,
+                            LoadedCandidate& candidate) {
+  PLAIT_ASSIGN_OR_RETURN(candidate.executable, executor.Load(*plan.graph, *plan.plan, weights));
+  candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
+  for (size_t i = expected.size(); i < inputs.size(); ++i) {
+    PLAIT_ASSIGN_OR_RETURN(Outputs outputs, candidate.executable->Run(inputs[i]));
+    expected.push_back(std::move(outputs));
+  }
+  // The original, too, runs twice: outputs that differ from run to run prove nothing.
   OutputComparer comparer(rel_error_max);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                           contestant->executable->Run(inputs[i]));
+    PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs[i]));
     comparer.Add(expected[i], outputs);
   }
-  contestant->measurement.comparison = comparer.Result();
+  candidate.measurement.equivalence = comparer.Result().equivalence;
   return absl::OkStatus();
 }
 
-absl::Status TimeRound(int repeats, LoadedCandidate* contestant) {
-  PLAIT_RETURN_IF_ERROR(contestant->executable->Time(1).status());
-  PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, contestant->executable->Time(repeats));
-  contestant->measurement.samples_us.push_back(Median(std::move(samples)));
+absl::Status TimeRound(int repeats, LoadedCandidate& candidate) {
+  PLAIT_RETURN_IF_ERROR(candidate.executable->Time(1).status());
+  PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, candidate.executable->Time(repeats));
+  candidate.measurement.latency_us.push_back(Median(std::move(samples)));
   return absl::OkStatus();
 }
 
-void RunRounds(const MeasureOptions& measuring, std::vector<LoadedCandidate>* contestants) {
+void RunRounds(const MeasureOptions& options, std::vector<LoadedCandidate>& loaded) {
   const Stopwatch stopwatch;
-  const double time_max_us = absl::ToDoubleMicroseconds(measuring.time_max);
-  const size_t count = contestants->size();
-  for (int round = 0; round < measuring.rounds; ++round) {
+  const double time_max_us = absl::ToDoubleMicroseconds(options.time_max);
+  const size_t count = loaded.size();
+  for (int round = 0; round < options.rounds; ++round) {
     if (round >= kRoundsMin && stopwatch.elapsed_us() > time_max_us) return;
     for (size_t i = 0; i < count; ++i) {
       // Every other round runs backwards: what one candidate leaves in the caches helps no other
       // twice.
-      LoadedCandidate& contestant = (*contestants)[round % 2 == 0 ? i : count - 1 - i];
-      if (!contestant.measurement.status.ok()) continue;
-      const absl::Status status = TimeRound(std::max(1, measuring.repeats), &contestant);
-      if (status.ok()) continue;
-      contestant.measurement.status = status;
-      contestant.measurement.samples_us.clear();
+      LoadedCandidate& candidate = loaded[round % 2 == 0 ? i : count - 1 - i];
+      if (candidate.status.ok()) {
+        candidate.status = TimeRound(std::max(1, options.repeats), candidate);
+      }
     }
   }
 }
 
+CandidateMeasurement MeasurementOf(LoadedCandidate candidate) {
+  if (candidate.status.ok()) return std::move(candidate.measurement);
+  CandidateMeasurement failed;
+  failed.fallback_nodes = candidate.measurement.fallback_nodes;
+  failed.error = std::string(candidate.status.message());
+  // An empty error would say that the candidate ran.
+  if (failed.error.empty()) failed.error = candidate.status.ToString();
+  return failed;
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
-    Executor* executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
-    const MeasureOptions& measuring) {
+absl::StatusOr<std::vector<CandidateMeasurement>> MeasurePlans(
+    Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
+    const MeasureOptions& options) {
   if (candidates.empty()) return absl::InvalidArgumentError("measure: no candidates");
   std::vector<std::vector<Tensor>> inputs;
-  for (int i = 0; i < std::max(1, measuring.inputs_tried); ++i) {
+  for (int i = 0; i < std::max(1, options.inputs_tried); ++i) {
     PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> input,
-                           MakeInputs(*candidates[0].graph, measuring.seed + i));
+                           MakeInputs(*candidates[0].graph, options.seed + i));
     inputs.push_back(std::move(input));
   }
-  std::vector<LoadedCandidate> contestants(candidates.size());
-  std::vector<std::vector<Tensor>> expected;
+  std::vector<LoadedCandidate> loaded(candidates.size());
+  std::vector<Outputs> expected;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    LoadedCandidate& contestant = contestants[i];
-    absl::StatusOr<std::unique_ptr<Executable>> executable =
-        executor->Load(*candidates[i].graph, *candidates[i].plan, weights);
-    absl::Status& status = contestant.measurement.status;
-    status = executable.status();
-    if (status.ok()) {
-      contestant.executable = *std::move(executable);
-      contestant.measurement.fallback_nodes = contestant.executable->fallback_nodes();
-      for (size_t j = 0; i == 0 && j < inputs.size(); ++j) {
-        PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, contestant.executable->Run(inputs[j]));
-        expected.push_back(std::move(outputs));
-      }
-      status = CompareWith(inputs, expected, measuring.rel_error_max, &contestant);
-    }
-    if (i == 0) PLAIT_RETURN_IF_ERROR(status);
+    loaded[i].status = LoadAndCompare(executor, candidates[i], weights, inputs,
+                                      options.rel_error_max, expected, loaded[i]);
+    if (i == 0) PLAIT_RETURN_IF_ERROR(loaded[0].status);
   }
-  RunRounds(measuring, &contestants);
-  PLAIT_RETURN_IF_ERROR(contestants[0].measurement.status);
-  std::vector<PlanMeasurement> measurements;
-  measurements.reserve(contestants.size());
-  for (LoadedCandidate& contestant : contestants) {
-    measurements.push_back(std::move(contestant.measurement));
+  RunRounds(options, loaded);
+  PLAIT_RETURN_IF_ERROR(loaded[0].status);
+  std::vector<CandidateMeasurement> measurements;
+  measurements.reserve(loaded.size());
+  for (LoadedCandidate& candidate : loaded) {
+    measurements.push_back(MeasurementOf(std::move(candidate)));
   }
   return measurements;
 }

@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
+#include "optimizer/cost/candidate_measurement.h"
 
 namespace plait {
 
@@ -15,6 +15,7 @@ struct CandidatePlan {
   const Plan* plan;
 };
 
+// How much is measured, and what counts as equal.
 struct MeasureOptions {
   int rounds = 20;
   // Within a round a candidate runs once untimed, which brings its weights back, then so often; the
@@ -22,24 +23,17 @@ struct MeasureOptions {
   int repeats = 3;
   // No round is started after this time, but for the first three.
   absl::Duration time_max = absl::Seconds(30);
-  int inputs_tried = 3;
-  double rel_error_max = 1e-4;
-  uint64_t seed = 1;
-};
-
-struct PlanMeasurement {
-  absl::Status status;             // why the candidate could not be measured
-  std::vector<double> samples_us;  // one per round; sample i of all candidates is of the same round
-  OutputComparison comparison;     // with the original's outputs
-  int fallback_nodes = 0;
+  int inputs_tried = 3;         // on which outputs are compared; at least 1
+  double rel_error_max = 1e-4;  // see OutputComparer
+  uint64_t seed = 1;            // of the inputs
 };
 
 // Measures candidates beside the original, candidate 0, so that drift of the machine hits all
-// alike: in every round each runs once, in alternating order. Results are in the candidates' order.
-// A candidate that cannot be loaded or run has a status and no samples.
+// alike: in every round each runs once, in alternating order. Results are in the candidates' order,
+// without their ids. A candidate that cannot be loaded or run has an error and no samples.
 // Errors: those of the original.
-absl::StatusOr<std::vector<PlanMeasurement>> MeasurePlans(
-    Executor* executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
-    const MeasureOptions& measuring);
+absl::StatusOr<std::vector<CandidateMeasurement>> MeasurePlans(
+    Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
+    const MeasureOptions& options);
 
 }  // namespace plait

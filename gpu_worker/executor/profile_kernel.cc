@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
@@ -14,43 +17,23 @@
 namespace plait {
 namespace {
 
+// Fewer have no spread that could be told.
 constexpr int kSamplesMin = 3;
 constexpr uint64_t kInputSeed = 1;
 
-absl::StatusOr<Format> ParseFormat(absl::string_view name) {
-  for (const Format format : kAllFormats) {
-    if (name == FormatName(format)) return format;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("format \"", name, "\": there is no such format"));
-}
-
-absl::StatusOr<Kernel> KernelOf(const ProfileKey& key, const Graph& graph) {
-  Kernel kernel;
-  kernel.family = key.family;
-  kernel.variant = key.variant;
-  kernel.width = key.width;
-  for (NodeId node = 0; node < graph.node_count(); ++node) kernel.nodes.push_back(node);
-  const size_t inputs = graph.node_count() == 0 ? 1 : InputsOf(graph, kernel.nodes).size();
-  for (const absl::string_view name : absl::StrSplit(key.formats, ',', absl::SkipEmpty())) {
-    PLAIT_ASSIGN_OR_RETURN(const Format format, ParseFormat(name));
-    const bool is_input = kernel.input_formats.size() < inputs;
-    (is_input ? kernel.input_formats : kernel.output_formats).push_back(format);
-  }
-  return kernel;
-}
-
-absl::StatusOr<std::vector<double>> Sample(Executable* executable, bool cold_weights,
-                                           const ProfileOptions& timing) {
+absl::StatusOr<std::vector<double>> Sample(Executable& executable, bool cold_weights,
+                                           const ProfileOptions& options) {
   const Stopwatch stopwatch;
-  const double time_max_us = absl::ToDoubleMicroseconds(timing.time_max);
-  PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, executable->Time(1));
+  const double time_max_us = absl::ToDoubleMicroseconds(options.time_max);
+  PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, executable.Time(1));
   if (samples[0] > time_max_us) return samples;
+  // The first run packs, pages in and wakes up: it says nothing of the others.
   samples.clear();
-  while (static_cast<int>(samples.size()) < std::max(timing.samples_max, kSamplesMin)) {
+  while (static_cast<int>(samples.size()) < std::max(options.samples_max, kSamplesMin)) {
     const bool out_of_time = stopwatch.elapsed_us() > time_max_us;
     if (out_of_time && static_cast<int>(samples.size()) >= kSamplesMin) break;
-    if (cold_weights) executable->EvictWeights();
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<double> one, executable->Time(1));
+    if (cold_weights) executable.EvictWeights();
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<double> one, executable.Time(1));
     samples.push_back(one[0]);
   }
   return samples;
@@ -77,43 +60,69 @@ Profile Summary(const std::vector<double>& samples) {
 }
 
 // Every input, output and constant once: what must move whatever the caches do.
-void AddWork(const Graph& graph, Profile* profile) {
+void AddWork(const Graph& graph, Profile& profile) {
   for (NodeId node = 0; node < graph.node_count(); ++node) {
-    profile->flops += WorkOf(graph, node).flops;
+    profile.flops += WorkOf(graph, node).flops;
   }
-  for (const TensorId input : graph.inputs()) profile->bytes += graph.type(input).bytes();
-  for (const TensorId output : graph.outputs()) profile->bytes += graph.type(output).bytes();
+  for (const TensorId input : graph.inputs()) profile.bytes += graph.type(input).bytes();
+  for (const TensorId output : graph.outputs()) profile.bytes += graph.type(output).bytes();
   for (const TensorInfo& tensor : graph.tensors()) {
-    if (tensor.constant != nullptr) profile->bytes += tensor.type.bytes();
+    if (tensor.constant != nullptr) profile.bytes += tensor.type.bytes();
   }
 }
 
-absl::StatusOr<Profile> Measure(Executor* executor, const ProfileKey& key,
-                                const ProfileOptions& timing) {
-  const DeviceDescription& device = executor->device();
-  if (key.device_fingerprint != device.fingerprint) {
-    return absl::InvalidArgumentError(absl::StrCat("profile: for device \"", key.device_fingerprint,
-                                                   "\", this is \"", device.fingerprint, "\""));
-  }
-  PLAIT_ASSIGN_OR_RETURN(const Graph graph, ParseTypedGraph(key.graph_text));
-  PLAIT_ASSIGN_OR_RETURN(const Kernel kernel, KernelOf(key, graph));
+absl::StatusOr<Profile> Measure(Executor& executor, const LoneKernel& lone,
+                                const ProfileOptions& options) {
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
-                         executor->LoadKernel(graph, kernel, NoWeights()));
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(graph, kInputSeed));
+                         executor.LoadKernel(lone.graph, lone.kernel, NoWeights()));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(lone.graph, kInputSeed));
   PLAIT_RETURN_IF_ERROR(executable->SetInputs(inputs));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<double> samples,
-                         Sample(executable.get(), key.cold_weights, timing));
+                         Sample(*executable, lone.cold_weights, options));
   Profile profile = Summary(samples);
-  AddWork(graph, &profile);
-  profile.compute_share = static_cast<double>(key.width) / device.threads;
+  AddWork(lone.graph, profile);
+  // A kernel keeps its threads busy and no others.
+  profile.compute_share = static_cast<double>(lone.kernel.width) / executor.device().threads;
   return profile;
 }
 
 }  // namespace
 
-KernelProfile ProfileKernel(Executor* executor, const ProfileKey& key,
-                            const ProfileOptions& timing) {
-  absl::StatusOr<Profile> profile = Measure(executor, key, timing);
+absl::StatusOr<LoneKernel> MakeLoneKernel(absl::string_view graph_text, Kernel chosen,
+                                          absl::Span<const absl::string_view> formats,
+                                          bool cold_weights) {
+  PLAIT_ASSIGN_OR_RETURN(Graph graph, ParseTypedGraph(graph_text));
+  chosen.nodes.clear();
+  for (NodeId node = 0; node < graph.node_count(); ++node) chosen.nodes.push_back(node);
+  const size_t inputs = graph.node_count() == 0 ? 1 : InputsOf(graph, chosen.nodes).size();
+  chosen.input_formats.clear();
+  chosen.output_formats.clear();
+  for (const absl::string_view name : formats) {
+    const std::optional<Format> format = FormatFromName(name);
+    if (!format) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("format \"", absl::CHexEscape(name), "\": there is no such format"));
+    }
+    // Too many or too few are found when the kernel is loaded, which knows what it needs.
+    const bool is_input = chosen.input_formats.size() < inputs;
+    (is_input ? chosen.input_formats : chosen.output_formats).push_back(*format);
+  }
+  return LoneKernel{std::move(graph), std::move(chosen), cold_weights};
+}
+
+absl::StatusOr<LoneKernel> LoneKernelOf(const ProfileKey& key) {
+  Kernel chosen;
+  chosen.family = key.family;
+  chosen.variant = key.variant;
+  chosen.width = key.width;
+  const std::vector<absl::string_view> formats =
+      absl::StrSplit(key.formats, ',', absl::SkipEmpty());
+  return MakeLoneKernel(key.graph_text, std::move(chosen), formats, key.cold_weights);
+}
+
+KernelProfile ProfileKernel(Executor& executor, const LoneKernel& lone,
+                            const ProfileOptions& options) {
+  absl::StatusOr<Profile> profile = Measure(executor, lone, options);
   if (!profile.ok()) return {Profile(), std::string(profile.status().message())};
   return {*profile, ""};
 }

@@ -10,6 +10,7 @@ class Stopwatch {
  public:
   Stopwatch() : start_(std::chrono::steady_clock::now()) {}
 
+  // Microseconds since the construction; the clock never steps back.
   double elapsed_us() const {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_)
         .count();

@@ -2,23 +2,25 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/measure_plans.h"
-#include "gpu_worker/executor/profile_kernel.h"
-#include "gpu_worker/process/parse_profile_key.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "proto/wire/measurement.h"
 
 namespace plait {
 namespace {
 
 // Two jobs may run at a time, each with its model.
 constexpr size_t kModelsKept = 2;
+// A task comes from the server, but its numbers may be a child's: beyond these a worker would be
+// busy for hours.
 constexpr int kKernelSamplesMax = 10'000;
 constexpr int kRoundsMax = 10'000;
 constexpr int kInputsMax = 100;
@@ -32,6 +34,7 @@ class TaskWeights : public WeightSource {
   absl::StatusOr<Tensor> Get(const Digest& digest, const TensorType& type) const override {
     absl::StatusOr<Tensor> weight = weights_.Get(digest, type);
     if (weight.ok() || !weightless_ || !absl::IsNotFound(weight.status())) return weight;
+    // Equal weights of two graphs stay equal, which a comparison of their outputs needs.
     const uint64_t seed = std::strtoull(digest.sha256_hex.substr(0, 16).c_str(), nullptr, 16);
     return EvaluateConstant(*Constant::OfSynthetic(type, seed), weights_);
   }
@@ -48,34 +51,24 @@ struct ParsedCandidate {
   Plan plan;
 };
 
-absl::Status Parse(const worker::v1::Candidate& proto, ParsedCandidate* candidate) {
-  PLAIT_ASSIGN_OR_RETURN(candidate->graph, ParseTypedGraph(proto.graph_text()));
-  PLAIT_ASSIGN_OR_RETURN(candidate->plan, ParsePlan(proto.plan_text()));
+absl::Status Parse(const worker::v1::Candidate& proto, ParsedCandidate& candidate) {
+  PLAIT_ASSIGN_OR_RETURN(candidate.graph, ParseTypedGraph(proto.graph_text()));
+  PLAIT_ASSIGN_OR_RETURN(candidate.plan, ParsePlan(proto.plan_text()));
   return absl::OkStatus();
 }
 
-void SetMeasurement(const PlanMeasurement& measurement, double tolerance,
-                    worker::v1::CandidateResult* result) {
-  if (!measurement.status.ok()) {
-    result->set_error(std::string(measurement.status.message()));
-    return;
-  }
-  for (const double sample_us : measurement.samples_us) result->add_latency_us(sample_us);
-  const Equivalence& equivalence = measurement.comparison.equivalence;
-  result->set_max_abs_error(equivalence.max_abs_error);
-  result->set_max_rel_error(equivalence.max_rel_error);
-  result->set_inputs_tried(equivalence.inputs_tried);
-  result->set_dead_outputs(equivalence.verdict == Verdict::kInconclusive);
-  result->set_fallback_nodes(measurement.fallback_nodes);
-  // A difference that is no number, such as a NaN on one side, is beyond every tolerance.
-  if (equivalence.verdict == Verdict::kDifferent && !(equivalence.max_rel_error > tolerance)) {
-    result->set_max_rel_error(std::numeric_limits<double>::infinity());
-  }
+absl::StatusOr<LoneKernel> LoneKernelOf(const worker::v1::KernelRequest& request) {
+  Kernel chosen;
+  chosen.family = request.family();
+  chosen.variant = request.variant();
+  chosen.width = request.width();
+  const std::vector<absl::string_view> formats(request.formats().begin(), request.formats().end());
+  return MakeLoneKernel(request.graph_text(), std::move(chosen), formats, request.cold_weights());
 }
 
-void SetError(const absl::Status& status, worker::v1::TaskResult* result) {
-  result->mutable_error()->set_code(static_cast<int>(status.code()));
-  result->mutable_error()->set_message(std::string(status.message()));
+void SetError(const absl::Status& status, worker::v1::TaskResult& result) {
+  result.mutable_error()->set_code(static_cast<int>(status.code()));
+  result.mutable_error()->set_message(std::string(status.message()));
 }
 
 }  // namespace
@@ -83,49 +76,71 @@ void SetError(const absl::Status& status, worker::v1::TaskResult* result) {
 worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task) {
   worker::v1::TaskResult result;
   if (task.has_profile()) {
-    *result.mutable_profile() = Profile(task.profile());
+    absl::StatusOr<worker::v1::ProfileResult> profiled = Profile(task.profile());
+    if (profiled.ok()) {
+      *result.mutable_profile() = *std::move(profiled);
+    } else {
+      SetError(profiled.status(), result);
+    }
   } else if (task.has_measure()) {
     absl::StatusOr<worker::v1::MeasureResult> measured = Measure(task);
     if (measured.ok()) {
       *result.mutable_measure() = *std::move(measured);
     } else {
-      SetError(measured.status(), &result);
+      SetError(measured.status(), result);
     }
   } else {
     SetError(absl::UnimplementedError("the task is of a kind that this worker does not know"),
-             &result);
+             result);
   }
   return result;
 }
 
-worker::v1::ProfileResult TaskRunner::Profile(const worker::v1::ProfileTask& task) {
-  ProfileOptions timing;
-  timing.samples_max = std::clamp(task.samples_min(), 1, kKernelSamplesMax);
-  if (task.seconds_max() > 0) timing.time_max = absl::Seconds(task.seconds_max());
+absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::ProfileTask& task) {
+  const std::string& fingerprint = executor_.device().fingerprint;
+  if (task.device_fingerprint() != fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat("profile: for device \"",
+                                                      absl::CHexEscape(task.device_fingerprint()),
+                                                      "\", this is \"", fingerprint, "\""));
+  }
+  ProfileOptions options;
+  options.samples_max = std::clamp(task.samples_min(), 1, kKernelSamplesMax);
+  if (task.seconds_max() > 0) options.time_max = absl::Seconds(task.seconds_max());
   worker::v1::ProfileResult result;
   for (const worker::v1::KernelRequest& request : task.kernels()) {
-    worker::v1::KernelProfile& answer = *result.add_profiles();
-    answer.set_key(request.key());
-    const absl::StatusOr<ProfileKey> key = ParseProfileKey(request.key());
-    if (!key.ok()) {
-      answer.set_error(std::string(key.status().message()));
-      continue;
-    }
-    const KernelProfile measured = ProfileKernel(&executor_, *key, timing);
-    if (measured.profile.samples == 0) {
-      answer.set_error(measured.error);
-      continue;
-    }
-    v1::Profile& profile = *answer.mutable_profile();
-    profile.set_latency_us_median(measured.profile.latency_us_median);
-    profile.set_latency_us_p10(measured.profile.latency_us_p10);
-    profile.set_latency_us_mad(measured.profile.latency_us_mad);
-    profile.set_samples(measured.profile.samples);
-    profile.set_compute_share(measured.profile.compute_share);
-    profile.set_bytes(measured.profile.bytes);
-    profile.set_flops(measured.profile.flops);
+    *result.add_profiles() = ProfileOne(request, options);
   }
   return result;
+}
+
+worker::v1::KernelProfile TaskRunner::ProfileOne(const worker::v1::KernelRequest& request,
+                                                 const ProfileOptions& options) {
+  worker::v1::KernelProfile answer;
+  answer.set_key(request.key());
+  absl::Status status = CheckVersion(request);
+  if (status.ok()) {
+    const absl::StatusOr<LoneKernel> lone = LoneKernelOf(request);
+    status = lone.status();
+    if (lone.ok()) {
+      const KernelProfile measured = ProfileKernel(executor_, *lone, options);
+      answer.set_error(measured.error);
+      if (measured.profile.samples > 0) {
+        *answer.mutable_profile() = wire::ProfileToProto(measured.profile);
+      }
+    }
+  }
+  if (!status.ok()) answer.set_error(std::string(status.message()));
+  return answer;
+}
+
+absl::Status TaskRunner::CheckVersion(const worker::v1::KernelRequest& request) const {
+  if (!family_version_) return absl::OkStatus();
+  const std::string version = family_version_(request.family());
+  // A family that is not here at all is refused by name when the kernel is loaded.
+  if (version.empty() || version == request.version()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "kernel family ", request.family(), ": version \"", absl::CHexEscape(request.version()),
+      "\" is asked for, this worker has \"", version, "\" (run the server's build of the worker)"));
 }
 
 absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::Task& task) {
@@ -137,28 +152,30 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
   std::vector<CandidatePlan> candidates;
   for (int i = 0; i < work.candidates_size(); ++i) {
-    parsed[i].status = Parse(work.candidates(i), &parsed[i]);
+    parsed[i].status = Parse(work.candidates(i), parsed[i]);
+    // Without the baseline there is nothing to compare with.
     if (i == 0) PLAIT_RETURN_IF_ERROR(parsed[i].status);
     if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
   }
-  MeasureOptions measuring;
-  measuring.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
-  if (work.seconds_max() > 0) measuring.time_max = absl::Seconds(work.seconds_max());
-  measuring.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);
-  measuring.rel_error_max = work.tolerance();
-  measuring.seed = work.seed();
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<PlanMeasurement> measurements,
-                         MeasurePlans(&executor_, candidates, weights, measuring));
+  MeasureOptions options;
+  options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
+  if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
+  options.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);
+  options.rel_error_max = work.tolerance();
+  options.seed = work.seed();
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measurements,
+                         MeasurePlans(executor_, candidates, weights, options));
   worker::v1::MeasureResult result;
   size_t next = 0;
   for (int i = 0; i < work.candidates_size(); ++i) {
-    worker::v1::CandidateResult& answer = *result.add_candidates();
-    answer.set_id(work.candidates(i).id());
+    CandidateMeasurement measurement;
     if (parsed[i].status.ok()) {
-      SetMeasurement(measurements[next++], work.tolerance(), &answer);
+      measurement = measurements[next++];
     } else {
-      answer.set_error(std::string(parsed[i].status.message()));
+      measurement.error = std::string(parsed[i].status.message());
     }
+    measurement.candidate = work.candidates(i).id();
+    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement, work.tolerance());
   }
   return result;
 }

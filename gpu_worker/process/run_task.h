@@ -7,33 +7,49 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "gpu_worker/executor/executor.h"
+#include "gpu_worker/executor/profile_kernel.h"
 #include "optimizer/onnx/model.h"
 #include "plait/worker/v1/worker.pb.h"
 
 namespace plait {
 
-// Fetches the bytes of a blob.
+// Fetches the bytes of a blob, checked against its digest. Errors are the task's.
 using BlobFetcher = std::function<absl::StatusOr<std::string>(const v1::Digest& digest)>;
 
-// Runs the tasks of a worker on its device. Keeps the last models, because the tasks of a job
-// follow each other. Used by one thread, so that the device's own threads stay with it.
+// The version of a kernel family's code in this build of the worker; empty for a family that it
+// does not have. See KernelRequest.version.
+using FamilyVersion = std::function<std::string(absl::string_view family)>;
+
+// Runs the tasks of a worker on its device. Reads what a task says in its fields and never a key,
+// which is the server's. Keeps the last models, because the tasks of a job follow each other.
+// Used by one thread, so that the device's own threads stay with it.
 class TaskRunner {
  public:
-  // `executor` must outlive the runner.
-  TaskRunner(Executor& executor, BlobFetcher fetch)
-      : executor_(executor), fetch_(std::move(fetch)) {}
+  // `executor` must outlive the runner. Without `family_version` kernels of every version are
+  // measured by the code that is here.
+  TaskRunner(Executor& executor, BlobFetcher fetch, FamilyVersion family_version = nullptr)
+      : executor_(executor), fetch_(std::move(fetch)), family_version_(std::move(family_version)) {}
 
   // Never fails: what goes wrong is in the result.
   worker::v1::TaskResult Run(const worker::v1::Task& task);
 
  private:
-  worker::v1::ProfileResult Profile(const worker::v1::ProfileTask& task);
+  // Errors: FailedPrecondition when the times are wanted for another device than this one.
+  absl::StatusOr<worker::v1::ProfileResult> Profile(const worker::v1::ProfileTask& task);
+  worker::v1::KernelProfile ProfileOne(const worker::v1::KernelRequest& request,
+                                       const ProfileOptions& options);
+  absl::Status CheckVersion(const worker::v1::KernelRequest& request) const;
+
+  // Errors: InvalidArgument for a baseline that cannot be read; those of the blob and of the model;
+  // those of MeasurePlans.
   absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task);
   absl::StatusOr<Model> FindModel(const v1::Digest& digest);
 
   Executor& executor_;
   const BlobFetcher fetch_;
+  const FamilyVersion family_version_;
   std::list<std::pair<std::string, Model>> models_;  // last used first, by hash
 };
 

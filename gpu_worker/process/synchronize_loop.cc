@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/process/run_task.h"
 #include "plait/v1/blob.grpc.pb.h"
+#include "proto/wire/device.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/grpc_status.h"
 
@@ -83,6 +84,7 @@ class Heartbeat {
   std::thread thread_;  // last, so that it starts when all else is ready
 };
 
+// Errors of the request itself, which repeating it cannot mend.
 bool IsRefusal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsUnauthenticated(status) ||
          absl::IsPermissionDenied(status);
@@ -92,25 +94,16 @@ void Pause(absl::Duration duration) { absl::SleepFor(duration); }
 
 }  // namespace
 
-v1::Device DeviceToProto(const DeviceDescription& device) {
-  v1::Device proto;
-  proto.set_id(device.id);
-  proto.set_name(device.name);
-  proto.set_fingerprint(device.fingerprint);
-  proto.set_cores(device.threads);
-  proto.set_instruction_set(device.instruction_set);
-  proto.set_memory_bytes(device.memory_bytes);
-  return proto;
-}
-
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
                                 const SynchronizeOptions& options) {
   const auto worker = worker::v1::WorkerService::NewStub(channel);
   const auto blobs = v1::BlobService::NewStub(channel);
-  TaskRunner runner(executor, [&](const v1::Digest& digest) { return Download(*blobs, digest); });
+  TaskRunner runner(
+      executor, [&](const v1::Digest& digest) { return Download(*blobs, digest); },
+      options.family_version);
   worker::v1::SynchronizeRequest request;
   request.set_worker_id(options.worker_id);
-  *request.mutable_device() = DeviceToProto(executor.device());
+  *request.mutable_device() = wire::DeviceToProto(executor.device());
   request.mutable_idle();
   absl::Duration answered_at = SystemClock().Monotonic();
   absl::Duration pause = kPauseMin;
@@ -120,6 +113,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
     worker::v1::SynchronizeResponse response;
     absl::Status status = wire::FromGrpcStatus(worker->Synchronize(&context, request, &response));
     if (!status.ok()) {
+      // A server that refuses once refuses always; one that is not there may come back.
       if (IsRefusal(status)) return status;
       if (SystemClock().Monotonic() - answered_at > options.server_silence_max) return status;
       Pause(pause);

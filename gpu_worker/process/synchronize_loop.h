@@ -8,18 +8,18 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gpu_worker/executor/executor.h"
+#include "gpu_worker/process/run_task.h"
 #include "plait/worker/v1/worker.grpc.pb.h"
 
 namespace plait {
 
 struct SynchronizeOptions {
-  std::string worker_id;
+  std::string worker_id;  // no other worker's, and the same for this worker's whole life
+  // Empty: kernels of every version are measured (see TaskRunner).
+  FamilyVersion family_version;
   // The worker ends when the server has not answered for this long.
   absl::Duration server_silence_max = absl::Minutes(5);
 };
-
-// The description of an executor's device as it travels.
-v1::Device DeviceToProto(const DeviceDescription& device);
 
 // The life of a worker: calls Synchronize again and again and runs the tasks that it is given, on
 // the calling thread; a second thread goes on calling meanwhile, so that a long task is not taken

@@ -7,9 +7,11 @@
 // Digests as they travel. All functions are pure and thread-safe.
 namespace plait::wire {
 
+// The message may come from a stranger.
 // Errors: InvalidArgument when the hash is not 64 lowercase hex digits or the size is negative.
 absl::StatusOr<Digest> DigestFromProto(const v1::Digest& proto);
 
+// The inverse; every Digest can be written.
 v1::Digest DigestToProto(const Digest& digest);
 
 }  // namespace plait::wire

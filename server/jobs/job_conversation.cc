@@ -133,12 +133,13 @@ std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage mess
       break;
     case internal::ChildMessage::kProfileRequest:
       *task.mutable_profile() = std::move(*message.mutable_profile_request()->mutable_task());
+      // The child has one device, and it is not the child who chooses it.
+      task.mutable_profile()->set_device_fingerprint(device_.fingerprint());
       status = Ask(message.profile_request().request_number(), std::move(task));
       break;
     case internal::ChildMessage::kMeasureRequest:
       *task.mutable_measure() = std::move(*message.mutable_measure_request()->mutable_task());
       *task.mutable_model() = job_.job.model();
-      *task.mutable_shapes() = job_.job.options().shapes();
       status = Ask(message.measure_request().request_number(), std::move(task));
       break;
     case internal::ChildMessage::kResult:

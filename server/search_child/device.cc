@@ -1,10 +1,12 @@
 #include "server/search_child/device.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "optimizer/ir/text.h"
+#include "proto/wire/measurement.h"
 
 namespace plait {
 namespace {
@@ -20,19 +22,6 @@ absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
   if (got == static_cast<int>(wanted)) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("the worker answered about ", got, " of ", wanted, " ", what));
-}
-
-Profile ProfileOf(const worker::v1::KernelProfile& proto) {
-  Profile profile;
-  if (!proto.has_profile()) return profile;
-  profile.latency_us_median = proto.profile().latency_us_median();
-  profile.latency_us_p10 = proto.profile().latency_us_p10();
-  profile.latency_us_mad = proto.profile().latency_us_mad();
-  profile.samples = static_cast<int>(proto.profile().samples());
-  profile.bytes = proto.profile().bytes();
-  profile.flops = proto.profile().flops();
-  profile.compute_share = proto.profile().compute_share();
-  return profile;
 }
 
 // A plan names tensors by number, so the text of its graph must keep the numbers.
@@ -64,16 +53,29 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
   worker::v1::ProfileTask task;
   task.set_samples_min(kKernelSamples);
   task.set_seconds_max(kKernelSecondsMax);
+  // All requests are for the one device that the job has.
+  if (!requests.empty()) task.set_device_fingerprint(requests[0].key.device_fingerprint);
   for (const ProfileRequest& request : requests) {
     worker::v1::KernelRequest& kernel = *task.add_kernels();
     kernel.set_key(request.key.ToString());
-    kernel.set_graph_text(request.key.graph_text);
+    kernel.set_family(request.key.family);
+    kernel.set_variant(request.key.variant);
+    kernel.set_version(request.key.version);
+    kernel.set_width(request.key.width);
     kernel.set_cold_weights(request.key.cold_weights);
+    for (const absl::string_view format :
+         absl::StrSplit(request.key.formats, ',', absl::SkipEmpty())) {
+      kernel.add_formats(std::string(format));
+    }
+    kernel.set_graph_text(request.key.graph_text);
   }
   PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Profile(task));
   PLAIT_RETURN_IF_ERROR(CheckCount("kernels", result.profile().profiles_size(), requests.size()));
   for (const worker::v1::KernelProfile& profile : result.profile().profiles()) {
-    profiles.push_back(ProfileOf(profile));
+    // No profile: the kernel cannot run, which a profile without samples says.
+    profiles.emplace_back();
+    if (!profile.has_profile()) continue;
+    PLAIT_ASSIGN_OR_RETURN(profiles.back(), wire::ProfileFromProto(profile.profile()));
   }
   return absl::OkStatus();
 }
@@ -98,29 +100,10 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   PLAIT_RETURN_IF_ERROR(
       CheckCount("candidates", result.measure().candidates_size(), candidates.size()));
   std::vector<CandidateMeasurement> measurements;
-  for (const worker::v1::CandidateResult& candidate : result.measure().candidates()) {
-    measurements.push_back(MeasurementOf(candidate));
+  for (const worker::v1::CandidateMeasurement& candidate : result.measure().candidates()) {
+    measurements.push_back(wire::CandidateMeasurementFromProto(candidate, options_.tolerance));
   }
   return measurements;
-}
-
-CandidateMeasurement RemoteVerifier::MeasurementOf(
-    const worker::v1::CandidateResult& result) const {
-  CandidateMeasurement measurement;
-  measurement.candidate = result.id();
-  measurement.error = result.error();
-  measurement.fallback_nodes = result.fallback_nodes();
-  measurement.latency_us.assign(result.latency_us().begin(), result.latency_us().end());
-  Equivalence& equivalence = measurement.equivalence;
-  equivalence.max_abs_error = result.max_abs_error();
-  equivalence.max_rel_error = result.max_rel_error();
-  equivalence.inputs_tried = result.inputs_tried();
-  if (!(result.max_rel_error() <= options_.tolerance)) {
-    equivalence.verdict = Verdict::kDifferent;
-  } else if (result.inputs_tried() > 0 && !result.dead_outputs()) {
-    equivalence.verdict = Verdict::kEquivalent;
-  }
-  return measurement;
 }
 
 }  // namespace plait

@@ -27,15 +27,19 @@ class ElapsedSum {
   const absl::Duration start_;
 };
 
-// Measures kernels on a worker, asked through the daemon. Not thread-safe.
+// Measures kernels on a worker, asked through the daemon, some at a time. A kernel that the worker
+// cannot run, or has in another version, has no samples. Not thread-safe.
 class RemoteProfiler : public Profiler {
  public:
   // What is passed must outlive the profiler.
   RemoteProfiler(ChildConnection& connection, Clock& clock)
       : connection_(connection), clock_(clock) {}
 
+  // Errors: those of the task, Cancelled and Unavailable; InvalidArgument for a time that none can
+  // be, Internal for an answer about another number of kernels.
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
+  // Spent in Measure so far, waiting for a worker included.
   absl::Duration elapsed() const { return elapsed_; }
 
  private:
@@ -47,11 +51,13 @@ class RemoteProfiler : public Profiler {
   absl::Duration elapsed_;
 };
 
-// Compares whole plans on a worker, asked through the daemon. Not thread-safe.
+// Compares whole plans on a worker, asked through the daemon, in one task: times of two tasks could
+// not be paired. Not thread-safe.
 class RemoteVerifier : public Verifier {
  public:
+  // The same for all verifications of a search.
   struct Options {
-    uint64_t seed = 0;
+    uint64_t seed = 0;       // of the inputs
     double tolerance = 0;    // the largest relative error that counts as equal
     double seconds_max = 0;  // of timing in one verification
   };
@@ -60,14 +66,15 @@ class RemoteVerifier : public Verifier {
   RemoteVerifier(ChildConnection& connection, Clock& clock, const Options& options)
       : connection_(connection), clock_(clock), options_(options) {}
 
+  // Errors: those of the task, Cancelled and Unavailable; Internal when a plan does not fit the
+  // text of its graph, or the answer has another number of candidates.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, int rounds) override;
 
+  // Spent in Verify so far, waiting for a worker included.
   absl::Duration elapsed() const { return elapsed_; }
 
  private:
-  CandidateMeasurement MeasurementOf(const worker::v1::CandidateResult& result) const;
-
   ChildConnection& connection_;
   Clock& clock_;
   const Options options_;

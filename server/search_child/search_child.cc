@@ -26,7 +26,9 @@
 #include "optimizer/plan/embed_plan.h"
 #include "optimizer/rules/rule.h"
 #include "optimizer/search/optimize.h"
+#include "proto/wire/device.h"
 #include "proto/wire/error.h"
+#include "proto/wire/measurement.h"
 #include "server/search_child/connection.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/protocol/descriptors.h"
@@ -124,30 +126,18 @@ absl::StatusOr<Bound> BindModel(const Model& model, const v1::OptimizeOptions& o
 }
 
 // The device as far as the job may use it.
-DeviceDescription DescriptionOf(const v1::Device& device, int threads_max) {
-  DeviceDescription description;
-  description.id = device.id();
-  description.backend = std::string(device.id().substr(0, device.id().find(':')));
-  description.name = device.name();
-  description.fingerprint = device.fingerprint();
-  description.instruction_set = device.instruction_set();
-  description.threads = std::max(1, device.cores());
-  if (threads_max > 0) description.threads = std::min(description.threads, threads_max);
-  description.memory_bytes = device.memory_bytes();
-  return description;
+absl::StatusOr<DeviceDescription> DeviceOf(const internal::Start& start) {
+  PLAIT_ASSIGN_OR_RETURN(DeviceDescription device, wire::DeviceFromProto(start.device()));
+  const int threads_max = start.options().threads();
+  if (threads_max > 0) device.threads = std::min(device.threads, threads_max);
+  return device;
 }
 
+// A profile that cannot be trusted is measured again.
 void LoadProfiles(const internal::Start& start, ProfileCache& profiles) {
   for (const v1::StoredProfile& stored : start.profiles()) {
-    Profile profile;
-    profile.latency_us_median = stored.profile().latency_us_median();
-    profile.latency_us_p10 = stored.profile().latency_us_p10();
-    profile.latency_us_mad = stored.profile().latency_us_mad();
-    profile.samples = static_cast<int>(stored.profile().samples());
-    profile.bytes = stored.profile().bytes();
-    profile.flops = stored.profile().flops();
-    profile.compute_share = stored.profile().compute_share();
-    profiles.Load(stored.key(), profile);
+    const absl::StatusOr<Profile> profile = wire::ProfileFromProto(stored.profile());
+    if (profile.ok()) profiles.Load(stored.key(), *profile);
   }
 }
 
@@ -169,7 +159,7 @@ class ChildSearch {
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
     if (!bound.ok()) return Rejected(bound.status());
 
-    const DeviceDescription device = DescriptionOf(start_.device(), start_.options().threads());
+    PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
                            MakeMeasurementSource(start_, connection_, clock_));

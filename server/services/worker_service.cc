@@ -33,6 +33,7 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId(request->device().id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckName("device.fingerprint", request->device().fingerprint()));
+    PLAIT_RETURN_IF_ERROR(wire::CheckName("device.backend", request->device().backend()));
     *response = context_.pool.Synchronize(*request, place);
     if (request->has_idle() && response->has_idle() && !request->prefer_being_idle() &&
         !context_.draining) {

@@ -1,0 +1,79 @@
+#include "proto/wire/measurement.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/status_macros.h"
+#include "proto/wire/profile.h"
+
+namespace plait::wire {
+
+v1::Profile ProfileToProto(const Profile& profile) {
+  v1::Profile proto;
+  proto.set_latency_us_median(profile.latency_us_median);
+  proto.set_latency_us_p10(profile.latency_us_p10);
+  proto.set_latency_us_mad(profile.latency_us_mad);
+  proto.set_samples(profile.samples);
+  proto.set_compute_share(profile.compute_share);
+  proto.set_bytes(profile.bytes);
+  proto.set_flops(profile.flops);
+  return proto;
+}
+
+absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto) {
+  PLAIT_RETURN_IF_ERROR(CheckProfile(proto));
+  Profile profile;
+  profile.latency_us_median = proto.latency_us_median();
+  profile.latency_us_p10 = proto.latency_us_p10();
+  profile.latency_us_mad = proto.latency_us_mad();
+  // More samples than an int can count are as good as the most that it can.
+  profile.samples =
+      static_cast<int>(std::min<int64_t>(proto.samples(), std::numeric_limits<int>::max()));
+  profile.compute_share = proto.compute_share();
+  profile.bytes = proto.bytes();
+  profile.flops = proto.flops();
+  return profile;
+}
+
+worker::v1::CandidateMeasurement CandidateMeasurementToProto(
+    const CandidateMeasurement& measurement, double tolerance) {
+  worker::v1::CandidateMeasurement proto;
+  proto.set_id(measurement.candidate);
+  proto.set_error(measurement.error);
+  // Numbers of a run that failed halfway would be taken for those of a whole one.
+  if (!measurement.error.empty()) return proto;
+  for (const double latency_us : measurement.latency_us) proto.add_latency_us(latency_us);
+  const Equivalence& equivalence = measurement.equivalence;
+  proto.set_max_abs_error(equivalence.max_abs_error);
+  proto.set_max_rel_error(equivalence.max_rel_error);
+  proto.set_inputs_tried(equivalence.inputs_tried);
+  proto.set_dead_outputs(equivalence.verdict == Verdict::kInconclusive);
+  proto.set_fallback_nodes(measurement.fallback_nodes);
+  // Written so that NaN, too, becomes infinite.
+  if (equivalence.verdict == Verdict::kDifferent && !(equivalence.max_rel_error > tolerance)) {
+    proto.set_max_rel_error(std::numeric_limits<double>::infinity());
+  }
+  return proto;
+}
+
+CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMeasurement& proto,
+                                                   double tolerance) {
+  CandidateMeasurement measurement;
+  measurement.candidate = proto.id();
+  measurement.error = proto.error();
+  measurement.fallback_nodes = proto.fallback_nodes();
+  measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
+  Equivalence& equivalence = measurement.equivalence;
+  equivalence.max_abs_error = proto.max_abs_error();
+  equivalence.max_rel_error = proto.max_rel_error();
+  equivalence.inputs_tried = proto.inputs_tried();
+  // Written so that NaN is a difference.
+  if (!(proto.max_rel_error() <= tolerance)) {
+    equivalence.verdict = Verdict::kDifferent;
+  } else if (proto.inputs_tried() > 0 && !proto.dead_outputs()) {
+    equivalence.verdict = Verdict::kEquivalent;
+  }
+  return measurement;
+}
+
+}  // namespace plait::wire

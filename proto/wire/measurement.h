@@ -1,0 +1,34 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "optimizer/cost/candidate_measurement.h"
+#include "optimizer/cost/profile.h"
+#include "plait/v1/profile.pb.h"
+#include "plait/worker/v1/worker.pb.h"
+
+// What workers measure, as it travels and as the optimizer reads it. All functions are pure and
+// thread-safe.
+namespace plait::wire {
+
+// Every field as it is. A profile without samples, which says that a kernel cannot run, is not
+// sent at all: a sender leaves the field unset and says why beside it.
+v1::Profile ProfileToProto(const Profile& profile);
+
+// The inverse.
+// Errors: those of CheckProfile (proto/wire/profile.h), for a time that a search must not trust.
+absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto);
+
+// The measurement as a worker answers with it. The contract has no verdict: whoever asked judges
+// by the tolerance that it sent along. What differs although its error is within `tolerance`
+// (integers, another shape, a NaN on one side) is sent with an infinite error, which no tolerance
+// accepts.
+worker::v1::CandidateMeasurement CandidateMeasurementToProto(
+    const CandidateMeasurement& measurement, double tolerance);
+
+// The inverse, with the verdict that `tolerance` gives: different beyond it (or when the error is
+// no number), else equivalent, unless nothing was compared or an output never changed. Believes
+// the numbers: whoever uses the samples checks them.
+CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMeasurement& proto,
+                                                   double tolerance);
+
+}  // namespace plait::wire

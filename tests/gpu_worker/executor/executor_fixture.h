@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "tests/gpu_worker/executor/simple_plan.h"
+
+namespace plait {
+
+// The graph of a text whose node types may be left out; a text that is wrong fails the test.
+inline Graph ParseTyped(const std::string& text) {
+  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+// A test that runs kernels or plans on this machine's processor.
+class ExecutorFixture : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 0);
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    executor_ = *std::move(executor);
+    absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
+    ASSERT_TRUE(catalog.ok());
+    catalog_ = *std::move(catalog);
+  }
+
+  Plan PlanOf(const Graph& graph) const {
+    return SimplePlan(graph, executor_->device(), *catalog_, {});
+  }
+
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<KernelCatalog> catalog_;
+};
+
+}  // namespace plait

@@ -1,0 +1,103 @@
+#include "gpu_worker/process/run_task.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu_worker/backends/open_executor.h"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class TaskRunnerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 1);
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    executor_ = *std::move(executor);
+  }
+
+  // A task of one kernel that every backend can run.
+  worker::v1::Task ReluTask() const {
+    worker::v1::Task task;
+    task.mutable_profile()->set_samples_min(3);
+    task.mutable_profile()->set_device_fingerprint(executor_->device().fingerprint);
+    worker::v1::KernelRequest& kernel = *task.mutable_profile()->add_kernels();
+    kernel.set_key("anything at all");
+    kernel.set_family("reference");
+    kernel.set_version("7");
+    kernel.set_width(1);
+    kernel.add_formats("plain");
+    kernel.add_formats("plain");
+    kernel.set_graph_text(R"(graph {
+  input %i0: float32[4,8]
+  %t0: float32[4,8] = Relu(%i0)
+  output %t0
+})");
+    return task;
+  }
+
+  worker::v1::TaskResult Run(const worker::v1::Task& task, FamilyVersion version = nullptr) {
+    const auto no_blobs = [](const v1::Digest&) -> absl::StatusOr<std::string> {
+      return absl::NotFoundError("no blobs");
+    };
+    return TaskRunner(*executor_, no_blobs, std::move(version)).Run(task);
+  }
+
+  std::unique_ptr<Executor> executor_;
+};
+
+TEST_F(TaskRunnerTest, MeasuresWhatTheFieldsSayAndGivesTheKeyBack) {
+  const worker::v1::TaskResult result = Run(ReluTask());
+  ASSERT_THAT(result.profile().profiles(), SizeIs(1)) << result.ShortDebugString();
+  EXPECT_EQ(result.profile().profiles(0).key(), "anything at all");
+  EXPECT_EQ(result.profile().profiles(0).error(), "");
+  EXPECT_GE(result.profile().profiles(0).profile().samples(), 3);
+}
+
+TEST_F(TaskRunnerTest, RefusesATaskForAnotherDevice) {
+  worker::v1::Task task = ReluTask();
+  task.mutable_profile()->set_device_fingerprint("another");
+  const worker::v1::TaskResult result = Run(task);
+  EXPECT_EQ(result.error().code(), static_cast<int>(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(result.error().message(), HasSubstr("another"));
+}
+
+TEST_F(TaskRunnerTest, RefusesAKernelOfAnotherVersionAndMeasuresTheOthers) {
+  worker::v1::Task task = ReluTask();
+  *task.mutable_profile()->add_kernels() = task.profile().kernels(0);
+  task.mutable_profile()->mutable_kernels(0)->set_version("6");
+  const worker::v1::TaskResult result =
+      Run(task, [](absl::string_view family) { return family == "reference" ? "7" : ""; });
+  ASSERT_THAT(result.profile().profiles(), SizeIs(2));
+  EXPECT_FALSE(result.profile().profiles(0).has_profile());
+  EXPECT_THAT(result.profile().profiles(0).error(), HasSubstr("version \"6\" is asked for"));
+  EXPECT_TRUE(result.profile().profiles(1).has_profile());
+}
+
+TEST_F(TaskRunnerTest, SaysWhatIsWrongWithAKernel) {
+  worker::v1::Task task = ReluTask();
+  worker::v1::KernelRequest& kernel = *task.mutable_profile()->mutable_kernels(0);
+  kernel.set_graph_text("graph {");
+  EXPECT_NE(Run(task).profile().profiles(0).error(), "");
+  kernel = ReluTask().profile().kernels(0);
+  kernel.set_family("no_such_family");
+  EXPECT_THAT(Run(task).profile().profiles(0).error(), HasSubstr("no_such_family"));
+  kernel = ReluTask().profile().kernels(0);
+  kernel.set_formats(0, "sideways");
+  EXPECT_THAT(Run(task).profile().profiles(0).error(), HasSubstr("sideways"));
+}
+
+TEST_F(TaskRunnerTest, RefusesAnEmptyTaskAndOneWithoutItsModel) {
+  worker::v1::Task task;
+  EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kUnimplemented));
+  task.mutable_measure();
+  EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
+  task.mutable_measure()->add_candidates();
+  EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace plait
