@@ -1,0 +1,167 @@
+#include "server/jobs/job_conversation.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/digest.h"
+#include "proto/wire/digest.h"
+#include "server/jobs/job_artifacts.h"
+#include "storage/stores.h"
+#include "tests/base/manual_clock.h"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+v1::Device Cpu() {
+  v1::Device device;
+  device.set_id("cpu");
+  device.set_fingerprint("cpu-1");
+  return device;
+}
+
+class JobConversationTest : public testing::Test {
+ protected:
+  JobConversationTest() : stores_(*OpenStores("memory", {}, clock_)), pool_(clock_, {}) {
+    v1::Job job;
+    job.set_id("job-1");
+    job.set_tenant("t");
+    *job.mutable_model() = wire::DigestToProto(DigestOf("model"));
+    job.mutable_options()->set_device("cpu");
+    EXPECT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
+    job_ = **stores_.jobs->Acquire({"test", {"cpu"}, absl::Minutes(1)});
+  }
+
+  // Talks with a child that behaves so.
+  ConversationEnd Talk(const std::string& how) {
+    const absl::StatusOr<FileDescriptor> output = OpenOutputFile(testing::TempDir());
+    SearchChildOptions options;
+    options.program = PLAIT_FAKE_SEARCH_CHILD;
+    const auto child = SearchChildProcess::Start(options, output->number(), output->number());
+    EXPECT_TRUE(child.ok()) << child.status();
+    internal::Start start;
+    start.mutable_options()->set_search(how);
+    JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, clock_}, job_, Cpu(),
+                                 wakeup_);
+    return conversation.Run(**child, start, {time_max_, lease_, &stopping_});
+  }
+
+  // Takes the one task as a worker would, and answers with this profile of it.
+  worker::v1::Task AnswerOneTask(const std::string& key) {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    worker::v1::SynchronizeRequest request;
+    request.set_worker_id("w1");
+    *request.mutable_device() = Cpu();
+    request.mutable_idle();
+    const worker::v1::Task task = pool_.Synchronize(request, WorkerPlace::kElsewhere).task();
+    worker::v1::Completed& completed = *request.mutable_completed();
+    completed.set_task_id(task.task_id());
+    completed.set_attempt(task.attempt());
+    worker::v1::KernelProfile& profile =
+        *completed.mutable_result()->mutable_profile()->add_profiles();
+    profile.set_key(key);
+    profile.mutable_profile()->set_latency_us_median(2.5);
+    profile.mutable_profile()->set_samples(9);
+    pool_.Synchronize(request, WorkerPlace::kElsewhere);
+    return task;
+  }
+
+  std::vector<v1::StoredProfile> StoredProfiles() {
+    return *stores_.profiles->List("", {"", ""}, 100);
+  }
+
+  ManualClock clock_;
+  Stores stores_;
+  WorkerPool pool_;
+  LeasedJob job_;
+  absl::Duration time_max_ = absl::Minutes(1);
+  absl::Duration lease_ = absl::Minutes(1);
+  std::atomic<bool> stopping_ = false;
+  std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
+};
+
+TEST_F(JobConversationTest, TakesAQuestionToAWorkerAndKeepsTheAnswer) {
+  worker::v1::Task task;
+  std::thread worker([&] { task = AnswerOneTask("kernel"); });
+  const ConversationEnd end = Talk("ask");
+  worker.join();
+  // The child repeats in its refusal what it has heard.
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFailure);
+  EXPECT_EQ(end.status.message(), "kernel");
+  EXPECT_EQ(task.profile().device_fingerprint(), "cpu-1");
+  ASSERT_THAT(StoredProfiles(), SizeIs(1));
+  EXPECT_EQ(StoredProfiles()[0].key(), "kernel");
+  EXPECT_EQ(StoredProfiles()[0].device_fingerprint(), "cpu-1");
+  EXPECT_EQ(StoredProfiles()[0].profile().latency_us_median(), 2.5);
+}
+
+TEST_F(JobConversationTest, KeepsNoProfileThatNobodyAskedFor) {
+  std::thread worker([&] { AnswerOneTask("another"); });
+  EXPECT_EQ(Talk("ask").status.message(), "another");
+  worker.join();
+  EXPECT_THAT(StoredProfiles(), IsEmpty());
+}
+
+TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {
+  const ConversationEnd end = Talk("twice");
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
+  EXPECT_THAT(std::string(end.status.message()), HasSubstr("used twice"));
+  worker::v1::SynchronizeRequest request;
+  request.set_worker_id("w1");
+  *request.mutable_device() = Cpu();
+  request.mutable_idle();
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kElsewhere).has_idle());
+}
+
+TEST_F(JobConversationTest, RecordsEventsWithoutWhatTheChildMayNotSay) {
+  EXPECT_EQ(Talk("exaggerate").outcome, ConversationOutcome::kFailure);
+  ASSERT_TRUE(stores_.jobs->Flush().ok());
+  const std::vector<v1::Event> events = *stores_.jobs->Events("t", "job-1", 0, 100);
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().text(), "search");
+  EXPECT_EQ(events.back().fraction(), 0);
+  EXPECT_EQ(events.back().tenant(), "t");
+}
+
+TEST_F(JobConversationTest, TellsTheChildOfTheDeadlineAndTakesItsBest) {
+  time_max_ = -absl::Seconds(1);
+  const ConversationEnd end = Talk("end_at_the_deadline");
+  EXPECT_EQ(end.outcome, ConversationOutcome::kDeadline);
+  EXPECT_TRUE(end.result.has_value());
+}
+
+TEST_F(JobConversationTest, WaitsNoLongerThanTheGraceAfterTheDeadline) {
+  time_max_ = -absl::Minutes(1);
+  const ConversationEnd end = Talk("hang");
+  EXPECT_EQ(end.outcome, ConversationOutcome::kDeadline);
+  EXPECT_FALSE(end.result.has_value());
+}
+
+TEST_F(JobConversationTest, EndsWhenTheDaemonStops) {
+  stopping_ = true;
+  EXPECT_EQ(Talk("hang").outcome, ConversationOutcome::kStopped);
+}
+
+TEST_F(JobConversationTest, EndsWhenTheClientCancels) {
+  ASSERT_TRUE(stores_.jobs->Cancel("t", "job-1").ok());
+  EXPECT_EQ(Talk("hang").outcome, ConversationOutcome::kCancelled);
+}
+
+TEST_F(JobConversationTest, EndsWhenAnotherRunOfTheJobCounts) {
+  ASSERT_TRUE(stores_.jobs->Release(job_.lease).ok());
+  lease_ = absl::ZeroDuration();  // so that the first step asks the store
+  EXPECT_EQ(Talk("hang").outcome, ConversationOutcome::kLeaseLost);
+}
+
+TEST_F(JobConversationTest, TellsALimitFromAFault) {
+  EXPECT_EQ(Talk("memory").outcome, ConversationOutcome::kLimit);
+  EXPECT_EQ(Talk("crash").outcome, ConversationOutcome::kFault);
+}
+
+}  // namespace
+}  // namespace plait

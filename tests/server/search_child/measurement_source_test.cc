@@ -1,0 +1,179 @@
+#include "server/search_child/measurement_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/file_descriptor.h"
+#include "proto/wire/error.h"
+#include "tests/base/manual_clock.h"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+
+ProfileKey SampleKey() {
+  ProfileKey key;
+  key.device_fingerprint = "cpu-1";
+  key.family = "conv";
+  key.variant = "winograd";
+  key.width = 4;
+  key.cold_weights = true;
+  key.graph_text = "graph {\n}\n";
+  key.formats = "plain,channels_last";
+  return key;
+}
+
+// The daemon's end of the socket is the test's: what it will say is written before it is asked, so
+// that nothing has to wait.
+class MeasurementSourceTest : public testing::Test {
+ protected:
+  MeasurementSourceTest() {
+    int sockets[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    daemon_ = FileDescriptor(sockets[0]);
+    child_ = FileDescriptor(sockets[1]);
+    connection_ = std::make_unique<ChildConnection>(child_.number());
+    start_.mutable_options()->set_budget_seconds(60);
+  }
+
+  void Say(const internal::ParentMessage& message) {
+    EXPECT_TRUE(WriteAll(daemon_.number(), *FrameOf(message)).ok());
+  }
+
+  // The source that the child makes of `start_`.
+  absl::StatusOr<std::unique_ptr<MeasurementSource>> Make() {
+    internal::ParentMessage message;
+    *message.mutable_start() = start_;
+    Say(message);
+    const absl::StatusOr<internal::Start> heard = connection_->ReadStart();
+    EXPECT_TRUE(heard.ok()) << heard.status();
+    return MakeMeasurementSource(*heard, *connection_, clock_);
+  }
+
+  void AnswerFirstQuestion(const worker::v1::KernelProfile& profile) {
+    internal::ParentMessage message;
+    message.mutable_profile_reply()->set_request_number(1);
+    *message.mutable_profile_reply()->mutable_result()->mutable_profile()->add_profiles() = profile;
+    Say(message);
+  }
+
+  internal::ChildMessage HearQuestion() {
+    internal::ChildMessage message;
+    FrameReader reader;
+    EXPECT_TRUE(ReadFrame(daemon_.number(), reader, &message).ok());
+    return message;
+  }
+
+  ManualClock clock_;
+  internal::Start start_;
+  FileDescriptor daemon_;
+  FileDescriptor child_;
+  std::unique_ptr<ChildConnection> connection_;
+};
+
+TEST_F(MeasurementSourceTest, ReplaysALogWithoutAsking) {
+  MeasurementLog log;
+  const Profile profile = {.latency_us_median = 3, .samples = 5};
+  log.AddProfile(SampleKey().ToString(), profile);
+  log.set_exhausted_at_step(1);
+  start_.mutable_options()->mutable_measurement_log();
+  start_.set_replay_log(log.ToText());
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(*(*source)->profiler().Measure({{SampleKey()}}), ElementsAre(profile));
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  EXPECT_FALSE((*source)->budget().Allows(1));
+  EXPECT_EQ((*source)->profiling_time(), absl::ZeroDuration());
+}
+
+TEST_F(MeasurementSourceTest, RefusesALogThatIsNone) {
+  start_.mutable_options()->mutable_measurement_log();
+  start_.set_replay_log("something else");
+  const absl::Status status = Make().status();
+  EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_INVALID_REQUEST);
+}
+
+TEST_F(MeasurementSourceTest, TheBudgetIsWhatStartSays) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  clock_.Advance(absl::Seconds(59));
+  EXPECT_TRUE((*source)->budget().Allows(1));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_FALSE((*source)->budget().Allows(2));
+}
+
+TEST_F(MeasurementSourceTest, ALateFirstStepLeavesHalfOfTheBudget) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  clock_.Advance(absl::Seconds(50));
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  clock_.Advance(absl::Seconds(29));
+  EXPECT_TRUE((*source)->budget().Allows(1));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_FALSE((*source)->budget().Allows(2));
+}
+
+TEST_F(MeasurementSourceTest, AskedKernelsStandInFields) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  worker::v1::KernelProfile answer;
+  answer.mutable_profile()->set_latency_us_median(7);
+  answer.mutable_profile()->set_samples(50);
+  AnswerFirstQuestion(answer);
+  const auto profiles = (*source)->profiler().Measure({{SampleKey()}});
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(profiles->front().latency_us_median, 7);
+  const worker::v1::ProfileTask task = HearQuestion().profile_request().task();
+  EXPECT_EQ(task.device_fingerprint(), "cpu-1");
+  ASSERT_EQ(task.kernels_size(), 1);
+  const worker::v1::KernelRequest& kernel = task.kernels(0);
+  EXPECT_EQ(kernel.key(), SampleKey().ToString());
+  EXPECT_EQ(kernel.family(), "conv");
+  EXPECT_EQ(kernel.variant(), "winograd");
+  EXPECT_NE(kernel.version(), "");
+  EXPECT_EQ(kernel.width(), 4);
+  EXPECT_TRUE(kernel.cold_weights());
+  EXPECT_THAT(kernel.formats(), ElementsAre("plain", "channels_last"));
+  EXPECT_EQ(kernel.graph_text(), SampleKey().graph_text);
+}
+
+TEST_F(MeasurementSourceTest, AKernelThatCannotRunHasNoSamples) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  worker::v1::KernelProfile answer;
+  answer.set_error("no such kernel");
+  AnswerFirstQuestion(answer);
+  const auto profiles = (*source)->profiler().Measure({{SampleKey()}});
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(profiles->front().samples, 0);
+}
+
+TEST_F(MeasurementSourceTest, ATimeThatIsNoneIsAnError) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  worker::v1::KernelProfile answer;
+  answer.mutable_profile()->set_latency_us_median(-1);
+  answer.mutable_profile()->set_samples(50);
+  AnswerFirstQuestion(answer);
+  EXPECT_FALSE((*source)->profiler().Measure({{SampleKey()}}).ok());
+}
+
+TEST_F(MeasurementSourceTest, ACancellationEndsTheBudget) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  internal::ParentMessage message;
+  message.mutable_cancel();
+  Say(message);
+  // Messages are heard in order: when the answer is here, the cancellation has been heard.
+  AnswerFirstQuestion({});
+  ASSERT_TRUE((*source)->profiler().Measure({{SampleKey()}}).ok());
+  EXPECT_FALSE((*source)->budget().Allows(1));
+}
+
+}  // namespace
+}  // namespace plait
