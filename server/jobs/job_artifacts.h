@@ -6,13 +6,15 @@
 
 namespace plait {
 
-// An empty file without a name in the data directory, for a child's output.
+// An empty file without a name in the data directory, for a child's output: it is gone when nobody
+// has it open any more, whoever dies. In memory where the file system has no such files.
 // Errors: those of the file system.
 absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 
 // Stores everything that a search has made: the optimized model in the file `output`, plan, report,
 // trace and measurement log; grants it to the job's tenant, and fills in what the child could not
-// know or might lie about. Errors: those of the storage; InvalidArgument when there is no output.
+// know or might lie about.
+// Errors: those of the storage; InvalidArgument when there is no output.
 absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
                                              const internal::Start& start,
                                              const internal::Result& result, int output);

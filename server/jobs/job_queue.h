@@ -13,6 +13,7 @@
 
 namespace plait {
 
+// How much is done at a time.
 struct JobQueueOptions {
   int runners = 1;  // jobs that run at the same time
 };
@@ -26,6 +27,7 @@ class JobQueue {
   JobQueue(const JobRunnerContext& context, JobRunner& runner, const JobQueueOptions& options);
   ~JobQueue() { Stop(); }
 
+  // Begins to take jobs. Called once.
   void Start();
 
   // Running jobs go back into the queue; returns when none runs any more.
@@ -34,16 +36,21 @@ class JobQueue {
   // No more jobs are taken; running ones are finished.
   void Drain();
 
-  // A job has changed in the store, or a worker has come.
+  // A job has changed in the store, or a worker has come: looks for work, and tells the job's
+  // runner. Waits for nothing; may be called by the store on any thread.
   void Wake(const std::string& job_id);
 
+  // Jobs that run now, one waiting for an equal one included.
   int64_t running();
 
  private:
+  // The life of a runner's thread. Search children are tied to it, so it lives until Stop.
   void Loop();
+  // Takes and runs one job; false when there was none.
   bool RunNext();
   // Two equal jobs leased at the same moment may both pass: they measure together, at worst twice.
   void AwaitEqualJob(const LeasedJob& job, const std::string& request);
+  // Ids that some worker serves now: jobs for others stay queued.
   std::vector<std::string> Devices();
 
   const JobRunnerContext context_;
@@ -53,6 +60,7 @@ class JobQueue {
   std::atomic<bool> draining_ = false;
   absl::Mutex mutex_;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By job id.
   std::map<std::string, std::shared_ptr<Wakeup>> running_ ABSL_GUARDED_BY(mutex_);
   // Hashes of running jobs' requests.
   std::map<std::string, int> in_flight_ ABSL_GUARDED_BY(mutex_);

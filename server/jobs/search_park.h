@@ -13,8 +13,12 @@ namespace plait {
 // the worker: they are stopped by a signal and continued afterwards. Thread-safe.
 class SearchPark {
  public:
+  // From now on the child is stopped and continued with the others; at once when it is quiet.
   void Add(pid_t child);
+  // Leaves the child as it is, from now on: one that is stopped can still be killed. REQUIRES: it
+  // has not been waited for, so that the number is still its own.
   void Remove(pid_t child);
+  // Stops all children, or continues them. Called for each change of what the workers here do.
   void SetQuiet(bool quiet);
 
  private:

@@ -10,6 +10,7 @@ namespace plait {
 
 ChildConnection::~ChildConnection() {
   if (!listener_.joinable()) return;
+  // Ends the read in which the listener waits.
   shutdown(socket_, SHUT_RD);
   listener_.join();
 }
@@ -74,6 +75,7 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::AwaitReply(int64_t numbe
   };
   mutex_.Await(absl::Condition(&is_over));
   const auto found = replies_.find(number);
+  // A reply that came before the end is still good.
   if (found == replies_.end()) return absl::UnavailableError("the daemon is gone");
   worker::v1::TaskResult result = std::move(found->second);
   replies_.erase(found);

@@ -39,6 +39,8 @@ class ChildConnection {
   bool stop_requested() const { return stop_requested_; }
 
  private:
+  // The listener's thread: takes replies and wishes in the order in which they come, until the
+  // socket ends.
   void Listen();
   absl::StatusOr<worker::v1::TaskResult> AwaitReply(int64_t number);
   int64_t NextNumber();
@@ -50,6 +52,7 @@ class ChildConnection {
   absl::Mutex mutex_;
   bool disconnected_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  // That have come and were not taken yet, by the question's number.
   std::map<int64_t, worker::v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
   absl::Mutex write_mutex_;
 };

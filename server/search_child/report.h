@@ -9,6 +9,7 @@
 namespace plait {
 
 // What a report tells of a search besides its result.
+// References must outlive it.
 struct SearchFacts {
   const Graph& graph;  // as bound, before any change
   absl::Span<const OpaqueNode> opaque_nodes;
@@ -25,7 +26,8 @@ struct SearchFacts {
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result);
 
-// The plan with what a listing shows of it.
+// The plan with what a listing shows of it; the latency is the simulator's, of one run.
+// Pure and thread-safe.
 v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
                          double latency_us_predicted);
 
