@@ -1,7 +1,9 @@
 # Writes engine_digest.h, the digest of the sources that decide what an optimization returns.
 # usage: cmake -DROOT=DIR -DOUTPUT=FILE -P engine_digest.cmake
 file(GLOB_RECURSE sources RELATIVE ${ROOT}
-  ${ROOT}/base/* ${ROOT}/optimizer/* ${ROOT}/gpu_worker/* ${ROOT}/server/search_child/*)
+  ${ROOT}/base/* ${ROOT}/optimizer/* ${ROOT}/gpu_worker/* ${ROOT}/server/search_child/*
+  # The verdict on a candidate, and the budget of a job that names none.
+  ${ROOT}/proto/wire/measurement.* ${ROOT}/server/jobs/job_spec.*)
 foreach(source IN LISTS sources)
   file(SHA256 ${ROOT}/${source} digest)
   string(APPEND digests "${source} ${digest}\n")
