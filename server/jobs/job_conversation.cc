@@ -78,6 +78,7 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
                                                            const ConversationOptions& options) {
   wakeup_->Clear();
   if (*options.stopping) return EndOf(ConversationOutcome::kStopped);
+  // A storage that does not answer is no wish to cancel: the heartbeat tells if the lease is lost.
   const absl::StatusOr<v1::Job> job = context_.jobs.Get(job_.job.tenant(), job_.job.id());
   if (job.ok() && job->cancel_requested()) return EndOf(ConversationOutcome::kCancelled);
   const absl::Duration now = context_.clock.Monotonic();
@@ -166,6 +167,7 @@ absl::Status JobConversation::TakeEvent(const v1::Event& event) {
     default:
       return Lie("an event that only the daemon may send");
   }
+  // Field by field, so that whatever an event may say later is not passed on unchecked.
   v1::Event checked;
   checked.set_type(event.type());
   checked.set_text(wire::ValidUtf8(event.text(), 1000));
@@ -177,6 +179,7 @@ absl::Status JobConversation::TakeEvent(const v1::Event& event) {
 }
 
 absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
+  // A number that is used again could take the reply of the question before.
   if (!used_numbers_.insert(number).second) return Lie("a request number was used twice");
   if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
     return Lie("too many requests");

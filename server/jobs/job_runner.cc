@@ -63,6 +63,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   JobStore& jobs = *context_.stores.jobs;
   PLAIT_ASSIGN_OR_RETURN(const JobSpec spec, ReadJobSpec(job));
   const std::optional<v1::Device> device = FindDevice(job.job.options().device());
+  // The worker has gone since the job was taken: it waits for the next one.
   if (!device) return jobs.Release(job.lease);
   if (!job.job.options().no_result_cache()) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
@@ -139,6 +140,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
   const LeasedJob& job = spec.leased;
   absl::StatusOr<v1::JobResult> stored =
       StoreArtifacts(context_.stores, job.job, start, result, output);
+  // A result without a model is the child's fault, whatever it says about itself.
   if (absl::IsInvalidArgument(stored.status())) {
     return context_.stores.jobs->ReportFault(job.lease, stored.status().message());
   }
@@ -182,6 +184,7 @@ absl::StatusOr<internal::Start> JobRunner::MakeStart(const JobSpec& spec,
   start.set_job_id(job.id());
   start.set_tenant(job.tenant());
   *start.mutable_options() = job.options();
+  // In the child's copy only: the job's own options are part of the result's key.
   start.mutable_options()->set_budget_seconds(absl::ToDoubleSeconds(spec.budget));
   *start.mutable_device() = device;
   *start.mutable_model() = job.model();
@@ -189,6 +192,7 @@ absl::StatusOr<internal::Start> JobRunner::MakeStart(const JobSpec& spec,
   start.set_output_file_descriptor(kChildOutput);
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
+  // A replay reads every time from its log; profiles of today would only mislead it.
   if (spec.measurement_log) {
     PLAIT_ASSIGN_OR_RETURN(*start.mutable_replay_log(),
                            ReadBlob(*context_.stores.blobs, *spec.measurement_log));

@@ -88,6 +88,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   device.set_fingerprint(start.device().fingerprint());
   device.set_predicted(start.device().predicted());
 
+  // Both from the deciding verification, whose rounds they share.
   SetTimes(result.baseline_latency_us, report.mutable_baseline());
   report.mutable_baseline()->set_kernels(static_cast<int64_t>(result.baseline_plan.steps.size()));
   report.mutable_baseline()->set_offchip_bytes(OffchipBytes(result.baseline_plan, facts.graph));

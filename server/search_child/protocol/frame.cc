@@ -12,6 +12,7 @@ namespace plait {
 namespace {
 
 constexpr size_t kHeaderBytes = 4;
+// One read of a socket; large messages take many.
 constexpr size_t kReadBytes = size_t{64} << 10;
 
 }  // namespace
@@ -30,6 +31,7 @@ absl::StatusOr<std::string> FrameOf(const google::protobuf::MessageLite& message
 
 absl::Status WriteAll(int socket, absl::string_view bytes) {
   while (!bytes.empty()) {
+    // Without the signal: a child that died is an error of this job and no end of the daemon.
     const ssize_t written = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return absl::UnavailableError("the other end of the socket is gone");
@@ -44,6 +46,7 @@ absl::StatusOr<bool> FrameReader::Next(google::protobuf::MessageLite* message) {
   for (size_t i = 0; i < kHeaderBytes; ++i) {
     size |= static_cast<uint32_t>(static_cast<unsigned char>(buffer_[i])) << (8 * i);
   }
+  // Before the bytes come: nobody can make us wait for, or keep, more than the limit.
   if (size > kFrameBytesMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message announces ", size, " bytes; the limit is ", kFrameBytesMax));
