@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/statistics.h"
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/json.h"
@@ -44,13 +44,6 @@ class AllWeights : public WeightSource {
  private:
   const std::vector<LoadedModel>& models_;
 };
-
-// The sample at `part` of the sorted samples.
-double Quantile(std::vector<double> samples, double part) {
-  if (samples.empty()) return 0;
-  std::sort(samples.begin(), samples.end());
-  return samples[std::lround(part * static_cast<double>(samples.size() - 1))];
-}
 
 Json ModelJson(const LoadedModel& model, const CandidateMeasurement& measurement) {
   Json json;

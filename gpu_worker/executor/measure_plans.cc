@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/statistics.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
@@ -22,12 +23,6 @@ struct LoadedCandidate {
   std::unique_ptr<Executable> executable;
   CandidateMeasurement measurement;
 };
-
-double Median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<int64_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
-}
 
 using Outputs = std::vector<Tensor>;
 

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/statistics.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/stopwatch.h"
@@ -39,23 +40,17 @@ absl::StatusOr<std::vector<double>> Sample(Executable& executable, bool cold_wei
   return samples;
 }
 
-double Quantile(std::vector<double> values, double share) {
-  const auto place = values.begin() + static_cast<int64_t>(share * (values.size() - 1));
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
-}
-
 Profile Summary(const std::vector<double>& samples) {
   Profile profile;
   profile.samples = static_cast<int>(samples.size());
-  profile.latency_us_median = Quantile(samples, 0.5);
+  profile.latency_us_median = Median(samples);
   profile.latency_us_p10 = Quantile(samples, 0.1);
   std::vector<double> deviations;
   deviations.reserve(samples.size());
   for (const double sample : samples) {
     deviations.push_back(std::abs(sample - profile.latency_us_median));
   }
-  profile.latency_us_mad = Quantile(deviations, 0.5);
+  profile.latency_us_mad = Median(std::move(deviations));
   return profile;
 }
 

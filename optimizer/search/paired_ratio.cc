@@ -1,8 +1,10 @@
 #include "optimizer/search/paired_ratio.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/random.h"
+#include "base/statistics.h"
 
 // Before takes 10, 30 and 20 us in three rounds, after takes 5, 15 and 10: the times differ by a
 // factor of three, their ratios are 2, 2 and 2. The interval of the ratios is [2, 2], and the drift
@@ -11,13 +13,6 @@
 // 1000 such medians (Efron 1979). O(1000 n log n).
 
 namespace plait {
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 RatioInterval PairedRatio(absl::Span<const double> before_us, absl::Span<const double> after_us,
                           uint64_t seed) {

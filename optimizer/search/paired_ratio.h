@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/types/span.h"
 
@@ -22,8 +21,5 @@ struct RatioInterval {
 // REQUIRES: equal lengths, samples > 0.
 RatioInterval PairedRatio(absl::Span<const double> before_us, absl::Span<const double> after_us,
                           uint64_t seed);
-
-// The middle value, or the mean of the two middle ones; 0 for none.
-double Median(std::vector<double> values);
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/statistics.h"
 #include "base/status_macros.h"
 
 // Eight candidates beside the baseline: all run for 10 rounds, the best four for 20, the best two

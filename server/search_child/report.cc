@@ -1,20 +1,13 @@
 #include "server/search_child/report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
+#include "base/statistics.h"
 #include "optimizer/rules/rule.h"
-#include "optimizer/search/paired_ratio.h"
 
 namespace plait {
 namespace {
-
-double Quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[std::lround(share * static_cast<double>(values.size() - 1))];
-}
 
 v1::Verdict VerdictOf(Verdict verdict) {
   switch (verdict) {
