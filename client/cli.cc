@@ -4,10 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/suggest.h"
+#include "base/suggest.h"
 
 namespace plait {
 namespace {
+
+// Leaves the help about 70 columns of a terminal.
+constexpr int kOptionsWidth = 24;
 
 constexpr OptionSpec kJsonOption = {"--json", OptionKind::kSwitch, "",
                                     "print the result as JSON on standard output"};
@@ -30,13 +33,6 @@ absl::Status UnknownVerb(absl::string_view verb) {
   for (const Command* command : AllCommands()) names.push_back(command->name);
   return absl::InvalidArgumentError(
       absl::StrCat("unknown verb ", verb, " (", Suggestion(verb, names), ")"));
-}
-
-bool AsksForHelp(absl::Span<const std::string> words) {
-  const auto end = std::find(words.begin(), words.end(), "--");
-  return std::find_if(words.begin(), end, [](const std::string& word) {
-           return word == "--help" || word == "-h";
-         }) != end;
 }
 
 }  // namespace
@@ -67,13 +63,8 @@ std::string HelpText(const Command& command) {
   std::string text =
       absl::StrCat("usage: plait ", command.name, command.positionals.empty() ? "" : " ",
                    command.positionals, " [options]\n\n", command.summary, "\n\noptions:\n");
-  for (const OptionSpec& option : OptionsOf(command)) {
-    const std::string left =
-        absl::StrCat(option.short_name, option.short_name.empty() ? "" : ", ", option.name,
-                     option.value.empty() ? "" : " ", option.value);
-    absl::StrAppendFormat(&text, "  %-24s %s\n", left, option.help);
-  }
-  absl::StrAppend(&text, "\nexamples:\n", command.examples);
+  absl::StrAppend(&text, HelpTextOf(OptionsOf(command), kOptionsWidth), "\nexamples:\n",
+                  command.examples);
   return text;
 }
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "client/arguments.h"
+#include "base/arguments.h"
 #include "client/console.h"
 #include "client/exit_code.h"
 #include "client/interrupts.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "client/shape_option.h"
 #include "proto/wire/options.h"
 
 namespace plait {
@@ -32,7 +33,7 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--precision", OptionKind::kText, "FORMAT",
        "strict (default), tf32, bf16, fp16, int8, auto"},
       {"--max-rel-error", OptionKind::kNumber, "X", "largest error of an output, relative"},
-      {"--shape", OptionKind::kShape, "NAME=DIMS", "shape of an input, such as input=1x3x224x224"},
+      kShapeOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
       {"--portable", OptionKind::kSwitch, "", "leave out what is slower in other runtimes"},
       {"--no-result-cache", OptionKind::kSwitch, "", "search again even if the result is known"},
@@ -57,7 +58,7 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
   options.set_opset(number("--opset"));
   options.set_portable(arguments.Has("--portable"));
   options.set_no_result_cache(arguments.Has("--no-result-cache"));
-  for (const auto& [name, shape] : arguments.Shapes("--shape")) {
+  for (const auto& [name, shape] : NamedShapes(arguments)) {
     v1::Shape& proto = (*options.mutable_shapes())[name];
     for (const int64_t dim : shape) proto.add_dims(dim);
   }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/arguments.h"
+#include "base/arguments.h"
 #include "plait/v1/optimization.pb.h"
 
 namespace plait {

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "client/file.h"
 #include "client/local_profiler.h"
+#include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "optimizer/onnx/embedded_plan.h"
@@ -141,7 +142,7 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
   const OptionSpec specs[] = {
       {"--device", OptionKind::kText, "DEVICE", "cpu (default), reference or cuda:0"},
       {"--threads", OptionKind::kInteger, "N", "threads that the models may use; 0: all"},
-      {"--shape", OptionKind::kShape, "NAME=DIMS", "shape of an input, such as input=1x3x224x224"},
+      kShapeOption,
       {"--ignore-plan", OptionKind::kSwitch, "", "do not use the plan inside the model"},
   };
   options->insert(options->end(), std::begin(specs), std::end(specs));
@@ -149,7 +150,7 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
 
 LoadOptions LoadingOptions(const Arguments& arguments) {
   LoadOptions loading;
-  for (const auto& [name, shape] : arguments.Shapes("--shape")) loading.shapes[name] = shape;
+  for (const auto& [name, shape] : NamedShapes(arguments)) loading.shapes[name] = shape;
   loading.ignore_plan = arguments.Has("--ignore-plan");
   return loading;
 }

@@ -1,4 +1,4 @@
-#include "client/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,6 +9,8 @@
 namespace plait {
 namespace {
 
+// One row of the table at a time: row[j] is the distance of what was read of `a` to the first j
+// letters of `b`.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -26,9 +28,9 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-std::string Suggestion(absl::string_view word, absl::Span<const absl::string_view> known) {
+absl::string_view NearestName(absl::string_view word, absl::Span<const absl::string_view> known) {
   // 100: no name is longer, and the distance costs the product of the lengths.
-  if (word.size() > 100) return "see --help";
+  if (word.size() > 100) return "";
   absl::string_view nearest;
   // A third of the letters may be wrong; more is another word.
   size_t distance_min = std::max<size_t>(2, word.size() / 3) + 1;
@@ -39,8 +41,12 @@ std::string Suggestion(absl::string_view word, absl::Span<const absl::string_vie
       nearest = name;
     }
   }
-  if (nearest.empty()) return "see --help";
-  return absl::StrCat("did you mean ", nearest, "?");
+  return nearest;
+}
+
+std::string Suggestion(absl::string_view word, absl::Span<const absl::string_view> known) {
+  const absl::string_view nearest = NearestName(word, known);
+  return nearest.empty() ? "see --help" : absl::StrCat("did you mean ", nearest, "?");
 }
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-#include "client/arguments.h"
+#include "base/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,18 @@
 namespace plait {
 namespace {
 
+absl::string_view ExpectedEven(absl::string_view value) {
+  return value.size() % 2 == 0 ? "" : "an even length";
+}
+
 const OptionSpec kOptions[] = {
-    {"--output", OptionKind::kText, "FILE", "", "-o"}, {"--threads", OptionKind::kInteger, "N", ""},
-    {"--budget", OptionKind::kSeconds, "TIME", ""},    {"--error", OptionKind::kNumber, "X", ""},
-    {"--shape", OptionKind::kShape, "NAME=DIMS", ""},  {"--explain", OptionKind::kSwitch, "", ""},
+    {"--output", OptionKind::kText, "FILE", "where it goes", "-o"},
+    {"--threads", OptionKind::kInteger, "N", "how many"},
+    {"--budget", OptionKind::kSeconds, "TIME", ""},
+    {"--error", OptionKind::kNumber, "X", ""},
+    {"--name", OptionKind::kAnyText, "NAME", ""},
+    {"--even", OptionKind::kAnyText, "TEXT", "", "", ExpectedEven},
+    {"--explain", OptionKind::kSwitch, "", "say why\nand how"},
 };
 
 absl::StatusOr<Arguments> Parse(const std::vector<std::string>& words) {
@@ -46,14 +54,17 @@ TEST(ArgumentsTest, TakesEverythingBehindTwoDashesAsPositional) {
   EXPECT_THAT(arguments->positionals(), testing::ElementsAre("--threads", "-x"));
 }
 
-TEST(ArgumentsTest, ReadsSeveralShapesAndSplitsAtTheLastEqualsSign) {
-  const auto arguments = Parse({"m", "--shape", "a=1x3", "--shape", "b=c=2", "--shape", "s="});
+TEST(ArgumentsTest, KeepsAllValuesOfAnOptionInOrder) {
+  const auto arguments = Parse({"m", "--even", "22", "--even=4444"});
   ASSERT_TRUE(arguments.ok()) << arguments.status();
-  const auto shapes = arguments->Shapes("--shape");
-  ASSERT_EQ(shapes.size(), 3u);
-  EXPECT_EQ(shapes[0].second, (Shape{1, 3}));
-  EXPECT_EQ(shapes[1].first, "b=c");
-  EXPECT_TRUE(shapes[2].second.empty());
+  EXPECT_THAT(arguments->Texts("--even"), testing::ElementsAre("22", "4444"));
+  EXPECT_EQ(arguments->Text("--even"), "4444");
+  EXPECT_THAT(arguments->Texts("--name"), testing::IsEmpty());
+}
+
+TEST(ArgumentsTest, TakesAnEmptyTextOnlyWhereItMayBeEmpty) {
+  EXPECT_EQ(Parse({"m", "--name="})->Texts("--name").size(), 1u);
+  EXPECT_EQ(ErrorOf({"m", "-o", ""}), "--output: expected a value, is \"\"");
 }
 
 TEST(ArgumentsTest, NamesTheNearestOption) {
@@ -67,8 +78,7 @@ TEST(ArgumentsTest, RefusesValuesOfTheWrongKind) {
   EXPECT_EQ(ErrorOf({"m", "--budget", "soon"}),
             "--budget: expected a time such as 60s, 2m or 1h, is \"soon\"");
   EXPECT_EQ(ErrorOf({"m", "--error", "nan"}), "--error: expected a number, 0 or more, is \"nan\"");
-  EXPECT_FALSE(Parse({"m", "--shape", "a=1x0"}).ok());
-  EXPECT_FALSE(Parse({"m", "--shape", "a=99999999999x99999999999"}).ok());
+  EXPECT_EQ(ErrorOf({"m", "--even", "123"}), "--even: expected an even length, is \"123\"");
   EXPECT_EQ(ErrorOf({"m", "--explain=1"}), "--explain takes no value");
   EXPECT_EQ(ErrorOf({"m", "--threads"}), "--threads: the value N is missing");
 }
@@ -76,6 +86,21 @@ TEST(ArgumentsTest, RefusesValuesOfTheWrongKind) {
 TEST(ArgumentsTest, RefusesTooFewAndTooManyPositionals) {
   EXPECT_EQ(ErrorOf({}), "MODEL is missing (see --help)");
   EXPECT_EQ(ErrorOf({"a", "b", "c"}), "unexpected argument \"c\" (expected MODEL [MODEL2])");
+}
+
+TEST(ArgumentsTest, SeesAWishForHelpBeforeTwoDashes) {
+  EXPECT_TRUE(AsksForHelp({"m", "--help"}));
+  EXPECT_TRUE(AsksForHelp({"-h", "--"}));
+  EXPECT_FALSE(AsksForHelp({"--", "-h"}));
+}
+
+TEST(ArgumentsTest, HelpDescribesOptionsInTwoColumns) {
+  const OptionSpec options[] = {kOptions[0], kOptions[1], kOptions[6]};
+  EXPECT_EQ(HelpTextOf(options, 14),
+            "  -o, --output FILE where it goes\n"
+            "  --threads N    how many\n"
+            "  --explain      say why\n"
+            "                 and how\n");
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
-#include "client/arguments.h"
+#include "base/arguments.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
-#include "client/suggest.h"
+#include "base/suggest.h"
 
 namespace plait {
 namespace {
@@ -27,13 +30,19 @@ absl::Status UnknownOption(absl::string_view name, absl::Span<const OptionSpec> 
       absl::StrCat("unknown option ", name, " (", Suggestion(name, names), ")"));
 }
 
-absl::Status CheckValue(const OptionSpec& option, absl::string_view value) {
+absl::Status Unexpected(const OptionSpec& option, absl::string_view expected,
+                        absl::string_view value) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option.name, ": expected ", expected, ", is \"", value, "\""));
+}
+
+absl::Status CheckKind(const OptionSpec& option, absl::string_view value) {
   const auto wrong = [&](absl::string_view expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option.name, ": expected ", expected, ", is \"", value, "\""));
+    return Unexpected(option, expected, value);
   };
   switch (option.kind) {
     case OptionKind::kSwitch:
+    case OptionKind::kAnyText:
       return absl::OkStatus();
     case OptionKind::kText:
       return value.empty() ? wrong("a value") : absl::OkStatus();
@@ -50,11 +59,14 @@ absl::Status CheckValue(const OptionSpec& option, absl::string_view value) {
     }
     case OptionKind::kSeconds:
       return ParseSeconds(value).ok() ? absl::OkStatus() : wrong("a time such as 60s, 2m or 1h");
-    case OptionKind::kShape:
-      return ParseNamedShape(value).ok() ? absl::OkStatus()
-                                         : wrong("NAME=DIMS such as input=1x3x224x224");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckValue(const OptionSpec& option, absl::string_view value) {
+  PLAIT_RETURN_IF_ERROR(CheckKind(option, value));
+  const absl::string_view expected = option.expected == nullptr ? "" : option.expected(value);
+  return expected.empty() ? absl::OkStatus() : Unexpected(option, expected, value);
 }
 
 absl::Status CheckPositionals(const std::vector<std::string>& given, absl::string_view expected) {
@@ -84,24 +96,6 @@ absl::StatusOr<double> ParseSeconds(absl::string_view text) {
     return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is no time"));
   }
   return number * scale;
-}
-
-absl::StatusOr<std::pair<std::string, Shape>> ParseNamedShape(absl::string_view text) {
-  const absl::Status wrong = absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is no shape"));
-  // Names may hold '=': the shape is behind the last one.
-  const size_t split = text.rfind('=');
-  if (split == absl::string_view::npos || split == 0) return wrong;
-  Shape shape;
-  const absl::string_view dims = text.substr(split + 1);
-  if (!dims.empty()) {
-    for (const absl::string_view dim : absl::StrSplit(dims, 'x')) {
-      int64_t size = 0;
-      if (!absl::SimpleAtoi(dim, &size) || size < 1) return wrong;
-      shape.push_back(size);
-    }
-  }
-  if (!IsValidShape(shape)) return wrong;
-  return std::make_pair(std::string(text.substr(0, split)), shape);
 }
 
 absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
@@ -168,12 +162,30 @@ double Arguments::Seconds(absl::string_view option, double fallback) const {
   return Has(option) ? ParseSeconds(Text(option)).value() : fallback;
 }
 
-std::vector<std::pair<std::string, Shape>> Arguments::Shapes(absl::string_view option) const {
-  std::vector<std::pair<std::string, Shape>> shapes;
+std::vector<std::string> Arguments::Texts(absl::string_view option) const {
   const auto found = values_.find(std::string(option));
-  if (found == values_.end()) return shapes;
-  for (const std::string& text : found->second) shapes.push_back(ParseNamedShape(text).value());
-  return shapes;
+  return found == values_.end() ? std::vector<std::string>() : found->second;
+}
+
+bool AsksForHelp(absl::Span<const std::string> words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find_if(words.begin(), end, [](const std::string& word) {
+           return word == "--help" || word == "-h";
+         }) != end;
+}
+
+std::string HelpTextOf(absl::Span<const OptionSpec> options, int width) {
+  std::string text;
+  const std::string next_line =
+      absl::StrCat("\n", std::string(static_cast<size_t>(width) + 3, ' '));
+  for (const OptionSpec& option : options) {
+    const std::string left =
+        absl::StrCat(option.short_name, option.short_name.empty() ? "" : ", ", option.name,
+                     option.value.empty() ? "" : " ", option.value);
+    absl::StrAppendFormat(&text, "  %-*s %s\n", width, left,
+                          absl::StrReplaceAll(option.help, {{"\n", next_line}}));
+  }
+  return text;
 }
 
 }  // namespace plait

@@ -1,0 +1,36 @@
+#include "client/shape_option.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+
+absl::StatusOr<Arguments> Parse(const std::vector<std::string>& words) {
+  return ParseArguments(words, {&kShapeOption, 1}, "MODEL");
+}
+
+TEST(ShapeOptionTest, ReadsSeveralShapesAndSplitsAtTheLastEqualsSign) {
+  const auto arguments = Parse({"m", "--shape", "a=1x3", "--shape", "b=c=2", "--shape", "s="});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  const auto shapes = NamedShapes(*arguments);
+  ASSERT_EQ(shapes.size(), 3u);
+  EXPECT_EQ(shapes[0].first, "a");
+  EXPECT_EQ(shapes[0].second, (Shape{1, 3}));
+  EXPECT_EQ(shapes[1].first, "b=c");
+  EXPECT_TRUE(shapes[2].second.empty());
+}
+
+TEST(ShapeOptionTest, RefusesWhatIsNoShape) {
+  for (const char* text : {"a", "=1", "a=0", "a=1x", "a=-1", "a=99999999999x99999999999"}) {
+    const auto arguments = Parse({"m", "--shape", text});
+    EXPECT_THAT(std::string(arguments.status().message()),
+                HasSubstr("--shape: expected NAME=DIMS such as input=1x3x224x224, is \""))
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace plait
