@@ -1,14 +1,25 @@
 #include "server/command_line.h"
 
-#include <sstream>
-
-#include <CLI/CLI.hpp>
+#include <deque>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/arguments.h"
 
 namespace plait {
 namespace {
+
+constexpr int kExitUsage = 2;
+// The width of "--metrics-listen HOST:PORT".
+constexpr int kOptionsWidth = 26;
+
+constexpr char kSummary[] =
+    "plaitd: the daemon that optimizes ONNX models\n"
+    "\n"
+    "usage: plaitd [options]\n"
+    "\n"
+    "options:\n";
 
 constexpr char kExamples[] = R"(
 Every setting can also stand in the file (data_dir = "...") or in the environment (PLAIT_DATA_DIR).
@@ -19,35 +30,59 @@ Examples:
   plaitd --config plaitd.toml --listen 0.0.0.0:7400 --tls-cert server.pem --tls-key server.key
 )";
 
+constexpr OptionSpec kHelpOption = {"--help", OptionKind::kSwitch, "", "Print this help and exit",
+                                    "-h"};
+constexpr OptionSpec kVersionOption = {"--version", OptionKind::kSwitch, "",
+                                       "Print the version and exit"};
+constexpr OptionSpec kConfigOption = {"--config", OptionKind::kText, "FILE",
+                                      "A TOML file with settings"};
+
+std::string FlagOf(const Setting& setting) {
+  return absl::StrCat("--", absl::StrReplaceAll(setting.name, {{"_", "-"}}));
+}
+
+// `flags` holds the names that the options refer to.
+std::vector<OptionSpec> OptionsOf(absl::Span<const Setting> settings,
+                                  std::deque<std::string>& flags) {
+  std::vector<OptionSpec> options = {kHelpOption, kVersionOption, kConfigOption};
+  for (const Setting& setting : settings) {
+    const bool is_switch = std::holds_alternative<bool Config::*>(setting.field);
+    // An empty text is a value here: it takes back what the file says.
+    const OptionKind kind = is_switch ? OptionKind::kSwitch : OptionKind::kAnyText;
+    options.push_back({flags.emplace_back(FlagOf(setting)), kind, setting.value, setting.help});
+  }
+  return options;
+}
+
 }  // namespace
 
 CommandLine ParseCommandLine(int argc, const char* const* argv, const std::string& version) {
   CommandLine line;
-  CLI::App app{"plaitd: the daemon that optimizes ONNX models", "plaitd"};
-  app.footer(kExamples);
-  app.set_version_flag("--version", version);
-  app.add_option("--config", line.config_file, "A TOML file with settings")->type_name("FILE");
-  for (const Setting& setting : Settings()) {
-    const std::string flag = absl::StrCat("--", absl::StrReplaceAll(setting.name, {{"_", "-"}}));
-    const std::string name = setting.name;
-    if (*setting.value == '\0') {
-      app.add_flag_function(
-          flag, [&line, name](int64_t) { line.flags[name] = "true"; }, setting.help);
-    } else {
-      app.add_option_function<std::string>(
-             flag, [&line, name](const std::string& value) { line.flags[name] = value; },
-             setting.help)
-          ->type_name(setting.value);
-    }
+  std::deque<std::string> flags;
+  const std::vector<OptionSpec> options = OptionsOf(Settings(), flags);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (AsksForHelp(words)) {
+    line.exit_code = 0;
+    line.output = absl::StrCat(kSummary, HelpTextOf(options, kOptionsWidth), kExamples);
+    return line;
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream out;
-    std::ostringstream mistakes;
-    const int code = app.exit(error, out, mistakes);
-    line.exit_code = code == 0 ? 0 : 2;
-    line.output = code == 0 ? out.str() : absl::StrCat("plaitd: ", error.what());
+  const absl::StatusOr<Arguments> arguments = ParseArguments(words, options, "");
+  if (!arguments.ok()) {
+    line.exit_code = kExitUsage;
+    line.output = absl::StrCat("plaitd: ", arguments.status().message());
+    return line;
+  }
+  if (arguments->Has(kVersionOption.name)) {
+    line.exit_code = 0;
+    line.output = version;
+    return line;
+  }
+  line.config_file = arguments->Text(kConfigOption.name);
+  for (const Setting& setting : Settings()) {
+    const std::string flag = FlagOf(setting);
+    if (!arguments->Has(flag)) continue;
+    const bool is_switch = std::holds_alternative<bool Config::*>(setting.field);
+    line.flags[std::string(setting.name)] = is_switch ? "true" : arguments->Text(flag);
   }
   return line;
 }

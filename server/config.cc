@@ -1,91 +1,104 @@
 #include "server/config.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
+#include "base/suggest.h"
 
 namespace plait {
 namespace {
 
 // The workers' socket lies in this directory, and the path of a unix socket may have 107 bytes.
 constexpr size_t kDataDirBytesMax = 107 - sizeof("/worker.sock") + 1;
+// Stores count queued jobs in 32 bits.
+constexpr int64_t kQueueMax = std::numeric_limits<int32_t>::max();
 
 constexpr Setting kSettings[] = {
-    {"data_dir", "Where jobs, blobs and profiles are kept (required)", "DIR"},
-    {"listen", "Where clients and workers connect", "HOST:PORT|unix:PATH"},
-    {"metrics_listen", "Where /metrics, /livez and /readyz are served", "HOST:PORT"},
-    {"insecure", "No TLS; for loopback and unix sockets only", ""},
-    {"tls_cert", "The server's certificate chain (PEM)", "FILE"},
-    {"tls_key", "The server's private key (PEM)", "FILE"},
-    {"tls_client_ca", "Clients must show a certificate of these (PEM)", "FILE"},
-    {"workers", "Devices of this machine to serve, or none", "cpu,..."},
-    {"worker_threads", "Cores of the cpu worker; 0: all", "N"},
-    {"worker_program", "The plait-worker to start; default: beside plaitd", "FILE"},
-    {"jobs_running_max", "Jobs that run at the same time", "N"},
-    {"search_threads", "Threads of one search; 0: all cores", "N"},
-    {"queued_jobs_max", "Jobs that may wait", "N"},
-    {"tenant_queued_jobs_max", "Jobs of one tenant that may wait", "N"},
-    {"job_grace_seconds", "What a job may take beyond its budget", "N"},
-    {"child_memory_bytes", "Memory of one search; 0: no limit", "N"},
-    {"log_level", "debug, info, warning, error or off", "LEVEL"},
+    {"data_dir", &Config::data_dir, "DIR", "Where jobs, blobs and profiles are kept (required)"},
+    {"listen", &Config::listen, "HOST:PORT|unix:PATH", "Where clients and workers connect"},
+    {"metrics_listen", &Config::metrics_listen, "HOST:PORT",
+     "Where /metrics, /livez and /readyz are served"},
+    {"insecure", &Config::insecure, "", "No TLS; for loopback and unix sockets only"},
+    {"tls_cert", &Config::tls_cert, "FILE", "The server's certificate chain (PEM)"},
+    {"tls_key", &Config::tls_key, "FILE", "The server's private key (PEM)"},
+    {"tls_client_ca", &Config::tls_client_ca, "FILE",
+     "Clients must show a certificate of these (PEM)"},
+    {"workers", &Config::workers, "cpu,...", "Devices of this machine to serve, or none"},
+    {"worker_threads", &Config::worker_threads, "N", "Cores of the cpu worker; 0: all", 0,
+     kThreadsMax},
+    {"worker_program", &Config::worker_program, "FILE",
+     "The plait-worker to start; default: beside plaitd"},
+    // 64: each running job has a process and a thread of its own.
+    {"jobs_running_max", &Config::jobs_running_max, "N", "Jobs that run at the same time", 1, 64},
+    {"search_threads", &Config::search_threads, "N", "Threads of one search; 0: all cores", 0,
+     kThreadsMax},
+    {"queued_jobs_max", &Config::queued_jobs_max, "N", "Jobs that may wait", 1, kQueueMax},
+    {"tenant_queued_jobs_max", &Config::tenant_queued_jobs_max, "N",
+     "Jobs of one tenant that may wait", 1, kQueueMax},
+    {"job_grace_seconds", &Config::job_grace_seconds, "N", "What a job may take beyond its budget"},
+    {"child_memory_bytes", &Config::child_memory_bytes, "N", "Memory of one search; 0: no limit"},
+    {"log_level", &Config::log_level, "LEVEL", "debug, info, warning, error or off"},
 };
 
-int EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = std::exchange(row[0], static_cast<int>(i));
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 absl::Status CheckNames(const SettingValues& values, absl::string_view source) {
+  std::vector<absl::string_view> names;
+  for (const Setting& setting : kSettings) names.push_back(setting.name);
   for (const auto& [name, value] : values) {
-    const Setting* nearest = &kSettings[0];
-    for (const Setting& setting : kSettings) {
-      if (EditDistance(name, setting.name) < EditDistance(name, nearest->name)) nearest = &setting;
-    }
-    if (name == nearest->name) continue;
-    return absl::InvalidArgumentError(absl::StrCat(source, ": unknown setting \"", name,
-                                                   "\" (did you mean \"", nearest->name, "\"?)"));
+    const absl::string_view nearest = NearestName(name, names);
+    if (name == nearest) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        source, ": unknown setting \"", name, "\" (",
+        nearest.empty() ? "see --help" : absl::StrCat("did you mean \"", nearest, "\"?"), ")"));
   }
   return absl::OkStatus();
 }
 
-absl::Status Read(const std::string& name, const std::string& text, std::string* value) {
-  (void)name;
-  *value = text;
-  return absl::OkStatus();
-}
+// Reads a value into the field that a row of the table names.
+class Reader {
+ public:
+  Reader(const Setting& setting, const std::string& text, Config& config)
+      : setting_(setting), text_(text), config_(config) {}
 
-absl::Status Read(const std::string& name, const std::string& text, bool* value) {
-  if (absl::SimpleAtob(text, value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": must be true or false, is \"", text, "\""));
-}
+  absl::Status operator()(std::string Config::*field) const {
+    config_.*field = text_;
+    return absl::OkStatus();
+  }
 
-absl::Status Read(const std::string& name, const std::string& text, int64_t* value) {
-  if (absl::SimpleAtoi(text, value) && *value >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": must be a whole number, 0 or more, is \"", text, "\""));
-}
+  absl::Status operator()(bool Config::*field) const {
+    if (absl::SimpleAtob(text_, &(config_.*field))) return absl::OkStatus();
+    return Unexpected("true or false");
+  }
 
-absl::Status Read(const std::string&, const std::string& text, std::vector<std::string>* value) {
-  value->clear();
-  if (text == "none") return absl::OkStatus();
-  *value = absl::StrSplit(text, ',', absl::SkipEmpty());
-  return absl::OkStatus();
-}
+  absl::Status operator()(int64_t Config::*field) const {
+    int64_t number = 0;
+    if (absl::SimpleAtoi(text_, &number) && number >= setting_.min && number <= setting_.max) {
+      config_.*field = number;
+      return absl::OkStatus();
+    }
+    const bool is_bounded = setting_.max != std::numeric_limits<int64_t>::max();
+    return Unexpected(absl::StrCat("a whole number, ", setting_.min,
+                                   is_bounded ? absl::StrCat(" to ", setting_.max) : " or more"));
+  }
+
+  absl::Status operator()(std::vector<std::string> Config::*field) const {
+    (config_.*field).clear();
+    if (text_ != "none") config_.*field = absl::StrSplit(text_, ',', absl::SkipEmpty());
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Unexpected(absl::string_view expected) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(setting_.name, ": must be ", expected, ", is \"", text_, "\""));
+  }
+
+  const Setting& setting_;
+  const std::string& text_;
+  Config& config_;
+};
 
 absl::Status CheckConfig(const Config& config) {
   if (config.data_dir.empty()) {
@@ -95,13 +108,6 @@ absl::Status CheckConfig(const Config& config) {
     return absl::InvalidArgumentError(absl::StrCat("data_dir: its path may have ", kDataDirBytesMax,
                                                    " bytes, has ", config.data_dir.size(),
                                                    " (use a shorter one)"));
-  }
-  if (config.jobs_running_max < 1 || config.jobs_running_max > 64) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("jobs_running_max: must be 1 to 64, is ", config.jobs_running_max));
-  }
-  if (config.tenant_queued_jobs_max < 1 || config.queued_jobs_max < 1) {
-    return absl::InvalidArgumentError("queued_jobs_max, tenant_queued_jobs_max: must be positive");
   }
   if (config.insecure && !IsLocalAddress(config.listen)) {
     return absl::InvalidArgumentError(
@@ -134,29 +140,11 @@ absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValue
   for (const auto& [name, value] : flags) values[name] = value;
 
   Config config;
-  absl::Status status;
-  const auto read = [&](const std::string& name, auto* value) {
-    const auto found = values.find(name);
-    if (status.ok() && found != values.end()) status = Read(name, found->second, value);
-  };
-  read("data_dir", &config.data_dir);
-  read("listen", &config.listen);
-  read("metrics_listen", &config.metrics_listen);
-  read("insecure", &config.insecure);
-  read("tls_cert", &config.tls_cert);
-  read("tls_key", &config.tls_key);
-  read("tls_client_ca", &config.tls_client_ca);
-  read("workers", &config.workers);
-  read("worker_threads", &config.worker_threads);
-  read("worker_program", &config.worker_program);
-  read("jobs_running_max", &config.jobs_running_max);
-  read("search_threads", &config.search_threads);
-  read("queued_jobs_max", &config.queued_jobs_max);
-  read("tenant_queued_jobs_max", &config.tenant_queued_jobs_max);
-  read("job_grace_seconds", &config.job_grace_seconds);
-  read("child_memory_bytes", &config.child_memory_bytes);
-  read("log_level", &config.log_level);
-  PLAIT_RETURN_IF_ERROR(status);
+  for (const Setting& setting : kSettings) {
+    const auto found = values.find(std::string(setting.name));
+    if (found == values.end()) continue;
+    PLAIT_RETURN_IF_ERROR(std::visit(Reader(setting, found->second, config), setting.field));
+  }
   PLAIT_RETURN_IF_ERROR(CheckConfig(config));
   return config;
 }

@@ -1,18 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <map>
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
+// How plaitd is set up, and where that comes from: flags, the environment, a TOML file, defaults.
+// A setting is a field of Config and one row of the table behind Settings; everything else (reading
+// it from each source, its bounds, help) follows from the row. Pure and thread-safe.
 namespace plait {
 
-// How plaitd is set up.
+// The settings, checked. A default stands here and nowhere else.
 struct Config {
   std::string data_dir;
   std::string listen = "127.0.0.1:7400";
@@ -33,14 +37,24 @@ struct Config {
   std::string log_level = "info";
 };
 
+// Where a setting's value goes. Its type says how the value is read: any text; a switch, "true" or
+// "false"; a whole number; texts joined by commas, or "none".
+using SettingField = std::variant<std::string Config::*, bool Config::*, int64_t Config::*,
+                                  std::vector<std::string> Config::*>;
+
 // A setting by its name in the TOML file; the flag is "--" and the name with '-' for '_', the
 // environment variable "PLAIT_" and the name in capitals.
 struct Setting {
-  const char* name;
-  const char* help;
-  const char* value;  // what help shows for the value; empty for a switch
+  absl::string_view name;
+  SettingField field;
+  absl::string_view value;  // what help shows for the value; empty for a switch
+  absl::string_view help;
+  // Of a number.
+  int64_t min = 0;
+  int64_t max = std::numeric_limits<int64_t>::max();
 };
 
+// All of them, in the order in which help shows them.
 absl::Span<const Setting> Settings();
 
 // Values as text, by the setting's name.
@@ -49,7 +63,7 @@ using SettingValues = std::map<std::string, std::string>;
 // The configuration of three sources, strongest first; the default counts where none says anything.
 // Unknown names in the environment are ignored: they may be another program's.
 // Errors: InvalidArgument naming the setting: an unknown name (with the nearest known one), a value
-// that cannot be read, TLS and --insecure that do not fit together.
+// that cannot be read or is out of bounds, TLS and --insecure that do not fit together.
 absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValues& environment,
                                   const SettingValues& file);
 

@@ -1,8 +1,12 @@
 #include "server/config.h"
 
+#include <fstream>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "server/config_file.h"
 
 namespace plait {
@@ -54,6 +58,59 @@ TEST(ConfigTest, WantsCertificatesUnlessInsecure) {
 TEST(ConfigTest, NamesASettingThatIsNoNumber) {
   EXPECT_THAT(ErrorOf(MakeConfig({{"data_dir", "/x"}, {"worker_threads", "two"}}, {}, {})),
               HasSubstr("worker_threads: must be a whole number"));
+}
+
+// A value that the setting takes and that is not its default.
+std::string OtherValue(const Setting& setting) {
+  if (std::holds_alternative<bool Config::*>(setting.field)) return "true";
+  if (std::holds_alternative<int64_t Config::*>(setting.field)) return "7";
+  return "elsewhere";
+}
+
+TEST(ConfigTest, EverySettingReachesAFieldOfItsOwn) {
+  for (const Setting& setting : Settings()) {
+    if (setting.name == "listen") continue;  // checked together with "insecure"
+    SettingValues file = {{"data_dir", "/x"}, {"insecure", "true"}};
+    if (setting.name == "insecure")
+      file = {{"data_dir", "/x"}, {"tls_cert", "c"}, {"tls_key", "k"}};
+    const Config before = *MakeConfig({}, {}, file);
+    file[std::string(setting.name)] = OtherValue(setting);
+    const absl::StatusOr<Config> config = MakeConfig({}, {}, file);
+    ASSERT_TRUE(config.ok()) << setting.name << ": " << config.status();
+    int changed = 0;
+    for (const Setting& other : Settings()) {
+      const bool is_changed =
+          std::visit([&](auto field) { return !(before.*field == (*config).*field); }, other.field);
+      EXPECT_EQ(is_changed, other.name == setting.name) << setting.name << ", " << other.name;
+      changed += is_changed ? 1 : 0;
+    }
+    EXPECT_EQ(changed, 1) << setting.name;
+  }
+}
+
+TEST(ConfigTest, RefusesNumbersOutOfBounds) {
+  for (const Setting& setting : Settings()) {
+    if (!std::holds_alternative<int64_t Config::*>(setting.field)) continue;
+    const std::string name(setting.name);
+    const auto error_of = [&](const std::string& value) {
+      return ErrorOf(MakeConfig({{"data_dir", "/x"}, {"insecure", "1"}, {name, value}}, {}, {}));
+    };
+    EXPECT_EQ(error_of(absl::StrCat(setting.min)), "") << name;
+    EXPECT_EQ(error_of(absl::StrCat(setting.max)), "") << name;
+    EXPECT_THAT(error_of(absl::StrCat(setting.min - 1)), HasSubstr(name + ": must be")) << name;
+    EXPECT_THAT(error_of("99999999999999999999"), HasSubstr(name + ": must be")) << name;
+  }
+  EXPECT_EQ(ErrorOf(MakeConfig({{"data_dir", "/x"}, {"jobs_running_max", "65"}}, {}, {})),
+            "jobs_running_max: must be a whole number, 1 to 64, is \"65\"");
+}
+
+TEST(ConfigTest, TheGuideListsEverySetting) {
+  std::ifstream file(PLAIT_SOURCE_DIR "/docs/operations.md");
+  std::ostringstream guide;
+  guide << file.rdbuf();
+  for (const Setting& setting : Settings()) {
+    EXPECT_THAT(guide.str(), HasSubstr(absl::StrCat("\n| `", setting.name, "` | ")));
+  }
 }
 
 TEST(ConfigTest, ReadsListsOfWorkers) {

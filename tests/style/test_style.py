@@ -163,7 +163,6 @@ ONLY_IN = {
     r"grpcpp/": ["server", "client", "gpu_worker/process/main.cc", "gpu_worker/", "proto/wire"],
     r"onnx/": ["optimizer/onnx"],
     r"oneapi/": ["gpu_worker/backends/cpu/onednn"],
-    r"CLI/": ["server"],
     r"toml\+\+/": ["server"],
     r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/backends/cuda", "bench/gpu"],
     r"prometheus/": ["server"],
