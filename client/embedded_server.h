@@ -4,9 +4,9 @@
 #include <ostream>
 #include <string>
 
-#include <sys/types.h>
-
 #include "absl/status/statusor.h"
+#include "base/file_descriptor.h"
+#include "base/process.h"
 
 namespace plait {
 
@@ -48,9 +48,9 @@ class EmbeddedServer {
   std::string address_;
   std::string socket_path_;
   std::string log_path_;
-  int lock_ = -1;
-  int output_ = -1;  // the server's standard output
-  pid_t process_ = -1;
+  FileDescriptor lock_;    // closed last: the next program may then use the folder
+  FileDescriptor output_;  // the server's standard output
+  Process process_;
 };
 
 }  // namespace plait

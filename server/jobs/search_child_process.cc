@@ -1,14 +1,13 @@
 #include "server/jobs/search_child_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -23,52 +22,38 @@ namespace {
 constexpr size_t kUnsentBytesMax = 2 * static_cast<size_t>(kFrameBytesMax);
 constexpr size_t kReadBytes = size_t{64} << 10;
 
+// 1 s: what a child needs to end that has closed its socket.
+constexpr absl::Duration kEndTimeMax = absl::Seconds(1);
+// The last words that go into an error message; the job's attempt keeps kEvidenceBytesMax.
+constexpr size_t kLastWordsBytes = 2000;
+
 absl::Status StartError(absl::string_view what) {
   return absl::UnavailableError(
       absl::StrCat("the search child cannot be started: ", what, ": ", std::strerror(errno)));
 }
 
-// Places descriptors where the child expects them. Copies first go above all targets, so that none
-// is overwritten before it was copied.
-class SpawnActions {
- public:
-  SpawnActions() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-  }
-  ~SpawnActions() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
+// As SearchChildMain reads them; the child checks that its parent is the one that wrote them.
+std::string LimitsText(const SearchChildLimits& limits) {
+  return absl::StrCat(limits.memory_bytes_max, ",", limits.cpu_seconds_max, ",",
+                      limits.output_bytes_max, ",", getpid());
+}
 
-  void Place(int descriptor, int target) {
-    posix_spawn_file_actions_adddup2(&actions_, descriptor, target);
+absl::Status EndStatus(const ProcessEnd& end, absl::string_view last_words) {
+  if (end.signal == 0 && end.exit_code == kMemoryLimitExit) {
+    return absl::ResourceExhaustedError("the search needs more memory than this server allows");
   }
-  void CloseFrom(int descriptor) {
-    posix_spawn_file_actions_addclosefrom_np(&actions_, descriptor);
+  if (end.signal == SIGXCPU) {
+    return absl::ResourceExhaustedError("the search needs more processor time than it may use");
   }
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
-FileDescriptor HighCopy(int descriptor) {
-  return FileDescriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, kChildOutput + 1));
+  if (end.signal == SIGXFSZ) {
+    return absl::ResourceExhaustedError("the optimized model is larger than the limit");
+  }
+  const std::string how = end.signal != 0 ? absl::StrCat("was killed by signal ", end.signal, " (",
+                                                         strsignal(end.signal), ")")
+                                          : absl::StrCat("exited with ", end.exit_code);
+  return absl::AbortedError(absl::StrCat(
+      "the search child ", how,
+      " without a result; its last words: ", last_words.empty() ? "none" : last_words));
 }
 
 }  // namespace
@@ -86,34 +71,19 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
   fcntl(socket.number(), F_SETFL, O_NONBLOCK);
   fcntl(error_pipe.number(), F_SETFL, O_NONBLOCK);
 
-  const FileDescriptor copies[] = {HighCopy(child_error.number()), HighCopy(child_socket.number()),
-                                   HighCopy(model), HighCopy(output)};
-  SpawnActions actions;
-  actions.Place(copies[0].number(), 2);
-  actions.Place(copies[1].number(), kChildSocket);
-  actions.Place(copies[2].number(), kChildModel);
-  actions.Place(copies[3].number(), kChildOutput);
-  actions.CloseFrom(kChildOutput + 1);
-
-  const std::string limits =
-      absl::StrCat(options.limits.memory_bytes_max, ",", options.limits.cpu_seconds_max, ",",
-                   options.limits.output_bytes_max, ",", getpid());
-  std::string arguments[] = {"plaitd", "--search-child", limits};
-  char* const argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
-  // An empty environment: nothing of the daemon's reaches the child.
-  char* const environment[] = {nullptr};
-  pid_t process_id = 0;
-  errno = posix_spawn(&process_id, options.program.c_str(), actions.actions(), actions.attributes(),
-                      argv, environment);
-  if (errno != 0) return StartError(options.program);
+  ProcessOptions process_options;
+  process_options.program = options.program;
+  process_options.arguments = {"plaitd", "--search-child", LimitsText(options.limits)};
+  // Nothing of the daemon's environment reaches the child.
+  process_options.environment.emplace();
+  process_options.descriptors = {{child_error.number(), STDERR_FILENO},
+                                 {child_socket.number(), kChildSocket},
+                                 {model, kChildModel},
+                                 {output, kChildOutput}};
+  absl::StatusOr<Process> process = Process::Start(process_options);
+  if (!process.ok()) return Annotate(process.status(), "the search child");
   return std::unique_ptr<SearchChildProcess>(
-      new SearchChildProcess(process_id, std::move(socket), std::move(error_pipe)));
-}
-
-SearchChildProcess::~SearchChildProcess() {
-  if (process_id_ <= 0) return;
-  kill(process_id_, SIGKILL);
-  waitpid(process_id_, nullptr, 0);
+      new SearchChildProcess(*std::move(process), std::move(socket), std::move(error_pipe)));
 }
 
 absl::Status SearchChildProcess::Send(const internal::ParentMessage& message) {
@@ -180,38 +150,12 @@ absl::StatusOr<std::optional<internal::ChildMessage>> SearchChildProcess::Receiv
 
 absl::Status SearchChildProcess::Death() {
   // It may have closed the socket only; then it is of no use any more.
-  int state = 0;
-  bool is_reaped = false;
-  for (int i = 0; i < 20 && !is_reaped; ++i) {
-    is_reaped = waitpid(process_id_, &state, WNOHANG) != 0;
-    if (!is_reaped) poll(nullptr, 0, 50);
-  }
-  if (!is_reaped) {
-    kill(process_id_, SIGKILL);
-    waitpid(process_id_, &state, 0);
-  }
-  process_id_ = 0;
+  const std::optional<ProcessEnd> ended = process_.Await(kEndTimeMax);
+  const ProcessEnd end = ended ? *ended : process_.Kill();
   if (error_pipe_.is_open()) ReadErrorText();
-  const absl::string_view tail =
-      absl::string_view(error_text_)
-          .substr(error_text_.size() > 2000 ? error_text_.size() - 2000 : 0);
-  if (WIFEXITED(state) && WEXITSTATUS(state) == kMemoryLimitExit) {
-    return absl::ResourceExhaustedError("the search needs more memory than this server allows");
-  }
-  if (WIFSIGNALED(state) && WTERMSIG(state) == SIGXCPU) {
-    return absl::ResourceExhaustedError("the search needs more processor time than it may use");
-  }
-  if (WIFSIGNALED(state) && WTERMSIG(state) == SIGXFSZ) {
-    return absl::ResourceExhaustedError("the optimized model is larger than the limit");
-  }
-  const std::string how = WIFSIGNALED(state)
-                              ? absl::StrCat("was killed by signal ", WTERMSIG(state), " (",
-                                             strsignal(WTERMSIG(state)), ")")
-                              : absl::StrCat("exited with ", WEXITSTATUS(state));
-  return absl::AbortedError(absl::StrCat("the search child ", how,
-                                         " without a result; its last "
-                                         "words: ",
-                                         tail.empty() ? "none" : tail));
+  absl::string_view last_words = error_text_;
+  last_words.remove_prefix(last_words.size() - std::min(last_words.size(), kLastWordsBytes));
+  return EndStatus(end, last_words);
 }
 
 }  // namespace plait

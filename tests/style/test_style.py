@@ -152,7 +152,7 @@ MAY_INCLUDE |= {
 }
 
 # Headers of base/ that a pure folder may not include.
-IMPURE = ["base/clock.h"]
+IMPURE = ["base/clock.h", "base/file_descriptor.h", "base/process.h"]
 
 # Libraries whose headers are included in quotes.
 THIRD_PARTY = ["absl/", "google/protobuf/", "nlohmann/", "oneapi/", "onnx/"]
