@@ -6,10 +6,10 @@
 
 namespace plait {
 
-grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext*,
+grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext* context,
                                                  const admin::v1::GetServerStateRequest*,
                                                  admin::v1::GetServerStateResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "GetServerState", [&]() -> absl::Status {
+  return AnswerRpc(context_, *context, Method::kGetServerState, [&](const Caller&) -> absl::Status {
     response->set_state(context_.draining ? admin::v1::SERVER_STATE_DRAINING
                                           : admin::v1::SERVER_STATE_SERVING);
     response->set_version(context_.version);
@@ -32,10 +32,10 @@ grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext*,
   });
 }
 
-grpc::Status AdminServiceHandler::DrainServer(grpc::ServerContext*,
+grpc::Status AdminServiceHandler::DrainServer(grpc::ServerContext* context,
                                               const admin::v1::DrainServerRequest*,
                                               admin::v1::DrainServerResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "DrainServer", [&]() -> absl::Status {
+  return AnswerRpc(context_, *context, Method::kDrainServer, [&](const Caller&) -> absl::Status {
     if (!context_.draining.exchange(true)) LogInfo("server.draining", {});
     PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context_.stores.jobs->Count());
     response->set_jobs_running(counts.running);

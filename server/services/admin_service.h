@@ -5,14 +5,17 @@
 
 namespace plait {
 
-// What operators see and do. See admin.proto. Thread-safe.
+// What operators see and do, over all tenants. See admin.proto for each RPC and its errors.
+// Thread-safe.
 class AdminServiceHandler final : public admin::v1::AdminService::Service {
  public:
+  // `context` must outlive the handler.
   explicit AdminServiceHandler(const ServiceContext& context) : context_(context) {}
 
   grpc::Status GetServerState(grpc::ServerContext* context,
                               const admin::v1::GetServerStateRequest* request,
                               admin::v1::GetServerStateResponse* response) override;
+  // Only sets the flag: services refuse jobs by it, and the server's Tick ends the rest.
   grpc::Status DrainServer(grpc::ServerContext* context,
                            const admin::v1::DrainServerRequest* request,
                            admin::v1::DrainServerResponse* response) override;

@@ -12,37 +12,37 @@ namespace plait {
 grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
                                                   const v1::FindMissingBlobsRequest* request,
                                                   v1::FindMissingBlobsResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "FindMissingBlobs", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
-    if (request->digests_size() > kDigestsPerCallMax) {
-      return wire::Error(
-          v1::ERROR_REASON_INVALID_REQUEST,
-          absl::StrCat("digests: at most ", kDigestsPerCallMax, ", are ", request->digests_size()));
-    }
-    for (const v1::Digest& proto : request->digests()) {
-      PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
-      PLAIT_ASSIGN_OR_RETURN(const BlobState state, context_.stores.blobs->Find(digest));
-      PLAIT_ASSIGN_OR_RETURN(const bool known, context_.stores.jobs->MayReadBlob(tenant, digest));
-      // A tenant has to show that it has the bytes, even if somebody else has uploaded them.
-      if (state.complete && known) continue;
-      v1::MissingBlob& missing = *response->add_missing();
-      *missing.mutable_digest() = proto;
-      missing.set_offset_bytes(state.complete ? 0 : state.bytes_stored);
-    }
-    return absl::OkStatus();
-  });
+  return AnswerRpc(
+      context_, *context, Method::kFindMissingBlobs, [&](const Caller& caller) -> absl::Status {
+        if (request->digests_size() > kDigestsPerCallMax) {
+          return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
+                             absl::StrCat("digests: at most ", kDigestsPerCallMax, ", are ",
+                                          request->digests_size()));
+        }
+        for (const v1::Digest& proto : request->digests()) {
+          PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
+          PLAIT_ASSIGN_OR_RETURN(const BlobState state, context_.stores.blobs->Find(digest));
+          PLAIT_ASSIGN_OR_RETURN(const bool known,
+                                 context_.stores.jobs->MayReadBlob(caller.tenant, digest));
+          // A tenant has to show that it has the bytes, even if somebody else has uploaded them.
+          if (state.complete && known) continue;
+          v1::MissingBlob& missing = *response->add_missing();
+          *missing.mutable_digest() = proto;
+          missing.set_offset_bytes(state.complete ? 0 : state.bytes_stored);
+        }
+        return absl::OkStatus();
+      });
 }
 
 grpc::Status BlobServiceHandler::UploadBlob(grpc::ServerContext* context,
                                             grpc::ServerReader<v1::UploadBlobRequest>* reader,
                                             v1::UploadBlobResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "UploadBlob", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
-    return Upload(tenant, *reader, *response);
-  });
+  return AnswerRpc(
+      context_, *context, Method::kUploadBlob,
+      [&](const Caller& caller) -> absl::Status { return Upload(caller, *reader, *response); });
 }
 
-absl::Status BlobServiceHandler::Upload(const std::string& tenant,
+absl::Status BlobServiceHandler::Upload(const Caller& caller,
                                         grpc::ServerReader<v1::UploadBlobRequest>& reader,
                                         v1::UploadBlobResponse& response) {
   BlobStore& blobs = *context_.stores.blobs;
@@ -75,14 +75,15 @@ absl::Status BlobServiceHandler::Upload(const std::string& tenant,
     PLAIT_RETURN_IF_ERROR(blobs.Append(digest, chunk.offset_bytes(), chunk.data()).status());
   } while (reader.Read(&chunk));
   if (state.complete) {
-    PLAIT_ASSIGN_OR_RETURN(const bool known, context_.stores.jobs->MayReadBlob(tenant, digest));
+    PLAIT_ASSIGN_OR_RETURN(const bool known,
+                           context_.stores.jobs->MayReadBlob(caller.tenant, digest));
     if (!known && (proved_bytes != digest.size_bytes || proof.Finish() != digest)) {
       return wire::Error(v1::ERROR_REASON_BLOB_CORRUPT,
                          "the bytes do not have the announced digest (upload from offset 0)");
     }
   }
   PLAIT_RETURN_IF_ERROR(blobs.Finish(digest));
-  PLAIT_RETURN_IF_ERROR(context_.stores.jobs->GrantBlob(tenant, digest));
+  PLAIT_RETURN_IF_ERROR(context_.stores.jobs->GrantBlob(caller.tenant, digest));
   *response.mutable_digest() = wire::DigestToProto(digest);
   return absl::OkStatus();
 }
@@ -90,17 +91,16 @@ absl::Status BlobServiceHandler::Upload(const std::string& tenant,
 grpc::Status BlobServiceHandler::DownloadBlob(
     grpc::ServerContext* context, const v1::DownloadBlobRequest* request,
     grpc::ServerWriter<v1::DownloadBlobResponse>* writer) {
-  return AnswerRpc(context_.metrics, context_.clock, "DownloadBlob", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
-    return Download(tenant, *request, *writer);
-  });
+  return AnswerRpc(
+      context_, *context, Method::kDownloadBlob,
+      [&](const Caller& caller) -> absl::Status { return Download(caller, *request, *writer); });
 }
 
-absl::Status BlobServiceHandler::Download(const std::string& tenant,
+absl::Status BlobServiceHandler::Download(const Caller& caller,
                                           const v1::DownloadBlobRequest& request,
                                           grpc::ServerWriter<v1::DownloadBlobResponse>& writer) {
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(request.digest()));
-  PLAIT_RETURN_IF_ERROR(CheckMayRead(tenant, digest));
+  PLAIT_RETURN_IF_ERROR(CheckMayRead(caller, digest));
   v1::DownloadBlobResponse chunk;
   chunk.set_offset_bytes(request.offset_bytes());
   while (true) {
@@ -112,9 +112,11 @@ absl::Status BlobServiceHandler::Download(const std::string& tenant,
   }
 }
 
-absl::Status BlobServiceHandler::CheckMayRead(const std::string& tenant, const Digest& digest) {
-  if (tenant == kWorkerTenant) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(const bool may_read, context_.stores.jobs->MayReadBlob(tenant, digest));
+absl::Status BlobServiceHandler::CheckMayRead(const Caller& caller, const Digest& digest) {
+  // Tasks are of all tenants.
+  if (caller.role == Role::kWorker) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(const bool may_read,
+                         context_.stores.jobs->MayReadBlob(caller.tenant, digest));
   if (may_read) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_NOT_FOUND,
                      absl::StrCat("blob ", digest.ToString(), " is not here (upload it)"));

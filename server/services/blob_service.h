@@ -5,9 +5,13 @@
 
 namespace plait {
 
-// Large bytes by digest. See blob.proto. Thread-safe.
+// Large bytes by digest. Blobs of equal digests are stored once for all tenants, but a tenant sees
+// only those that it has shown to have: by uploading every byte of them, or as results of its jobs.
+// Knowing a digest is not having the bytes. Workers see all.
+// See blob.proto for each RPC and its errors. Thread-safe.
 class BlobServiceHandler final : public v1::BlobService::Service {
  public:
+  // `context` must outlive the handler.
   explicit BlobServiceHandler(const ServiceContext& context) : context_(context) {}
 
   grpc::Status FindMissingBlobs(grpc::ServerContext* context,
@@ -20,16 +24,15 @@ class BlobServiceHandler final : public v1::BlobService::Service {
                             grpc::ServerWriter<v1::DownloadBlobResponse>* writer) override;
 
  private:
-  absl::Status Upload(const std::string& tenant, grpc::ServerReader<v1::UploadBlobRequest>& reader,
+  // Reads the stream to its end, unless a chunk is refused.
+  absl::Status Upload(const Caller& caller, grpc::ServerReader<v1::UploadBlobRequest>& reader,
                       v1::UploadBlobResponse& response);
-  absl::Status Download(const std::string& tenant, const v1::DownloadBlobRequest& request,
+  absl::Status Download(const Caller& caller, const v1::DownloadBlobRequest& request,
                         grpc::ServerWriter<v1::DownloadBlobResponse>& writer);
-  absl::Status CheckMayRead(const std::string& tenant, const Digest& digest);
+  // Errors: NotFound, whether the blob is another tenant's or nobody's.
+  absl::Status CheckMayRead(const Caller& caller, const Digest& digest);
 
   const ServiceContext& context_;
 };
-
-// Workers fetch the models of all tenants' tasks under this name.
-constexpr absl::string_view kWorkerTenant = "plait-worker";
 
 }  // namespace plait

@@ -6,10 +6,10 @@
 
 namespace plait {
 
-grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext*,
+grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext* context,
                                                        const v1::GetCapabilitiesRequest*,
                                                        v1::GetCapabilitiesResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "GetCapabilities", [&] {
+  return AnswerRpc(context_, *context, Method::kGetCapabilities, [&](const Caller&) {
     response->set_version(context_.version);
     response->set_engine_version(context_.engine_version);
     response->set_opset_min(kOpsetMin);
@@ -31,10 +31,10 @@ grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext*,
   });
 }
 
-grpc::Status CapabilityServiceHandler::ListDevices(grpc::ServerContext*,
+grpc::Status CapabilityServiceHandler::ListDevices(grpc::ServerContext* context,
                                                    const v1::ListDevicesRequest*,
                                                    v1::ListDevicesResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "ListDevices", [&] {
+  return AnswerRpc(context_, *context, Method::kListDevices, [&](const Caller&) {
     for (const DeviceAvailability& entry : context_.pool.Devices()) {
       v1::AvailableDevice& device = *response->add_devices();
       *device.mutable_device() = entry.device;

@@ -5,9 +5,12 @@
 
 namespace plait {
 
-// What this server can do and which devices it has. See capability.proto. Thread-safe.
+// What this server can do and which devices it has: names and limits are those that requests are
+// checked against, and devices those of the workers that are connected now.
+// See capability.proto for each RPC and its errors. Thread-safe.
 class CapabilityServiceHandler final : public v1::CapabilityService::Service {
  public:
+  // `context` must outlive the handler.
   explicit CapabilityServiceHandler(const ServiceContext& context) : context_(context) {}
 
   grpc::Status GetCapabilities(grpc::ServerContext* context,

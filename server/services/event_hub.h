@@ -8,7 +8,8 @@
 
 namespace plait {
 
-// Tells watchers that a job has changed. Thread-safe.
+// Tells watchers that a job has changed. A watcher notes Changes, reads the store, and awaits a
+// change after what it noted; so no change is missed between reading and waiting. Thread-safe.
 class EventHub {
  public:
   // Some job has changed. One number for all jobs is enough: a watcher that is woken for another

@@ -70,54 +70,54 @@ absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& 
                                   " queued jobs, the most allowed (try again later)"));
 }
 
-absl::Status Submit(const ServiceContext& context, const std::string& tenant,
-                    const v1::OptimizeModelRequest& request, v1::Job* job) {
+absl::Status Submit(const ServiceContext& context, const Caller& caller,
+                    const v1::OptimizeModelRequest& request, v1::Job& job) {
   if (context.draining) {
     return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (try again later)");
   }
   PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
-  PLAIT_ASSIGN_OR_RETURN(*job->mutable_options(), wire::CheckedOptions(request.options()));
-  PLAIT_RETURN_IF_ERROR(CheckDevice(context, job->options().device()));
-  PLAIT_RETURN_IF_ERROR(CheckBlob(context, tenant, "model", request.model()));
-  if (job->options().has_measurement_log()) {
+  PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
+  PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
+  PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", request.model()));
+  if (job.options().has_measurement_log()) {
     PLAIT_RETURN_IF_ERROR(
-        CheckBlob(context, tenant, "measurement log", job->options().measurement_log()));
+        CheckBlob(context, caller.tenant, "measurement log", job.options().measurement_log()));
   }
-  job->set_tenant(tenant);
-  *job->mutable_model() = request.model();
+  job.set_tenant(caller.tenant);
+  *job.mutable_model() = request.model();
   if (request.validate_only()) return absl::OkStatus();
-  PLAIT_RETURN_IF_ERROR(CheckTenantQuota(context, tenant));
-  job->set_id(NewJobId());
-  JobSubmission submission = {*job, request.request_id(), wire::MessageHash(request)};
+  PLAIT_RETURN_IF_ERROR(CheckTenantQuota(context, caller.tenant));
+  job.set_id(NewJobId());
+  JobSubmission submission = {job, request.request_id(), wire::MessageHash(request)};
   const absl::Duration began = context.clock.Monotonic();
-  PLAIT_ASSIGN_OR_RETURN(*job, context.stores.jobs->Submit(submission));
+  PLAIT_ASSIGN_OR_RETURN(job, context.stores.jobs->Submit(submission));
   context.metrics.StorageCommitted(context.clock.Monotonic() - began);
-  if (job->id() == submission.job.id()) {
+  if (job.id() == submission.job.id()) {
     context.metrics.JobSubmitted();
-    LogInfo("job.submitted", {{"job", job->id()}, {"tenant", tenant}});
+    LogInfo("job.submitted", {{"job", job.id()}, {"tenant", caller.tenant}});
   }
   return absl::OkStatus();
 }
 
-absl::Status Watch(const ServiceContext& context, grpc::ServerContext& call,
+absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::ServerContext& call,
                    const v1::WatchJobRequest& request,
                    grpc::ServerWriter<v1::WatchJobResponse>& writer) {
-  PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(call));
   PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request.job_id()));
   int64_t after = request.after_sequence();
   v1::WatchJobResponse response;
   PLAIT_ASSIGN_OR_RETURN(*response.mutable_job(),
-                         context.stores.jobs->Get(tenant, request.job_id()));
+                         context.stores.jobs->Get(caller.tenant, request.job_id()));
   if (!writer.Write(response)) return absl::OkStatus();
   while (!call.IsCancelled()) {
     const uint64_t seen = context.events.Changes();
     // Read before the events: when the job is final here, all its events are there below.
-    PLAIT_ASSIGN_OR_RETURN(const v1::Job job, context.stores.jobs->Get(tenant, request.job_id()));
+    PLAIT_ASSIGN_OR_RETURN(const v1::Job job,
+                           context.stores.jobs->Get(caller.tenant, request.job_id()));
     bool is_last = false;
     while (!is_last) {
       PLAIT_ASSIGN_OR_RETURN(
           const std::vector<v1::Event> events,
-          context.stores.jobs->Events(tenant, request.job_id(), after, kEventsPerRead));
+          context.stores.jobs->Events(caller.tenant, request.job_id(), after, kEventsPerRead));
       for (const v1::Event& event : events) {
         *response.mutable_event() = event;
         if (!writer.Write(response)) return absl::OkStatus();
@@ -143,22 +143,21 @@ absl::Status Watch(const ServiceContext& context, grpc::ServerContext& call,
 grpc::Status OptimizationServiceHandler::OptimizeModel(grpc::ServerContext* context,
                                                        const v1::OptimizeModelRequest* request,
                                                        v1::OptimizeModelResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "OptimizeModel", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
-    return Submit(context_, tenant, *request, response->mutable_job());
-  });
+  return AnswerRpc(context_, *context, Method::kOptimizeModel,
+                   [&](const Caller& caller) -> absl::Status {
+                     return Submit(context_, caller, *request, *response->mutable_job());
+                   });
 }
 
 grpc::Status OptimizationServiceHandler::GetJob(grpc::ServerContext* context,
                                                 const v1::GetJobRequest* request,
                                                 v1::GetJobResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "GetJob", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
+  return AnswerRpc(context_, *context, Method::kGetJob, [&](const Caller& caller) -> absl::Status {
     PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request->job_id()));
     PLAIT_ASSIGN_OR_RETURN(*response->mutable_job(),
-                           context_.stores.jobs->Get(tenant, request->job_id()));
+                           context_.stores.jobs->Get(caller.tenant, request->job_id()));
     PLAIT_ASSIGN_OR_RETURN(const std::vector<v1::Attempt> attempts,
-                           context_.stores.jobs->Attempts(tenant, request->job_id()));
+                           context_.stores.jobs->Attempts(caller.tenant, request->job_id()));
     for (const v1::Attempt& attempt : attempts) *response->add_attempts() = attempt;
     return absl::OkStatus();
   });
@@ -167,45 +166,46 @@ grpc::Status OptimizationServiceHandler::GetJob(grpc::ServerContext* context,
 grpc::Status OptimizationServiceHandler::ListJobs(grpc::ServerContext* context,
                                                   const v1::ListJobsRequest* request,
                                                   v1::ListJobsResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "ListJobs", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
-    JobQuery query;
-    query.tenant = tenant;
-    query.state = request->state();
-    PLAIT_ASSIGN_OR_RETURN(query.page_size, wire::PageSizeOf(request->page_size()));
-    const std::string filter = absl::StrCat("jobs ", tenant, " ", request->state());
-    PLAIT_ASSIGN_OR_RETURN(const std::string position,
-                           wire::PagePosition(filter, request->page_token()));
-    if (!position.empty() && !absl::SimpleAtoi(position, &query.before)) {
-      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "page_token: is not one of ours");
-    }
-    PLAIT_ASSIGN_OR_RETURN(const JobPage page, context_.stores.jobs->List(query));
-    for (const v1::Job& job : page.jobs) *response->add_jobs() = job;
-    if (page.next_before != 0) {
-      response->set_next_page_token(wire::PageToken(filter, absl::StrCat(page.next_before)));
-    }
-    return absl::OkStatus();
-  });
+  return AnswerRpc(
+      context_, *context, Method::kListJobs, [&](const Caller& caller) -> absl::Status {
+        JobQuery query;
+        query.tenant = caller.tenant;
+        query.state = request->state();
+        PLAIT_ASSIGN_OR_RETURN(query.page_size, wire::PageSizeOf(request->page_size()));
+        const std::string filter = absl::StrCat("jobs ", caller.tenant, " ", request->state());
+        PLAIT_ASSIGN_OR_RETURN(const std::string position,
+                               wire::PagePosition(filter, request->page_token()));
+        if (!position.empty() && !absl::SimpleAtoi(position, &query.before)) {
+          return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "page_token: is not one of ours");
+        }
+        PLAIT_ASSIGN_OR_RETURN(const JobPage page, context_.stores.jobs->List(query));
+        for (const v1::Job& job : page.jobs) *response->add_jobs() = job;
+        if (page.next_before != 0) {
+          response->set_next_page_token(wire::PageToken(filter, absl::StrCat(page.next_before)));
+        }
+        return absl::OkStatus();
+      });
 }
 
 grpc::Status OptimizationServiceHandler::CancelJob(grpc::ServerContext* context,
                                                    const v1::CancelJobRequest* request,
                                                    v1::CancelJobResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "CancelJob", [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const std::string tenant, TenantOf(*context));
-    PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request->job_id()));
-    PLAIT_ASSIGN_OR_RETURN(*response->mutable_job(),
-                           context_.stores.jobs->Cancel(tenant, request->job_id()));
-    LogInfo("job.cancelled", {{"job", request->job_id()}, {"tenant", tenant}});
-    return absl::OkStatus();
-  });
+  return AnswerRpc(
+      context_, *context, Method::kCancelJob, [&](const Caller& caller) -> absl::Status {
+        PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request->job_id()));
+        PLAIT_ASSIGN_OR_RETURN(*response->mutable_job(),
+                               context_.stores.jobs->Cancel(caller.tenant, request->job_id()));
+        LogInfo("job.cancelled", {{"job", request->job_id()}, {"tenant", caller.tenant}});
+        return absl::OkStatus();
+      });
 }
 
 grpc::Status OptimizationServiceHandler::WatchJob(
     grpc::ServerContext* context, const v1::WatchJobRequest* request,
     grpc::ServerWriter<v1::WatchJobResponse>* writer) {
-  return AnswerRpc(context_.metrics, context_.clock, "WatchJob",
-                   [&] { return Watch(context_, *context, *request, *writer); });
+  return AnswerRpc(context_, *context, Method::kWatchJob, [&](const Caller& caller) {
+    return Watch(context_, caller, *context, *request, *writer);
+  });
 }
 
 }  // namespace plait

@@ -5,11 +5,15 @@
 
 namespace plait {
 
-// Jobs: submits, shows, lists, watches and cancels them. See optimization.proto. Thread-safe.
+// Jobs: submits, shows, lists, watches and cancels them, all of the caller's tenant. A handler
+// checks the request, calls the store and converts; what jobs do is decided in server/jobs.
+// See optimization.proto for each RPC and its errors. Thread-safe.
 class OptimizationServiceHandler final : public v1::OptimizationService::Service {
  public:
+  // `context` must outlive the handler.
   explicit OptimizationServiceHandler(const ServiceContext& context) : context_(context) {}
 
+  // Answers when the job is on disk.
   grpc::Status OptimizeModel(grpc::ServerContext* context, const v1::OptimizeModelRequest* request,
                              v1::OptimizeModelResponse* response) override;
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
@@ -18,6 +22,8 @@ class OptimizationServiceHandler final : public v1::OptimizationService::Service
                         v1::ListJobsResponse* response) override;
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
                          v1::CancelJobResponse* response) override;
+  // Takes a thread of the server for as long as somebody watches. A watcher is woken by the events
+  // of any job, reads those of its own from the store, and is sent away when the server stops.
   grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::WatchJobResponse>* writer) override;
 

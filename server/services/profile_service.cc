@@ -12,10 +12,10 @@
 
 namespace plait {
 
-grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext*,
+grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext* context,
                                                  const v1::ListProfilesRequest* request,
                                                  v1::ListProfilesResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "ListProfiles", [&]() -> absl::Status {
+  return AnswerRpc(context_, *context, Method::kListProfiles, [&](const Caller&) -> absl::Status {
     PLAIT_ASSIGN_OR_RETURN(const int page_size, wire::PageSizeOf(request->page_size()));
     const std::string filter = absl::StrCat("profiles ", request->device_fingerprint());
     PLAIT_ASSIGN_OR_RETURN(const std::string position,
@@ -35,10 +35,10 @@ grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext*,
   });
 }
 
-grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext*,
+grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext* context,
                                                    const v1::ImportProfilesRequest* request,
                                                    v1::ImportProfilesResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "ImportProfiles", [&]() -> absl::Status {
+  return AnswerRpc(context_, *context, Method::kImportProfiles, [&](const Caller&) -> absl::Status {
     if (request->profiles_size() > kProfilesPerImportMax) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
                          absl::StrCat("profiles: at most ", kProfilesPerImportMax, ", are ",

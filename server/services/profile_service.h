@@ -5,9 +5,12 @@
 
 namespace plait {
 
-// Measured kernel times, to carry from one server to another. See profile.proto. Thread-safe.
+// Measured kernel times, to carry from one server to another. They belong to devices and not to
+// tenants. What is imported is checked as what workers send is, all of it before any is stored.
+// See profile.proto for each RPC and its errors. Thread-safe.
 class ProfileServiceHandler final : public v1::ProfileService::Service {
  public:
+  // `context` must outlive the handler.
   explicit ProfileServiceHandler(const ServiceContext& context) : context_(context) {}
 
   grpc::Status ListProfiles(grpc::ServerContext* context, const v1::ListProfilesRequest* request,

@@ -5,21 +5,32 @@
 #include "proto/wire/names.h"
 
 namespace plait {
+namespace {
 
-grpc::Status AnswerRpc(Metrics& metrics, Clock& clock, absl::string_view method,
-                       const std::function<absl::Status()>& body) {
-  const absl::Duration began = clock.Monotonic();
-  const absl::Status status = body();
-  metrics.RpcEnded(method, absl::StatusCodeToString(status.code()), clock.Monotonic() - began);
-  return wire::ToGrpcStatus(status);
+constexpr absl::string_view kTenantKey = "plait-tenant";
+constexpr absl::string_view kTenantDefault = "default";
+
+absl::StatusOr<absl::string_view> TenantOf(const grpc::ServerContext& call) {
+  const auto found = call.client_metadata().find(grpc::string_ref(kTenantKey.data()));
+  if (found == call.client_metadata().end()) return kTenantDefault;
+  const absl::string_view name(found->second.data(), found->second.size());
+  PLAIT_RETURN_IF_ERROR(wire::CheckName(kTenantKey, name));
+  return name;
 }
 
-absl::StatusOr<std::string> TenantOf(const grpc::ServerContext& context) {
-  const auto found = context.client_metadata().find("plait-tenant");
-  if (found == context.client_metadata().end()) return std::string("default");
-  const absl::string_view name(found->second.data(), found->second.size());
-  PLAIT_RETURN_IF_ERROR(wire::CheckName("plait-tenant", name));
-  return std::string(name);
+}  // namespace
+
+grpc::Status AnswerRpc(const ServiceContext& context, const grpc::ServerContext& call,
+                       Method method, absl::FunctionRef<absl::Status(const Caller& caller)> body) {
+  const absl::Duration began = context.clock.Monotonic();
+  const absl::Status status = [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const absl::string_view tenant, TenantOf(call));
+    PLAIT_ASSIGN_OR_RETURN(const Caller caller, Admit(method, context.caller_roles, tenant));
+    return body(caller);
+  }();
+  context.metrics.RpcEnded(MethodName(method), absl::StatusCodeToString(status.code()),
+                           context.clock.Monotonic() - began);
+  return wire::ToGrpcStatus(status);
 }
 
 }  // namespace plait

@@ -28,7 +28,7 @@ WorkerPlace PlaceOf(absl::string_view peer) {
 grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
                                                const worker::v1::SynchronizeRequest* request,
                                                worker::v1::SynchronizeResponse* response) {
-  return AnswerRpc(context_.metrics, context_.clock, "Synchronize", [&]() -> absl::Status {
+  return AnswerRpc(context_, *context, Method::kSynchronize, [&](const Caller&) -> absl::Status {
     const WorkerPlace place = PlaceOf(context->peer());
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId(request->device().id()));

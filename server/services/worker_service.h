@@ -5,11 +5,15 @@
 
 namespace plait {
 
-// The calls of workers. See worker.proto. Thread-safe.
+// The calls of workers: checks what they say of themselves and hands it to the pool, which decides.
+// See worker.proto for the RPC and its errors. Thread-safe.
 class WorkerServiceHandler final : public worker::v1::WorkerService::Service {
  public:
+  // `context` must outlive the handler.
   explicit WorkerServiceHandler(const ServiceContext& context) : context_(context) {}
 
+  // The call of a worker that is idle and stays so waits for work, for up to a second: work then
+  // starts at once, although workers call rarely.
   grpc::Status Synchronize(grpc::ServerContext* context,
                            const worker::v1::SynchronizeRequest* request,
                            worker::v1::SynchronizeResponse* response) override;

@@ -325,12 +325,12 @@ def entries(def_file, macro):
 
 
 def extension_points():
-    """The rows of ARCHITECTURE.md's table: what is added, its files, the list it stands in."""
+    """The rows of ARCHITECTURE.md's table whose files a name tells: what, files, list."""
     text = (ROOT / "ARCHITECTURE.md").read_text().partition("## How to add things")[2]
     for line in text.splitlines():
-        if line.startswith("| a"):
+        if line.startswith("| a") and "<name>" in line:
             what, files, lists, _ = (cell.strip() for cell in line.strip("|").split("|"))
-            (listed,) = re.findall(r"`([^`]+)`", lists)
+            (listed,) = re.findall(r"`([^`]+\.def)`", lists)
             yield what, re.findall(r"`([^`]+<name>[^`]*)`", files), listed
 
 

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+// Which RPCs there are and who may call them, as methods.def lists them. Pure and thread-safe.
+namespace plait {
+
+// What a caller is to this server.
+enum class Role {
+  kClient,    // has models optimized
+  kWorker,    // measures for this server
+  kOperator,  // runs this server
+};
+
+// A set of roles.
+class Roles {
+ public:
+  constexpr Roles(std::initializer_list<Role> roles) {
+    for (const Role role : roles) bits_ |= BitOf(role);
+  }
+  constexpr bool Has(Role role) const { return (bits_ & BitOf(role)) != 0; }
+
+ private:
+  static constexpr uint32_t BitOf(Role role) { return uint32_t{1} << static_cast<int>(role); }
+
+  uint32_t bits_ = 0;
+};
+
+// Of a listener that cannot tell its callers apart.
+constexpr Roles kAllRoles = {Role::kClient, Role::kWorker, Role::kOperator};
+
+// An RPC: kOptimizeModel, kGetJob, ...
+enum class Method {
+#define PLAIT_METHOD(name, ...) k##name,
+#include "server/services/methods.def"
+#undef PLAIT_METHOD
+};
+
+// In the order of methods.def.
+absl::Span<const Method> AllMethods();
+
+// "OptimizeModel": the name in the protos, in metrics and in the log.
+absl::string_view MethodName(Method method);
+
+// The roles that may call it; at least one.
+Roles RolesOf(Method method);
+
+// Whoever made a call, as far as this server trusts them.
+struct Caller {
+  std::string tenant;  // whose jobs and blobs are meant
+  Role role = Role::kClient;
+};
+
+// The tenant under which workers call: they fetch the models of all tenants' tasks.
+constexpr absl::string_view kWorkerTenant = "plait-worker";
+
+// The caller of `method` on a listener whose callers have the roles `granted`, with the role by
+// which the call is allowed. Where both a client's and a worker's role allow it, the tenant tells.
+// Errors: PermissionDenied naming the method, when none of the roles may call it.
+absl::StatusOr<Caller> Admit(Method method, Roles granted, absl::string_view tenant);
+
+}  // namespace plait
