@@ -104,6 +104,10 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
                    grpc::ServerWriter<v1::WatchJobResponse>& writer) {
   PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request.job_id()));
   int64_t after = request.after_sequence();
+  if (after < 0) {
+    return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
+                       absl::StrCat("after_sequence: must be 0 or more, is ", after));
+  }
   v1::WatchJobResponse response;
   PLAIT_ASSIGN_OR_RETURN(*response.mutable_job(),
                          context.stores.jobs->Get(caller.tenant, request.job_id()));

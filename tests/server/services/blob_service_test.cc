@@ -1,0 +1,166 @@
+#include "base/limits.h"
+#include "plait/v1/blob.grpc.pb.h"
+#include "server/services/method.h"
+#include "storage/blob_bytes.h"
+#include "tests/server/services/services_fixture.h"
+
+namespace plait {
+namespace {
+
+using Stub = v1::BlobService::Stub;
+
+// A chunk of an upload.
+struct Chunk {
+  int64_t offset = 0;
+  std::string data;
+};
+
+class BlobServiceTest : public ServicesTest {
+ protected:
+  absl::StatusOr<v1::FindMissingBlobsResponse> FindMissing(const std::vector<v1::Digest>& digests,
+                                                           absl::string_view tenant = "alice") {
+    v1::FindMissingBlobsRequest request;
+    for (const v1::Digest& digest : digests) *request.add_digests() = digest;
+    return Call(&Stub::FindMissingBlobs, request, tenant);
+  }
+
+  absl::Status Upload(const v1::Digest& digest, const std::vector<Chunk>& chunks,
+                      absl::string_view tenant = "alice") {
+    const auto context = ContextOf(tenant);
+    Stub stub(channel());
+    v1::UploadBlobResponse response;
+    const auto writer = stub.UploadBlob(context.get(), &response);
+    for (const Chunk& chunk : chunks) {
+      v1::UploadBlobRequest request;
+      *request.mutable_digest() = digest;
+      request.set_offset_bytes(chunk.offset);
+      request.set_data(chunk.data);
+      if (!writer->Write(request)) break;
+    }
+    writer->WritesDone();
+    const absl::Status status = wire::FromGrpcStatus(writer->Finish());
+    if (status.ok()) {
+      EXPECT_EQ(response.digest().sha256_hex(), digest.sha256_hex());
+    }
+    return status;
+  }
+
+  absl::StatusOr<std::string> Download(const v1::Digest& digest, int64_t offset = 0,
+                                       absl::string_view tenant = "alice") {
+    v1::DownloadBlobRequest request;
+    *request.mutable_digest() = digest;
+    request.set_offset_bytes(offset);
+    const auto context = ContextOf(tenant);
+    Stub stub(channel());
+    const auto reader = stub.DownloadBlob(context.get(), request);
+    std::string bytes;
+    v1::DownloadBlobResponse chunk;
+    while (reader->Read(&chunk)) {
+      EXPECT_EQ(chunk.offset_bytes(), offset + static_cast<int64_t>(bytes.size()));
+      EXPECT_LE(static_cast<int64_t>(chunk.data().size()), kBlobChunkBytesMax);
+      bytes += chunk.data();
+    }
+    const absl::Status status = wire::FromGrpcStatus(reader->Finish());
+    if (!status.ok()) return status;
+    return bytes;
+  }
+
+  static v1::Digest ProtoOf(absl::string_view bytes) {
+    return wire::DigestToProto(DigestOf(bytes));
+  }
+};
+
+TEST_F(BlobServiceTest, TakesAndReturnsABlob) {
+  ASSERT_TRUE(Upload(ProtoOf("0123456789"), {{0, "01234"}, {5, "56789"}}).ok());
+  EXPECT_EQ(*Download(ProtoOf("0123456789")), "0123456789");
+  EXPECT_EQ(*Download(ProtoOf("0123456789"), 8), "89");
+  EXPECT_EQ(*Download(ProtoOf("0123456789"), 10), "");
+  EXPECT_EQ(FindMissing({ProtoOf("0123456789")})->missing_size(), 0);
+}
+
+TEST_F(BlobServiceTest, TakesABlobWithoutBytes) {
+  ASSERT_TRUE(Upload(ProtoOf(""), {{0, ""}}).ok());
+  EXPECT_EQ(*Download(ProtoOf("")), "");
+}
+
+TEST_F(BlobServiceTest, SendsALargeBlobInChunks) {
+  const std::string bytes(2 * kBlobChunkBytesMax + 5, 'x');
+  EXPECT_EQ(*Download(Give(bytes)), bytes);
+}
+
+TEST_F(BlobServiceTest, ContinuesABrokenUpload) {
+  ASSERT_TRUE(stores_.blobs->Append(DigestOf("0123456789"), 0, "0123").ok());
+  const auto missing = FindMissing({ProtoOf("0123456789"), ProtoOf("unknown")});
+  ASSERT_TRUE(missing.ok()) << missing.status();
+  ASSERT_EQ(missing->missing_size(), 2);
+  EXPECT_EQ(missing->missing(0).offset_bytes(), 4);
+  EXPECT_EQ(missing->missing(1).offset_bytes(), 0);
+  ASSERT_TRUE(Upload(ProtoOf("0123456789"), {{4, "456789"}}).ok());
+  EXPECT_EQ(*Download(ProtoOf("0123456789")), "0123456789");
+}
+
+TEST_F(BlobServiceTest, RefusesAWrongOffset) {
+  EXPECT_EQ(Upload(ProtoOf("0123456789"), {{4, "456789"}}).code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(BlobServiceTest, RefusesMalformedUploads) {
+  EXPECT_THAT(Upload(ProtoOf("x"), {}), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  v1::Digest malformed = ProtoOf("x");
+  malformed.set_sha256_hex("xyz");
+  EXPECT_THAT(Upload(malformed, {{0, "x"}}), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_EQ(Upload(ProtoOf("x"), {{0, "xy"}}).code(), absl::StatusCode::kInvalidArgument);
+  const std::string large(kBlobChunkBytesMax + 1, 'x');
+  EXPECT_THAT(Upload(ProtoOf(large), {{0, large}}), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+}
+
+TEST_F(BlobServiceTest, RefusesABlobThatIsTooLarge) {
+  v1::Digest digest = ProtoOf("x");
+  digest.set_size_bytes(kModelBytesMax + 1);
+  EXPECT_THAT(Upload(digest, {{0, "x"}}), HasReason(v1::ERROR_REASON_LIMIT_EXCEEDED));
+}
+
+TEST_F(BlobServiceTest, RefusesBytesThatAreNotThoseAnnounced) {
+  EXPECT_THAT(Upload(ProtoOf("right"), {{0, "wrong"}}), HasReason(v1::ERROR_REASON_BLOB_CORRUPT));
+  EXPECT_TRUE(Upload(ProtoOf("right"), {{0, "right"}}).ok());
+}
+
+TEST_F(BlobServiceTest, KnowingADigestIsNotHavingTheBytes) {
+  const v1::Digest digest = Give("alice's model", "alice");
+  EXPECT_THAT(Download(digest, 0, "bob").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  // To bob it looks as if nobody had uploaded it.
+  ASSERT_EQ(FindMissing({digest}, "bob")->missing_size(), 1);
+  EXPECT_EQ(FindMissing({digest}, "bob")->missing(0).offset_bytes(), 0);
+  EXPECT_THAT(Upload(digest, {{0, "guessed bytes"}}, "bob"),
+              HasReason(v1::ERROR_REASON_BLOB_CORRUPT));
+  EXPECT_THAT(Upload(digest, {{0, ""}}, "bob"), HasReason(v1::ERROR_REASON_BLOB_CORRUPT));
+  EXPECT_THAT(Download(digest, 0, "bob").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_TRUE(Upload(digest, {{0, "alice's "}, {8, "model"}}, "bob").ok());
+  EXPECT_EQ(*Download(digest, 0, "bob"), "alice's model");
+}
+
+TEST_F(BlobServiceTest, WorkersReadTheBlobsOfAllTenants) {
+  EXPECT_EQ(*Download(Give("a model", "alice"), 0, kWorkerTenant), "a model");
+}
+
+TEST_F(BlobServiceTest, RefusesReadingWhatIsNotThere) {
+  EXPECT_THAT(Download(ProtoOf("unknown")).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_THAT(Download(ProtoOf("unknown"), 0, kWorkerTenant).status(),
+              HasReason(v1::ERROR_REASON_NOT_FOUND));
+  v1::Digest malformed;
+  EXPECT_THAT(Download(malformed).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  const v1::Digest digest = Give("12345");
+  EXPECT_EQ(Download(digest, 6).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(Download(digest, -1).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(BlobServiceTest, AsksForAThousandDigestsAtMost) {
+  const std::vector<v1::Digest> digests(kDigestsPerCallMax, ProtoOf("x"));
+  EXPECT_EQ(FindMissing(digests)->missing_size(), kDigestsPerCallMax);
+  std::vector<v1::Digest> more = digests;
+  more.push_back(ProtoOf("y"));
+  EXPECT_THAT(FindMissing(more).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(FindMissing({v1::Digest()}).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+}
+
+}  // namespace
+}  // namespace plait

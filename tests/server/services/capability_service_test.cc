@@ -1,0 +1,59 @@
+#include "base/limits.h"
+#include "plait/v1/capability.grpc.pb.h"
+#include "tests/server/services/services_fixture.h"
+
+namespace plait {
+namespace {
+
+using Stub = v1::CapabilityService::Stub;
+using testing::Contains;
+
+class CapabilityServiceTest : public ServicesTest {};
+
+TEST_F(CapabilityServiceTest, TellsVersionsNamesAndLimits) {
+  const auto response = Call(&Stub::GetCapabilities, v1::GetCapabilitiesRequest());
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->version(), "1.2.3");
+  EXPECT_EQ(response->engine_version(), "engine");
+  EXPECT_EQ(response->opset_min(), kOpsetMin);
+  EXPECT_EQ(response->opset_max(), kOpsetMax);
+  EXPECT_THAT(response->search_policies(), Contains("none"));
+  EXPECT_THAT(response->schedule_policies(), Contains("sequential"));
+  EXPECT_THAT(response->precisions(), Contains("strict"));
+  EXPECT_EQ(response->model_bytes_max(), kModelBytesMax);
+  EXPECT_EQ(response->blob_chunk_bytes_max(), kBlobChunkBytesMax);
+  EXPECT_EQ(response->budget_seconds_max(), kBudgetSecondsMax);
+}
+
+TEST_F(CapabilityServiceTest, EveryNameThatItTellsIsAccepted) {
+  const auto response = Call(&Stub::GetCapabilities, v1::GetCapabilitiesRequest());
+  ASSERT_TRUE(response.ok()) << response.status();
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_validate_only(true);
+  for (const std::string& search : response->search_policies()) {
+    for (const std::string& schedule : response->schedule_policies()) {
+      request.mutable_options()->set_search(search);
+      request.mutable_options()->set_schedule(schedule);
+      const auto checked = Call(&v1::OptimizationService::Stub::OptimizeModel, request);
+      EXPECT_TRUE(checked.ok()) << search << ", " << schedule << ": " << checked.status();
+    }
+  }
+}
+
+TEST_F(CapabilityServiceTest, ListsTheDevicesOfConnectedWorkers) {
+  EXPECT_EQ(Call(&Stub::ListDevices, v1::ListDevicesRequest())->devices_size(), 0);
+  ConnectWorker("w1", "cuda:0");
+  ConnectWorker("w2", "cuda:0");
+  ConnectWorker("w3", "cpu");
+  const auto response = Call(&Stub::ListDevices, v1::ListDevicesRequest());
+  ASSERT_TRUE(response.ok()) << response.status();
+  ASSERT_EQ(response->devices_size(), 2);
+  EXPECT_EQ(response->devices(0).device().id(), "cpu");
+  EXPECT_EQ(response->devices(1).device().id(), "cuda:0");
+  EXPECT_EQ(response->devices(1).device().fingerprint(), "cuda:0-fingerprint");
+  EXPECT_EQ(response->devices(1).workers(), 2);
+  EXPECT_EQ(response->devices(1).workers_idle(), 2);
+}
+
+}  // namespace
+}  // namespace plait

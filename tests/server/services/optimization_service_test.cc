@@ -1,0 +1,277 @@
+#include "absl/strings/str_cat.h"
+#include "tests/server/services/services_fixture.h"
+
+namespace plait {
+namespace {
+
+using Stub = v1::OptimizationService::Stub;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class OptimizationServiceTest : public ServicesTest {
+ protected:
+  absl::StatusOr<v1::OptimizeModelResponse> Submit(const v1::OptimizeModelRequest& request,
+                                                   absl::string_view tenant = "alice") {
+    return Call(&Stub::OptimizeModel, request, tenant);
+  }
+
+  absl::StatusOr<v1::GetJobResponse> Get(const std::string& id,
+                                         absl::string_view tenant = "alice") {
+    v1::GetJobRequest request;
+    request.set_job_id(id);
+    return Call(&Stub::GetJob, request, tenant);
+  }
+
+  absl::StatusOr<v1::CancelJobResponse> Cancel(const std::string& id,
+                                               absl::string_view tenant = "alice") {
+    v1::CancelJobRequest request;
+    request.set_job_id(id);
+    return Call(&Stub::CancelJob, request, tenant);
+  }
+
+  absl::StatusOr<v1::ListJobsResponse> List(int page_size, const std::string& token,
+                                            v1::JobState state = v1::JOB_STATE_UNSPECIFIED,
+                                            absl::string_view tenant = "alice") {
+    v1::ListJobsRequest request;
+    request.set_page_size(page_size);
+    request.set_page_token(token);
+    request.set_state(state);
+    return Call(&Stub::ListJobs, request, tenant);
+  }
+
+  // All messages of a stream, and how it ended.
+  std::pair<std::vector<v1::WatchJobResponse>, absl::Status> Watch(
+      const std::string& id, int64_t after_sequence = 0, absl::string_view tenant = "alice") {
+    v1::WatchJobRequest request;
+    request.set_job_id(id);
+    request.set_after_sequence(after_sequence);
+    const auto context = ContextOf(tenant);
+    Stub stub(channel());
+    const auto reader = stub.WatchJob(context.get(), request);
+    std::vector<v1::WatchJobResponse> messages;
+    v1::WatchJobResponse message;
+    while (reader->Read(&message)) messages.push_back(message);
+    return {messages, wire::FromGrpcStatus(reader->Finish())};
+  }
+
+  static std::vector<std::string> IdsOf(const v1::ListJobsResponse& response) {
+    std::vector<std::string> ids;
+    for (const v1::Job& job : response.jobs()) ids.push_back(job.id());
+    return ids;
+  }
+};
+
+TEST_F(OptimizationServiceTest, QueuesAJobAndShowsIt) {
+  const auto submitted = Submit(ModelRequest());
+  ASSERT_TRUE(submitted.ok()) << submitted.status();
+  EXPECT_EQ(submitted->job().state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(submitted->job().tenant(), "alice");
+  const auto shown = Get(submitted->job().id());
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  EXPECT_EQ(shown->job().id(), submitted->job().id());
+  EXPECT_EQ(shown->job().model().sha256_hex(), ModelRequest().model().sha256_hex());
+  EXPECT_EQ(shown->attempts_size(), 0);
+  EXPECT_EQ(stores_.jobs->Count()->queued, 1);
+}
+
+TEST_F(OptimizationServiceTest, ShowsTheAttemptsOfAJob) {
+  const std::string id = SubmitJob().id();
+  ASSERT_TRUE(stores_.jobs->Acquire({"runner", {}, absl::Minutes(1)})->has_value());
+  const auto shown = Get(id);
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  EXPECT_EQ(shown->job().state(), v1::JOB_STATE_RUNNING);
+  ASSERT_EQ(shown->attempts_size(), 1);
+  EXPECT_EQ(shown->attempts(0).number(), 1);
+}
+
+TEST_F(OptimizationServiceTest, ValidatesWithoutQueuing) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_validate_only(true);
+  const auto response = Submit(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_THAT(response->job().id(), IsEmpty());
+  EXPECT_EQ(stores_.jobs->Count()->queued, 0);
+  request.mutable_options()->set_device("cuda:0");
+  EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE));
+}
+
+TEST_F(OptimizationServiceTest, ARequestIdNamesOneWish) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_request_id("one-wish");
+  const auto first = Submit(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(Submit(request)->job().id(), first->job().id());
+  EXPECT_EQ(stores_.jobs->Count()->queued, 1);
+  request.mutable_options()->set_seed(1);
+  EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_REQUEST_ID_REUSED));
+}
+
+TEST_F(OptimizationServiceTest, RefusesMalformedRequests) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_request_id("not an id");
+  EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  request = ModelRequest();
+  request.mutable_options()->set_search("magic");
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("search")));
+  request = ModelRequest();
+  request.mutable_model()->set_sha256_hex("abc");
+  EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(Submit(ModelRequest(), "a tenant").status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("plait-tenant")));
+  EXPECT_EQ(Counted("OptimizeModel", "INVALID_ARGUMENT"), 4);
+}
+
+TEST_F(OptimizationServiceTest, WantsTheModelUploadedByTheSameTenant) {
+  EXPECT_THAT(Submit(ModelRequest(), "bob").status(), HasReason(v1::ERROR_REASON_BLOB_MISSING));
+  v1::OptimizeModelRequest request = ModelRequest();
+  *request.mutable_model() = wire::DigestToProto(DigestOf("never uploaded"));
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_BLOB_MISSING), Says("model")));
+  const Digest partial = DigestOf("half of it");
+  ASSERT_TRUE(stores_.blobs->Append(partial, 0, "half").ok());
+  *request.mutable_model() = wire::DigestToProto(partial);
+  EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_BLOB_MISSING));
+  request = ModelRequest();
+  *request.mutable_options()->mutable_measurement_log() = wire::DigestToProto(DigestOf("a log"));
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_BLOB_MISSING), Says("measurement log")));
+}
+
+TEST_F(OptimizationServiceTest, KnowsTheDevicesOfConnectedWorkers) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.mutable_options()->set_device("cuda:0");
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE), Says("(there are: none)")));
+  ConnectWorker("w1", "cuda:1");
+  EXPECT_THAT(Submit(request).status(), Says("(there are: cuda:1)"));
+  ConnectWorker("w2", "cuda:0");
+  EXPECT_TRUE(Submit(request).ok());
+}
+
+TEST_F(OptimizationServiceTest, OneTenantCannotFillTheQueue) {
+  for (int i = 0; i < kTenantJobsMax; ++i) SubmitJob("alice");
+  EXPECT_THAT(Submit(ModelRequest()).status(), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));
+  SubmitJob("bob");
+  v1::OptimizeModelRequest request = ModelRequest();
+  *request.mutable_model() = Give("a model", "carol");
+  EXPECT_THAT(Submit(request, "carol").status(), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));
+}
+
+TEST_F(OptimizationServiceTest, TakesNoJobsWhenItDrains) {
+  const std::string id = SubmitJob().id();
+  draining_ = true;
+  EXPECT_THAT(Submit(ModelRequest()).status(), HasReason(v1::ERROR_REASON_DRAINING));
+  EXPECT_TRUE(Get(id).ok());
+}
+
+TEST_F(OptimizationServiceTest, JobsOfOthersDoNotExist) {
+  const std::string id = SubmitJob("alice").id();
+  for (const char* tenant : {"bob", ""}) {
+    EXPECT_THAT(Get(id, tenant).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+    EXPECT_THAT(Cancel(id, tenant).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+    EXPECT_THAT(Watch(id, 0, tenant).second, HasReason(v1::ERROR_REASON_NOT_FOUND));
+    EXPECT_EQ(List(0, "", v1::JOB_STATE_UNSPECIFIED, tenant)->jobs_size(), 0);
+  }
+  EXPECT_EQ(Get(id)->job().state(), v1::JOB_STATE_QUEUED);
+}
+
+TEST_F(OptimizationServiceTest, RefusesMalformedAndUnknownIds) {
+  EXPECT_THAT(Get("Not an id").status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(Cancel("").status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(Watch("../job").second, HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(Get("no-such-job").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_THAT(Cancel("no-such-job").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_THAT(Watch("no-such-job").second, HasReason(v1::ERROR_REASON_NOT_FOUND));
+}
+
+TEST_F(OptimizationServiceTest, ListsJobsByPagesNewestFirst) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < kTenantJobsMax; ++i) ids.insert(ids.begin(), SubmitJob().id());
+  const auto first = List(2, "");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(IdsOf(*first), ElementsAre(ids[0], ids[1]));
+  const auto second = List(2, first->next_page_token());
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT(IdsOf(*second), ElementsAre(ids[2]));
+  EXPECT_THAT(second->next_page_token(), IsEmpty());
+}
+
+TEST_F(OptimizationServiceTest, ListsJobsInOneState) {
+  const std::string cancelled = SubmitJob().id();
+  const std::string queued = SubmitJob().id();
+  ASSERT_TRUE(Cancel(cancelled).ok());
+  EXPECT_THAT(IdsOf(*List(0, "", v1::JOB_STATE_QUEUED)), ElementsAre(queued));
+  EXPECT_THAT(IdsOf(*List(0, "", v1::JOB_STATE_CANCELLED)), ElementsAre(cancelled));
+}
+
+TEST_F(OptimizationServiceTest, APageTokenFitsItsListingOnly) {
+  for (int i = 0; i < kTenantJobsMax; ++i) SubmitJob();
+  const std::string token = List(1, "")->next_page_token();
+  for (const absl::Status& status :
+       {List(1, "nonsense").status(), List(1, token.substr(0, 8)).status(),
+        List(1, token, v1::JOB_STATE_QUEUED).status(),
+        List(1, token, v1::JOB_STATE_UNSPECIFIED, "bob").status(), List(-1, "").status()}) {
+    EXPECT_THAT(status, HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  }
+}
+
+TEST_F(OptimizationServiceTest, CancelsAQueuedJobAtOnceAndOnlyOnce) {
+  const std::string id = SubmitJob().id();
+  EXPECT_EQ(Cancel(id)->job().state(), v1::JOB_STATE_CANCELLED);
+  EXPECT_EQ(Cancel(id)->job().state(), v1::JOB_STATE_CANCELLED);
+}
+
+TEST_F(OptimizationServiceTest, AsksARunningJobToStop) {
+  const std::string id = SubmitJob().id();
+  ASSERT_TRUE(stores_.jobs->Acquire({"runner", {}, absl::Minutes(1)})->has_value());
+  EXPECT_EQ(Cancel(id)->job().state(), v1::JOB_STATE_RUNNING);
+  EXPECT_TRUE(Get(id)->job().cancel_requested());
+}
+
+TEST_F(OptimizationServiceTest, AWatcherSeesEveryEventAndTheEnd) {
+  const std::string id = SubmitJob().id();
+  ASSERT_TRUE(Cancel(id).ok());
+  const auto [messages, status] = Watch(id);
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_GE(messages.size(), 3u);
+  EXPECT_TRUE(messages.front().has_job());
+  for (size_t i = 1; i + 1 < messages.size(); ++i) {
+    EXPECT_EQ(messages[i].event().sequence(), static_cast<int64_t>(i));
+  }
+  EXPECT_EQ(messages[messages.size() - 2].event().type(), v1::EVENT_TYPE_CANCELLED);
+  EXPECT_EQ(messages.back().job().state(), v1::JOB_STATE_CANCELLED);
+  // After a broken connection only what was missed is sent.
+  EXPECT_EQ(Watch(id, 1).first.size(), messages.size() - 1);
+}
+
+TEST_F(OptimizationServiceTest, AWatcherHearsOfAJobThatEndsLater) {
+  const std::string id = SubmitJob().id();
+  v1::WatchJobRequest request;
+  request.set_job_id(id);
+  const auto context = ContextOf("alice");
+  Stub stub(channel());
+  const auto reader = stub.WatchJob(context.get(), request);
+  v1::WatchJobResponse message;
+  ASSERT_TRUE(reader->Read(&message));
+  EXPECT_EQ(message.job().state(), v1::JOB_STATE_QUEUED);
+  ASSERT_TRUE(Cancel(id).ok());
+  while (reader->Read(&message)) continue;
+  EXPECT_EQ(message.job().state(), v1::JOB_STATE_CANCELLED);
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(OptimizationServiceTest, WatchersAreSentAwayWhenTheServerStops) {
+  const std::string id = SubmitJob().id();
+  events_.Close();
+  EXPECT_THAT(Watch(id).second, HasReason(v1::ERROR_REASON_DRAINING));
+}
+
+TEST_F(OptimizationServiceTest, RefusesANegativeSequence) {
+  EXPECT_THAT(Watch(SubmitJob().id(), -1).second,
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("after_sequence")));
+}
+
+}  // namespace
+}  // namespace plait

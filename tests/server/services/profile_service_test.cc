@@ -1,0 +1,108 @@
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "plait/v1/profile.grpc.pb.h"
+#include "tests/server/services/services_fixture.h"
+
+namespace plait {
+namespace {
+
+using Stub = v1::ProfileService::Stub;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ProfileServiceTest : public ServicesTest {
+ protected:
+  static v1::StoredProfile ProfileOf(const std::string& fingerprint, const std::string& key,
+                                     double latency_us = 1.25, int64_t samples = 1) {
+    v1::StoredProfile profile;
+    profile.set_device_fingerprint(fingerprint);
+    profile.set_key(key);
+    profile.mutable_profile()->set_latency_us_median(latency_us);
+    profile.mutable_profile()->set_samples(samples);
+    return profile;
+  }
+
+  absl::StatusOr<v1::ImportProfilesResponse> Import(
+      const std::vector<v1::StoredProfile>& profiles) {
+    v1::ImportProfilesRequest request;
+    for (const v1::StoredProfile& profile : profiles) *request.add_profiles() = profile;
+    return Call(&Stub::ImportProfiles, request);
+  }
+
+  absl::StatusOr<v1::ListProfilesResponse> List(const std::string& fingerprint, int page_size = 0,
+                                                const std::string& token = "") {
+    v1::ListProfilesRequest request;
+    request.set_device_fingerprint(fingerprint);
+    request.set_page_size(page_size);
+    request.set_page_token(token);
+    return Call(&Stub::ListProfiles, request);
+  }
+
+  static std::vector<std::string> KeysOf(const v1::ListProfilesResponse& response) {
+    std::vector<std::string> keys;
+    for (const v1::StoredProfile& profile : response.profiles()) keys.push_back(profile.key());
+    return keys;
+  }
+};
+
+TEST_F(ProfileServiceTest, ListsWhatWasImported) {
+  ASSERT_EQ(Import({ProfileOf("d1", "b"), ProfileOf("d2", "c"), ProfileOf("d1", "a")})->imported(),
+            3);
+  EXPECT_THAT(KeysOf(*List("d1")), ElementsAre("a", "b"));
+  EXPECT_THAT(KeysOf(*List("")), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(KeysOf(*List("d3")), IsEmpty());
+  EXPECT_EQ(List("d1")->profiles(0).profile().latency_us_median(), 1.25);
+}
+
+TEST_F(ProfileServiceTest, OnlyMoreSamplesReplaceAProfile) {
+  ASSERT_TRUE(Import({ProfileOf("d", "k", 5, 10)}).ok());
+  ASSERT_TRUE(Import({ProfileOf("d", "k", 7, 9)}).ok());
+  EXPECT_EQ(List("d")->profiles(0).profile().latency_us_median(), 5);
+  ASSERT_TRUE(Import({ProfileOf("d", "k", 6, 11)}).ok());
+  EXPECT_EQ(List("d")->profiles(0).profile().latency_us_median(), 6);
+}
+
+TEST_F(ProfileServiceTest, ListsByPages) {
+  std::vector<v1::StoredProfile> profiles;
+  for (int i = 0; i < 5; ++i) profiles.push_back(ProfileOf("d", absl::StrCat("key", i)));
+  ASSERT_TRUE(Import(profiles).ok());
+  std::vector<std::string> keys;
+  std::string token;
+  int pages = 0;
+  do {
+    const auto page = List("d", 2, token);
+    ASSERT_TRUE(page.ok()) << page.status();
+    for (const std::string& key : KeysOf(*page)) keys.push_back(key);
+    token = page->next_page_token();
+  } while (!token.empty() && ++pages < 10);
+  EXPECT_THAT(keys, ElementsAre("key0", "key1", "key2", "key3", "key4"));
+}
+
+TEST_F(ProfileServiceTest, APageTokenFitsItsListingOnly) {
+  ASSERT_TRUE(Import({ProfileOf("d1", "a"), ProfileOf("d1", "b"), ProfileOf("d2", "c")}).ok());
+  const std::string token = List("d1", 1)->next_page_token();
+  EXPECT_TRUE(List("d1", 1, token).ok());
+  for (const absl::Status& status : {List("d2", 1, token).status(), List("", 1, token).status(),
+                                     List("d1", 1, "nonsense").status(), List("d1", -1).status()}) {
+    EXPECT_THAT(status, HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  }
+}
+
+TEST_F(ProfileServiceTest, StoresNothingWhenOneProfileIsInvalid) {
+  for (const v1::StoredProfile& wrong :
+       {ProfileOf("d", ""), ProfileOf("", "k"), ProfileOf("d", "k", -1), ProfileOf("d", "k", 1, 0),
+        ProfileOf("d", "k", std::numeric_limits<double>::infinity())}) {
+    EXPECT_THAT(Import({ProfileOf("d", "right"), wrong}).status(),
+                HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  }
+  EXPECT_EQ(*stores_.profiles->Count(), 0);
+}
+
+TEST_F(ProfileServiceTest, RefusesTooManyAtOnce) {
+  const std::vector<v1::StoredProfile> profiles(kProfilesPerImportMax + 1, ProfileOf("d", "k"));
+  EXPECT_THAT(Import(profiles).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_EQ(*stores_.profiles->Count(), 0);
+}
+
+}  // namespace
+}  // namespace plait

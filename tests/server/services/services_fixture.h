@@ -1,0 +1,94 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "plait/v1/optimization.grpc.pb.h"
+#include "proto/wire/digest.h"
+#include "proto/wire/error.h"
+#include "proto/wire/grpc_status.h"
+#include "server/services/service_context.h"
+#include "tests/base/manual_clock.h"
+
+namespace plait {
+
+// Whether a status is an error with this reason.
+MATCHER_P(HasReason, reason, v1::ErrorReason_Name(reason)) {
+  const absl::Status& status = arg;
+  *result_listener << status.ToString();
+  return !status.ok() && wire::ReasonOf(status) == reason;
+}
+
+// Whether an error's message holds `text`.
+MATCHER_P(Says, text, "") {
+  const absl::Status& status = arg;
+  *result_listener << status.ToString();
+  return absl::StrContains(status.message(), text);
+}
+
+// All services in this process: over stores in memory and a clock that tests move, called through
+// gRPC without a network, so that metadata, streams and errors travel as they do in a daemon.
+class ServicesTest : public testing::Test {
+ protected:
+  // Jobs that may wait, of one tenant and of all.
+  static constexpr int kTenantJobsMax = 3;
+  static constexpr int kJobsMax = 4;
+
+  ServicesTest();
+  ~ServicesTest() override;
+
+  // The context of a call by `tenant`; none is named when it is empty.
+  static std::unique_ptr<grpc::ClientContext> ContextOf(absl::string_view tenant);
+
+  // Calls a unary RPC as `tenant`: Call(&Stub::GetJob, request).
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&,
+                                                          Response*),
+                                const Request& request, absl::string_view tenant = "alice") {
+    Stub stub(channel_);
+    Response response;
+    const std::unique_ptr<grpc::ClientContext> context = ContextOf(tenant);
+    const grpc::Status status = (stub.*rpc)(context.get(), request, &response);
+    if (!status.ok()) return wire::FromGrpcStatus(status);
+    return response;
+  }
+
+  // For streams.
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  // Stores bytes that `tenant` may name.
+  v1::Digest Give(absl::string_view bytes, absl::string_view tenant = "alice");
+
+  // A request to optimize a model that alice has uploaded, on the device of this machine.
+  v1::OptimizeModelRequest ModelRequest();
+
+  // Queues a job for it.
+  v1::Job SubmitJob(absl::string_view tenant = "alice");
+
+  // A worker with a device calls, and has nothing to do.
+  void ConnectWorker(const std::string& worker_id, const std::string& device_id);
+
+  // The times that the RPC was counted with a gRPC code, such as "OK".
+  double Counted(absl::string_view method, absl::string_view code);
+
+  ManualClock clock_;
+  EventHub events_;
+  Stores stores_;
+  Metrics metrics_{"1.2.3", "engine"};
+  WorkerPool pool_{clock_, {}};
+  std::atomic<bool> draining_ = false;
+  std::unique_ptr<ServiceContext> context_;
+
+ private:
+  std::vector<std::unique_ptr<grpc::Service>> handlers_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace plait

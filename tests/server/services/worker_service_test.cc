@@ -1,0 +1,86 @@
+#include "plait/v1/worker.grpc.pb.h"
+#include "tests/server/services/services_fixture.h"
+
+namespace plait {
+namespace {
+
+using Stub = v1::WorkerService::Stub;
+
+class WorkerServiceTest : public ServicesTest {
+ protected:
+  WorkerServiceTest() {
+    request_.set_worker_id("w1");
+    request_.mutable_device()->set_id("cpu");
+    request_.mutable_device()->set_fingerprint("cpu-1");
+    request_.mutable_idle();
+  }
+
+  absl::StatusOr<v1::SynchronizeResponse> Synchronize() {
+    return Call(&Stub::Synchronize, request_, "");
+  }
+
+  // Wants a kernel measured on the worker's device.
+  void SubmitTask() {
+    v1::Task task;
+    task.mutable_profile()->add_kernels()->set_key("kernel");
+    pool_.Submit(request_.device(), task,
+                 [this](const v1::TaskResult& result) { results_.push_back(result); });
+  }
+
+  v1::SynchronizeRequest request_;
+  std::vector<v1::TaskResult> results_;
+};
+
+TEST_F(WorkerServiceTest, GivesATaskAndTakesItsResult) {
+  SubmitTask();
+  const auto first = Synchronize();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->task().profile().kernels(0).key(), "kernel");
+  EXPECT_GE(first->next_synchronize_in_ms(), 1);
+  v1::Completed& completed = *request_.mutable_completed();
+  completed.set_task_id(first->task().task_id());
+  completed.set_attempt(first->task().attempt());
+  completed.mutable_result()->mutable_profile();
+  const auto second = Synchronize();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(second->has_idle());
+  EXPECT_EQ(results_.size(), 1u);
+}
+
+TEST_F(WorkerServiceTest, TellsAWorkerAgainThatMissedTheAnswer) {
+  SubmitTask();
+  const auto first = Synchronize();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(Synchronize()->task().task_id(), first->task().task_id());
+}
+
+TEST_F(WorkerServiceTest, GivesNothingToAWorkerThatIsAboutToStop) {
+  SubmitTask();
+  request_.set_prefer_being_idle(true);
+  EXPECT_TRUE(Synchronize()->has_idle());
+  EXPECT_EQ(pool_.Workers().size(), 1u);
+}
+
+TEST_F(WorkerServiceTest, AnswersAnIdleWorkerAtOnceWhenItDrains) {
+  draining_ = true;
+  pool_.Drain();
+  SubmitTask();
+  EXPECT_TRUE(Synchronize()->has_idle());
+}
+
+TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
+  const v1::SynchronizeRequest right = request_;
+  request_.set_worker_id("");
+  EXPECT_THAT(Synchronize().status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  request_ = right;
+  request_.mutable_device()->set_id("tpu");
+  EXPECT_THAT(Synchronize().status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  request_ = right;
+  request_.mutable_device()->set_fingerprint("");
+  EXPECT_THAT(Synchronize().status(),
+              testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("fingerprint")));
+  EXPECT_EQ(pool_.Workers().size(), 0u);
+}
+
+}  // namespace
+}  // namespace plait
