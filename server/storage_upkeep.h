@@ -8,7 +8,8 @@
 namespace plait {
 
 // What a daemon does for its storage from time to time: counts what is stored, and deletes blobs
-// that no job needs and uploads that nobody continued. Not thread-safe.
+// that no job needs and uploads that nobody continued. A fault of the storage is logged, and what
+// was due is tried again when it is due again. Not thread-safe.
 class StorageUpkeep {
  public:
   // What is passed must outlive this object.

@@ -13,7 +13,7 @@
 
 namespace plait {
 
-// How much is done at a time.
+// How many jobs a daemon runs.
 struct JobQueueOptions {
   int runners = 1;  // jobs that run at the same time
 };
@@ -27,13 +27,13 @@ class JobQueue {
   JobQueue(const JobRunnerContext& context, JobRunner& runner, const JobQueueOptions& options);
   ~JobQueue() { Stop(); }
 
-  // Begins to take jobs. Called once.
+  // Starts the threads, which take jobs from now on. Called once.
   void Start();
 
   // Running jobs go back into the queue; returns when none runs any more.
   void Stop();
 
-  // No more jobs are taken; running ones are finished.
+  // No more jobs are taken; running ones are finished. Does not wait for them.
   void Drain();
 
   // A job has changed in the store, or a worker has come: looks for work, and tells the job's

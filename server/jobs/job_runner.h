@@ -35,9 +35,15 @@ struct JobRunnerContext {
   Clock& clock;
 };
 
-// Takes one leased job to its end: finds its result in the cache, or starts a search child, lets it
-// talk (JobConversation) and stores what it has made (job_artifacts.h). Nothing is kept between
-// jobs. Thread-safe.
+// Takes one leased job to its end, which is one of these:
+//   - a known result of an equal request: SUCCEEDED at once;
+//   - a search child's result, whose bytes are stored before the job is final: SUCCEEDED;
+//   - an error that the child reports, or its limits: FAILED; the deadline: FAILED with the
+//   incumbent;
+//   - the client's wish: CANCELLED;
+//   - a child that crashed or broke the protocol: a fault; queued again, QUARANTINED after three;
+//   - the daemon stops: queued again, counted for nobody.
+// Every end is one transaction of the store, which refuses it when the lease is lost. Thread-safe.
 class JobRunner {
  public:
   JobRunner(const JobRunnerContext& context, JobRunnerOptions options)

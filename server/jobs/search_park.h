@@ -10,15 +10,15 @@
 namespace plait {
 
 // Keeps the search children still while something is timed on the processor that they share with
-// the worker: they are stopped by a signal and continued afterwards. Thread-safe.
+// the worker, so that they do not disturb it: they are stopped by a signal and continued
+// afterwards. The time of their jobs' deadlines goes on. Thread-safe.
 class SearchPark {
  public:
-  // From now on the child is stopped and continued with the others; at once when it is quiet.
+  // A child has started; it is stopped at once when it is quiet time.
   void Add(pid_t child);
-  // Leaves the child as it is, from now on: one that is stopped can still be killed. REQUIRES: it
-  // has not been waited for, so that the number is still its own.
+  // The child has ended: no signal is sent to its number any more, which may soon be another's.
   void Remove(pid_t child);
-  // Stops all children, or continues them. Called for each change of what the workers here do.
+  // Quiet time begins or ends. Called with the worker pool's lock held: short, calls nobody.
   void SetQuiet(bool quiet);
 
  private:

@@ -15,7 +15,7 @@ class Wakeup {
  public:
   Wakeup() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  // Makes the descriptor readable until Clear.
+  // Makes the descriptor readable. Does not wait.
   void Signal() {
     // Fails only when the count is full, and then it is readable already.
     const uint64_t one = 1;

@@ -18,6 +18,9 @@ using LogField = std::pair<absl::string_view, absl::string_view>;
 // Errors: InvalidArgument naming the levels.
 absl::Status SetLogLevel(absl::string_view level);
 
+// Writes one line, if the level is that of the log or above. The log may be read by others than the
+// operator: fields name jobs, tenants and devices, never bytes of a model. `event` and the names of
+// fields are constants; values may be any text and are quoted.
 void LogInfo(absl::string_view event, std::initializer_list<LogField> fields);
 void LogWarning(absl::string_view event, std::initializer_list<LogField> fields);
 void LogError(absl::string_view event, std::initializer_list<LogField> fields);

@@ -14,35 +14,52 @@
 
 namespace plait {
 
-// What one finished search reports of itself.
+// What one finished search reports of itself; see Report.
 struct SearchCounts {
+  // Wall-clock time of the three parts, which do not overlap.
   double search_seconds = 0;
   double profiling_seconds = 0;
   double verification_seconds = 0;
+  // Graphs considered.
   int64_t candidates = 0;
+  // Kernel profiles asked for: those measured for this search, and those that were known.
   int64_t profiles_measured = 0;
   int64_t profiles_cached = 0;
 };
 
-// Everything that plaitd tells Prometheus. Names begin with plait_, units are base units, labels
-// come from small fixed sets and never from clients. Thread-safe.
+// Everything that plaitd tells Prometheus: one method for each thing that happens, so that names
+// and labels stand here only. Names begin with plait_, units are base units, labels come from small
+// fixed sets and never from clients: no job, model or tenant. docs/metrics.md lists the families.
+//
+// Counters begin at 0 with each start; those that alerts watch exist from the start, because an
+// alert cannot see the first increase of a series that is new. Nothing here can fail or wait for
+// anything but a short lock. Thread-safe.
 class Metrics {
  public:
+  // The versions become labels of plait_build_info.
   Metrics(absl::string_view version, absl::string_view engine_version);
 
+  // What the HTTP endpoint prints. Lives as long as this object.
   prometheus::Registry& registry() { return *registry_; }
 
+  // What happened. `method` is a name in methods.def, `code` that of a gRPC status ("NOT_FOUND").
   void RpcEnded(absl::string_view method, absl::string_view code, absl::Duration elapsed);
+  // A job was acknowledged; a repeated request counts once.
   void JobSubmitted() { jobs_submitted_.Add({}).Increment(); }
+  // A run of a job ended in the final state ("SUCCEEDED") after running for this long.
   void JobEnded(absl::string_view state, absl::Duration elapsed);
   void SearchEnded(const SearchCounts& counts);
   void ResultCacheHit() { result_cache_hits_.Add({}).Increment(); }
+  // See WorkerPoolOptions::task_ended for the kinds and outcomes.
   void TaskEnded(absl::string_view kind, absl::string_view outcome);
   void WorkerRestarted() { worker_restarts_.Add({}).Increment(); }
+  // `reason` is "crash", "limit" or "protocol".
   void ChildCrashed(absl::string_view reason);
   void BlobBytesReceived(int64_t bytes);
+  // The time from a submission until it was on disk.
   void StorageCommitted(absl::Duration elapsed);
 
+  // How things stand: gauges, set about once a second or less often.
   void SetJobs(int64_t queued, int64_t running);
   void SetWorkers(int64_t idle, int64_t busy);
   void SetStored(int64_t profiles, int64_t blobs, int64_t blob_bytes);
