@@ -11,8 +11,8 @@ namespace plait {
 namespace {
 
 constexpr int kExitUsage = 2;
-// The width of "--metrics-listen HOST:PORT".
-constexpr int kOptionsWidth = 26;
+// The width of "--listen HOST:PORT|unix:PATH", the widest.
+constexpr int kOptionsWidth = 28;
 
 constexpr char kSummary[] =
     "plaitd: the daemon that optimizes ONNX models\n"
