@@ -15,6 +15,7 @@
 namespace plait {
 namespace {
 
+// By its long or its short name; nullptr: there is none.
 const OptionSpec* FindOption(absl::string_view name, absl::Span<const OptionSpec> options) {
   for (const OptionSpec& option : options) {
     if (option.name == name) return &option;
@@ -76,6 +77,7 @@ absl::Status CheckPositionals(const std::vector<std::string>& given, absl::strin
                                                    "\" (expected ",
                                                    names.empty() ? "none" : expected, ")"));
   }
+  // An optional one, in brackets, has only optional ones behind it.
   if (given.size() < names.size() && !absl::StartsWith(names[given.size()], "[")) {
     return absl::InvalidArgumentError(
         absl::StrCat(names[given.size()], " is missing (see --help)"));
@@ -105,6 +107,7 @@ absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
   bool only_positionals = false;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    // "-" alone is a positional: by custom, standard input.
     if (only_positionals || word.size() < 2 || word[0] != '-') {
       arguments.positionals_.push_back(word);
       continue;
@@ -130,6 +133,7 @@ absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
       return absl::InvalidArgumentError(
           absl::StrCat(option->name, ": the value ", option->value, " is missing"));
     }
+    // Checked here, so that accessors cannot fail.
     PLAIT_RETURN_IF_ERROR(CheckValue(*option, value));
     arguments.values_[std::string(option->name)].push_back(value);
   }

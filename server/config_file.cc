@@ -14,6 +14,8 @@
 namespace plait {
 namespace {
 
+// As the same value would be written in a flag or a variable, so that all three are read by one
+// piece of code. What no setting is (a table, a date, a fraction) becomes the empty text.
 std::string ValueText(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";

@@ -21,6 +21,7 @@ int Answer(mg_connection* connection, int code, absl::string_view type, absl::st
 absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(
     const std::string& address, Metrics& metrics, std::function<std::string()> unready_reason) {
   std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint(metrics, std::move(unready_reason)));
+  // Two threads: a scrape that is slow must not make the process look dead to /livez.
   const char* options[] = {"listening_ports", address.c_str(), "num_threads", "2", nullptr};
   const mg_callbacks callbacks = {};
   endpoint->server_ = mg_start(&callbacks, nullptr, options);
@@ -28,6 +29,7 @@ absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(
     return absl::UnavailableError(absl::StrCat("metrics-listen: cannot listen on ", address,
                                                " (is another process using the port?)"));
   }
+  // Port 0 was replaced by a free one.
   mg_server_port port = {};
   mg_get_server_ports(endpoint->server_, 1, &port);
   endpoint->address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port.port);
@@ -38,6 +40,7 @@ absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(
 }
 
 HttpEndpoint::~HttpEndpoint() {
+  // Waits for requests that are being answered: they use what this object refers to.
   if (server_ != nullptr) mg_stop(server_);
 }
 

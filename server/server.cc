@@ -96,6 +96,8 @@ absl::Status Server::Parts::OpenStorage() {
   };
   PLAIT_ASSIGN_OR_RETURN(stores, OpenStores("sqlite", options, clock));
   chmod(config.data_dir.c_str(), 0700);
+  // Whatever ran when the last daemon of this directory died is queued again; nobody else runs it,
+  // since the store holds the directory's lock.
   PLAIT_ASSIGN_OR_RETURN(const int recovered, stores.jobs->RecoverRunningJobs());
   LogInfo("storage.opened",
           {{"directory", config.data_dir}, {"jobs_recovered", absl::StrCat(recovered)}});
@@ -145,6 +147,7 @@ absl::Status Server::Parts::Serve() {
   return absl::OkStatus();
 }
 
+// Last, because workers call the services at once.
 void Server::Parts::StartWorkers() {
   for (const std::string& device : config.workers) {
     WorkerSupervisorOptions options;
@@ -175,6 +178,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Cloc
 Server::~Server() {
   Parts& parts = *parts_;
   parts.draining = true;
+  // First those who wait in calls, so that the calls can end within the grace.
   parts.events.Close();
   parts.queue->Stop();
   parts.supervisors.clear();

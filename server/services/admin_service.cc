@@ -21,6 +21,7 @@ grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext* context,
     for (const admin::v1::WorkerState& worker : context_.pool.Workers()) {
       *response->add_workers() = worker;
     }
+    // Listed, not counted as they come and go: operators ask rarely.
     PLAIT_ASSIGN_OR_RETURN(const std::vector<BlobEntry> blobs, context_.stores.blobs->List());
     response->set_blobs(static_cast<int64_t>(blobs.size()));
     int64_t bytes = 0;
@@ -36,6 +37,7 @@ grpc::Status AdminServiceHandler::DrainServer(grpc::ServerContext* context,
                                               const admin::v1::DrainServerRequest*,
                                               admin::v1::DrainServerResponse* response) {
   return AnswerRpc(context_, *context, Method::kDrainServer, [&](const Caller&) -> absl::Status {
+    // The server's Tick sees the flag and stops the queue; repeating the call is harmless.
     if (!context_.draining.exchange(true)) LogInfo("server.draining", {});
     PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context_.stores.jobs->Count());
     response->set_jobs_running(counts.running);

@@ -47,10 +47,12 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
                                         v1::UploadBlobResponse& response) {
   BlobStore& blobs = *context_.stores.blobs;
   v1::UploadBlobRequest chunk;
+  // The first message names the blob.
   if (!reader.Read(&chunk)) {
     return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "the upload has no message");
   }
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(chunk.digest()));
+  // Before a byte is stored.
   if (digest.size_bytes > kModelBytesMax) {
     return wire::Error(
         v1::ERROR_REASON_LIMIT_EXCEEDED,
@@ -67,6 +69,7 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
                                       chunk.data().size()));
     }
     context_.metrics.BlobBytesReceived(static_cast<int64_t>(chunk.data().size()));
+    // Stored bytes are not written again; who sends them proves to have them.
     if (state.complete) {
       proof.Update(chunk.data());
       proved_bytes += static_cast<int64_t>(chunk.data().size());
@@ -82,6 +85,7 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
                          "the bytes do not have the announced digest (upload from offset 0)");
     }
   }
+  // Checks the digest and makes the blob durable; only then may the tenant name it.
   PLAIT_RETURN_IF_ERROR(blobs.Finish(digest));
   PLAIT_RETURN_IF_ERROR(context_.stores.jobs->GrantBlob(caller.tenant, digest));
   *response.mutable_digest() = wire::DigestToProto(digest);
@@ -102,6 +106,7 @@ absl::Status BlobServiceHandler::Download(const Caller& caller,
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(request.digest()));
   PLAIT_RETURN_IF_ERROR(CheckMayRead(caller, digest));
   v1::DownloadBlobResponse chunk;
+  // One chunk in memory at a time, however large the blob is.
   chunk.set_offset_bytes(request.offset_bytes());
   while (true) {
     PLAIT_ASSIGN_OR_RETURN(

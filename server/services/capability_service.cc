@@ -14,6 +14,7 @@ grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext* cont
     response->set_engine_version(context_.engine_version);
     response->set_opset_min(kOpsetMin);
     response->set_opset_max(kOpsetMax);
+    // The lists that requests are checked against.
     for (const absl::string_view name : wire::SearchPolicies()) {
       response->add_search_policies(std::string(name));
     }

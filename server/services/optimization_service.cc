@@ -21,10 +21,12 @@
 namespace plait {
 namespace {
 
+// Some 25 KB: a watcher of a long job does not read all of it into memory.
 constexpr int kEventsPerRead = 256;
 // A watcher whose client is gone is noticed after this at the latest.
 constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 
+// Random: a number would tell how many jobs others have.
 std::string NewJobId() {
   unsigned char bytes[16];
   PLAIT_CHECK(RAND_bytes(bytes, sizeof(bytes)) == 1);
@@ -33,6 +35,7 @@ std::string NewJobId() {
 }
 
 absl::Status CheckDevice(const ServiceContext& context, const std::string& device) {
+  // A worker of this machine may be restarting just now; the job waits for it.
   const std::vector<std::string>& local = context.local_devices;
   if (std::find(local.begin(), local.end(), device) != local.end()) return absl::OkStatus();
   std::string names;
@@ -75,6 +78,7 @@ absl::Status Submit(const ServiceContext& context, const Caller& caller,
   if (context.draining) {
     return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (try again later)");
   }
+  // From the cheapest check to the dearest.
   PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
   PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
@@ -92,6 +96,7 @@ absl::Status Submit(const ServiceContext& context, const Caller& caller,
   const absl::Duration began = context.clock.Monotonic();
   PLAIT_ASSIGN_OR_RETURN(job, context.stores.jobs->Submit(submission));
   context.metrics.StorageCommitted(context.clock.Monotonic() - began);
+  // A repeated request id gives the job of then, which was counted then.
   if (job.id() == submission.job.id()) {
     context.metrics.JobSubmitted();
     LogInfo("job.submitted", {{"job", job.id()}, {"tenant", caller.tenant}});
@@ -113,6 +118,7 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
                          context.stores.jobs->Get(caller.tenant, request.job_id()));
   if (!writer.Write(response)) return absl::OkStatus();
   while (!call.IsCancelled()) {
+    // Noted before reading: what changes while we read ends the wait at once.
     const uint64_t seen = context.events.Changes();
     // Read before the events: when the job is final here, all its events are there below.
     PLAIT_ASSIGN_OR_RETURN(const v1::Job job,

@@ -20,12 +20,15 @@ grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext* context,
     const std::string filter = absl::StrCat("profiles ", request->device_fingerprint());
     PLAIT_ASSIGN_OR_RETURN(const std::string position,
                            wire::PagePosition(filter, request->page_token()));
+    // The key of the page's last row, not a number of rows: profiles that are stored between two
+    // pages then shift nothing. A fingerprint has no '\n'.
     const std::pair<std::string, std::string> after =
         absl::StrSplit(position, absl::MaxSplits('\n', 1));
     PLAIT_ASSIGN_OR_RETURN(const std::vector<v1::StoredProfile> profiles,
                            context_.stores.profiles->List(request->device_fingerprint(),
                                                           {after.first, after.second}, page_size));
     for (const v1::StoredProfile& profile : profiles) *response->add_profiles() = profile;
+    // A full page may be the last one; then one more, empty, page says so.
     if (static_cast<int>(profiles.size()) == page_size) {
       const v1::StoredProfile& last = profiles.back();
       response->set_next_page_token(
@@ -44,6 +47,7 @@ grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext* context,
                          absl::StrCat("profiles: at most ", kProfilesPerImportMax, ", are ",
                                       request->profiles_size()));
     }
+    // All are checked before any is stored.
     for (const v1::StoredProfile& profile : request->profiles()) {
       PLAIT_RETURN_IF_ERROR(wire::CheckStoredProfile(profile));
     }

@@ -7,6 +7,7 @@
 namespace plait {
 namespace {
 
+// gRPC gives the names of metadata in lower case.
 constexpr absl::string_view kTenantKey = "plait-tenant";
 constexpr absl::string_view kTenantDefault = "default";
 
@@ -28,6 +29,7 @@ grpc::Status AnswerRpc(const ServiceContext& context, const grpc::ServerContext&
     PLAIT_ASSIGN_OR_RETURN(const Caller caller, Admit(method, context.caller_roles, tenant));
     return body(caller);
   }();
+  // Refused calls count, too: they are what an operator looks for.
   context.metrics.RpcEnded(MethodName(method), absl::StatusCodeToString(status.code()),
                            context.clock.Monotonic() - began);
   return wire::ToGrpcStatus(status);
