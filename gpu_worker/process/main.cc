@@ -96,17 +96,16 @@ int Fail(const absl::Status& status, int code) {
 }
 
 // Checks the device, prints it, and returns the exit code.
-int Check(Executor& executor) {
-  const auto catalog = CatalogFor(executor.device());
-  if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);
-  const absl::StatusOr<int> kernels_checked = RunSelfTest(executor, **catalog);
+int Check(Executor& executor, const KernelCatalog& catalog) {
+  const absl::StatusOr<int> kernels_checked = RunSelfTest(executor, catalog);
   if (!kernels_checked.ok()) return Fail(kernels_checked.status(), kExitInternal);
   PrintDevice(executor.device(), *kernels_checked);
   return 0;
 }
 
 // Works for the server until it cannot be reached; returns the exit code.
-int Work(const Arguments& arguments, absl::string_view device, Executor& executor) {
+int Work(const Arguments& arguments, absl::string_view device, Executor& executor,
+         const KernelCatalog& catalog) {
   const wire::ServerAddress server = {
       .address = arguments.Text("--server"),
       .ca_file = arguments.Text("--tls-ca"),
@@ -120,6 +119,9 @@ int Work(const Arguments& arguments, absl::string_view device, Executor& executo
   SynchronizeOptions options;
   options.worker_id = arguments.Text("--id");
   if (options.worker_id.empty()) options.worker_id = UniqueId(device);
+  options.family_version = [&catalog](absl::string_view family) {
+    return std::string(catalog.Version(family));
+  };
   return Fail(SynchronizeForever(executor, *channel, options), kExitUnreachable);
 }
 
@@ -141,8 +143,10 @@ int Main(const std::vector<std::string>& words) {
   const absl::StatusOr<std::unique_ptr<Executor>> executor =
       OpenExecutor(device, static_cast<int>(arguments->Integer("--threads")));
   if (!executor.ok()) return Fail(executor.status(), kExitUnreachable);
-  if (arguments->Has("--check")) return Check(**executor);
-  return Work(*arguments, device, **executor);
+  const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
+  if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);
+  if (arguments->Has("--check")) return Check(**executor, **catalog);
+  return Work(*arguments, device, **executor, **catalog);
 }
 
 }  // namespace

@@ -29,17 +29,6 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The dynamic program. A position is the first node that is not covered; its states are extended by
-// every group that starts there, and land where the next open node is. With formats plain (p) and
-// channels-last (l), x -> a = Conv -> b = Relu, both ends in p, a reorder for 1 us and the groups
-//   {a} p->p 9   {a} l->l 5   {b} p->p 2   {b} l->l 1   {a, b} l->l 5.5
-// the states are, with what has been paid:
-//   before a   x in p: 0
-//   before b   a in p: 9;  a in l: 1 + 5, with the reorder of x. Two futures, and both stay.
-//   at the end through a in p: 9 + 2;  through a in l: 6 + 1 + 1, with the reorder of b;
-//              from the start by {a, b}: 1 + 5.5 + 1. All futures are one, and this is the
-//              cheapest.
-// It takes time in nodes * states_max * groups at a node.
 class CoverSearch {
  public:
   CoverSearch(const Graph& graph, const KernelTable& table, const CoverOptions& options)

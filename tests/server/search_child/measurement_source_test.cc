@@ -19,6 +19,7 @@ ProfileKey SampleKey() {
   key.device_fingerprint = "cpu-1";
   key.family = "conv";
   key.variant = "winograd";
+  key.version = "0123abcd";
   key.width = 4;
   key.cold_weights = true;
   key.graph_text = "graph {\n}\n";
@@ -134,7 +135,7 @@ TEST_F(MeasurementSourceTest, AskedKernelsStandInFields) {
   EXPECT_EQ(kernel.key(), SampleKey().ToString());
   EXPECT_EQ(kernel.family(), "conv");
   EXPECT_EQ(kernel.variant(), "winograd");
-  EXPECT_NE(kernel.version(), "");
+  EXPECT_EQ(kernel.version(), "0123abcd");
   EXPECT_EQ(kernel.width(), 4);
   EXPECT_TRUE(kernel.cold_weights());
   EXPECT_THAT(kernel.formats(), ElementsAre("plain", "channels_last"));
