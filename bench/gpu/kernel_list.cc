@@ -201,7 +201,7 @@ Result<ListedKernel> ReadKernel(const FlatObject& object) {
   ListedKernel kernel;
   kernel.family = object.Text("family");
   kernel.graph = object.Text("graph");
-  kernel.layouts = object.Text("layouts");
+  kernel.formats = object.Text("formats");
   kernel.cold_weights = object.Bool("cold_weights", true);
   kernel.priority = object.Integer("priority");
   kernel.origin = object.Text("origin", "model");
@@ -237,14 +237,14 @@ Result<std::vector<ListedKernel>> ReadKernelList(const std::string& path) {
   return kernels;
 }
 
-std::string LayoutsIn(const ListedKernel& kernel, MemoryLayout layout) {
-  if (layout == MemoryLayout::kNchw || !LayoutMatters(kernel.problem)) return kernel.layouts;
-  std::string layouts;
+std::string FormatsIn(const ListedKernel& kernel, MemoryLayout layout) {
+  if (layout == MemoryLayout::kNchw || !LayoutMatters(kernel.problem)) return kernel.formats;
+  std::string formats;
   for (int rank : RanksOf(kernel.graph)) {
-    if (!layouts.empty()) layouts += ",";
-    layouts += rank == 4 ? "channels_last" : "plain";
+    if (!formats.empty()) formats += ",";
+    formats += rank == 4 ? "channels_last" : "plain";
   }
-  return layouts;
+  return formats;
 }
 
 Result<Precision> ParsePrecision(const std::string& name) {

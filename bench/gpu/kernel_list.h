@@ -13,7 +13,7 @@ namespace plait::cuda {
 struct ListedKernel {
   std::string family;
   std::string graph;
-  std::string layouts;  // as in ProfileKey, all plain
+  std::string formats;  // as in ProfileKey, all plain
   bool cold_weights = true;
   Problem problem;
   int64_t priority = 0;
@@ -28,9 +28,9 @@ Result<ListedKernel> ReadKernel(const FlatObject& object);
 // it has no usable line.
 Result<std::vector<ListedKernel>> ReadKernelList(const std::string& path);
 
-// The layouts of a ProfileKey, where every 4-d input and output lies as `layout` says; for a
+// The formats of a ProfileKey, where every 4-d input and output lies as `layout` says; for a
 // problem that knows no channels they stay plain.
-std::string LayoutsIn(const ListedKernel& kernel, MemoryLayout layout);
+std::string FormatsIn(const ListedKernel& kernel, MemoryLayout layout);
 
 // Reads a precision or a layout by its name. Errors: kInvalid.
 Result<Precision> ParsePrecision(const std::string& name);

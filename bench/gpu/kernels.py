@@ -88,7 +88,7 @@ def add_model(records, graph, name, batch=1):
         inputs = kernel_text.kernel_inputs(owner, kernel.nodes)
         count = len(inputs) + len(kernel.outputs)
         record = records.setdefault((kernel.family, text), {
-            "family": kernel.family, "graph": text, "layouts": ",".join(["plain"] * count),
+            "family": kernel.family, "graph": text, "formats": ",".join(["plain"] * count),
             "cold_weights": True, **kernel.problem, "models": {}, "origin": kernel.origin,
             "priority": priority_of(name, batch, kernel)})
         record["models"][label] = record["models"].get(label, 0) + 1

@@ -7,7 +7,7 @@
 namespace plait::cuda {
 namespace {
 
-constexpr int kImplementationVersion = 1;
+constexpr char kVersion[] = "1";
 
 // The fields of ProfileKey, and where they come from.
 FlatWriter Begin(const char* record, const std::string& fingerprint, const Job& job) {
@@ -17,7 +17,7 @@ FlatWriter Begin(const char* record, const std::string& fingerprint, const Job& 
   writer.Add("family", job.kernel->family);
   writer.Add("precision", PrecisionName(job.precision));
   writer.Add("memory_layout", LayoutName(job.layout));
-  writer.Add("layouts", job.layouts());
+  writer.Add("formats", job.formats());
   writer.Add("graph", job.kernel->graph);
   return writer;
 }
@@ -75,8 +75,8 @@ std::string ProfileLine(const Session& session, const Job& job, const ProblemSha
                         const Finding& finding, const Timing& timing, bool cold) {
   FlatWriter writer = Begin("profile", session.fingerprint(), job);
   writer.Add("variant", job.variant(finding.candidate));
-  writer.Add("implementation_version", kImplementationVersion);
-  writer.Add("threads", 1);
+  writer.Add("version", kVersion);
+  writer.Add("width", 1);
   writer.Add("cold_weights", cold);
   writer.Add("latency_us_median", timing.median_us);
   writer.Add("latency_us_p10", timing.p10_us);

@@ -17,7 +17,7 @@ struct Job {
   Precision precision = Precision::kStrict;
   MemoryLayout layout = MemoryLayout::kNchw;
 
-  std::string layouts() const { return LayoutsIn(*kernel, layout); }
+  std::string formats() const { return FormatsIn(*kernel, layout); }
   // ProfileKey.variant of a candidate: the precision, the memory layout, its name.
   std::string variant(const std::string& candidate) const;
 };

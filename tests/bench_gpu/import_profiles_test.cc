@@ -14,11 +14,11 @@ ProfileKey KeyOf(const nlohmann::json& line) {
   return {.device_fingerprint = line.at("device"),
           .family = line.at("family"),
           .variant = line.at("variant"),
-          .version = std::to_string(line.at("implementation_version").get<int>()),
-          .width = line.at("threads"),
+          .version = line.at("version"),
+          .width = line.at("width"),
           .cold_weights = line.at("cold_weights"),
           .graph_text = line.at("graph"),
-          .formats = line.at("layouts")};
+          .formats = line.at("formats")};
 }
 
 Profile ProfileOf(const nlohmann::json& line) {
@@ -44,8 +44,8 @@ TEST(ImportProfilesTest, EveryLineIsAProfileOfItsOwn) {
     ++profiles;
     const ProfileKey key = KeyOf(line);
     EXPECT_TRUE(keys.insert(key.ToString()).second) << "two lines of one key: " << key.ToString();
-    const std::vector<std::string> layouts = absl::StrSplit(key.formats, ',');
-    EXPECT_EQ(layouts.size(), 2u) << key.formats;
+    const std::vector<std::string> formats = absl::StrSplit(key.formats, ',');
+    EXPECT_EQ(formats.size(), 2u) << key.formats;
     const Profile profile = ProfileOf(line);
     EXPECT_GT(profile.latency_us_median, 0);
     EXPECT_GT(profile.samples, 0);

@@ -13,7 +13,7 @@ Result<ListedKernel> Read(const std::string& line) {
 }
 
 constexpr const char* kGraph =
-    R"("family":"conv","layouts":"plain,plain,plain",)"
+    R"("family":"conv","formats":"plain,plain,plain",)"
     R"("graph":"graph {\n  input %a: float32[1,8,4,4]\n  input %b: float32[8]\n)"
     R"(  %y: float32[1,16,4,4] = Conv(%a) {}\n  output %y\n}\n")";
 
@@ -26,8 +26,8 @@ TEST(KernelListTest, ReadsAConvolution) {
   EXPECT_EQ(conv.k, 16);
   EXPECT_EQ(conv.activation, Activation::kRelu6);
   EXPECT_TRUE(conv.bias);
-  EXPECT_EQ(LayoutsIn(kernel.value(), MemoryLayout::kNchw), "plain,plain,plain");
-  EXPECT_EQ(LayoutsIn(kernel.value(), MemoryLayout::kNhwc), "channels_last,plain,channels_last");
+  EXPECT_EQ(FormatsIn(kernel.value(), MemoryLayout::kNchw), "plain,plain,plain");
+  EXPECT_EQ(FormatsIn(kernel.value(), MemoryLayout::kNhwc), "channels_last,plain,channels_last");
 }
 
 TEST(KernelListTest, ReadsASeparableConvolution) {

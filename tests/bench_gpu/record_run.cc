@@ -11,10 +11,10 @@
 namespace plait::cuda {
 namespace {
 
-std::string Line(const std::string& family, const std::string& graph, const std::string& layouts,
+std::string Line(const std::string& family, const std::string& graph, const std::string& formats,
                  const std::string& problem) {
-  return R"({"family":")" + family + R"(","graph":"graph {\n)" + graph + R"(}\n","layouts":")" +
-         layouts + R"(","cold_weights":true,)" + problem +
+  return R"({"family":")" + family + R"(","graph":"graph {\n)" + graph + R"(}\n","formats":")" +
+         formats + R"(","cold_weights":true,)" + problem +
          R"(,"models":{"small":1},"origin":"model","priority":0})" + "\n";
 }
 
