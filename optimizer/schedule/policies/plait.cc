@@ -6,50 +6,50 @@
 
 // A fork-join on two threads: launches 0 and 5 take 6 us whole, 11 narrow; between them two
 // branches of two launches each take 9 us whole, 10 narrow. In line that is 6 + 4*9 + 6 = 48 us.
-// The region between the bottlenecks 0 and 5, all whole, takes 36; all narrow, two by two, 20: so
+// The stretch between the bottlenecks 0 and 5, all whole, takes 36; all narrow, two by two, 20: so
 // the schedule is 6 + 20 + 6 = 32. Had the inner launches taken 3 us whole, in line would win with
-// 12 against 20. A region is simulated 3 + 3 * 2 * launches times at most, which is why its size is
-// bounded.
+// 12 against 20. A stretch is simulated 3 + 3 * 2 * launches times at most, which is why its size
+// is bounded.
 
 namespace plait {
 
 namespace {
 
-// 32: a region of this size is improved launch by launch in a few hundred short simulations.
-constexpr int kRegionLaunchesMax = 32;
+// 32: a stretch of this size is improved launch by launch in a few hundred short simulations.
+constexpr int kStretchLaunchesMax = 32;
 
 // Consecutive launches [first, end) whose widths are decided together.
-struct Span {
+struct Stretch {
   int first = 0;
   int end = 0;
 };
 
 // The stretches between bottlenecks, which are the bodies of fork-joins; long ones are cut.
-std::vector<Span> FindRegions(const ScheduleProblem& problem) {
+std::vector<Stretch> FindStretches(const ScheduleProblem& problem) {
   std::vector<std::vector<int>> predecessors;
   for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
   std::vector<int> ends = Reachability(predecessors).Bottlenecks();
   ends.push_back(static_cast<int>(problem.launches.size()));
-  std::vector<Span> regions;
+  std::vector<Stretch> stretches;
   int first = 0;
   for (const int end : ends) {
-    for (; first < end; first += kRegionLaunchesMax) {
-      regions.push_back({first, std::min(end, first + kRegionLaunchesMax)});
+    for (; first < end; first += kStretchLaunchesMax) {
+      stretches.push_back({first, std::min(end, first + kStretchLaunchesMax)});
     }
     first = end + 1;
   }
-  return regions;
+  return stretches;
 }
 
-// A region on its own: what comes from outside of it is there at the start.
-ScheduleProblem ExtractRegion(const ScheduleProblem& problem, const Span& region) {
+// A stretch on its own: what comes from outside of it is there at the start.
+ScheduleProblem BodyOf(const ScheduleProblem& problem, const Stretch& stretch) {
   ScheduleProblem body;
   body.device = problem.device;
-  for (int launch = region.first; launch < region.end; ++launch) {
+  for (int launch = stretch.first; launch < stretch.end; ++launch) {
     Launch inner = problem.launches[launch];
     std::vector<int> predecessors;
     for (const int predecessor : inner.predecessors) {
-      if (predecessor >= region.first) predecessors.push_back(predecessor - region.first);
+      if (predecessor >= stretch.first) predecessors.push_back(predecessor - stretch.first);
     }
     inner.predecessors = std::move(predecessors);
     body.launches.push_back(std::move(inner));
@@ -65,7 +65,7 @@ std::vector<WidthChoice> FastestWidths(const ScheduleProblem& problem) {
   return widths;
 }
 
-// The widths under which the region's list schedule is shortest: starts from the best of each
+// The widths under which the stretch's list schedule is shortest: starts from the best of each
 // launch at its fastest, all narrow and automatic, then changes one launch at a time while that
 // helps.
 std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
@@ -101,14 +101,14 @@ std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
   return best;
 }
 
-// Decides per fork-join region between one wide kernel after the other and narrow ones side by
+// Decides per fork-join stretch between one wide kernel after the other and narrow ones side by
 // side, then keeps the shortest of that and the other policies' schedules under the simulator.
 Schedule AssignPlait(const ScheduleProblem& problem) {
   std::vector<WidthChoice> widths = FastestWidths(problem);
   if (problem.device.streams_max > 1) {
-    for (const Span& region : FindRegions(problem)) {
-      const std::vector<WidthChoice> inner = ChooseWidths(ExtractRegion(problem, region));
-      std::copy(inner.begin(), inner.end(), widths.begin() + region.first);
+    for (const Stretch& stretch : FindStretches(problem)) {
+      const std::vector<WidthChoice> inner = ChooseWidths(BodyOf(problem, stretch));
+      std::copy(inner.begin(), inner.end(), widths.begin() + stretch.first);
     }
   }
   Schedule best = kSequentialPolicy.assign(problem);
