@@ -113,7 +113,7 @@ v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
                          double latency_us_predicted) {
   v1::Plan message;
   message.set_format_version(Plan::kVersion);
-  message.set_graph_hash(plan.graph_fingerprint);
+  message.set_graph_fingerprint(plan.graph_fingerprint);
   message.set_device_fingerprint(plan.device_fingerprint);
   message.set_engine_version(plan.engine_version);
   message.set_text(PrintPlan(plan));
