@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/format.h"
 
@@ -23,6 +24,10 @@ struct Kernel {
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
+
+// The family, in any backend, whose output is its input's bytes under another shape; a plan lets it
+// share them.
+constexpr absl::string_view kViewFamily = "view";
 
 // Tensors that the set reads and neither produces nor are constants: each once, in order of first
 // use.

@@ -16,10 +16,6 @@ struct PlanBinding {
   int threads = 1;                 // the device's width; a kernel that takes it all runs alone
 };
 
-// The kernel family whose output is its input's bytes under another shape; a plan lets it share
-// them.
-constexpr absl::string_view kViewFamily = "view";
-
 // Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs
 // need, one value per tensor and format, and a place for each in the arena. A view shares its
 // input's bytes unless it makes a graph output, which the caller owns. The plan passes CheckPlan.

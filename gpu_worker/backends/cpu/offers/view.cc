@@ -24,7 +24,7 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 }  // namespace
 
 const FamilyOffer kViewOffer = {
-    .name = "view",
+    .name = kViewFamily,
     .runs = Runs,
     .formats = Formats,
 };
