@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "optimizer/cover/cover.h"
 #include "optimizer/plan/plan.h"
 #include "optimizer/schedule/policy.h"
