@@ -12,6 +12,10 @@
 #include "optimizer/search/paired_ratio.h"
 #include "proto/wire/error.h"
 
+// For scripts: exit code 0 says that every model was timed, not that one is faster than the other.
+// The numbers are on stdout, after the last sample; warnings, as of an embedded plan that was not
+// used, are on stderr. With --json "ratio" is null unless there are two models.
+
 namespace plait {
 namespace {
 
@@ -28,6 +32,7 @@ std::vector<OptionSpec> Options() {
 }
 
 // The weights of several models, found by their digests.
+// As one call measures them all, it sees one source; equal digests are equal weights.
 class AllWeights : public WeightSource {
  public:
   explicit AllWeights(const std::vector<LoadedModel>& models) : models_(models) {}
@@ -85,6 +90,7 @@ Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models
   }
   json["ratio"] = nullptr;
   if (models.size() == 2) {
+    // Pairs are the samples of one round, so that a change of the clock speed meets both models.
     const RatioInterval ratio =
         PairedRatio(measurements[0].latency_us, measurements[1].latency_us, /*seed=*/0);
     json["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};

@@ -4,6 +4,10 @@
 #include "client/server_session.h"
 #include "proto/wire/job_state.h"
 
+// For scripts: 0 says that the server has taken the request, not that the job has stopped. The
+// state printed is the one right after it: RUNNING where the worker still has to stop, and what it
+// was for a job that is over, which is no error. An unknown id is 2.
+
 namespace plait {
 namespace {
 

@@ -4,6 +4,10 @@
 #include "client/json.h"
 #include "client/server_session.h"
 
+// For scripts: 0 also when the list is empty. Without a named server the list is that of this
+// machine's embedded one, which has a worker for "cpu". "predicted" marks a described device, whose
+// times are computed and never measured.
+
 namespace plait {
 namespace {
 

@@ -9,6 +9,9 @@
 #include "client/server_session.h"
 #include "proto/wire/job_state.h"
 
+// For scripts: one line per job on stdout, newest first, behind a heading; 0 also when there is
+// none. A state that does not exist is 2, before any server is asked. --limit is at most a million.
+
 namespace plait {
 namespace {
 
@@ -35,6 +38,7 @@ absl::StatusOr<v1::JobState> StateOf(const std::string& name) {
 
 absl::StatusOr<ExitCode> RunJobs(const CommandContext& context) {
   PLAIT_ASSIGN_OR_RETURN(const v1::JobState state, StateOf(context.arguments.Text("--state")));
+  // The bound also keeps the number within an int.
   const auto limit = static_cast<int>(
       std::min<int64_t>(context.arguments.Integer("--limit", kJobsDefault), 1'000'000));
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));

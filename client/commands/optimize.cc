@@ -8,6 +8,11 @@
 #include "client/json.h"
 #include "client/server_session.h"
 
+// For scripts: 0 says that the optimized model lies at the output path; only then its report is on
+// stdout. Progress and warnings are on stderr. A job that ends otherwise gives the code of its
+// reason, and stderr says so if its best result so far was written nevertheless. Ctrl-C cancels the
+// job: 7.
+
 namespace plait {
 namespace {
 
@@ -33,6 +38,7 @@ absl::StatusOr<ExitCode> RunOptimize(const CommandContext& context) {
   v1::OptimizeModelRequest request;
   PLAIT_ASSIGN_OR_RETURN(*request.mutable_options(), JobOptions(arguments));
   request.set_validate_only(arguments.Has("--validate-only"));
+  // Read before a server is started or asked: a path with a typing error costs nothing.
   PLAIT_ASSIGN_OR_RETURN(const std::string model, ReadModelFile(arguments.positionals()[0]));
   PLAIT_ASSIGN_OR_RETURN(
       const ServerSession session,

@@ -7,6 +7,10 @@
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
 
+// For scripts: 0 says that the replay made the bytes that the job had made, and that they lie at
+// the output path. Other bytes are 1, and lie there as well. A job that did not succeed has nothing
+// to replay: 2.
+
 namespace plait {
 namespace {
 
@@ -32,6 +36,7 @@ absl::StatusOr<v1::OptimizeModelRequest> ReplayOf(const v1::Job& job) {
   *request.mutable_model() = job.model();
   *request.mutable_options() = job.options();
   *request.mutable_options()->mutable_measurement_log() = job.result().measurement_log();
+  // Else the server would answer with the very result that is to be checked.
   request.mutable_options()->set_no_result_cache(true);
   return request;
 }
@@ -50,6 +55,7 @@ absl::StatusOr<ExitCode> RunReplay(const CommandContext& context) {
       const ExitCode exit_code,
       DeliverResult(context, client, replayed, arguments.Text("--output", id + ".onnx")));
   if (exit_code != ExitCode::kOk) return exit_code;
+  // Digests and not bytes: the server has hashed both.
   const std::string& before = original.result().optimized_model().sha256_hex();
   const std::string& after = replayed.result().optimized_model().sha256_hex();
   if (before == after) return ExitCode::kOk;

@@ -7,6 +7,9 @@
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
 
+// For scripts: as optimize, for a job that is over; it does not wait. 2 while the job is queued or
+// running, so that a loop can tell "not yet" (reason WRONG_STATE with --json) from "failed".
+
 namespace plait {
 namespace {
 

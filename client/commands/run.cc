@@ -5,6 +5,10 @@
 #include "client/tensor_folder.h"
 #include "gpu_worker/executor/make_inputs.h"
 
+// For scripts: 0 says that the model ran and, with --outputs, that every file is written. Stdout
+// has names, types and shapes of the outputs; their values go to files only. Neither or both of
+// --inputs and --seed are 2; warnings are on stderr.
+
 namespace plait {
 namespace {
 
@@ -39,6 +43,7 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   }
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
   LoadOptions loading = LoadingOptions(arguments);
+  // One run does not repay a thorough choice of kernels.
   loading.quick = true;
   std::vector<std::string> warnings;
   PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,

@@ -6,6 +6,11 @@
 #include "client/server_session.h"
 #include "proto/wire/job_state.h"
 
+// For scripts: without --json stdout is the job's id and nothing else, as for `id=$(plait submit
+// model.onnx)`; 0 says that the job is queued and survives this program. With --request-id the
+// command can be repeated after a failure without queueing a second job; the id with another
+// request is 2.
+
 namespace plait {
 namespace {
 

@@ -8,6 +8,10 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 
+// For scripts: the verdict is the exit code. 0: equivalent; 12: different; 5: inconclusive; all
+// else means that no comparison took place. The verdict and the errors found are on stdout, a
+// reason, where there is one, on stderr.
+
 namespace plait {
 namespace {
 
@@ -38,6 +42,8 @@ absl::StatusOr<OutputComparison> Compare(const Arguments& arguments,
     PLAIT_ASSIGN_OR_RETURN(const auto executable,
                            executor.Load(model.graph, model.plan, *model.weights));
     for (int64_t i = 0; i < inputs_count; ++i) {
+      // Inputs are drawn again for the second model instead of being kept: equal seeds, equal
+      // inputs.
       PLAIT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(models[0].graph, seed + i));
       absl::StatusOr<std::vector<Tensor>> result = executable->Run(inputs);
       if (!result.ok()) return Annotate(result.status(), model.path);
@@ -49,6 +55,7 @@ absl::StatusOr<OutputComparison> Compare(const Arguments& arguments,
   return comparer.Result();
 }
 
+// A third code, so that a script does not take "could not tell" for either answer.
 ExitCode CodeOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kEquivalent:

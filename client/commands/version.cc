@@ -1,6 +1,9 @@
 #include "client/command.h"
 #include "client/json.h"
 
+// For scripts: 0, and one line on stdout, "plait" and the version; with --json only the version as
+// a field. Asks no server: it is this program's version.
+
 namespace plait {
 namespace {
 

@@ -6,6 +6,11 @@
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
 
+// For scripts: the exit code is the job's: 0 when it succeeded, 7 when it was cancelled, 8 past its
+// deadline, else the code of its reason. With --json each event is one line on stdout as it comes,
+// so that a reader can resume by --after with the last sequence it has seen; without, progress is
+// on stderr and the final state on stdout.
+
 namespace plait {
 namespace {
 
