@@ -8,9 +8,18 @@
 #include <optional>
 #include <utility>
 
+// By an example: "relu(add(x0,mul(x1,0.5)))" with two inputs is read into
+//   node 0: input 0    node 1: input 1    node 2: number 0.5
+//   node 3: mul(1, 2)  node 4: add(0, 3)  node 5: relu(4)
+// each node behind its arguments, the root last. For the inputs 1 and -4 it evaluates to relu(1 +
+// -4 * 0.5) = 0, and its source is
+//   Relu((x0 + (x1 * static_cast<float>(5.000000000e-01))))
+// A node that is read once per path is evaluated once per path: expressions are trees, not graphs.
+
 namespace plait::cuda {
 namespace {
 
+// Reading and evaluating recurse, so the depth bounds the stack; texts come from files.
 constexpr int kDepthMax = 64;
 constexpr size_t kNodesMax = 256;
 
@@ -20,6 +29,7 @@ double GeluTanh(double x) {
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
 
+// One row per function keeps the reference's arithmetic and the kernel's name for it side by side.
 struct Function {
   const char* name;
   int arguments;
@@ -94,6 +104,7 @@ class ExpressionReader {
     double number = 0;
     const char* end = text_.data() + text_.size();
     const auto [last, error] = std::from_chars(text_.data() + place_, end, number);
+    // Infinity and NaN have no literal in the kernel language.
     if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
     place_ = last - text_.data();
     return Add({.function = -2, .number = number});
@@ -107,6 +118,7 @@ class ExpressionReader {
     for (size_t f = 0; f < std::size(kFunctions); ++f) {
       if (name == kFunctions[f].name) node.function = static_cast<int>(f);
     }
+    // An unknown name is reported at the place behind it.
     if (node.function < 0) return std::nullopt;
     for (int a = 0; a < kFunctions[node.function].arguments; ++a) {
       if (!Skip(a == 0 ? '(' : ',')) return std::nullopt;
@@ -155,6 +167,7 @@ double Expression::EvaluateNode(int index, const std::vector<double>& inputs) co
   const Node& node = nodes_[index];
   if (node.function == -1) return inputs[node.input];
   if (node.function == -2) return node.number;
+  // 3: clip has the most arguments.
   double values[3] = {};
   for (size_t a = 0; a < node.arguments.size(); ++a) {
     values[a] = EvaluateNode(node.arguments[a], inputs);
@@ -169,10 +182,12 @@ std::string Expression::NodeSource(int index) const {
   if (node.function == -1) return "x" + std::to_string(node.input);
   if (node.function == -2) {
     char text[40];
+    // Ten digits in all; nine name a float uniquely.
     std::snprintf(text, sizeof(text), "%.9e", node.number);
     return std::string("static_cast<float>(") + text + ")";
   }
   const Function& function = kFunctions[node.function];
+  // The names of functions begin with a letter, operators do not.
   const bool infix = std::isalpha(static_cast<unsigned char>(function.source[0])) == 0;
   std::string text = infix ? "(" : std::string(function.source) + "(";
   for (size_t a = 0; a < node.arguments.size(); ++a) {

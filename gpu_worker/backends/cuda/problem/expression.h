@@ -12,22 +12,34 @@ namespace plait::cuda {
 
 // An elementwise expression such as "relu(add(x0,mul(x1,0.5)))": read, evaluated in double, or
 // written as an expression of the kernel language. Immutable.
+// The grammar, with blanks allowed between its parts:
+//   expression = "x" digits | number | name "(" expression { "," expression } ")"
+// with the names and arities listed at ElementwiseProblem. Thread-safe, being immutable.
 class Expression {
  public:
-  // `inputs`: how many x0, x1 ... there are. Errors: kInvalid, with the place.
+  // `inputs`: how many x0, x1 ... there are.
+  // Inputs may be left unused or be used twice. Limits: 256 nodes, nested 64 deep.
+  // Errors: kInvalid, with the place.
   static Result<Expression> Parse(std::string_view text, size_t inputs);
 
+  // REQUIRES: as many numbers as Parse() was told. Follows C's math functions, so that max and min
+  // of a NaN and a number are the number.
   double Evaluate(const std::vector<double>& inputs) const;
 
   // In the language of generated kernels, where input i is called "x<i>", a float.
+  // Fully parenthesised, so that it can stand anywhere; the functions are those of KernelPrelude()
+  // and of CUDA's math library in single precision.
   std::string Source() const;
 
+  // How many functions are applied per element; an exp counts as one, like an add.
   int operations() const;
 
   // Whether a value below zero may have no image: a log, square root, power or quotient occurs.
+  // Test data is drawn by it: it errs on the safe side, as for a quotient of harmless numbers.
   bool needs_positive_inputs() const;
 
  private:
+  // Arguments come before the nodes that read them, as a recursive descent finishes them first.
   struct Node {
     int function = -1;  // index of the function table; -1: an input, -2: a number
     int input = 0;

@@ -11,11 +11,14 @@
 namespace plait::cuda {
 namespace {
 
+// Conversions by hand, since the host compiler need not have a half type. To nearest, ties to even:
+// below, 0xfff + odd carries into the kept bits exactly where rounding up is right.
 uint16_t ToHalfBits(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
+  // 65520, halfway between the largest half and the next power of two: from here on infinite.
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
   if (magnitude < 0x38800000u) {
     // Adding 0.5 lines the last bit of a subnormal half up with the last bit of the float.
@@ -34,12 +37,14 @@ float FromHalfBits(uint16_t half) {
     const float value = std::ldexp(static_cast<float>(mantissa), -24);
     return sign != 0 ? -value : value;
   }
+  // 112 = 127 - 15, the difference of the exponents' biases; 31 stands for infinity and NaN.
   const uint32_t wide = exponent == 31 ? 0xffu : exponent + 112;
   return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
 }
 
 uint16_t ToBfloatBits(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
+  // Rounding a NaN could carry it into infinity; the bit that is set keeps it one.
   if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
@@ -81,6 +86,7 @@ std::vector<float> Draw(int64_t count, uint64_t seed, Distribution distribution,
       values[i] = RoundToStorage(value, precision);
     }
   };
+  // Below half a million numbers a thread costs more than it saves.
   constexpr int64_t kPerThreadMin = 1 << 19;
   const int64_t threads = std::clamp<int64_t>(
       std::min<int64_t>(count / kPerThreadMin, std::thread::hardware_concurrency()), 1, 32);
@@ -103,6 +109,7 @@ int64_t FanIn(const Problem& problem) {
   return 1;
 }
 
+// 0 for every other problem: only a gather has operands that are not numbers but places.
 int64_t GatheredRows(const Problem& problem) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   return p != nullptr && p->kind == MovementProblem::Kind::kGather ? p->inputs[0][p->axis] : 0;
@@ -120,6 +127,8 @@ bool NeedsPositiveInputs(const Problem& problem) {
 HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
                               Precision precision, uint64_t seed) {
   HostOperands operands;
+  // Each operand has a stream of its own, so that adding a bias to a problem leaves its input as it
+  // was.
   uint64_t stream = Hash(seed);
   const auto draw = [&](int64_t count, Distribution distribution) {
     stream = Hash(stream);
@@ -137,8 +146,11 @@ HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
           draw(shape.inputs[i], {.mean = 0, .positive = NeedsPositiveInputs(problem)}));
     }
   }
+  // A scale around 1, as trained normalizations have it.
   const bool normalizes = std::holds_alternative<RowsProblem>(problem) ||
                           std::holds_alternative<ScaleShiftProblem>(problem);
+  // A sum of n products of unit deviation has deviation sqrt(n); dividing the weights by it keeps
+  // outputs near 1, far from the limits of fp16.
   const float weight_deviation = 1.0f / std::sqrt(static_cast<float>(FanIn(problem)));
   operands.weights = draw(shape.weights, {.mean = normalizes ? 1.0f : 0.0f,
                                           .deviation = normalizes ? 0.2f : weight_deviation});

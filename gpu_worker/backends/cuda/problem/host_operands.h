@@ -11,6 +11,8 @@ namespace plait::cuda {
 
 // The operands of one problem in host memory, in the order of their place in memory. Floats hold
 // what the device's storage type holds exactly: they are rounded to it already.
+// So an error against the reference is the kernel's own, not that of its inputs. An operand that
+// the problem lacks is empty. About 4 bytes per element, whatever the precision.
 struct HostOperands {
   std::vector<std::vector<float>> inputs;  // a gather's second input is empty: see indices
   std::vector<int64_t> indices;
@@ -23,14 +25,21 @@ struct HostOperands {
 
 // Seeded numbers with mean 0 and deviation 1, weights scaled by their fan-in; inputs between 0.5
 // and 2 where an expression has no value below zero. Equal on every machine.
+// Zeros would be the wrong test data: they hide errors, and multiplying them takes less power,
+// which makes times look better than they are. Uses several cores for large operands.
+// REQUIRES: `shape` is ShapeOf(problem).
+// Errors: none.
 HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
                               Precision precision, uint64_t seed);
 
 // `value` rounded to the precision's storage type.
+// To the nearest, ties to even; kStrict and kTf32 store floats and change nothing. Beyond the range
+// of fp16 the result is infinite.
 float RoundToStorage(float value, Precision precision);
 
 // Values as the device stores them, and back. REQUIRES: `bytes` has ElementBytes() per value.
 std::vector<std::byte> ToStorage(const std::vector<float>& values, Precision precision);
+// Little-endian, as the device has it.
 std::vector<float> FromStorage(const std::byte* bytes, size_t count, Precision precision);
 
 }  // namespace plait::cuda

@@ -12,17 +12,24 @@ namespace plait::cuda {
 //   kStrict: fp32 storage; no tensor cores and no rounding of inputs.
 //   kTf32:   fp32 storage; inputs may be rounded to 10 bits of mantissa.
 //   kFp16, kBf16: that storage, fp32 accumulation.
+// A key of every measurement. kStrict and kTf32 differ in the engines that are allowed, not in
+// bytes.
 enum class Precision { kStrict, kTf32, kFp16, kBf16 };
 
 // How a 4-d activation lies in memory. Weights follow: KCRS with kNchw, KRSC with kNhwc.
+// Only the place of elements changes: sizes and strides are always written in the order n, c, h, w.
 enum class MemoryLayout { kNchw, kNhwc };
 
+// kGelu is x/2 (1 + erf(x / sqrt 2)), kGeluTanh its approximation by tanh; libraries that offer one
+// for the other change the results by more than a tolerance for fp32.
 enum class Activation { kNone, kRelu, kRelu6, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh };
 
 // One kernel that the models need, free of precision and layout. All sizes are in elements.
 
 // y[n,k,oh,ow] = activation(conv(x[n,c,h,w], weights[k,c/groups,r,s]) + bias[k] + residual).
 // A prologue_relu is applied to x first.
+// A cross-correlation: the window is not flipped, as in ONNX. With groups == c == k it is
+// depthwise; its weights then lie alike in both layouts.
 struct ConvProblem {
   int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
   std::array<int64_t, 2> stride = {1, 1};
@@ -44,6 +51,7 @@ struct ConvProblem {
 
 // pointwise(relu?(depthwise(relu?(x)))): a depthwise convolution with multiplier 1 and the 1x1
 // convolution that reads it, as one kernel. The depthwise half has groups == c == k.
+// The activations and biases of both halves are applied; a residual belongs to the second alone.
 struct SeparableConvProblem {
   ConvProblem depthwise;
   ConvProblem pointwise;
@@ -52,6 +60,7 @@ struct SeparableConvProblem {
 // y[b,m,n] = activation(a[b,m,k] x w[b,k,n] + bias[n] + residual[b,m,n]), row-major. `weights`: w
 // is a constant without a batch dimension (packed once); otherwise it is an activation with
 // `batch`.
+// A stored transpose has the last two sizes exchanged: with transpose_a, a is [b,k,m].
 struct GemmProblem {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool weights = true;
@@ -63,12 +72,16 @@ struct GemmProblem {
 
 // softmax(scale * q k^T + mask) v with q[batch,heads,query,dim], k and v[batch,heads,keys,dim];
 // mask[batch,1,query,keys], added, if present.
+// scale is 1/sqrt(dim). `causal` hides the keys behind the query's own place: key > query.
 struct AttentionProblem {
   int64_t batch = 1, heads = 1, query = 1, keys = 1, dim = 1;
   bool mask = false;
   bool causal = false;
 };
 
+// The averages differ in the divisor at the border: kAverage divides by the pixels inside of the
+// image, kAverageWithPadding by those inside of the padded one. A window of ceil_mode may reach
+// beyond the padding, and what lies there never counts.
 struct PoolProblem {
   enum class Mode { kMax, kAverage, kAverageWithPadding };
   Mode mode = Mode::kMax;
@@ -79,6 +92,8 @@ struct PoolProblem {
 };
 
 // Over the last `columns` elements of each of `rows` rows.
+// A layer norm multiplies by the weights and adds the bias, one number per column, with an epsilon
+// of kLayerNormEpsilon. The other kinds have neither.
 struct RowsProblem {
   enum class Kind { kSoftmax, kLogSoftmax, kLayerNorm, kReduceSum, kReduceMean, kReduceMax };
   Kind kind = Kind::kSoftmax;
@@ -87,6 +102,7 @@ struct RowsProblem {
 };
 
 // Inference BatchNormalization that was not folded: y = x * scale[c] + shift[c], then activation.
+// `spatial` is h * w. scale and shift are the weights and the bias.
 struct ScaleShiftProblem {
   int64_t n = 1, c = 1, spatial = 1;
   Activation activation = Activation::kNone;
@@ -95,6 +111,7 @@ struct ScaleShiftProblem {
 // A chain of elementwise operators as one expression over the inputs, such as
 // "relu(add(x0,mul(x1,0.5)))", of add sub mul div max min pow neg exp log sqrt rsqrt erf tanh
 // sigmoid relu silu gelu gelu_tanh abs clip(x,lo,hi). Inputs broadcast to `shape`.
+// Broadcasting is that of ONNX: shapes are aligned at their ends, and a size of one repeats.
 struct ElementwiseProblem {
   std::string expression;
   std::vector<int64_t> shape;
@@ -103,6 +120,8 @@ struct ElementwiseProblem {
 
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
 // (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
+// Padding writes zeros. A copy moves each input to the output of its index. No element is computed
+// with, so that results are exact in every precision.
 struct MovementProblem {
   enum class Kind { kTranspose, kConcat, kSlice, kGather, kPad, kCopy };
   Kind kind = Kind::kCopy;
@@ -112,6 +131,7 @@ struct MovementProblem {
   std::vector<int64_t> starts, sizes;  // kSlice: one pair per output; kPad: before, after
 };
 
+// The order of alternatives is that of the names in ProblemName().
 using Problem =
     std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem, PoolProblem,
                  RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem>;

@@ -6,9 +6,23 @@
 
 #include "gpu_worker/backends/cuda/problem/expression.h"
 
+// What is checked, and what follows, by an example. ConvProblem{.n = 1, .c = 64, .h = 56, .w = 56,
+// .k = 128, .r = 3, .s = 3, .stride = {2, 2}, .pad = {1, 1, 1, 1}, .bias = true} has
+//   output_h = (56 + 1 + 1 - (3 - 1) - 1) / 2 + 1 = 28, and so output_w
+//   inputs   = {1 * 64 * 56 * 56}   = {200704}
+//   weights  = 128 * (64 / 1) * 9   = 73728
+//   bias     = 128
+//   outputs  = {1 * 128 * 28 * 28}  = {100352}
+//   flops    = 2 * 100352 * 64 * 9  = 115605504
+// and BytesOf() in fp16 is 2 * (200704 + 73728 + 128 + 100352) = 749824.
+//
+// Sizes come from files, and an overflow would pass as a small number: each factor is bounded by
+// 2^31 before it is multiplied, and each product after it, so that 64 bits always hold it.
+
 namespace plait::cuda {
 namespace {
 
+// Generated kernels hold an element's place in 32 bits.
 constexpr int64_t kElementsMax = (int64_t{1} << 31) - 1;
 
 Error Invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
@@ -29,6 +43,7 @@ bool ProductFits(std::initializer_list<int64_t> sizes) {
   return true;
 }
 
+// 8 dimensions: every one of them is a division and a remainder in a generated kernel.
 bool ShapeFits(const std::vector<int64_t>& shape) {
   if (shape.size() > 8) return false;
   int64_t product = 1;
@@ -65,6 +80,7 @@ Result<ProblemShape> Shape(const ConvProblem& p) {
   return shape;
 }
 
+// The halves are checked as convolutions of their own first, and only then against each other.
 Result<ProblemShape> Shape(const SeparableConvProblem& p) {
   Result<ProblemShape> first = Shape(p.depthwise);
   if (!first.ok()) return first;
@@ -116,6 +132,7 @@ Result<ProblemShape> Shape(const AttentionProblem& p) {
   shape.inputs = {heads * p.query * p.dim, heads * p.keys * p.dim, heads * p.keys * p.dim};
   if (p.mask) shape.inputs.push_back(p.batch * p.query * p.keys);
   shape.outputs = {heads * p.query * p.dim};
+  // Two products, q k^T and weights v; the softmax between them is not counted.
   shape.flops = 4 * heads * p.query * p.keys * p.dim;
   return shape;
 }
@@ -125,10 +142,13 @@ Result<ProblemShape> Shape(const PoolProblem& p) {
       !ProductFits({p.r, p.s}) || !Positive({p.stride[0], p.stride[1]})) {
     return Invalid("pool: sizes must be positive and below 2^31 elements");
   }
+  // A window that lies in the padding alone would have no largest element, and no pixel to divide
+  // by.
   if (p.pad[0] < 0 || p.pad[0] >= p.r || p.pad[1] < 0 || p.pad[1] >= p.s || p.pad[2] < 0 ||
       p.pad[2] >= p.r || p.pad[3] < 0 || p.pad[3] >= p.s) {
     return Invalid("pool: padding must be smaller than the window");
   }
+  // The last window has to begin inside of the image, however the output's size was rounded.
   if ((p.output_h - 1) * p.stride[0] >= p.h + p.pad[0] ||
       (p.output_w - 1) * p.stride[1] >= p.w + p.pad[1]) {
     return Invalid("pool: an output window lies outside of the image");
@@ -155,6 +175,7 @@ Result<ProblemShape> Shape(const RowsProblem& p) {
     return Invalid("rows: only a layer norm has a residual");
   }
   shape.outputs = {reduces ? p.rows : p.rows * p.columns};
+  // 5: largest, subtract, exponential, sum, scale; a layer norm takes about as many.
   shape.flops = p.rows * p.columns * (reduces ? 1 : 5);
   return shape;
 }
@@ -177,6 +198,7 @@ Result<ProblemShape> Shape(const ElementwiseProblem& p) {
     if (!ShapeFits(input) || input.size() > p.shape.size()) {
       return Invalid("elementwise: an input does not broadcast to the shape");
     }
+    // ONNX aligns shapes at their ends.
     const std::vector<int64_t> full = WithRank(input, p.shape.size());
     for (size_t d = 0; d < full.size(); ++d) {
       if (full[d] != 1 && full[d] != p.shape[d]) {
@@ -217,6 +239,7 @@ Status CheckMovement(const MovementProblem& p) {
       if (!axis_fits) return Invalid("concat: axis out of range");
       for (std::vector<int64_t> input : p.inputs) {
         if (static_cast<int64_t>(input.size()) != rank) return Invalid("concat: ranks differ");
+        // Made equal along the axis, the shapes have to be equal altogether.
         input[p.axis] = p.inputs[0][p.axis];
         if (input != p.inputs[0]) return Invalid("concat: shapes differ");
       }
@@ -251,6 +274,7 @@ Status CheckMovement(const MovementProblem& p) {
   return Invalid("movement: unknown kind");
 }
 
+// The outputs' shapes are formed only after CheckMovement() has bounded every size they add up.
 Result<ProblemShape> Shape(const MovementProblem& p) {
   PLAIT_CUDA_RETURN_IF_ERROR(CheckMovement(p));
   ProblemShape shape;
@@ -268,6 +292,7 @@ Result<ProblemShape> ShapeOf(const Problem& problem) {
   return std::visit([](const auto& p) { return Shape(p); }, problem);
 }
 
+// Indexed by the alternative, so the order is that of `Problem`.
 const char* ProblemName(const Problem& problem) {
   static constexpr const char* kNames[] = {"conv",        "separable_conv", "gemm",
                                            "attention",   "pool",           "rows",
@@ -306,6 +331,7 @@ int64_t BytesOf(const ProblemShape& shape, const Problem& problem, Precision pre
   int64_t elements =
       shape.weights + shape.second_weights + shape.bias + shape.second_bias + shape.residual;
   for (int64_t output : shape.outputs) elements += output;
+  // Only the gathered rows are read, as many elements as are written, and 8 bytes for each index.
   if (movement != nullptr && movement->kind == MovementProblem::Kind::kGather) {
     return (elements + shape.outputs[0]) * element + shape.inputs[1] * 8;
   }

@@ -14,6 +14,7 @@ namespace plait::cuda {
 // `inputs`: conv, pool, rows, scale_shift: x; gemm: a, then b unless it is weights; attention: q,
 // k, v, then the mask; gather: data, then int64 indices. Scale and shift of a scale_shift and of a
 // layer norm are the weights and the bias.
+// The counts are what a caller allocates: elements, to be multiplied by ElementBytes().
 struct ProblemShape {
   std::vector<int64_t> inputs;
   int64_t weights = 0;
@@ -25,30 +26,41 @@ struct ProblemShape {
   int64_t flops = 0;  // multiplications and additions of the textbook algorithm
 };
 
+// 2^31: kernels compute with 32-bit indices, which are cheaper on the device. The check comes first
+// everywhere, so that no other function has to fear sizes from a file. Thread-safe.
 // Errors: kInvalid for sizes that are not positive, that do not fit together, or beyond 2^31
 // elements.
 Result<ProblemShape> ShapeOf(const Problem& problem);
 
 // The family that a kernel list calls the problem: "conv", "gemm" ...
+// Stable: kernel lists and profiles have it in files. Never null.
 const char* ProblemName(const Problem& problem);
 
 // Whether the problem is another one in the other layout: false for those that have no channels,
 // such as a gemm.
+// A caller that measures both layouts skips the second where this is false.
 bool LayoutMatters(const Problem& problem);
 
+// 4 for kStrict and kTf32, else 2.
 int64_t ElementBytes(Precision precision);
 const char* PrecisionName(Precision precision);  // "strict", "tf32", "fp16", "bf16"
 const char* LayoutName(MemoryLayout layout);     // "nchw", "nhwc"
 
 // What a kernel has to move at least: every input, weight and output once.
+// Divided by the memory's rate it is the time that no kernel can beat with a cold cache. A gather
+// and a slice count the elements they read, not the whole input.
 int64_t BytesOf(const ProblemShape& shape, const Problem& problem, Precision precision);
 
+// The product of the sizes; 1 for a scalar's empty shape.
 int64_t ElementCount(const std::vector<int64_t>& shape);
 
 // The strides, in elements, of a tensor of `shape`: row-major, but for a 4-d one in kNhwc.
+// In the order of `shape`, so {n, c, h, w} in kNhwc has {h*w*c, 1, w*c, c}.
 std::vector<int64_t> StridesOf(const std::vector<int64_t>& shape, MemoryLayout layout);
 
-// The shapes of a movement's outputs. REQUIRES: ShapeOf() accepts the problem.
+// The shapes of a movement's outputs.
+// One for each output: as many as inputs for a copy, as `sizes` for a slice, else one.
+// REQUIRES: ShapeOf() accepts the problem.
 std::vector<std::vector<int64_t>> OutputShapes(const MovementProblem& problem);
 
 // `shape` with ones in front until it has `rank` dimensions.

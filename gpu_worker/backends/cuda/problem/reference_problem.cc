@@ -15,6 +15,8 @@ namespace plait::cuda {
 namespace {
 
 using Coordinates = std::vector<int64_t>;
+// Computes one element of one output from its place in memory. Each Prepare() below is the
+// definition in problem.h, written as a closure that several threads may call at once.
 using Element = std::function<double(int output, int64_t offset)>;
 
 // The logical place of a memory offset.
@@ -37,6 +39,7 @@ double Relu(bool on, double x) { return on ? std::fmax(x, 0.0) : x; }
 double ConvSum(const ConvProblem& p, MemoryLayout layout, const HostOperands& operands,
                const Coordinates& y) {
   const int64_t channels = p.c / p.groups;
+  // The first input channel of the output channel's group.
   const int64_t first = y[1] / (p.k / p.groups) * channels;
   const auto xs = StridesOf({p.n, p.c, p.h, p.w}, layout);
   const auto ws = StridesOf({p.k, channels, p.r, p.s}, layout);
@@ -111,6 +114,7 @@ Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& ope
     const float* q = operands.inputs[0].data() + (head * p.query + row) * p.dim;
     const float* k = operands.inputs[1].data() + head * p.keys * p.dim;
     const float* v = operands.inputs[2].data() + head * p.keys * p.dim;
+    // Hidden keys stay at minus infinity and so get the weight 0.
     std::vector<double> scores(p.keys, -std::numeric_limits<double>::infinity());
     for (int64_t i = 0; i < p.keys; ++i) {
       if (p.causal && i > row) break;
@@ -121,6 +125,7 @@ Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& ope
         scores[i] += operands.inputs[3][(head / p.heads * p.query + row) * p.keys + i];
       }
     }
+    // Subtracting the largest score changes nothing but keeps exp() finite.
     const double top = *std::max_element(scores.begin(), scores.end());
     double total = 0, sum = 0;
     for (int64_t i = 0; i < p.keys; ++i) {
@@ -142,6 +147,8 @@ Element Prepare(const PoolProblem& p, MemoryLayout layout, const HostOperands& o
       for (int64_t s = 0; s < p.s; ++s) {
         const int64_t h = y[2] * p.stride[0] - p.pad[0] + r;
         const int64_t w = y[3] * p.stride[1] - p.pad[1] + s;
+        // A window begins inside of the padding, so that only its far end can leave the padded
+        // image.
         padded += h < p.h + p.pad[2] && w < p.w + p.pad[3];
         if (h < 0 || h >= p.h || w < 0 || w >= p.w) continue;
         const double x = operands.inputs[0][Offset({y[0], y[1], h, w}, strides)];
@@ -164,6 +171,7 @@ double Normalized(const RowsProblem& p, const HostOperands& operands, int64_t of
   double mean = 0, variance = 0;
   for (int64_t i = 0; i < p.columns; ++i) mean += at(i);
   mean /= static_cast<double>(p.columns);
+  // Two passes: the one-pass formula would subtract two large numbers.
   for (int64_t i = 0; i < p.columns; ++i) variance += (at(i) - mean) * (at(i) - mean);
   variance /= static_cast<double>(p.columns);
   return (at(column) - mean) / std::sqrt(variance + kLayerNormEpsilon) * operands.weights[column] +
@@ -248,6 +256,7 @@ Element Prepare(const MovementProblem& p, MemoryLayout layout, const HostOperand
     int64_t inner = 1;
     for (size_t d = p.axis + 1; d < p.inputs[0].size(); ++d) inner *= p.inputs[0][d];
     const auto count = static_cast<int64_t>(operands.indices.size());
+    // MakeHostOperands() draws no negative index, so that none is resolved here.
     const int64_t index = operands.indices[offset / inner % count];
     const int64_t outer = offset / inner / count;
     return operands.inputs[0][(outer * p.inputs[0][p.axis] + index) * inner + offset % inner];
@@ -261,6 +270,7 @@ void FillValues(const Element& element, std::vector<ReferenceElement>& elements,
       elements[i].value = element(elements[i].output, elements[i].offset);
     }
   };
+  // About a millisecond of work: much more than it takes to start a thread.
   constexpr int64_t kOperationsPerThread = 1 << 20;
   const int64_t wanted =
       std::min<int64_t>(count * cost / kOperationsPerThread, std::thread::hardware_concurrency());
@@ -281,6 +291,7 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
   int64_t total = 0;
   for (int64_t count : shape.outputs) total += count;
   if (total == 0) return {};
+  // Multiplications per element, roughly: they decide how many elements the caller's limit allows.
   int64_t cost = std::max<int64_t>(shape.flops / total, 1) + 30;  // 30: locating an element
   if (const auto* p = std::get_if<RowsProblem>(&problem)) cost = 4 * p->columns + 30;
   if (const auto* p = std::get_if<AttentionProblem>(&problem)) cost = p->keys * (p->dim + 10);
@@ -300,6 +311,7 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
       continue;
     }
     std::mt19937_64 random(seed + o);
+    // The ends are where a kernel's tiles are cut off.
     elements.push_back({output, 0, 0});
     elements.push_back({output, count - 1, 0});
     for (int64_t i = 2; i < samples; ++i) {
@@ -318,7 +330,10 @@ Difference Compare(const std::vector<ReferenceElement>& reference,
   for (const std::vector<float>& output : outputs) {
     for (float value : output) difference.not_numbers += std::isnan(value);
   }
+  // The largest half; for the other types, just below the largest float.
   const double largest = precision == Precision::kFp16 ? 65504.0 : 3.38e38;
+  // A value beyond the storage's range cannot be compared: it has to have the right sign and be as
+  // large as the type allows, else the error is infinite.
   double error = 0, norm = 0;
   for (const ReferenceElement& element : reference) {
     const double output = outputs[element.output][element.offset];
