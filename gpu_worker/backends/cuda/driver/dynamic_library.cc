@@ -25,6 +25,7 @@ Result<DynamicLibrary> DynamicLibrary::Open(std::initializer_list<const char*> n
 }
 
 Result<void*> DynamicLibrary::Address(const char* name) const {
+  // Clears what an earlier failure has left, so that the message below is about this one.
   dlerror();
   void* address = dlsym(handle_, name);
   if (address != nullptr) return address;

@@ -11,6 +11,7 @@ namespace plait::cuda {
 // A shared library opened at run time, so that a program starts on machines that lack it.
 // It stays loaded until the process ends: the CUDA libraries do not survive being unloaded.
 // Thread-safe.
+// A copy refers to the same library. What it gives out stays valid, since nothing is unloaded.
 class DynamicLibrary {
  public:
   // Opens the first of `names` (dlopen: a soname or a path) that can be opened.
@@ -28,6 +29,7 @@ class DynamicLibrary {
 
   // Stores the function `name` in `function`; the first failure of many such calls goes to
   // `status`.
+  // The function stays as it was when it is missing.
   template <class Function>
   void Load(const char* name, Function** function, Status* status) const {
     Result<Function*> symbol = Symbol<Function>(name);

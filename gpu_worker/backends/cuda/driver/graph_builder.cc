@@ -2,6 +2,21 @@
 
 #include <algorithm>
 
+// By an example: three operations, captured one by one,
+//   0 "conv"  a fill m of its workspace, then a kernel k: two nodes and the edge m -> k
+//   1 "relu"  one kernel r
+//   2 "pool"  one kernel p
+// with AddEdge(0, 1, kData) and AddEdge(0, 2, kData) become one graph of four nodes and three
+// edges,
+//   m -> k,  k -> r,  k -> p
+// where r and p may run side by side. The first nodes of an operation are those without an edge
+// from inside of it (m), the last ones those without an edge to the inside (k); an edge between
+// operations is drawn from every last to every first node. N nodes and E edges take O((N + E) log
+// N).
+//
+// Copying nodes rather than adding each capture as a child graph: a child graph is one node to its
+// neighbours, so that whoever depends on a part of it waits for all of it.
+
 namespace plait::cuda {
 
 ExecutableGraph::ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes,
@@ -48,6 +63,7 @@ Result<int> FlatGraphBuilder::AddOperation(const std::string& name,
     if (!stream.ok()) return stream.error();
     stream_ = stream.value();
   }
+  // One stream for every capture: nothing ever runs on it.
   PLAIT_CUDA_RETURN_IF_ERROR(runtime_->BeginCapture(stream_));
   const Status launched = launch(stream_);
   const Result<Graph> captured = runtime_->EndCapture(stream_);  // also when the launch failed
@@ -68,6 +84,8 @@ Status FlatGraphBuilder::AddEdge(int before, int after, EdgeReason reason, EdgeD
     return Error{ErrorCode::kInvalid, "graph: no edge from operation " + std::to_string(before) +
                                           " to " + std::to_string(after)};
   }
+  // The first reason stays: where data edges are added first, edge_count() tells which edges a
+  // schedule adds to what the data ask for anyway.
   edges_.emplace(std::pair(before, after), Edge{reason, data});
   return Ok();
 }
@@ -81,6 +99,8 @@ Status FlatGraphBuilder::AddStreamOrder(const std::vector<int>& order) {
 
 Status FlatGraphBuilder::AddStageBarrier(const std::vector<int>& before,
                                          const std::vector<int>& after) {
+  // By pairs it takes b * a edges, through an empty node b + a, and the node itself. Two by two are
+  // four either way, and go without the node.
   if (before.size() * after.size() <= before.size() + after.size()) {
     for (int b : before) {
       for (int a : after) {
@@ -106,6 +126,7 @@ size_t FlatGraphBuilder::edge_count(EdgeReason reason) const {
 }
 
 // Kahn's algorithm.
+// CUDA finds a cycle as well, but cannot name the operation.
 Status FlatGraphBuilder::CheckAcyclic() const {
   std::vector<int> waiting(operations_.size(), 0);
   for (const auto& [ends, edge] : edges_) ++waiting[ends.second];
@@ -140,6 +161,8 @@ Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& 
     if (!inner.ok()) return inner.error();
     edges = inner.value();
   }
+  // A barrier, or a launch that enqueued nothing (a copy of no bytes): edges need a node to hold on
+  // to.
   if (nodes.empty()) {
     const Result<GraphNode> empty = runtime_->AddEmptyNode(graph);
     if (!empty.ok()) return empty.error();
@@ -153,6 +176,7 @@ Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& 
     }
     copies[node] = copy.value();
   }
+  // Edges inside keep their data: a library's own kernels may overlap as it has meant them to.
   std::map<GraphNode, bool> has_before, has_after;
   for (GraphEdge& edge : edges) {
     has_after[edge.from] = has_before[edge.to] = true;

@@ -12,18 +12,24 @@
 
 namespace plait::cuda {
 
-// A graph that can be launched; destroys it at the end. Movable. REQUIRES: the kernels' libraries
-// and memory outlive it.
+// A graph that can be launched; destroys it at the end. Movable.
+// Moved from, it can only be destroyed or assigned to.
+// REQUIRES: the kernels' libraries and memory outlive it.
 class ExecutableGraph {
  public:
+  // Takes `graph` and `exec` over; `runtime` is not owned and outlives this.
   ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes, size_t edges);
   ~ExecutableGraph();
   ExecutableGraph(ExecutableGraph&& other) noexcept;
   ExecutableGraph& operator=(ExecutableGraph&& other) noexcept;
 
-  // Enqueues one run. Errors: kDevice.
+  // Enqueues one run.
+  // Does not wait. A second launch runs after the first, since CUDA never overlaps runs of one
+  // graph.
+  // Errors: kDevice.
   Status Launch(Stream stream) const;
 
+  // Of the flat graph: kernels, copies, fills and empty nodes; and the edges between them.
   size_t nodes() const { return nodes_; }
   size_t edges() const { return edges_; }
 
@@ -35,11 +41,18 @@ class ExecutableGraph {
 };
 
 // Why one operation has to wait for another.
+// kData: one reads what the other writes. kMemoryReuse: one writes where the other has read or
+// written, because their tensors share memory. kStreamOrder: a schedule has put both on one stream.
+// kStageBarrier: a schedule has put them into stages that follow each other. The device treats all
+// alike; the reason is kept to tell what a schedule costs in edges.
 enum class EdgeReason { kData, kMemoryReuse, kStreamOrder, kStageBarrier };
 
 // Assembles a flat CUDA graph: every operation is captured once by itself, its nodes are copied
 // into one graph, and every order between operations is an explicit edge; none comes from the
 // order of capture. Not thread-safe.
+// Flat: no child graphs, whose ends join all of their nodes even where a reader needs only one, and
+// no order that happened to arise from capturing on a few streams. What may run side by side is
+// thus exactly what the edges leave open.
 class FlatGraphBuilder {
  public:
   // `runtime` is not owned and outlives the builder and its graphs.
@@ -48,27 +61,39 @@ class FlatGraphBuilder {
   FlatGraphBuilder(const FlatGraphBuilder&) = delete;
   FlatGraphBuilder& operator=(const FlatGraphBuilder&) = delete;
 
-  // Captures what `launch` enqueues. Returns the operation's number, from 0. Errors: those of
-  // `launch` and of the capture.
+  // Captures what `launch` enqueues. Returns the operation's number, from 0.
+  // `launch` is called once, now, with a stream that is being captured; it must only enqueue to it.
+  // What it enqueues may be nothing: the operation then is an empty node.
+  // Errors: those of `launch` and of the capture.
   Result<int> AddOperation(const std::string& name, const std::function<Status(Stream)>& launch);
 
   // `before` ends before `after` begins, unless `data` says less. A second edge between the same
-  // two changes nothing. Errors: kInvalid for an unknown operation or an edge to itself.
+  // two changes nothing.
+  // From every last node of `before` to every first node of `after`.
+  // Errors: kInvalid for an unknown operation or an edge to itself.
   Status AddEdge(int before, int after, EdgeReason reason, EdgeData data = {});
 
   // Each operation of `order` after the one before it.
+  // Errors: those of AddEdge.
   Status AddStreamOrder(const std::vector<int>& order);
 
   // All of `before` end before any of `after` begins; through an empty node where that takes
   // fewer edges.
+  // The empty node counts as an operation: the next AddOperation() gets the number after it.
+  // Errors: those of AddEdge.
   Status AddStageBarrier(const std::vector<int>& before, const std::vector<int>& after);
 
-  // Builds and instantiates. Errors: kInvalid for a cycle, naming an operation on it; kDevice.
+  // Builds and instantiates.
+  // Can be called again, also after more operations and edges: each call makes a graph of its own.
+  // Errors: kInvalid for a cycle, naming an operation on it; kDevice.
   Result<ExecutableGraph> Build() const;
 
-  // What an operation's capture holds, in the order of capture. Errors: kDevice.
+  // What an operation's capture holds, in the order of capture.
+  // REQUIRES: a number that AddOperation() returned.
+  // Errors: kDevice.
   Result<std::vector<NodeDescription>> Describe(int operation) const;
 
+  // How many edges between operations were first added for this reason.
   size_t edge_count(EdgeReason reason) const;
 
  private:
@@ -90,8 +115,10 @@ class FlatGraphBuilder {
   Result<ExecutableGraph> BuildInto(Graph graph) const;
 
   Runtime* const runtime_;
+  // The stream for captures is made by the first AddOperation().
   Stream stream_ = nullptr;
   std::vector<Operation> operations_;
+  // By (before, after): a pair is one edge, and all edges of an operation lie side by side.
   std::map<std::pair<int, int>, Edge> edges_;
 };
 

@@ -10,6 +10,7 @@
 namespace plait::cuda {
 namespace {
 
+// Opened at run time, as machines that only run plans need no compiler.
 struct Nvrtc {
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcDestroyProgram) destroy = nullptr;
@@ -44,12 +45,14 @@ std::string LogOf(const Nvrtc& nvrtc, nvrtcProgram program) {
   if (nvrtc.log_size(program, &size) != NVRTC_SUCCESS || size == 0) return "no log";
   std::string log(size, '\0');
   if (nvrtc.log(program, log.data()) != NVRTC_SUCCESS) return "no log";
+  // The first errors say most; a log in whole can be as long as the source.
   return log.substr(0, 2000);
 }
 
 }  // namespace
 
 Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture) {
+  // Loading once is safe from several threads, and NVRTC compiles on several at once.
   static const Result<Nvrtc> loaded = Load();
   if (!loaded.ok()) return loaded.error();
   const Nvrtc& nvrtc = loaded.value();
@@ -60,6 +63,7 @@ Result<std::string> CompileToCubin(const std::string& source, const std::string&
   const auto destroy = [&nvrtc](nvrtcProgram program) { nvrtc.destroy(&program); };
   const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(raw, destroy);
   const std::string architecture_option = "--gpu-architecture=" + architecture;
+  // C++17 is what the kernels' texts need; the host's emulation compiles the same text.
   const char* options[] = {architecture_option.c_str(), "--std=c++17",
                            "--extra-device-vectorization"};
   if (nvrtc.compile(raw, std::size(options), options) != NVRTC_SUCCESS) {

@@ -7,10 +7,15 @@
 namespace plait::cuda {
 
 // Compiles CUDA C++ to a cubin for "sm_80", "sm_90a", "sm_100" ... Needs no device. Thread-safe.
+// A cubin and not PTX, since the driver would have to compile PTX once more when it is loaded. No
+// fast-math option is given: division, square root and the functions have the accuracy that CUDA
+// documents. Takes some tens of milliseconds for one of our kernels.
 // Errors: kUnavailable without libnvrtc.so.13; kInternal with the compiler's words.
 Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture);
 
 // The architecture to compile for on a device of this compute capability.
+// "sm_90a" for 9.0, so that instructions which exist on that architecture alone may be used; its
+// cubins run on no other. Else "sm_" with both numbers.
 std::string ArchitectureOf(int sm_major, int sm_minor);
 
 }  // namespace plait::cuda

@@ -24,6 +24,8 @@ struct Error {
 };
 
 // A value or an Error. REQUIRES of value(): ok().
+// Like absl::StatusOr, in small: converts from either, so that a function returns one or the other.
+// REQUIRES of error(): not ok().
 template <typename Value>
 class [[nodiscard]] Result {
  public:

@@ -8,6 +8,7 @@
 namespace plait::cuda {
 namespace {
 
+// These three come where no GPU can be used at all, and are the machine's state, not a failure.
 Error CudaError(const char* call, cudaError_t code) {
   const bool missing = code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
                        code == cudaErrorSystemDriverMismatch;
@@ -42,6 +43,7 @@ struct Driver {
 };
 
 template <typename Function>
+// Not linked: a program that needs libcuda.so.1 does not start on a machine without a driver.
 void Find(const char* name, Function* function, Driver* driver) {
   void* address = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -67,6 +69,7 @@ Driver LoadDriver() {
   return driver;
 }
 
+// Looked up once; a process does not get a driver later.
 Result<const Driver*> GetDriver() {
   static const Driver driver = LoadDriver();
   if (driver.missing.empty()) return &driver;
@@ -92,6 +95,8 @@ Status DescribeKernel(const Driver& driver, GraphNode node, NodeDescription* des
   description->grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
   description->block = {params.blockDimX, params.blockDimY, params.blockDimZ};
   CUfunction function = params.func;
+  // A kernel of a library that was loaded by itself (cuLibraryLoadData) has no function until one
+  // is asked for in the current context.
   if (function == nullptr) {
     PLAIT_CUDA_RETURN_IF_ERROR(
         CheckDriver("cuKernelGetFunction", driver.kernel_function(&function, params.kern)));
@@ -145,6 +150,7 @@ class RealRuntime : public Runtime {
     return facts;
   }
 
+  // The first call takes the error of earlier work with it; only one that stays is reported.
   Status CheckHealth() override {
     static_cast<void>(cudaDeviceSynchronize());
     static_cast<void>(cudaGetLastError());
@@ -199,6 +205,7 @@ class RealRuntime : public Runtime {
   Status RecordEvent(Event event, Stream stream) override {
     return Check("cudaEventRecord", cudaEventRecord(event, stream));
   }
+  // CUDA counts milliseconds.
   Result<double> ElapsedUs(Event begin, Event end) override {
     float ms = 0;
     PLAIT_CUDA_RETURN_IF_ERROR(
@@ -206,6 +213,8 @@ class RealRuntime : public Runtime {
     return 1000.0 * ms;
   }
 
+  // Relaxed: calls that CUDA holds to be unsafe while capturing, such as an allocation inside of a
+  // library's launch, do not end the capture.
   Status BeginCapture(Stream stream) override {
     return Check("cudaStreamBeginCapture",
                  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
@@ -242,6 +251,7 @@ class RealRuntime : public Runtime {
         Check("cudaGraphAddEmptyNode", cudaGraphAddEmptyNode(&node, graph, nullptr, 0)));
     return node;
   }
+  // All in one call: CUDA takes arrays, one entry per edge.
   Status AddEdges(Graph graph, const std::vector<GraphEdge>& edges) override {
     std::vector<GraphNode> from, to;
     std::vector<cudaGraphEdgeData> data;
@@ -286,12 +296,14 @@ class RealRuntime : public Runtime {
                       Stream stream) override {
     const dim3 grid(shape.grid[0], shape.grid[1], shape.grid[2]);
     const dim3 block(shape.block[0], shape.block[1], shape.block[2]);
+    // The runtime takes a kernel of a library in the place of a function's address.
     return Check("cudaLaunchKernel",
                  cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments,
                                   shape.shared_bytes, stream));
   }
 };
 
+// Asked twice, first for the number.
 Result<std::vector<GraphEdge>> RealRuntime::Edges(Graph graph) {
   size_t count = 0;
   PLAIT_CUDA_RETURN_IF_ERROR(
@@ -320,6 +332,8 @@ Result<NodeDescription> RealRuntime::DescribeNode(GraphNode node) {
   return description;
 }
 
+// Only the kinds of nodes that captures of our operations have; another kind would be copied
+// wrongly or without its resources, and is refused instead.
 Result<GraphNode> RealRuntime::CopyNode(Graph graph, GraphNode node) {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   PLAIT_CUDA_RETURN_IF_ERROR(Check("cudaGraphNodeGetType", cudaGraphNodeGetType(node, &type)));

@@ -12,6 +12,8 @@
 namespace plait::cuda {
 namespace {
 
+// The limits decide which engines cuDNN lists: registers, threads and shared memory per block and
+// per multiprocessor. 232448 bytes are the 227 KiB that a block of compute capability 9.0 can have.
 constexpr const char* kH200Json =
     R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],)"
     R"("regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,)"
@@ -40,6 +42,7 @@ std::optional<int> FindInteger(const std::string& json, const std::string& name)
 Result<CudaDevice> ParseDeviceDescription(const std::string& json, bool present) {
   const std::optional<int> version = FindInteger(json, "deviceVer");
   const std::optional<int> multiprocessors = FindInteger(json, "multiProcessorCount");
+  // deviceVer is the compute capability times 100: 900 for 9.0.
   if (!version || !multiprocessors || *version < 100 || *multiprocessors < 1) {
     return Error{ErrorCode::kInvalid,
                  "device description: deviceVer or multiProcessorCount is missing or out of range"};
