@@ -6,6 +6,12 @@
 #include <set>
 #include <utility>
 
+// Choosing: the heuristic sorts by its own model of time, which knows nothing of what runs beside
+// the product, so all of its list is kept for measuring. What it may miss at batch 1 are split
+// sums: a product with few output tiles leaves multiprocessors idle, and dividing its depth k among
+// more blocks fills them. wavesCount < 1 says that one wave of blocks does not fill the device; for
+// those algorithms the splits are added, as far as each part keeps a depth that is worth a block.
+
 namespace plait::cuda {
 namespace {
 
@@ -46,6 +52,7 @@ uint64_t NumericalFlags(const CublasLtLibrary& library, const cublasLtMatmulAlgo
   return ReadCapability<uint64_t>(library, algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS);
 }
 
+// Sums and epilogue are in fp32 with these types anyway; what is left are the units and the inputs.
 bool IsStrict(uint64_t flags) {
   return (flags &
           (CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 |
@@ -87,6 +94,7 @@ class CublasLtCandidate final : public Candidate {
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
 
+  // A missing operand is a caller's mistake that the device would only report long after.
   Status Launch(const Operands& operands, CUstream_st* stream) override {
     const CublasLtProduct& product = call_->product;
     const void* a = AddressOf(product.a.operand, operands);
@@ -104,6 +112,8 @@ class CublasLtCandidate final : public Candidate {
                              &operands.bias, sizeof(operands.bias)),
           name_ + ": bias"));
     }
+    // d = alpha op(a) op(b) + beta c: the residual is c. Without one c is never read, but the
+    // library wants an address and a layout for it.
     const float alpha = 1.0F;
     const float beta = product.residual ? 1.0F : 0.0F;
     void* const d = operands.outputs[0];
@@ -131,6 +141,7 @@ Result<CublasLtCall::Owned<cublasLtMatrixLayoutOpaque_t>> MakeLayout(const Cubla
                             static_cast<uint64_t>(matrix.columns), matrix.leading),
       "cublasLtMatrixLayoutCreate"));
   CublasLtCall::Owned<cublasLtMatrixLayoutOpaque_t> layout(created, library.layout_destroy);
+  // A batch of one is what a layout says by itself.
   if (product.batch == 1) return layout;
   const auto batch = static_cast<int32_t>(product.batch);
   PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
@@ -215,6 +226,7 @@ HeuristicResults SplitSums(const CublasLtCall& call, const cublasLtMatmulHeurist
                          sizeof(scheme)) != CUBLAS_STATUS_SUCCESS) {
       continue;
     }
+    // algo_check writes to `result`, so the algorithm is taken out first and put back behind it.
     const cublasLtMatmulAlgo_t algorithm = result.algo;
     if (library.algo_check(call.handle, call.operation.get(), call.a.get(), call.b.get(),
                            call.d.get(), call.d.get(), &algorithm,

@@ -5,6 +5,8 @@
 namespace plait::cuda {
 namespace {
 
+// The soname pins version 13, whose enumerations the headers have; the path helps where the
+// toolkit's folder is not among the loader's.
 Result<CublasLtLibrary> Open() {
   const Result<DynamicLibrary> opened =
       DynamicLibrary::Open({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"});
@@ -34,6 +36,7 @@ Result<CublasLtLibrary> Open() {
   return library;
 }
 
+// NOT_INITIALIZED is what cublasLtCreate says on a machine without a GPU.
 ErrorCode CodeOf(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_NOT_INITIALIZED:

@@ -10,6 +10,7 @@ namespace plait::cuda {
 
 // The functions of cuBLASLt that plait calls, found in a library opened at run time; tests fill it
 // with their own. Immutable; cuBLASLt's functions are thread-safe.
+// Never closed. All pointers are set once Get() has succeeded.
 struct CublasLtLibrary {
   decltype(&cublasLtCreate) create = nullptr;
   decltype(&cublasLtGetVersion) get_version = nullptr;
@@ -30,7 +31,8 @@ struct CublasLtLibrary {
   decltype(&cublasLtMatmulAlgoConfigSetAttribute) algo_set = nullptr;
   decltype(&cublasLtMatmul) matmul = nullptr;
 
-  // The process's cuBLASLt 13, opened by the first call. Errors: kUnavailable.
+  // The process's cuBLASLt 13, opened by the first call.
+  // Errors: kUnavailable.
   static Result<const CublasLtLibrary*> Get();
 
   // Ok(), or what cuBLASLt said about `what`.
@@ -39,6 +41,7 @@ struct CublasLtLibrary {
 };
 
 // The process's handle for the device that was current at the first call.
+// One for all threads, unlike cuDNN's: only the descriptors belong to one thread at a time.
 // Errors: kUnavailable without a device.
 Result<cublasLtHandle_t> ProcessCublasLtHandle(const CublasLtLibrary& library);
 

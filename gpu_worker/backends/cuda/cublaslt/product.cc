@@ -13,6 +13,8 @@ std::optional<cublasLtEpilogue_t> EpilogueOf(Activation activation, bool bias) {
       return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     case Activation::kGeluTanh:
       return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    // An epilogue for the other activations does not exist; a kernel behind the product would be
+    // another candidate's work.
     default:
       return std::nullopt;
   }
@@ -73,6 +75,7 @@ std::optional<CublasLtProduct> Describe(const GemmProblem& problem) {
   return product;
 }
 
+// Then every output pixel reads one input pixel, and the pixels are rows of a matrix.
 bool IsProduct(const ConvProblem& problem) {
   for (const int64_t pad : problem.pad) {
     if (pad != 0) return false;
@@ -97,6 +100,7 @@ std::optional<CublasLtProduct> Describe(const ConvProblem& problem, MemoryLayout
     gemm.batch = problem.n;
     gemm.m = problem.k;
     gemm.n = problem.h * problem.w;
+    // The weights take the place of x, whose batch stride is 0 then: all images share them.
     gemm.weights = false;
     product = Transposed(gemm, ProductOperand::kWeights, ProductOperand::kFirstInput);
   }

@@ -15,6 +15,8 @@ enum class ProductOperand { kFirstInput, kSecondInput, kWeights };
 
 // A matrix as it is stored, column by column. `leading` is the distance of columns and
 // `batch_stride` that of the batch's matrices, 0 for one that all share; both in elements.
+// A row-major [rows, columns] matrix is here one of `columns` rows and `rows` columns, without a
+// copy.
 struct ProductMatrix {
   ProductOperand operand = ProductOperand::kFirstInput;
   int64_t rows = 1, columns = 1, leading = 1, batch_stride = 0;
@@ -24,6 +26,8 @@ struct ProductMatrix {
 // A problem as one call of cuBLASLt: d = epilogue(op(a) op(b) + residual + bias), all column by
 // column. Our matrices lie row by row, so that a product x w is asked for as its transpose w' x':
 // `a` is what a problem calls w, and the bias runs along the rows of d.
+// By an example: x[2,3] w[3,4] row by row is d'[4,2] = w'[4,3] x'[3,2], with a = {rows 4, columns
+// 3, leading 4}, b = {3, 2, leading 3}, d = {4, 2, leading 4}: the same bytes, read the other way.
 struct CublasLtProduct {
   ProductMatrix a, b, d;
   int64_t batch = 1;
@@ -36,11 +40,14 @@ struct CublasLtProduct {
 
 // The call for a gemm, and for a 1x1 convolution without stride, padding and groups, which is one:
 // in kNhwc, and in kNchw if it has no bias. Nothing for other problems and for activations that no
-// epilogue computes. cuBLASLt's GELU is the tanh form only. REQUIRES: ShapeOf() accepts `problem`.
+// epilogue computes. cuBLASLt's GELU is the tanh form only.
+// In kNchw a bias would have to run along the columns of d, which no epilogue does.
+// REQUIRES: ShapeOf() accepts `problem`.
 std::optional<CublasLtProduct> DescribeProduct(const Problem& problem, Precision precision,
                                                MemoryLayout layout);
 
 // Where a matrix lies.
+// Null when `operands` has no such matrix.
 const void* AddressOf(ProductOperand operand, const Operands& operands);
 
 }  // namespace plait::cuda

@@ -18,7 +18,9 @@ Result<Candidates> Enumerate(const Problem& problem, Precision precision, Memory
                              const CudaDevice& device) {
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
+  // Not an error: another source may have candidates.
   if (!product) return Candidates();
+  // cublasLtCreate fails without a GPU, and the heuristic wants a handle.
   if (!device.present) {
     return Error{ErrorCode::kUnavailable, "cuBLASLt lists algorithms only where a device is"};
   }
