@@ -26,6 +26,7 @@ AttentionTensors AddOperands(const AttentionProblem& problem, bool transposed_ke
                             {k_strides[0], k_strides[1], k_strides[3], k_strides[2]})
           : graph->AddBound(kInputBinding + 1, k_sizes, k_strides);
   tensors.v = graph->AddBound(kInputBinding + 2, k_sizes, k_strides);
+  // By value: read when the plan is launched, without memory on the device.
   tensors.scale =
       graph->AddConstant(1.0F / std::sqrt(static_cast<float>(problem.dim)), q_sizes.size());
   return tensors;
@@ -34,6 +35,7 @@ AttentionTensors AddOperands(const AttentionProblem& problem, bool transposed_ke
 // scores where the key is not behind the query, minus infinity elsewhere.
 size_t AddCausalMask(size_t scores, CudnnGraph* graph) {
   const CudnnTensor like = graph->tensors()[scores];
+  // GEN_INDEX writes each element's place along an axis: 2 is the query, 3 the key.
   const size_t row = graph->AddPointwise({.mode = CUDNN_POINTWISE_GEN_INDEX, .axis = 2}, {scores});
   const size_t column =
       graph->AddPointwise({.mode = CUDNN_POINTWISE_GEN_INDEX, .axis = 3}, {scores});
@@ -53,6 +55,7 @@ size_t AddSoftmax(size_t scores, CudnnGraph* graph) {
   const std::vector<int64_t> strides = StridesOf(sizes, MemoryLayout::kNchw);
   const size_t largest =
       graph->Add(CudnnReduction{.mode = CUDNN_REDUCE_TENSOR_MAX}, {scores}, sizes, strides);
+  // Less the largest score, so that exp() stays finite.
   const size_t shifted = graph->AddPointwise({.mode = CUDNN_POINTWISE_SUB}, {scores, largest});
   const size_t powers = graph->AddPointwise({.mode = CUDNN_POINTWISE_EXP}, {shifted});
   const size_t sum =
@@ -68,6 +71,8 @@ CudnnGraph BuildCudnnAttention(const AttentionProblem& problem, cudnnDataType_t 
   CudnnGraph graph(storage);
   const std::vector<int64_t> o_sizes = {problem.batch, problem.heads, problem.query, problem.dim};
   const std::vector<int64_t> o_strides = StridesOf(o_sizes, MemoryLayout::kNchw);
+  // The one operation is asked for where it says all; a mask wants the pattern of single
+  // operations.
   if (!problem.mask && !problem.causal) {
     const AttentionTensors tensors = AddOperands(problem, false, &graph);
     graph.SetOutput(graph.Add(CudnnAttention{}, {tensors.q, tensors.k, tensors.v, tensors.scale},

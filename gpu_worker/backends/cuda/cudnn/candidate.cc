@@ -59,11 +59,13 @@ std::string CudnnCandidate::name() const { return "cudnn/" + config_.name; }
 std::vector<std::string> CudnnCandidate::notes() const { return config_.notes; }
 
 Status CudnnCandidate::Prepare() {
+  // A plan is built once; building the same again would only cost time.
   if (plan_) return Ok();
   CudnnDescriptor plan(*problem_->library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
                        name() + " plan");
   plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.config);
   if (problem_->device) {
+    // Without a handle, the plan is built for the described device and can never be launched here.
     plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *problem_->device);
   } else {
     const Result<cudnnHandle_t> handle = ThreadCudnnHandle(*problem_->library);
@@ -101,6 +103,7 @@ Status CudnnCandidate::Bind(const Operands& operands) {
     bindings.push_back(tensor.binding);
     addresses.push_back(address);
   }
+  // The workspace is bound by the pack as well.
   std::vector<void*> wanted = addresses;
   wanted.push_back(operands.workspace);
   if (variant_pack_ && wanted == bound_) return Ok();
@@ -125,6 +128,7 @@ Status CudnnCandidate::Launch(const Operands& operands, CUstream_st* stream) {
   }
   PLAIT_CUDA_RETURN_IF_ERROR(Bind(operands));
   const CudnnLibrary& library = *problem_->library;
+  // The handle is this thread's, so no other launch can change its stream before execute.
   const Result<cudnnHandle_t> handle = ThreadCudnnHandle(library);
   if (!handle.ok()) return handle.error();
   PLAIT_CUDA_RETURN_IF_ERROR(

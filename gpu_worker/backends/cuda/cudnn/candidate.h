@@ -15,6 +15,7 @@
 namespace plait::cuda {
 
 // What the candidates of one problem share. Immutable once built.
+// Candidates hold it together, as the engine configurations refer to the lowered graph.
 struct CudnnProblem {
   const CudnnLibrary* library = nullptr;
   CudnnGraph graph;
@@ -22,8 +23,9 @@ struct CudnnProblem {
   std::optional<CudnnDescriptor> device;  // described, not present: nothing can be launched
 };
 
-// Lowers `graph` for the device. Errors: kUnsupported, kInvalid; kUnavailable when the device is
-// said to be present and is not.
+// Lowers `graph` for the device.
+// `device.present` decides between the thread's handle and the description; never both.
+// Errors: kUnsupported, kInvalid; kUnavailable when the device is said to be present and is not.
 Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary& library,
                                                              CudnnGraph graph,
                                                              const CudaDevice& device);
@@ -31,6 +33,7 @@ Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary&
 // One engine of cuDNN with its knobs. Prepare() takes about a millisecond, or up to some seconds
 // when notes() has "runtime_compilation"; those of different candidates may run on several threads
 // at once. The calling thread's cuDNN handle is used.
+// Launch() may come from another thread than Prepare(); it uses that thread's handle.
 class CudnnCandidate final : public Candidate {
  public:
   CudnnCandidate(std::shared_ptr<const CudnnProblem> problem, CudnnEngineConfig config);
@@ -42,13 +45,16 @@ class CudnnCandidate final : public Candidate {
   Status Launch(const Operands& operands, CUstream_st* stream) override;
 
  private:
+  // Errors: kInvalid when `operands` lacks a tensor.
   Status Bind(const Operands& operands);
 
   std::shared_ptr<const CudnnProblem> problem_;
   CudnnEngineConfig config_;
+  // A plan is what cuDNN launches; the variant pack tells it the addresses.
   std::optional<CudnnDescriptor> plan_;
   std::optional<CudnnDescriptor> variant_pack_;
   std::vector<void*> bound_;  // the addresses in variant_pack_
+  // What by-value tensors point to; it stays where it is while the pack is in use.
   std::vector<float> constants_;
   size_t workspace_bytes_ = 0;
 };

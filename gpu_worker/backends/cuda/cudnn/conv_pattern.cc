@@ -10,6 +10,7 @@ CudnnGraph BuildCudnnConv(const ConvProblem& problem, cudnnDataType_t storage,
                           MemoryLayout layout) {
   CudnnGraph graph(storage);
   const std::vector<int64_t> x_sizes = {problem.n, problem.c, problem.h, problem.w};
+  // cuDNN reads the groups from the sizes: a window of c / groups channels over an input of c.
   const std::vector<int64_t> w_sizes = {problem.k, problem.c / problem.groups, problem.r,
                                         problem.s};
   const std::vector<int64_t> y_sizes = {problem.n, problem.k, problem.output_h(),

@@ -24,10 +24,12 @@ CudnnDescriptor& CudnnDescriptor::operator=(CudnnDescriptor&& other) noexcept {
   return *this;
 }
 
+// A moved-from descriptor has nothing to destroy; a failed destruction has no one to tell.
 CudnnDescriptor::~CudnnDescriptor() {
   if (descriptor_ != nullptr) library_->destroy_descriptor(descriptor_);
 }
 
+// After an error the rest is skipped: what comes later would only hide the first message.
 void CudnnDescriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                           int64_t count, const void* values) {
   if (!status_.ok()) return;

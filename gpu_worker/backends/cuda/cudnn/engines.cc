@@ -9,6 +9,7 @@
 namespace plait::cuda {
 namespace {
 
+// Words instead of numbers, which go into files and are compared over versions.
 const char* NoteName(cudnnBackendNumericalNote_t note) {
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
@@ -98,6 +99,7 @@ Result<std::map<int, int64_t>> ReadKnobs(const CudnnDescriptor& config,
   return knobs;
 }
 
+// The global index and not the place in the list, which depends on the heuristic.
 std::string NameOf(int64_t engine, const std::map<int, int64_t>& knobs) {
   std::string name = "eng" + std::to_string(engine);
   char separator = '/';
@@ -113,6 +115,7 @@ Result<CudnnEngineConfig> ReadConfig(const CudnnLibrary& library, CudnnDescripto
                                      const std::vector<CudnnDescriptor>& knob_choices) {
   CudnnDescriptor engine(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
   PLAIT_CUDA_RETURN_IF_ERROR(engine.status());
+  // cuDNN fills the engine that it is given; it does not make one.
   cudnnBackendDescriptor_t pointer = engine.get();
   Result<int64_t> read =
       config.Get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &pointer);
@@ -193,6 +196,8 @@ Result<std::vector<CudnnEngineConfig>> ListCudnnEngines(const CudnnLibrary& libr
                                                         const CudnnDescriptor& operation_graph,
                                                         const CudnnDescriptor* device) {
   std::vector<CudnnEngineConfig> configs;
+  // A is cuDNN's guess by speed and leaves out engines; FALLBACK has those for the rest. They
+  // overlap.
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     PLAIT_CUDA_RETURN_IF_ERROR(AppendHeuristic(library, operation_graph, device, mode, &configs));
   }

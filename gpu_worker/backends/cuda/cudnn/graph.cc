@@ -6,6 +6,7 @@
 namespace plait::cuda {
 namespace {
 
+// Names for people and tests; cuDNN never sees them.
 struct PatternName {
   const char* operator()(const CudnnConvolution&) const { return "conv"; }
   const char* operator()(const CudnnMatmul&) const { return "matmul"; }
@@ -60,6 +61,7 @@ size_t CudnnGraph::AddConstant(float value, size_t rank) {
 
 size_t CudnnGraph::Add(CudnnParameters parameters, std::vector<size_t> inputs,
                        std::vector<int64_t> sizes, std::vector<int64_t> strides) {
+  // The index makes the id unique, as at most one tensor has it.
   const size_t output = tensors_.size();
   tensors_.push_back({.sizes = std::move(sizes),
                       .strides = std::move(strides),
@@ -71,6 +73,7 @@ size_t CudnnGraph::Add(CudnnParameters parameters, std::vector<size_t> inputs,
 }
 
 size_t CudnnGraph::AddPointwise(CudnnPointwise pointwise, std::vector<size_t> inputs) {
+  // A copy: Add() may move the tensors.
   const CudnnTensor like = tensors_[inputs[0]];
   return Add(pointwise, std::move(inputs), like.sizes, like.strides);
 }
@@ -80,6 +83,7 @@ size_t CudnnGraph::AddActivation(Activation activation, size_t input) {
   switch (activation) {
     case Activation::kNone:
       return input;
+    // cuDNN has one ReLU, with bounds.
     case Activation::kRelu6:
       pointwise.upper_clip = 6.0;
       [[fallthrough]];

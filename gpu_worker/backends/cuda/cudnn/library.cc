@@ -9,6 +9,8 @@
 namespace plait::cuda {
 namespace {
 
+// cuDNN 9 groups its status codes by thousands: 1000 not initialized or a part is missing, 2000 bad
+// parameters, 3000 not supported, 4000 internal, 5000 execution failed.
 ErrorCode CodeOf(cudnnStatus_t status) {
   switch (CUDNN_STATUS_CATEGORY(static_cast<int>(status))) {
     case 1000:
@@ -28,6 +30,7 @@ ErrorCode CodeOf(cudnnStatus_t status) {
 
 Result<CudnnLibrary> CudnnLibrary::Open(std::initializer_list<const char*> cublaslt_names,
                                         std::initializer_list<const char*> cudnn_names) {
+  // With cuDNN 9.19 and no libcublasLt.so.13 the process aborts, and no status is returned.
   if (Result<DynamicLibrary> cublaslt = DynamicLibrary::Open(cublaslt_names); !cublaslt.ok()) {
     return Error{ErrorCode::kUnavailable, "cuDNN needs cuBLASLt: " + cublaslt.error().message};
   }
@@ -68,6 +71,7 @@ std::string CudnnLibrary::Version() const {
 Status CudnnLibrary::Check(cudnnStatus_t status, const std::string& what) const {
   if (status == CUDNN_STATUS_SUCCESS) return Ok();
   std::array<char, 512> detail = {};
+  // The status alone says little ("bad parameter"); this names the attribute and the condition.
   get_last_error_string(detail.data(), detail.size());
   std::string message = what + ": " + get_error_string(status);
   if (detail[0] != '\0') message += std::string(": ") + detail.data();
@@ -81,6 +85,8 @@ namespace {
 
 // Handles that no thread uses now. They are never destroyed: plans remember the handle that they
 // were built with, and at exit the driver may be gone first.
+// A handle has memory and loaded modules behind it, which threads that come and go should not pay
+// for.
 class HandlePool {
  public:
   Result<cudnnHandle_t> Take(const CudnnLibrary& library) {

@@ -19,6 +19,7 @@ Result<CudnnDescriptor> LowerTensor(const CudnnLibrary& library, const CudnnTens
   lowered.SetSizes(CUDNN_ATTR_TENSOR_STRIDES, tensor.strides);
   lowered.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, tensor.binding);
   lowered.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kTensorAlignmentBytes);
+  // Set only where true: false is the default of both.
   if (tensor.is_virtual) lowered.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, true);
   if (tensor.by_value) lowered.Set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, true);
   PLAIT_CUDA_RETURN_IF_ERROR(lowered.Finalize());
@@ -42,6 +43,7 @@ class OperationLowering {
   CudnnDescriptor operator()(const CudnnConvolution& conv) {
     CudnnDescriptor parameters(library_, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, "convolution");
     parameters.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+    // ONNX calls cross-correlation a convolution: the window is not flipped.
     parameters.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
                    CUDNN_CROSS_CORRELATION);
     parameters.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, kSpatialDimensions);
@@ -55,6 +57,7 @@ class OperationLowering {
     lowered.SetDescriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, Input(0));
     lowered.SetDescriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, Input(1));
     lowered.SetDescriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, Output());
+    // y = 1 conv(x, w) + 0 y: a residual is an operation of its own.
     lowered.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1.0F);
     lowered.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 0.0F);
     return lowered;
@@ -115,6 +118,7 @@ class OperationLowering {
     CudnnDescriptor parameters(library_, CUDNN_BACKEND_RESAMPLE_DESCRIPTOR, "resample");
     parameters.Set(CUDNN_ATTR_RESAMPLE_MODE, CUDNN_TYPE_RESAMPLE_MODE, resample.mode);
     parameters.Set(CUDNN_ATTR_RESAMPLE_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+    // Padding must never be the largest; for an average it adds nothing to the sum.
     parameters.Set(CUDNN_ATTR_RESAMPLE_PADDING_MODE, CUDNN_TYPE_PADDING_MODE,
                    is_max ? CUDNN_NEG_INF_PAD : CUDNN_ZERO_PAD);
     parameters.Set(CUDNN_ATTR_RESAMPLE_SPATIAL_DIMS, CUDNN_TYPE_INT64, kSpatialDimensions);
@@ -133,6 +137,7 @@ class OperationLowering {
   CudnnDescriptor operator()(const CudnnLayerNorm&) {
     CudnnDescriptor lowered =
         Operation(CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR, "layer norm operation");
+    // Inference: mean and variance are computed over each row and not written.
     lowered.Set(CUDNN_ATTR_OPERATION_NORM_FWD_MODE, CUDNN_TYPE_NORM_MODE, CUDNN_LAYER_NORM);
     lowered.Set(CUDNN_ATTR_OPERATION_NORM_FWD_PHASE, CUDNN_TYPE_NORM_FWD_PHASE,
                 CUDNN_NORM_FWD_INFERENCE);
@@ -147,6 +152,8 @@ class OperationLowering {
   CudnnDescriptor operator()(const CudnnAttention&) {
     CudnnDescriptor lowered =
         Operation(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR, "attention operation");
+    // The fused operation. Its optional inputs, as masks, are not used: with a mask the pattern is
+    // written out in single operations.
     lowered.SetDescriptor(CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, Input(0));
     lowered.SetDescriptor(CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, Input(1));
     lowered.SetDescriptor(CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, Input(2));
@@ -181,6 +188,7 @@ class OperationLowering {
 
 Result<CudnnOperationGraph> LowerCudnnGraph(const CudnnLibrary& library, const CudnnGraph& graph,
                                             cudnnHandle_t handle) {
+  // Tensors come first and in order, so that an operation finds them by their index.
   std::vector<CudnnDescriptor> parts;
   for (const CudnnTensor& tensor : graph.tensors()) {
     Result<CudnnDescriptor> lowered = LowerTensor(library, tensor);
@@ -199,10 +207,13 @@ Result<CudnnOperationGraph> LowerCudnnGraph(const CudnnLibrary& library, const C
                           "operation graph " + graph.Pattern());
   lowered.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
               static_cast<int64_t>(pointers.size()), pointers.data());
+  // A graph with a handle is for that handle's device; one without takes the device at the
+  // heuristic.
   if (handle != nullptr) {
     lowered.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
   }
   PLAIT_CUDA_RETURN_IF_ERROR(lowered.Finalize());
+  // cuDNN promises no copy of the operations, so they live as long as the graph.
   for (CudnnDescriptor& operation : operations) parts.push_back(std::move(operation));
   return CudnnOperationGraph{std::move(parts), std::move(lowered)};
 }

@@ -11,12 +11,15 @@
 namespace plait::cuda {
 
 // A CudnnGraph as cuDNN's descriptors. Owns all of them; engines and plans refer to them.
+// Movable, as the descriptors behind it do not move.
 struct CudnnOperationGraph {
   std::vector<CudnnDescriptor> parts;  // tensors, operations and their parameters
   CudnnDescriptor graph;
 };
 
 // Makes the descriptors of `graph`. `handle` is null when there is no device.
+// Each tensor promises an alignment of 16 bytes. All sums and pointwise operations are asked for in
+// fp32. Nothing is compiled here, and no engine is chosen.
 // Errors: kInvalid and kUnsupported, as cuDNN judges the operations and their combination.
 Result<CudnnOperationGraph> LowerCudnnGraph(const CudnnLibrary& library, const CudnnGraph& graph,
                                             cudnnHandle_t handle);

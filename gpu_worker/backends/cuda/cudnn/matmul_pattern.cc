@@ -5,6 +5,7 @@
 
 namespace plait::cuda {
 
+// The residual comes before the bias, as for convolutions.
 CudnnGraph BuildCudnnMatmul(const GemmProblem& problem, cudnnDataType_t storage) {
   CudnnGraph graph(storage);
   int64_t batch = problem.batch;
@@ -14,6 +15,7 @@ CudnnGraph BuildCudnnMatmul(const GemmProblem& problem, cudnnDataType_t storage)
   const int64_t k = problem.k;
   const int64_t n = problem.n;
   const int64_t b_batch = problem.weights ? 1 : batch;
+  // A stored transpose is the same sizes with other strides: nothing is copied.
   const std::vector<int64_t> a_strides =
       problem.transpose_a ? std::vector<int64_t>{m * k, 1, m} : std::vector<int64_t>{m * k, k, 1};
   const std::vector<int64_t> b_strides =

@@ -8,6 +8,7 @@
 namespace plait::cuda {
 namespace {
 
+// TF32 is a way to multiply, not a type: such tensors are fp32, and engines are chosen by notes.
 cudnnDataType_t StorageOf(Precision precision) {
   switch (precision) {
     case Precision::kFp16:
@@ -65,6 +66,7 @@ std::optional<CudnnGraph> BuildCudnnPool(const PoolProblem& problem, cudnnDataTy
       (problem.output_h - 1) * problem.stride[0] + problem.r - problem.h - problem.pad[0];
   const int64_t right =
       (problem.output_w - 1) * problem.stride[1] + problem.s - problem.w - problem.pad[1];
+  // With kAverage and kMax the padding's length does not show, so only the third mode is refused.
   const bool is_longer = bottom > problem.pad[2] || right > problem.pad[3];
   CudnnResample resample{
       .window = {problem.r, problem.s},

@@ -25,6 +25,7 @@ bool IsAllowed(const CudnnEngineConfig& config, const CudnnGraph& graph, Precisi
 
 Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
                              const CudaDevice& device) {
+  // First of all, since the patterns rely on sizes that fit together.
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   std::optional<CudnnGraph> graph = BuildCudnnGraph(problem, precision, layout);
   if (!graph) return Candidates();

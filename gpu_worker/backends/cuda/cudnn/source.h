@@ -10,6 +10,8 @@ namespace plait::cuda {
 // those it prepares. Where no device is present, these are listed only if a driver library can be
 // loaded. Of kStrict problems those engines are listed that neither use tensor cores nor round
 // their inputs; they are fastest in kNchw, as in kNhwc most of them copy into it first.
+// Engines without "native_cuda_graph" in their notes, the precompiled ones, cannot write themselves
+// into a graph; FlatGraphBuilder captures all alike.
 extern const CandidateSource kCudnnSource;
 
 }  // namespace plait::cuda
