@@ -13,6 +13,11 @@ constexpr int kThreads = 128;
 
 // One thread for kPixels neighbours in a row of the output, of kWidth channels (NHWC) or one
 // channel (NCHW).
+// The kPixels share the weights, which are loaded once for all of them, and where windows overlap
+// the pixels come from the first-level cache. In NHWC a warp reads neighbouring channels, in NCHW
+// neighbouring strips of a row. The weights need no second form: with one channel per group KCRS
+// and KRSC are the same bytes. The work per element is r * s multiply-adds, too little for tensor
+// cores.
 constexpr const char* kSource = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   constexpr int kStrips = (kOutputW + kPixels - 1) / kPixels;
@@ -125,6 +130,8 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precisio
     return {};
   }
   const bool channels_last = layout == MemoryLayout::kNhwc;
+  // In NCHW neighbours in memory are neighbours of one row, whose windows start at any address:
+  // vectors would not be aligned.
   const int widest = channels_last ? VectorWidth(precision, {p->c}) : 1;
   std::vector<GeneratedKernel> kernels;
   for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {

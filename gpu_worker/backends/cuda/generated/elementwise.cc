@@ -22,6 +22,9 @@ std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayo
   return {shape[0], shape[2], shape[3], shape[1]};
 }
 
+// By an example in NCHW: shape {8,16,4,4} with inputs {8,16,4,4} and {16,1,1}. The last two
+// dimensions join, the others do not, since the second input spreads over some of them only:
+// {8,16,16} with {8,16,16} and {1,16,1}. Fewer dimensions are fewer divisions per element.
 Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
   Flat flat;
   const std::vector<int64_t> shape = InMemoryOrder(p.shape, layout);
@@ -43,6 +46,7 @@ Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
     flat.shape.back() *= shape[d];
     for (size_t i = 0; i < inputs.size(); ++i) flat.inputs[i].back() *= inputs[i][d];
   }
+  // A single element.
   if (flat.shape.empty()) {
     flat.shape.push_back(1);
     for (auto& input : flat.inputs) input.push_back(1);
@@ -67,6 +71,8 @@ std::string OffsetSource(const Flat& flat, size_t input) {
   return text.empty() ? "0u" : text;
 }
 
+// One thread for kWidth neighbours in memory: every operand that does not broadcast is read along
+// memory, once. One that spreads over the last dimension is one number for the whole vector.
 GeneratedKernel Kernel(const Flat& flat, const std::string& expression, int width) {
   GeneratedKernel kernel;
   std::string loads, names;

@@ -10,6 +10,10 @@ using Kind = KernelArgument::Kind;
 
 constexpr int kThreads = 256;
 
+// One thread for kWidth elements of a gathered row; neighbouring threads copy along the row, so
+// that reads are coalesced as far as rows are long, whatever the indices are. An index is read by
+// every thread of its row, from the cache. Indices beyond the rows are not checked: the device has
+// no way to report them.
 std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision, MemoryLayout) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind != MovementProblem::Kind::kGather) return {};

@@ -44,6 +44,8 @@ __device__ __forceinline__ unsigned short FloatToBfloat(float x) {
 
 namespace {
 
+// T is the storage type; a kernel's text is the same for all three. The 16-bit types are structs,
+// so that no arithmetic is done on their bits by accident.
 constexpr const char* kStorageFloat = R"(
 typedef float T;
 __device__ inline float ToFloat(T x) { return x; }
@@ -56,6 +58,9 @@ __device__ inline float ToFloat(T x) { return $NAME$ToFloat(x.bits); }
 __device__ inline T FromFloat(float x) { return T{FloatTo$NAME$(x)}; }
 )";
 
+// Vector<N> is aligned to its size, so that the compiler makes one load or store of it. The warp
+// reductions exchange by butterfly, in five steps: afterwards all 32 lanes have the result, and in
+// the same order of additions.
 constexpr const char* kCommon = R"(
 template <int N> struct alignas(N * sizeof(T)) Vector { T v[N]; };
 template <int N> __device__ inline void LoadVector(const T* from, float* x) {

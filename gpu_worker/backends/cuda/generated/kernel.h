@@ -9,9 +9,18 @@
 
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
+// Kernels of our own, written as text for each problem and compiled at run time, for what libraries
+// have no fast kernel for. Each family is a file: elementwise, rows (softmax, layer norm,
+// reductions), transpose, movement (concat, slice, pad, copy), gather, pool, depthwise, separable,
+// scale_shift. kernel.h has what they share, source.cc lists them as candidates. Most only move
+// memory, so they are built for it: neighbouring threads touch neighbouring addresses, in vectors
+// of up to 16 bytes, and as a rule each element is read once and written once. fp16 and bf16 are
+// converted when they are loaded and stored; all arithmetic is fp32.
+
 namespace plait::cuda {
 
 // One operand of a problem that a generated kernel takes as a pointer.
+// Scales and shifts are kWeights and kBias, as in ProblemShape.
 struct KernelArgument {
   enum class Kind { kInput, kWeights, kSecondWeights, kBias, kSecondBias, kResidual, kOutput };
   Kind kind = Kind::kInput;
@@ -21,15 +30,20 @@ struct KernelArgument {
 // A kernel in the kernel language: CUDA C++ without includes, that reads its shape from constants
 // in its own text, so that the compiler sees every size. The same text is compiled by NVRTC for
 // the device and by the host compiler for the emulation.
+// No line of it depends on a size at run time, so loops unroll and divisions by sizes become
+// multiplications. The price is one compilation per problem.
 struct GeneratedKernel {
   std::string variant;  // such as "warp/v4": unique within family and problem
   std::string source;   // defines plait_kernel; has to follow KernelPrelude()
+  // Blocks, and threads per block; no dynamic shared memory.
   std::array<unsigned, 3> grid = {1, 1, 1};
   std::array<unsigned, 3> block = {1, 1, 1};
   std::vector<KernelArgument> arguments;
 };
 
 // One family of generated kernels. Constants, one line each in kernels.def.
+// Variants differ in vector width and in work per thread: which is best depends on the size and on
+// what else runs, and is left to measuring. Pure and thread-safe.
 struct GeneratedFamily {
   const char* name;
   // The kernels for a problem, best guess first; none for a problem of another family.
@@ -42,6 +56,7 @@ struct GeneratedFamily {
 std::vector<const GeneratedFamily*> GeneratedFamilies();
 
 // The name by which the compiled kernel is found.
+// Plain, since each kernel is a library of its own.
 inline constexpr const char* kKernelEntry = "plait_kernel";
 
 // What each kernel's source builds on: the storage type T of the precision, conversions, vectors,
@@ -57,16 +72,21 @@ std::string DeviceSource(const GeneratedKernel& kernel, Precision precision);
 std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants);
 
 // Replaces every "$name$" in `text`.
+// Names are replaced one after another, in the order given.
 std::string Replace(std::string text,
                     std::initializer_list<std::pair<const char*, std::string>> values);
 
 // The largest power of two that divides all of `sizes` and makes at most 16 bytes of elements.
+// 16 bytes are the widest load and store of one thread up to compute capability 9.0. Dividing every
+// size, it keeps each vector inside of its row and aligned. 1 at least.
+// REQUIRES: sizes are not negative.
 int VectorWidth(Precision precision, std::initializer_list<int64_t> sizes);
 
 // The argument list of a conv-like kernel: x, weights, then bias and residual if present, then y;
 // and the same as declarations of the kernel language.
 std::string Parameters(const std::vector<KernelArgument>& arguments);
 
+// REQUIRES: a >= 0, b > 0.
 inline int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace plait::cuda

@@ -33,6 +33,9 @@ struct Part {
   int64_t output_start = 0, output_stride = 1;
 };
 
+// By an example: {2,3,4} and {2,5,4} concatenated along axis 1 are two parts of 2 rows, with chunks
+// of 12 and 20 elements, both written at a stride of 32 from the places 0 and 12. A slice is the
+// same the other way round, and a copy is one row.
 std::vector<Part> Parts(const MovementProblem& p, MemoryLayout layout) {
   std::vector<Part> parts;
   if (p.kind == Movement::kCopy) {
@@ -78,6 +81,8 @@ std::vector<KernelArgument> PointersOf(const MovementProblem& p) {
 }
 
 // One launch for all parts: each has its own range of blocks.
+// A block finds its part by comparing its number, which costs less than a launch per part. Each
+// element is read and written once, in vectors that lie within one row of a part.
 GeneratedKernel PartsKernel(const MovementProblem& p, const std::vector<Part>& parts, int width) {
   GeneratedKernel kernel;
   kernel.arguments = PointersOf(p);
@@ -115,6 +120,9 @@ $CALLS$}
   return kernel;
 }
 
+// One thread for kWidth neighbours of the output. A place before the input is negative, which as an
+// unsigned number is huge: one comparison per dimension checks both ends. A vector is inside or
+// outside as a whole, because its width divides the padding before and the size.
 GeneratedKernel PadKernel(const MovementProblem& p, Precision precision, MemoryLayout layout) {
   const std::vector<int64_t> input = InMemoryOrder(p.inputs[0], layout);
   const std::vector<int64_t> output = InMemoryOrder(OutputShapes(p)[0], layout);
@@ -165,6 +173,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precisio
     width = std::min(width, VectorWidth(precision, {part.chunk, part.input_start, part.input_stride,
                                                     part.output_start, part.output_stride}));
   }
+  // A copy has no rows, so only its length matters; strides of one would make vectors single.
   if (p->kind == Movement::kCopy) {
     width = VectorWidth(precision, {});
     for (const Part& part : parts) width = std::min(width, VectorWidth(precision, {part.chunk}));

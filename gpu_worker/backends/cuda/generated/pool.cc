@@ -40,6 +40,8 @@ std::string PoolConstants(const PoolProblem& p, int width, bool channels_last) {
 }
 
 // One thread for one output pixel of kWidth channels (NHWC) or one channel (NCHW).
+// In NHWC a warp reads neighbouring channels of one pixel, in NCHW neighbouring pixels of one
+// channel (a stride leaves gaps). Windows that overlap are read again from the caches.
 constexpr const char* kWindow = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads)
 plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
@@ -86,6 +88,9 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
 )";
 
 // One block for 32 channels of an image; eight threads share a channel's pixels.
+// A warp reads 32 channels of a pixel side by side; the eight warps take every eighth pixel and
+// join in 1 KiB of shared memory. More threads per channel would be idle for the images of 7x7 or
+// 8x8 pixels that end most networks.
 constexpr const char* kGlobalChannelsLast = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads)
 plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
@@ -137,6 +142,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precisio
   if (p == nullptr) return {};
   const bool channels_last = layout == MemoryLayout::kNhwc;
   std::vector<GeneratedKernel> kernels;
+  // In NCHW the pixels of a channel are a row.
   if (IsGlobal(*p) && !channels_last) {
     const auto kind =
         p->mode == Mode::kMax ? RowsProblem::Kind::kReduceMax : RowsProblem::Kind::kReduceMean;

@@ -10,9 +10,16 @@ namespace {
 using Kind = KernelArgument::Kind;
 using Rows = RowsProblem::Kind;
 
+// A thread can have 255 registers, but only 64 where 1024 share a multiprocessor's 65536: the
+// longest rows may spill there.
 constexpr int kPerThreadMax = 64;  // elements of a row that one thread keeps in registers
 
 // Every row is read once into registers; `RowSum` and `RowMax` join the threads of a row.
+// A row belongs to one warp (four rows in a block of 128) or to one block. Within a warp nothing is
+// synchronized. Across warps each writes its part, and every warp then reduces the parts for
+// itself: the barrier in front keeps the parts of the last reduction until all have read them. 32:
+// the most warps that a block has. A whole warp leaves at the end of the rows, never a part of one,
+// as the exchange within warps needs all lanes.
 constexpr const char* kReduce = R"(
 template <bool kMax> __device__ inline float RowReduce(float x) {
   x = kMax ? WarpMax(x) : WarpSum(x);
@@ -27,6 +34,9 @@ template <bool kMax> __device__ inline float RowReduce(float x) {
 }
 )";
 
+// kVectors vectors per thread, kRowThreads vectors apart, so that neighbouring threads read
+// neighbouring vectors. Memory traffic is one read and one write of the row: softmax and layer norm
+// go over it three times, but in registers.
 constexpr const char* kHead = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const int row = blockIdx.x * (kThreads / kRowThreads) + threadIdx.x / kRowThreads;
@@ -79,6 +89,8 @@ std::string SumSource(const std::string& name, const std::string& term) {
          " = RowReduce<false>(" + name + ");\n";
 }
 
+// Softmax subtracts the largest element, so that exp() cannot overflow; the variance is summed
+// around the mean in a second pass, since the difference of squares would cancel.
 std::string Body(Rows kind) {
   switch (kind) {
     case Rows::kSoftmax:
@@ -115,6 +127,8 @@ GeneratedKernel Kernel(const RowsProblem& p, int row_threads, int width) {
   }
   if (p.residual) kernel.arguments.push_back({Kind::kResidual});
   kernel.arguments.push_back({Kind::kOutput, 0});
+  // Four warps in a block: a block of one warp would leave a multiprocessor half empty, which holds
+  // no more than 32 blocks (and 64 warps).
   const int threads = row_threads == 32 ? 128 : row_threads;
   kernel.variant = "t" + std::to_string(row_threads) + "/v" + std::to_string(width);
   kernel.block = {static_cast<unsigned>(threads), 1, 1};

@@ -11,6 +11,9 @@ using Kind = KernelArgument::Kind;
 
 constexpr int kThreads = 256;
 
+// One thread for kWidth neighbours in memory. In NHWC these are channels, each with its own scale,
+// read as vectors; in NCHW pixels of one channel, with one scale. x and y move once, the scales
+// come from the caches after the first block.
 GeneratedKernel Kernel(const ScaleShiftProblem& p, bool channels_last, int width) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}, {Kind::kBias}, {Kind::kOutput, 0}};

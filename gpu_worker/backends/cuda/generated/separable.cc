@@ -4,6 +4,20 @@
 #include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
+// By an example: 3x3 depthwise over 32 channels of 28x28 pixels, then 1x1 to 64 channels, with the
+// variant p32/k64. 784 pixels are 25 tiles of 32, and 64 outputs one group: 25 blocks per image.
+// Each block, for each 32 channels (here once),
+//   1. computes the depthwise result of 32 channels x 32 pixels into `inner`, 4 per thread;
+//   2. loads the 32 x 64 corner of the 1x1 weights into `matrix`, 8 per thread;
+//   3. multiplies: thread (px, ox) of 16 x 16 keeps kP x kO = 2 x 4 sums in registers, and for each
+//      channel reads 2 + 4 numbers of shared memory for 8 multiply-adds.
+// The depthwise result never goes to memory: an unfused pair writes and reads it, 2 * 32 * 784
+// elements per image. With 728 outputs it is computed 12 times, once per group of 64, from the
+// caches.
+//
+// Shared memory: 4 * 32 * (kPixels + 1 + kOutputs + 1) bytes, 20736 for the largest variant, below
+// the 48 KiB that a block has without asking.
+
 namespace plait::cuda {
 namespace {
 
@@ -15,6 +29,11 @@ constexpr int kChunk = 32;  // channels whose depthwise outputs lie in shared me
 // One block for kPixels pixels of one image and kOutputs channels of the result. The depthwise
 // half is computed again for every group of channels: cheaper than a trip through memory as long
 // as the groups are few.
+// Memory: in NHWC the 32 threads of a warp compute 32 channels of one pixel and read them side by
+// side; in NCHW they take neighbouring pixels. The odd row lengths (+ 1) put a column, which is
+// what a warp writes to shared memory in NHWC, into different banks. Output is written along
+// pixels, which in NCHW is along memory; in NHWC a warp writes two channels of 16 pixels, and the
+// block's other warps fill the lines up.
 constexpr const char* kSource = R"(
 __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict__ weights,
                                   int image, int channel, int pixel) {
@@ -149,6 +168,8 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, Precision, MemoryL
   if (p == nullptr || p->depthwise.r * p->depthwise.s > 169) return {};
   const bool channels_last = layout == MemoryLayout::kNhwc;
   std::vector<GeneratedKernel> kernels;
+  // Small tiles make more blocks, for small images; large ones read less per sum. 128 outputs are
+  // only worth while if more than half of them exist.
   for (const auto& [pixels, outputs] : {std::pair(16, 64), {32, 64}, {64, 64}, {32, 128}}) {
     if (outputs / 2 >= p->pointwise.k && outputs > 64) continue;
     kernels.push_back(Kernel(*p, pixels, outputs, channels_last));

@@ -40,6 +40,7 @@ class GeneratedCandidate : public Candidate {
         architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
         device_present_(device.present) {}
 
+  // Graphs with a launch of this kernel are gone by now: the kernel goes with its library.
   ~GeneratedCandidate() override {
     if (library_ != nullptr) static_cast<void>(CudaRuntime().UnloadLibrary(library_).ok());
   }
@@ -47,6 +48,7 @@ class GeneratedCandidate : public Candidate {
   GeneratedCandidate& operator=(const GeneratedCandidate&) = delete;
 
   std::string name() const override { return name_; }
+  // Says that Prepare() compiles. About numbers there is nothing to note: fp32, in a fixed order.
   std::vector<std::string> notes() const override { return {"nvrtc"}; }
   size_t workspace_bytes() const override { return 0; }
 
@@ -54,6 +56,7 @@ class GeneratedCandidate : public Candidate {
     const Result<std::string> cubin =
         CompileToCubin(DeviceSource(kernel_, precision_), architecture_);
     if (!cubin.ok()) return Error{cubin.error().code, name_ + ": " + cubin.error().message};
+    // Compiled all the same, which shows on any machine that the text is right.
     if (!device_present_) return Ok();
     const Result<Library> library = CudaRuntime().LoadLibrary(cubin.value());
     if (!library.ok()) return library.error();
@@ -70,6 +73,7 @@ class GeneratedCandidate : public Candidate {
     for (const KernelArgument& argument : kernel_.arguments) {
       pointers.push_back(PointerOf(argument, operands));
     }
+    // CUDA wants the address of each parameter, and copies what is there before the call returns.
     std::vector<void*> arguments;
     for (const void*& pointer : pointers) arguments.push_back(&pointer);
     return CudaRuntime().LaunchKernel(loaded_, {.grid = kernel_.grid, .block = kernel_.block},

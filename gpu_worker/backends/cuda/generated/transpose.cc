@@ -17,6 +17,8 @@ struct Collapsed {
   std::vector<int64_t> permutation;  // output dimension -> input dimension
 };
 
+// By an example: the input {2,3,4,5} with the permutation {0,2,3,1} (NCHW to NHWC) keeps dimensions
+// 2 and 3 side by side and in order: {2,3,20} with {0,2,1}, a batch of two matrix transposes.
 Collapsed Collapse(const std::vector<int64_t>& shape, const std::vector<int64_t>& permutation) {
   std::vector<int64_t> kept;  // input dimensions in the output's order
   for (int64_t d : permutation) {
@@ -76,6 +78,7 @@ std::vector<int64_t> OutputShape(const Collapsed& c) {
 }
 
 // The last dimension stays: whole vectors move.
+// Reads jump from row to row; within one they are along memory.
 GeneratedKernel Rows(const Collapsed& c, Precision precision) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
@@ -102,6 +105,10 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 
 // A tile of the input's last and the output's last dimension goes through shared memory, so that
 // both sides are read and written along memory.
+// A block of 32 x 8 threads moves a tile of 32 x 32 elements in four steps each way: a warp reads
+// 32 elements along the input's last dimension (a) and writes 32 along the output's (b). Rows of 33
+// elements: a warp that reads a column of the tile meets 32 banks instead of one. All other
+// dimensions are counted by the block's number.
 GeneratedKernel Tiled(const Collapsed& c) {
   const std::vector<int64_t> shape = OutputShape(c);
   const std::vector<int64_t> input_strides = InputStrides(c);
