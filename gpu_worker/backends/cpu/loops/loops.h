@@ -2,6 +2,14 @@
 
 #include <cstdint>
 
+// The map of this folder:
+//   loops.def           the elementwise loops, one line each: a name and an element's expression
+//   loops.h             the table of all loops, and the choice of one table per process
+//   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
+//   loops_generic.cc, loops_avx2.cc, loops_avx512.cc
+//                       the body once more for each instruction set; flags are in CMakeLists.txt
+// A new elementwise loop is a line in loops.def: enumeration, table and loop follow from it.
+
 namespace plait {
 
 // The inner loops of the cpu backend's own kernels over contiguous floats, built once per
@@ -9,6 +17,8 @@ namespace plait {
 // that compiles. Thread-safe. A result may lie where an operand lies, but not overlap it otherwise.
 
 // y[i] = f(x[i]; alpha, beta)
+// alpha and beta are the parameters of clip (lowest, highest), elu, leaky_relu and swish (alpha),
+// linear and hard_sigmoid (factor, addend); the other loops ignore them.
 enum class UnaryLoop : uint8_t {
 #define PLAIT_UNARY_LOOP(name, expression) k##name,
 #include "gpu_worker/backends/cpu/loops/loops.def"
@@ -16,6 +26,7 @@ enum class UnaryLoop : uint8_t {
 };
 
 // y[i] = f(a[i], b[i])
+// Both operands have the size of the result: broadcasting is the caller's, row by row.
 enum class BinaryLoop : uint8_t {
 #define PLAIT_BINARY_LOOP(name, expression) k##name,
 #include "gpu_worker/backends/cpu/loops/loops.def"
@@ -23,8 +34,10 @@ enum class BinaryLoop : uint8_t {
 };
 
 // y[i] = a[i] op b[i], as 0 or 1
+// A comparison with a NaN is 0, kEqual too.
 enum class CompareLoop : uint8_t { kEqual, kGreater, kGreaterOrEqual, kLess, kLessOrEqual, kCount };
 
+// How many lines of each kind loops.def has: the tables' sizes.
 constexpr int kUnaryLoopCount = 0
 #define PLAIT_UNARY_LOOP(name, expression) +1
 #include "gpu_worker/backends/cpu/loops/loops.def"
@@ -37,6 +50,8 @@ constexpr int kBinaryLoopCount = 0
     ;
 
 // One row of a softmax: y = softmax(x * scale + mask), or its logarithm.
+// With a mask of minus infinity an element gets the weight 0; if all have it, the row is NaN, and
+// so is a row that contains a NaN. The largest element is subtracted, so that nothing overflows.
 struct SoftmaxRow {
   const float* x;
   const float* mask;  // nullptr: none
@@ -47,6 +62,8 @@ struct SoftmaxRow {
 };
 
 // One row of a layer normalization; scale and bias may be nullptr.
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with the variance over `size` elements.
+// A bias without a scale is ignored.
 struct NormalizationRow {
   const float* x;
   const float* scale;
@@ -56,23 +73,34 @@ struct NormalizationRow {
   float epsilon;
 };
 
-// The loops of one instruction set. Nothing need be aligned.
+// Functions over `size` contiguous elements. No alignment is asked for. `size` may be 0. Pointers
+// are not owned and not kept.
+//
+// The tables may differ from each other in the last bits, since AVX2 and AVX-512 fuse a
+// multiplication with the addition behind it. Sums also depend on the width of the vectors, which
+// decides the order of additions. So a measurement or a plan of one instruction set is not one of
+// another.
 struct LoopTable {
+  // The four shapes of loops that a table has many of.
   using Unary = void (*)(const float* x, float* y, int64_t size, float alpha, float beta);
   using Binary = void (*)(const float* a, const float* b, float* y, int64_t size);
   using Compare = void (*)(const float* a, const float* b, int64_t* y, int64_t size);
   using Reduce = float (*)(const float* x, int64_t size);
 
-  const char* instruction_set;      // "generic", "avx2", "avx512": part of a device's fingerprint
-  Unary unary[kUnaryLoopCount];     // by UnaryLoop
-  Binary binary[kBinaryLoopCount];  // by BinaryLoop
+  // "generic", "avx2" or "avx512": for the device's description and for tests.
+  const char* instruction_set;
+  // Indexed by the enumerations above.
+  Unary unary[kUnaryLoopCount];
+  Binary binary[kBinaryLoopCount];
   Compare compare[static_cast<int>(CompareLoop::kCount)];
   // y = x * scale + shift, elementwise.
   void (*multiply_add)(const float* x, const float* scale, const float* shift, float* y,
                        int64_t size);
   // y = condition ? a : b
+  // Any condition but 0 is true.
   void (*select)(const int64_t* condition, const float* a, const float* b, float* y, int64_t size);
   // Over all elements. The order of a sum is the instruction set's, so its last bits are too.
+  // Of no elements: 0, minus infinity, plus infinity. A NaN anywhere makes the result NaN.
   Reduce sum;
   Reduce maximum;
   Reduce minimum;
@@ -81,9 +109,12 @@ struct LoopTable {
 };
 
 // The table for this processor.
+// The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.
+// Cheap: it tests bits that were read when the process started. The answer never changes.
 const LoopTable& Loops();
 
 // The table of each instruction set; only Loops() and tests call them.
+// REQUIRES: the processor has the instruction set.
 const LoopTable& GenericLoops();
 const LoopTable& Avx2Loops();
 const LoopTable& Avx512Loops();

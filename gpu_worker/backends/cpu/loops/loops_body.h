@@ -7,23 +7,45 @@
 
 #include "gpu_worker/backends/cpu/loops/loops.h"
 
+// How the functions are written, so that a compiler turns a loop over them into vector code:
+//   - No calls: the math library's functions work on one float at a time, so that exp, log, erf
+//     and tanh are polynomials here. Builtins are used where they are one instruction, or rare
+//     (sin, cos and pow are calls all the same).
+//   - No branches: both sides are computed, and `condition ? a : b` selects, which is a blend.
+//   - `omp simd` allows it without asking whether pointers overlap, and lets a sum be split.
+//   - Special values are part of the contract: NaN stays NaN, infinities have their limits. The
+//     flags that would give this up (-ffast-math) are not used.
+// Each polynomial is written in Horner's form: one multiply-add per coefficient, highest first.
+// Where an error is given, it is that of the fit in exact arithmetic; rounding comes on top of it.
+
 namespace plait {
 namespace {
 
 constexpr float kInfinity = __builtin_inff();
 
 // Either operand being NaN gives NaN, as in ONNX.
+// std::max would drop a NaN in its second place. A comparison with a NaN is false, so that b is
+// taken when b is one; `a != a` takes a when a is.
 inline float Maximum(float a, float b) { return a > b || a != a ? a : b; }
 inline float Minimum(float a, float b) { return a < b || a != a ? a : b; }
+// Lets a NaN through, which the comparison leaves where it is.
 inline float AtMost(float a, float bound) { return a > bound ? bound : a; }
 
 // exp by 2^n * exp(r), |r| <= ln(2)/2, with a polynomial of degree 6 (Chebyshev fit, error 7e-8 of
 // the second-order remainder). Results below 2^-125 are 0.
+//
+// The steps: clamp, so that n stays small enough to be an exponent; n = round(x / ln 2); r = x - n
+// ln 2, by Cody and Waite in two pieces, the first of so few bits that its product with n is exact;
+// exp(r) = 1 + r + r^2 p(r); times 2^n, which is made from bits. The results of the clamped ends
+// are replaced at the end, where a NaN has gone through everything and stays.
 inline float Exponential(float x) {
   float t = x < -86.6f ? -86.6f : x;
   t = t > 88.8f ? 88.8f : t;
   // 1.5 * 2^23: adding it rounds to an integer.
+  // Needs no rounding instruction, which the generic table lacks, and only works because additions
+  // are not reassociated.
   const float n = (t * 1.44269504f + 12582912.0f) - 12582912.0f;
+  // 0.693359375 has 9 bits and n at most 8, so that their product fits into the 24 bits of a float.
   const float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 0.001392617612f;
   p = p * r + 0.008363173075f;
@@ -32,6 +54,7 @@ inline float Exponential(float x) {
   p = p * r + 0.5f;
   p = p * r * r + r + 1.0f;
   // 2^n in two factors, because 2^128 is no float.
+  // A NaN must not be converted to an integer, which would be undefined.
   const int32_t exponent = (static_cast<int32_t>(n == n ? n : 0.0f) + 126) << 23;
   const float y = p * __builtin_bit_cast(float, exponent) * 2.0f;
   const float low = x < -86.6f ? 0.0f : y;
@@ -39,6 +62,8 @@ inline float Exponential(float x) {
 }
 
 // Near 0 the difference would cancel: a Taylor polynomial there.
+// For |x| < 1/4 the first term left out, x^7 / 5040, is below 5e-8 of x; from there on the
+// difference loses about two bits.
 inline float ExponentialMinusOne(float x) {
   float p = 1.0f / 720.0f;
   p = p * x + 1.0f / 120.0f;
@@ -51,6 +76,9 @@ inline float ExponentialMinusOne(float x) {
 }
 
 // x P(x^2) up to 1; beyond, 1 - exp(Q(|x|)), which is 1 from 4.05 on (Chebyshev fits, error 3e-8).
+//
+// A polynomial in x^2 keeps the function odd. For large x the logarithm of 1 - erf(x) is nearly a
+// parabola, so that Q is short; at 4.05 the difference to 1 is below half a unit of the last bit.
 inline float ErrorFunction(float x) {
   const float t = x * x;
   float p = -9.667044571e-6f;
@@ -77,6 +105,9 @@ inline float ErrorFunction(float x) {
 }
 
 // x + x^3 P(x^2) up to 0.625 (Chebyshev fit, error 1.2e-6 of x^3); beyond, by the exponential.
+//
+// tanh(x) = 1 - 2 / (exp(2x) + 1) would cancel near 0. The exponential may become infinite, and the
+// quotient is then 0, as it should be.
 inline float HyperbolicTangent(float x) {
   const float t = x * x;
   float p = 0.01621225574f;
@@ -94,6 +125,10 @@ inline float GeluTanhArgument(float x) { return x * (0.7978845608f + 0.035677408
 
 // log(2^n (1 + f)) with 1 + f between the square roots of 1/2 and 2 (Chebyshev fit, error 3e-8 of
 // f^3).
+//
+// The exponent n and the mantissa are taken from the bits. With f around 0, log(1 + f) = f - f^2/2
+// + f^3 P(f); centring at the square roots keeps |f| below 0.42. n ln 2 is added in two pieces as
+// in Exponential(), the small one first, so that nothing is lost beside the large one.
 inline float Logarithm(float x) {
   const int32_t bits = __builtin_bit_cast(int32_t, x);
   int32_t n = (bits >> 23) - 127;
@@ -114,12 +149,15 @@ inline float Logarithm(float x) {
   const float e = static_cast<float>(n);
   float y = f * f * f * p - 0.5f * f * f + e * -2.12194440e-4f;
   y = (y + f) + e * 0.693359375f;
+  // The bits of infinity look like a number's; zero, negative numbers and NaN are put right below.
   y = x == kInfinity ? kInfinity : y;
   // Denormals count as 0.
   y = x < 1.17549435e-38f ? -kInfinity : y;
   return x < 0 || x != x ? __builtin_nanf("") : y;
 }
 
+// One function per line of loops.def. Each reads an element before it writes its place, so that the
+// result may lie where an operand lies.
 #define PLAIT_UNARY_LOOP(name, expression)                                                \
   void name##Loop(const float* xs, float* ys, int64_t size, [[maybe_unused]] float alpha, \
                   [[maybe_unused]] float beta) {                                          \
@@ -140,6 +178,7 @@ inline float Logarithm(float x) {
 #undef PLAIT_UNARY_LOOP
 #undef PLAIT_BINARY_LOOP
 
+// The result is int64_t, the type of Select()'s condition: twice as wide as the operands.
 #define PLAIT_COMPARE_LOOP(name, operation)                                      \
   void name##Loop(const float* as, const float* bs, int64_t* ys, int64_t size) { \
     _Pragma("omp simd") for (int64_t i = 0; i < size; ++i) {                     \
@@ -163,6 +202,8 @@ void Select(const int64_t* condition, const float* a, const float* b, float* y, 
   for (int64_t i = 0; i < size; ++i) y[i] = condition[i] != 0 ? a[i] : b[i];
 }
 
+// One partial sum per lane, added at the end: another order than one after the other, usually with
+// a smaller rounding error.
 float Sum(const float* x, int64_t size) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -193,6 +234,10 @@ float MinimumOf(const float* x, int64_t size) {
   return nans > 0 ? __builtin_nanf("") : best;
 }
 
+// Three passes, the later ones over a row that is in the cache unless it is very long: scaled
+// elements and the largest of them, exponentials and their sum, the division. The scaled elements
+// are kept in y, so that x is read once. A NaN is not seen by the search for the largest, but makes
+// the sum NaN.
 void Softmax(const SoftmaxRow& row) {
   const float* x = row.x;
   float* y = row.y;
@@ -212,6 +257,7 @@ void Softmax(const SoftmaxRow& row) {
     }
   }
   float sum = 0;
+  // The logarithm needs the sum before it can write anything, so the exponentials are not kept.
   if (row.logarithm) {
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < row.size; ++i) sum += Exponential(y[i] - best);
@@ -226,12 +272,15 @@ void Softmax(const SoftmaxRow& row) {
     y[i] = e;
     sum += e;
   }
+  // One division per row instead of one per element.
   const float scale = 1.0f / sum;
 #pragma omp simd
   for (int64_t i = 0; i < row.size; ++i) y[i] *= scale;
 }
 
 // Two passes: the mean first, so that the variance does not cancel.
+// The three loops at the end are one with two choices taken out of it: a choice inside would be
+// made for each element.
 void Normalization(const NormalizationRow& row) {
   const float* x = row.x;
   float* y = row.y;
@@ -257,6 +306,7 @@ void Normalization(const NormalizationRow& row) {
 
 }  // namespace
 
+// Constant-initialized: the table is there before any other static object asks for it.
 const LoopTable& PLAIT_LOOP_TABLE() {
   static constexpr LoopTable kTable = {
       .instruction_set = PLAIT_LOOP_INSTRUCTION_SET,
