@@ -185,6 +185,7 @@ inline float Logarithm(float x) {
       ys[i] = as[i] operation bs[i] ? 1 : 0;                                     \
     }                                                                            \
   }
+// Not lines of loops.def: their result has another type.
 PLAIT_COMPARE_LOOP(Equal, ==)
 PLAIT_COMPARE_LOOP(Greater, >)
 PLAIT_COMPARE_LOOP(GreaterOrEqual, >=)
@@ -192,6 +193,7 @@ PLAIT_COMPARE_LOOP(Less, <)
 PLAIT_COMPARE_LOOP(LessOrEqual, <=)
 #undef PLAIT_COMPARE_LOOP
 
+// All operands are arrays: a scale that broadcasts is spread by the caller.
 void MultiplyAdd(const float* x, const float* scale, const float* shift, float* y, int64_t size) {
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) y[i] = x[i] * scale[i] + shift[i];
@@ -289,6 +291,7 @@ void Normalization(const NormalizationRow& row) {
   float squares = 0;
 #pragma omp simd reduction(+ : squares)
   for (int64_t i = 0; i < row.size; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  // One root and one division per row.
   const float factor = 1.0f / __builtin_sqrtf(squares / count + row.epsilon);
   if (row.scale == nullptr) {
 #pragma omp simd

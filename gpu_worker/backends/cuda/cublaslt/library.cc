@@ -57,6 +57,7 @@ ErrorCode CodeOf(cublasStatus_t status) {
 }  // namespace
 
 Result<const CublasLtLibrary*> CublasLtLibrary::Get() {
+  // A static is opened once, also when several threads come first.
   static const Result<CublasLtLibrary> library = Open();
   if (!library.ok()) return library.error();
   return &library.value();

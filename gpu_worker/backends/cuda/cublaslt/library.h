@@ -15,23 +15,29 @@ struct CublasLtLibrary {
   decltype(&cublasLtCreate) create = nullptr;
   decltype(&cublasLtGetVersion) get_version = nullptr;
   decltype(&cublasLtGetStatusString) get_status_string = nullptr;
+  // The operation: transposes, epilogue, compute type.
   decltype(&cublasLtMatmulDescCreate) matmul_create = nullptr;
   decltype(&cublasLtMatmulDescDestroy) matmul_destroy = nullptr;
   decltype(&cublasLtMatmulDescSetAttribute) matmul_set = nullptr;
+  // A matrix: type, sizes, distance of columns, batch.
   decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
   decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
+  // What the heuristic may choose from; we say how much workspace there is.
   decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
   decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
+  // Algorithms: listed, checked after a change, asked what they can do and how they are configured.
   decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;
   decltype(&cublasLtMatmulAlgoCheck) algo_check = nullptr;
   decltype(&cublasLtMatmulAlgoCapGetAttribute) algo_get_capability = nullptr;
   decltype(&cublasLtMatmulAlgoConfigGetAttribute) algo_get = nullptr;
   decltype(&cublasLtMatmulAlgoConfigSetAttribute) algo_set = nullptr;
+  // The launch.
   decltype(&cublasLtMatmul) matmul = nullptr;
 
   // The process's cuBLASLt 13, opened by the first call.
+  // Thread-safe. A failure is remembered: a library that is missing stays missing.
   // Errors: kUnavailable.
   static Result<const CublasLtLibrary*> Get();
 

@@ -25,6 +25,8 @@ void SetTypes(Precision precision, CublasLtProduct* product) {
     case Precision::kStrict:
       product->compute = CUBLAS_COMPUTE_32F;
       break;
+    // Allows rounding to TF32. CUBLAS_COMPUTE_32F does not, and kStrict's list is checked once
+    // more.
     case Precision::kTf32:
       product->compute = CUBLAS_COMPUTE_32F_FAST_TF32;
       break;

@@ -92,6 +92,7 @@ Status CudnnCandidate::Bind(const Operands& operands) {
   constants_.reserve(tensors.size());  // their addresses are handed out
   constants_.clear();
   for (const CudnnTensor& tensor : tensors) {
+    // Virtual tensors have no address: they live inside of the kernel.
     if (tensor.is_virtual) continue;
     if (tensor.by_value) constants_.push_back(*tensor.by_value);
     void* const address =

@@ -38,16 +38,20 @@ class CudnnCandidate final : public Candidate {
  public:
   CudnnCandidate(std::shared_ptr<const CudnnProblem> problem, CudnnEngineConfig config);
 
+  // "cudnn/" and the name of its engine configuration.
   std::string name() const override;
   std::vector<std::string> notes() const override;
   Status Prepare() override;
   size_t workspace_bytes() const override;
+  // Errors: kUnsupported where the device is only described; kInvalid when `operands` lacks a
+  // tensor or the workspace; those of CudnnLibrary::Check.
   Status Launch(const Operands& operands, CUstream_st* stream) override;
 
  private:
   // Errors: kInvalid when `operands` lacks a tensor.
   Status Bind(const Operands& operands);
 
+  // The configuration refers to the problem's graph: it comes behind it, and so goes before it.
   std::shared_ptr<const CudnnProblem> problem_;
   CudnnEngineConfig config_;
   // A plan is what cuDNN launches; the variant pack tells it the addresses.
@@ -56,6 +60,7 @@ class CudnnCandidate final : public Candidate {
   std::vector<void*> bound_;  // the addresses in variant_pack_
   // What by-value tensors point to; it stays where it is while the pack is in use.
   std::vector<float> constants_;
+  // Set by Prepare().
   size_t workspace_bytes_ = 0;
 };
 

@@ -44,10 +44,12 @@ void CudnnDescriptor::SetSizes(cudnnBackendAttributeName_t name,
 
 void CudnnDescriptor::SetDescriptor(cudnnBackendAttributeName_t name,
                                     const CudnnDescriptor& descriptor) {
+  // A chain of descriptors is thus checked once, at its end.
   if (status_.ok()) status_ = descriptor.status();
   Set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, descriptor.get());
 }
 
+// Checks what was set as a whole, and is where cuDNN refuses most.
 Status CudnnDescriptor::Finalize() {
   if (status_.ok()) {
     status_ = library_->Check(library_->finalize(descriptor_), what_ + ": finalize");

@@ -32,6 +32,7 @@ class CudnnDescriptor {
   void Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, Value value) {
     Set(name, type, 1, &value);
   }
+  // Sizes, strides, paddings, ids: all are arrays of int64.
   void SetSizes(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values);
   // An error of `descriptor` becomes this one's.
   // REQUIRES: `descriptor` is finalized.
@@ -49,6 +50,7 @@ class CudnnDescriptor {
 
   // Ok until the first error.
   const Status& status() const { return status_; }
+  // For attributes that take descriptors; still owned here.
   cudnnBackendDescriptor_t get() const { return descriptor_; }
 
  private:

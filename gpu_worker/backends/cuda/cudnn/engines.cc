@@ -61,6 +61,7 @@ void AppendNotes(const CudnnDescriptor& engine, cudnnBackendAttributeName_t name
   const Result<int64_t> count =
       engine.Get(name, type, static_cast<int64_t>(values.size()), values.data());
   if (!count.ok()) return;
+  // cuDNN says how many there are, not how many it has written.
   const size_t known = std::min<size_t>(values.size(), static_cast<size_t>(count.value()));
   for (size_t i = 0; i < known; ++i) notes->push_back(NoteName(values[i]));
 }
@@ -188,6 +189,7 @@ Result<std::string> ReadCudnnDeviceJson(const CudnnDescriptor& device) {
   const Result<int64_t> filled = device.Get(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
                                             CUDNN_TYPE_CHAR, size.value(), json.data());
   if (!filled.ok()) return filled.error();
+  // The terminating zero is counted, as when it is written.
   while (!json.empty() && json.back() == '\0') json.pop_back();
   return json;
 }

@@ -40,6 +40,7 @@ struct PatternName {
 
 }  // namespace
 
+// Strides decide the layout: cuDNN sees n, c, h, w in this order, whatever lies beside what.
 size_t CudnnGraph::AddBound(int64_t binding, std::vector<int64_t> sizes,
                             std::vector<int64_t> strides) {
   tensors_.push_back({.sizes = std::move(sizes),
@@ -90,6 +91,7 @@ size_t CudnnGraph::AddActivation(Activation activation, size_t input) {
     case Activation::kRelu:
       pointwise.mode = CUDNN_POINTWISE_RELU_FWD;
       break;
+    // cuDNN has both forms; to take one for the other would be another result.
     case Activation::kGelu:
       pointwise.mode = CUDNN_POINTWISE_GELU_FWD;
       break;
@@ -109,6 +111,7 @@ size_t CudnnGraph::AddActivation(Activation activation, size_t input) {
   return AddPointwise(pointwise, {input});
 }
 
+// From virtual to real: the last operation then writes to memory.
 void CudnnGraph::SetOutput(size_t tensor) {
   tensors_[tensor].is_virtual = false;
   tensors_[tensor].type = storage_;

@@ -14,12 +14,14 @@ namespace plait::cuda {
 // Movable, as the descriptors behind it do not move.
 struct CudnnOperationGraph {
   std::vector<CudnnDescriptor> parts;  // tensors, operations and their parameters
+  // Destroyed before its parts, being the later member.
   CudnnDescriptor graph;
 };
 
 // Makes the descriptors of `graph`. `handle` is null when there is no device.
 // Each tensor promises an alignment of 16 bytes. All sums and pointwise operations are asked for in
 // fp32. Nothing is compiled here, and no engine is chosen.
+// `graph` is read and not kept.
 // Errors: kInvalid and kUnsupported, as cuDNN judges the operations and their combination.
 Result<CudnnOperationGraph> LowerCudnnGraph(const CudnnLibrary& library, const CudnnGraph& graph,
                                             cudnnHandle_t handle);

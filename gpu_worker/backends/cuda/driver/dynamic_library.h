@@ -15,10 +15,12 @@ namespace plait::cuda {
 class DynamicLibrary {
  public:
   // Opens the first of `names` (dlopen: a soname or a path) that can be opened.
+  // A soname with its version ("libcudnn.so.9") finds what the headers were written for.
   // Errors: kUnavailable, with what the loader said about the last name.
   static Result<DynamicLibrary> Open(std::initializer_list<const char*> names);
 
   // The function `name`, as in library.Symbol<decltype(cudnnCreate)>("cudnnCreate").
+  // The type is the caller's word: nothing in a shared library says what a function takes.
   // Errors: kUnavailable.
   template <class Function>
   Result<Function*> Symbol(const char* name) const {
@@ -48,6 +50,7 @@ class DynamicLibrary {
 
   Result<void*> Address(const char* name) const;
 
+  // The loader's handle, never null.
   void* handle_;
   std::string name_;
 };

@@ -76,6 +76,7 @@ Result<const Driver*> GetDriver() {
   return Error{ErrorCode::kUnavailable, "CUDA driver: no function " + driver.missing};
 }
 
+// Only these three fields have a meaning; the rest of CUDA's struct is reserved and zero.
 EdgeData FromCuda(const cudaGraphEdgeData& data) {
   return {data.from_port, data.to_port, data.type};
 }
@@ -324,6 +325,7 @@ Result<NodeDescription> RealRuntime::DescribeNode(GraphNode node) {
   if (type == cudaGraphNodeTypeEmpty) description.kind = NodeDescription::Kind::kEmpty;
   if (type == cudaGraphNodeTypeMemset) description.kind = NodeDescription::Kind::kMemset;
   if (type == cudaGraphNodeTypeMemcpy) description.kind = NodeDescription::Kind::kMemcpy;
+  // Only kernels take registers and shared memory.
   if (type != cudaGraphNodeTypeKernel) return description;
   description.kind = NodeDescription::Kind::kKernel;
   const Result<const Driver*> driver = GetDriver();

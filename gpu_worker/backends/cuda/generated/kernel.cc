@@ -115,10 +115,12 @@ std::string KernelPrelude(Precision precision) {
   return storage + kCommon;
 }
 
+// Intrinsics first: the prelude's conversions call them.
 std::string DeviceSource(const GeneratedKernel& kernel, Precision precision) {
   return KernelIntrinsics() + KernelPrelude(precision) + kernel.source;
 }
 
+// Ints: ShapeOf() has bounded every size by 2^31.
 std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants) {
   std::string text;
   for (const auto& [name, value] : constants) {
@@ -152,6 +154,7 @@ std::string Parameters(const std::vector<KernelArgument>& arguments) {
   for (const KernelArgument& argument : arguments) {
     const bool output = argument.kind == KernelArgument::Kind::kOutput;
     if (!text.empty()) text += ", ";
+    // __restrict__: outputs overlap nothing, so that loads may move across stores.
     text +=
         std::string(output ? "T*" : "const T*") + " __restrict__ " + ParameterName(argument.kind);
     if (output || argument.kind == KernelArgument::Kind::kInput) {

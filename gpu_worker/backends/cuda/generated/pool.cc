@@ -151,6 +151,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precisio
     kernels.push_back(Kernel(*p, 1, true, true));
   }
   const int widest = channels_last ? VectorWidth(precision, {p->c}) : 1;
+  // Right for global pools, too, so it is listed behind the special one.
   kernels.push_back(Kernel(*p, widest, channels_last, false));
   if (widest > 1) kernels.push_back(Kernel(*p, widest / 2, channels_last, false));
   return kernels;

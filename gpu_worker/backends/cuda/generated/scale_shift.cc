@@ -60,6 +60,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
                                       MemoryLayout layout) {
   const auto* p = std::get_if<ScaleShiftProblem>(&problem);
+  // Two widths: a small image wants more threads than wide loads.
   if (p == nullptr) return {};
   const bool channels_last = layout == MemoryLayout::kNhwc;
   const int widest = VectorWidth(precision, {channels_last ? p->c : p->spatial});

@@ -69,6 +69,7 @@ class GeneratedCandidate : public Candidate {
 
   Status Launch(const Operands& operands, CUstream_st* stream) override {
     if (loaded_ == nullptr) return Error{ErrorCode::kUnavailable, name_ + ": no device"};
+    // In the order of the kernel's parameters, which Parameters() has written from the same list.
     std::vector<const void*> pointers;
     for (const KernelArgument& argument : kernel_.arguments) {
       pointers.push_back(PointerOf(argument, operands));
@@ -96,6 +97,7 @@ Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem
                                                           const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   if (precision == Precision::kTf32) return candidates;
+  // The families rely on it: sizes positive, products below 2^31.
   const Result<ProblemShape> shape = ShapeOf(problem);
   if (!shape.ok()) return shape.error();
   for (const GeneratedFamily* family : GeneratedFamilies()) {

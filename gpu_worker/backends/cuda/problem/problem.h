@@ -41,6 +41,7 @@ struct ConvProblem {
   bool prologue_relu = false;
   Activation activation = Activation::kNone;
 
+  // Pixels of the output, by the usual formula; whole windows only.
   int64_t output_h() const {
     return (h + pad[0] + pad[2] - dilation[0] * (r - 1) - 1) / stride[0] + 1;
   }
@@ -84,6 +85,7 @@ struct AttentionProblem {
 // beyond the padding, and what lies there never counts.
 struct PoolProblem {
   enum class Mode { kMax, kAverage, kAverageWithPadding };
+  // The largest element of the window that lies in the image, or an average.
   Mode mode = Mode::kMax;
   int64_t n = 1, c = 1, h = 1, w = 1, r = 1, s = 1;
   std::array<int64_t, 2> stride = {1, 1};
@@ -96,6 +98,7 @@ struct PoolProblem {
 // of kLayerNormEpsilon. The other kinds have neither.
 struct RowsProblem {
   enum class Kind { kSoftmax, kLogSoftmax, kLayerNorm, kReduceSum, kReduceMean, kReduceMax };
+  // The reductions give one number per row.
   Kind kind = Kind::kSoftmax;
   int64_t rows = 1, columns = 1;
   bool residual = false;  // kLayerNorm of x + residual

@@ -20,6 +20,7 @@ using Coordinates = std::vector<int64_t>;
 using Element = std::function<double(int output, int64_t offset)>;
 
 // The logical place of a memory offset.
+// Each digit of a mixed-radix number: the offset by the stride, modulo the size.
 Coordinates Locate(int64_t offset, const std::vector<int64_t>& shape, MemoryLayout layout) {
   const std::vector<int64_t> strides = StridesOf(shape, layout);
   Coordinates place(shape.size());
@@ -110,6 +111,7 @@ Element Prepare(const GemmProblem& p, MemoryLayout, const HostOperands& operands
 Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& operands) {
   return [&p, &operands](int, int64_t offset) {
     const int64_t d = offset % p.dim, row = offset / p.dim % p.query;
+    // Batch and head in one number; the mask has no heads, so it is divided by them below.
     const int64_t head = offset / p.dim / p.query;
     const float* q = operands.inputs[0].data() + (head * p.query + row) * p.dim;
     const float* k = operands.inputs[1].data() + head * p.keys * p.dim;
@@ -182,6 +184,7 @@ Element Prepare(const RowsProblem& p, MemoryLayout, const HostOperands& operands
   using Kind = RowsProblem::Kind;
   return [&p, &operands](int, int64_t offset) {
     if (p.kind == Kind::kLayerNorm) return Normalized(p, operands, offset);
+    // A softmax has one output per element, a reduction one per row.
     const bool softmax = p.kind == Kind::kSoftmax || p.kind == Kind::kLogSoftmax;
     const int64_t row = softmax ? offset / p.columns : offset;
     const float* x = operands.inputs[0].data() + row * p.columns;
@@ -306,6 +309,7 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
     const int64_t samples =
         std::max<int64_t>(64, static_cast<int64_t>(share * static_cast<double>(evaluations_max)));
     const int output = static_cast<int>(o);
+    // Small outputs are compared in whole.
     if (samples >= count) {
       for (int64_t i = 0; i < count; ++i) elements.push_back({output, i, 0});
       continue;
