@@ -112,6 +112,7 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   std::vector<CandidatePlan> candidates;
   for (const LoadedModel& model : models) candidates.push_back({&model.graph, &model.plan});
   MeasureOptions measuring;
+  // A round is one sample of every model, in turn.
   measuring.rounds = static_cast<int>(
       std::clamp<int64_t>(arguments.Integer("--rounds", kRoundsDefault), 1, 1'000'000));
   measuring.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));

@@ -19,6 +19,7 @@ std::vector<OptionSpec> Options() {
 }
 
 absl::StatusOr<ExitCode> RunDevices(const CommandContext& context) {
+  // "cpu" is what the embedded server gets a worker for: it needs one to have a device at all.
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectOrEmbed(context, "cpu", 0));
   PLAIT_ASSIGN_OR_RETURN(const auto devices, session.client->ListDevices());
   Json json;

@@ -28,6 +28,7 @@ std::vector<OptionSpec> Options() {
 
 absl::StatusOr<v1::JobState> StateOf(const std::string& name) {
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
+  // UNSPECIFIED asks for jobs in every state.
   if (name.empty()) return state;
   if (!v1::JobState_Parse("JOB_STATE_" + absl::AsciiStrToUpper(name), &state)) {
     return absl::InvalidArgumentError(

@@ -25,6 +25,7 @@ absl::StatusOr<ExitCode> RunResult(const CommandContext& context) {
   const std::string id = context.arguments.positionals()[0];
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
   PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->GetJob(id));
+  // A running job may have a best result so far, which can still change: it is not handed out.
   if (job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING) {
     return wire::Error(v1::ERROR_REASON_WRONG_STATE,
                        absl::StrCat("job ", id, " is ", wire::JobStateName(job.state()),

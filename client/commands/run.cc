@@ -38,6 +38,7 @@ Json ResultJson(const Graph& graph, absl::Span<const Tensor> outputs) {
 
 absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
+  // Random inputs are never a silent default: their outputs say nothing about the model.
   if (arguments.Has("--inputs") == arguments.Has("--seed")) {
     return absl::InvalidArgumentError("either --inputs DIR or --seed N is needed");
   }
