@@ -1,18 +1,18 @@
-#include "plait/v1/admin.grpc.pb.h"
+#include "plait/admin/v1/admin.grpc.pb.h"
 #include "tests/server/services/services_fixture.h"
 
 namespace plait {
 namespace {
 
-using Stub = v1::AdminService::Stub;
+using Stub = admin::v1::AdminService::Stub;
 
 class AdminServiceTest : public ServicesTest {
  protected:
-  absl::StatusOr<v1::GetServerStateResponse> State() {
-    return Call(&Stub::GetServerState, v1::GetServerStateRequest());
+  absl::StatusOr<admin::v1::GetServerStateResponse> State() {
+    return Call(&Stub::GetServerState, admin::v1::GetServerStateRequest());
   }
-  absl::StatusOr<v1::DrainServerResponse> Drain() {
-    return Call(&Stub::DrainServer, v1::DrainServerRequest());
+  absl::StatusOr<admin::v1::DrainServerResponse> Drain() {
+    return Call(&Stub::DrainServer, admin::v1::DrainServerRequest());
   }
 };
 
@@ -24,7 +24,7 @@ TEST_F(AdminServiceTest, TellsWhatTheServerHas) {
   ConnectWorker("w1", "cpu");
   const auto state = State();
   ASSERT_TRUE(state.ok()) << state.status();
-  EXPECT_EQ(state->state(), v1::SERVER_STATE_SERVING);
+  EXPECT_EQ(state->state(), admin::v1::SERVER_STATE_SERVING);
   EXPECT_EQ(state->version(), "1.2.3");
   EXPECT_EQ(state->engine_version(), "engine");
   EXPECT_EQ(state->started_at().seconds(), absl::ToUnixSeconds(context_->started_at));
@@ -43,7 +43,7 @@ TEST_F(AdminServiceTest, DrainsForGood) {
   EXPECT_EQ(Drain()->jobs_running(), 1);
   EXPECT_EQ(Drain()->jobs_running(), 1);
   EXPECT_TRUE(draining_);
-  EXPECT_EQ(State()->state(), v1::SERVER_STATE_DRAINING);
+  EXPECT_EQ(State()->state(), admin::v1::SERVER_STATE_DRAINING);
   EXPECT_THAT(Call(&v1::OptimizationService::Stub::OptimizeModel, ModelRequest()).status(),
               HasReason(v1::ERROR_REASON_DRAINING));
 }

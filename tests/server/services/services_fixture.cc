@@ -74,12 +74,13 @@ v1::Job ServicesTest::SubmitJob(absl::string_view tenant) {
 }
 
 void ServicesTest::ConnectWorker(const std::string& worker_id, const std::string& device_id) {
-  v1::SynchronizeRequest request;
+  worker::v1::SynchronizeRequest request;
   request.set_worker_id(worker_id);
   request.mutable_device()->set_id(device_id);
+  request.mutable_device()->set_backend("cpu");
   request.mutable_device()->set_fingerprint(device_id + "-fingerprint");
   request.mutable_idle();
-  pool_.Synchronize(request);
+  pool_.Synchronize(request, WorkerPlace::kThisHost);
 }
 
 double ServicesTest::Counted(absl::string_view method, absl::string_view code) {

@@ -1,34 +1,35 @@
-#include "plait/v1/worker.grpc.pb.h"
+#include "plait/worker/v1/worker.grpc.pb.h"
 #include "tests/server/services/services_fixture.h"
 
 namespace plait {
 namespace {
 
-using Stub = v1::WorkerService::Stub;
+using Stub = worker::v1::WorkerService::Stub;
 
 class WorkerServiceTest : public ServicesTest {
  protected:
   WorkerServiceTest() {
     request_.set_worker_id("w1");
     request_.mutable_device()->set_id("cpu");
+    request_.mutable_device()->set_backend("cpu");
     request_.mutable_device()->set_fingerprint("cpu-1");
     request_.mutable_idle();
   }
 
-  absl::StatusOr<v1::SynchronizeResponse> Synchronize() {
+  absl::StatusOr<worker::v1::SynchronizeResponse> Synchronize() {
     return Call(&Stub::Synchronize, request_, "");
   }
 
   // Wants a kernel measured on the worker's device.
   void SubmitTask() {
-    v1::Task task;
+    worker::v1::Task task;
     task.mutable_profile()->add_kernels()->set_key("kernel");
     pool_.Submit(request_.device(), task,
-                 [this](const v1::TaskResult& result) { results_.push_back(result); });
+                 [this](const worker::v1::TaskResult& result) { results_.push_back(result); });
   }
 
-  v1::SynchronizeRequest request_;
-  std::vector<v1::TaskResult> results_;
+  worker::v1::SynchronizeRequest request_;
+  std::vector<worker::v1::TaskResult> results_;
 };
 
 TEST_F(WorkerServiceTest, GivesATaskAndTakesItsResult) {
@@ -37,7 +38,7 @@ TEST_F(WorkerServiceTest, GivesATaskAndTakesItsResult) {
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->task().profile().kernels(0).key(), "kernel");
   EXPECT_GE(first->next_synchronize_in_ms(), 1);
-  v1::Completed& completed = *request_.mutable_completed();
+  worker::v1::Completed& completed = *request_.mutable_completed();
   completed.set_task_id(first->task().task_id());
   completed.set_attempt(first->task().attempt());
   completed.mutable_result()->mutable_profile();
@@ -69,7 +70,7 @@ TEST_F(WorkerServiceTest, AnswersAnIdleWorkerAtOnceWhenItDrains) {
 }
 
 TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
-  const v1::SynchronizeRequest right = request_;
+  const worker::v1::SynchronizeRequest right = request_;
   request_.set_worker_id("");
   EXPECT_THAT(Synchronize().status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
   request_ = right;
@@ -79,6 +80,10 @@ TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
   request_.mutable_device()->set_fingerprint("");
   EXPECT_THAT(Synchronize().status(),
               testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("fingerprint")));
+  request_ = right;
+  request_.mutable_device()->clear_backend();
+  EXPECT_THAT(Synchronize().status(),
+              testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("backend")));
   EXPECT_EQ(pool_.Workers().size(), 0u);
 }
 

@@ -108,7 +108,6 @@ struct LoopTable {
   void (*normalization_row)(const NormalizationRow& row);
 };
 
-// The table for this processor.
 // The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.
 // Cheap: it tests bits that were read when the process started. The answer never changes.
 const LoopTable& Loops();
