@@ -156,8 +156,8 @@ def test_the_guide_describes_every_metric():
 
 
 def test_the_example_configuration_has_only_known_settings():
-    known = set(re.findall(r'^    \{"(\w+)", &Config::', (ROOT / "server" / "config.cc").read_text(),
-                           re.MULTILINE))
+    config = (ROOT / "server" / "config.cc").read_text()
+    known = set(re.findall(r'^    \{"(\w+)", &Config::', config, re.MULTILINE))
     text = (DEPLOY / "config" / "plaitd.toml").read_text()
     used = set(re.findall(r"^(?:# )?(\w+) = ", text, re.MULTILINE))
     assert used and used <= known
