@@ -17,6 +17,7 @@ namespace {
 // largest known scratch (matrix products in blocks) is a few MiB per thread.
 constexpr int64_t kScratchBytes = int64_t{256} << 20;
 
+// A value that no node produces and that is no constant can only come from the caller.
 bool IsGraphInput(const Graph& graph, TensorId tensor) {
   return graph.tensor(tensor).producer == kNoNode && graph.tensor(tensor).constant == nullptr;
 }
@@ -36,6 +37,7 @@ int64_t WeightBytesMax(const Graph& graph, const Plan& plan) {
   return bytes + static_cast<int64_t>(plan.steps.size()) * 65536;
 }
 
+// Values that a step writes; the others are the caller's, in whatever format a step reads them.
 std::vector<bool> WrittenValues(const Plan& plan) {
   std::vector<bool> written(plan.values.size(), false);
   for (const Step& step : plan.steps) {
@@ -75,6 +77,9 @@ absl::Status CpuExecutable::ReserveMemory(const Plan& plan) {
   return absl::OkStatus();
 }
 
+// In the order of values, so that an alias finds the place of the value whose bytes it shares.
+// Values without a buffer are those of graph inputs (of OneKernelPlan: all), which lie behind the
+// activations, where no other value takes their place over.
 absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
   PLAIT_ASSIGN_OR_RETURN(std::byte* const activations, arena_.Allocate(plan.arena_bytes));
   const std::vector<bool> written = WrittenValues(plan);
@@ -128,6 +133,8 @@ absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& w
   return absl::OkStatus();
 }
 
+// In execution order, as weights are to lie in memory in the order in which they are read. A narrow
+// step takes the scratch memory of its lane, a wide one that of lane 0: no lane runs beside it.
 absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights,
                                       Onednn* onednn) {
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -161,6 +168,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
   return absl::OkStatus();
 }
 
+// On one thread: inputs are small beside what a network does with them.
 absl::Status CpuExecutable::SetInputs(absl::Span<const Tensor> inputs) {
   PLAIT_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -13,6 +13,11 @@ namespace plait {
 
 // A plan bound to memory: activations in one arena at the plan's offsets, weights packed one after
 // another in execution order, kernels created. Run allocates nothing but the returned tensors.
+//
+// Two ranges of memory are kept apart on purpose: the arena is written in every run and small
+// enough to stay in the caches where the plan is good; the weights are read once per run, front to
+// back, in the order in which steps run, which is what a processor prefetches best.
+// Not thread-safe: one thread calls, which becomes thread 0 of the OpenMP team.
 class CpuExecutable : public Executable {
  public:
   // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; `onednn` outlives the executable.
@@ -24,17 +29,23 @@ class CpuExecutable : public Executable {
   // Use Create: nothing is loaded yet.
   explicit CpuExecutable(const Graph& graph) : graph_(graph) {}
 
+  // Inputs are brought into the formats that the plan reads and outputs back to row-major on the
+  // calling thread, before and after the steps.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override;
+  // Microseconds per run, of the steps alone; the team is woken before each, outside of the time.
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
+  // Drops packed weights and what kernels folded from constants; activations stay where they are.
   void EvictWeights() override;
   int fallback_nodes() const override;
 
  private:
+  // The steps of Create, in this order: each needs what the one before it has set.
   absl::Status PlaceValues(const Plan& plan);
   absl::Status PlaceOutputs(const Plan& plan, const WeightSource& weights);
   absl::Status ReserveMemory(const Plan& plan);
   absl::Status LoadSteps(const Plan& plan, const WeightSource& weights, Onednn* onednn);
+  // All segments once, on the inputs that are there.
   absl::Status RunOnce();
 
   // Where an input's row-major bytes go, or an output's come from.
@@ -48,12 +59,15 @@ class CpuExecutable : public Executable {
   int threads_ = 1;
   MemoryRegion arena_;  // activations, then the caller's inputs and outputs
   MemoryRegion weights_;
+  // Kernels of one lane never run at the same time, so that one region serves all of them.
   std::vector<MemoryRegion> scratch_;      // per lane
   std::vector<std::byte*> places_;         // by value of the plan
   std::vector<std::vector<Port>> inputs_;  // by graph input: one per format that the plan reads
   std::vector<Port> outputs_;              // by graph output
   std::vector<LoadedStep> steps_;
   std::vector<Segment> segments_;
+  // How often the steps have run: a step is finished in this run when its own number is as large,
+  // so that nothing has to be reset between runs.
   int64_t runs_ = 0;
 };
 

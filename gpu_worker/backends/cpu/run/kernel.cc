@@ -9,6 +9,8 @@
 
 namespace plait {
 
+// Declared here and not in headers: a family is a line of families.def and two files, and nobody
+// but the table below calls its function.
 #define PLAIT_CPU_FAMILY(name, Name) \
   absl::StatusOr<std::unique_ptr<CpuKernel>> Load##Name(LoadContext* context);
 #include "gpu_worker/backends/cpu/families.def"

@@ -8,8 +8,20 @@
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel.h"
 
+// Map of this folder, from the outside in.
+//   cpu_executor    the cpu's Executor: checks a plan against the device and loads it (no header)
+//   cpu_executable  a loaded plan: where every tensor lies, and Run and Time over its segments
+//   segment         consecutive steps of a plan, run in order or as lanes that wait for each other
+//   kernel          what a kernel family sees while it loads and runs; the table of the families
+//   memory          ranges of address space, handed out in aligned pieces
+//   parallel        how a kernel divides its work among OpenMP threads
+//   strided_copy    the copy that all movement of tensors comes down to
+//   device          what this machine's processor is called and grants
+// The families themselves are in ../kernels, one file each; what they offer to the search is in
+// ../offers.
 namespace plait {
 
+// The engine and stream that kernels create their primitives with; see ../onednn.
 class Onednn;
 
 // A kernel bound to its place in a plan: its tensors' addresses are fixed. Run by one thread at a
@@ -19,6 +31,10 @@ class CpuKernel {
   virtual ~CpuKernel() = default;
 
   // Errors: InvalidArgument when an input's values make no sense (an index out of range).
+  // Reads and writes the tensors that the kernel was loaded with, and scratch memory that holds
+  // nothing before and after. Allocates no memory of its own unless the family says so (reference
+  // does).
+  // REQUIRES: the current OpenMpWidth is the one under which the kernel was loaded.
   virtual absl::Status Run() = 0;
 
   // Nodes that run as reference code.
@@ -26,19 +42,25 @@ class CpuKernel {
 };
 
 // A tensor in memory, aligned to a cache line.
+// Constants are the executable's own; other tensors lie in its arena, where the plan may give the
+// same bytes to another tensor before and after. Nothing here is owned.
 struct Operand {
   TensorType type;
   Format format = Format::kPlain;
   std::byte* data = nullptr;
 
+  // REQUIRES: the type is float32.
   float* floats() const { return reinterpret_cast<float*>(data); }
   // In elements, by logical axis.
   Shape strides() const;
 };
 
 // What a kernel family sees while it loads a kernel.
+// Made for the load of one step and gone afterwards: what a kernel keeps, it copies. An Operand's
+// address stays good for as long as the executable. Not thread-safe.
 class LoadContext {
  public:
+  // One value of the plan: a tensor may have two places in different formats, as a reorder's has.
   struct Place {
     TensorId tensor;
     Format format;
@@ -50,15 +72,19 @@ class LoadContext {
     MemoryRegion* scratch;  // of the thread that will run the kernel; reused by its next kernel
   };
 
+  // All that is passed must outlive the context, and the regions must outlive the kernel too.
   LoadContext(const Graph& graph, const Kernel& kernel, const WeightSource& weights, Onednn* onednn,
               Memory memory)
       : graph_(graph), kernel_(kernel), weights_(weights), onednn_(onednn), memory_(memory) {}
 
   const Graph& graph() const { return graph_; }
   const Kernel& kernel() const { return kernel_; }
+  // The threads that the kernel may take: 1, or all of the plan's.
   int width() const { return kernel_.width; }
   Onednn* onednn() const { return onednn_; }
 
+  // In the order of the step's inputs, then of its outputs. Called before the family sees the
+  // context.
   void AddPlace(const Place& place) { places_.push_back(place); }
   // Values that the step reads and writes, for kernels without nodes.
   absl::Span<const Place> places() const { return places_; }
@@ -68,10 +94,13 @@ class LoadContext {
   // Errors: InvalidArgument for a tensor that is not the kernel's; those of ConstantValue.
   absl::StatusOr<Operand> Find(TensorId tensor);
 
-  // The value of a constant. Errors: NotFound for a missing weight.
+  // The value of a constant.
+  // Errors: NotFound for a missing weight.
   absl::StatusOr<Tensor> ConstantValue(TensorId tensor) const;
 
   // Uninitialized memory that lives as long as the executable, among the weights.
+  // For what a kernel makes of constants: packed matrices, folded statistics, scaled addends.
+  // Errors: ResourceExhausted.
   absl::StatusOr<std::byte*> AllocateWeights(int64_t bytes) {
     return memory_.weights->Allocate(bytes);
   }
@@ -83,6 +112,8 @@ class LoadContext {
   }
 
   // InvalidArgument saying that the family cannot run the kernel's nodes or formats.
+  // The message names family, variant and operators, and is the same for every reason, because a
+  // plan that comes from our own offers never sees it.
   absl::Status Refuse() const;
 
  private:
@@ -100,6 +131,7 @@ class LoadContext {
 using LoadFunction = absl::StatusOr<std::unique_ptr<CpuKernel>> (*)(LoadContext*);
 
 // The family of that name; nullptr when there is none.
+// Names are compared as they are; a plan may hold any text.
 LoadFunction FindKernelFamily(absl::string_view family);
 
 // All families, in the order of families.def, for messages.

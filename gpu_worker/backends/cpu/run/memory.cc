@@ -17,6 +17,7 @@ MemoryRegion::~MemoryRegion() {
   if (data_ != nullptr) munmap(data_, static_cast<size_t>(size_bytes_));
 }
 
+// By exchange: what the target held is unmapped when the source goes.
 MemoryRegion::MemoryRegion(MemoryRegion&& other) noexcept { *this = std::move(other); }
 
 MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {

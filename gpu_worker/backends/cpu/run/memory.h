@@ -9,9 +9,14 @@ namespace plait {
 
 // A range of zeroed memory whose pages exist once they are written, aligned to a page. Movable; the
 // bytes keep their address. Not thread-safe while it hands out pieces.
+//
+// Reserving is free and touching is not: a region may be far larger than what is used of it, as
+// scratch and packed weights are, whose sizes are known only after oneDNN has chosen its formats.
 class MemoryRegion {
  public:
   // One cache line, and the widest vector.
+  // Two pieces never share a cache line, so that threads which write neighbouring tensors do not
+  // take the line from each other; and a vector load at a piece's start never crosses a line.
   static constexpr int64_t kAlignmentBytes = 64;
 
   MemoryRegion() = default;
@@ -20,20 +25,24 @@ class MemoryRegion {
   MemoryRegion& operator=(MemoryRegion&& other) noexcept;
 
   // Errors: ResourceExhausted when the system refuses the range.
+  // At least one aligned piece, whatever the size asked for. Large pages are asked for.
   static absl::StatusOr<MemoryRegion> Reserve(int64_t size_bytes);
 
   std::byte* data() const { return data_; }
   int64_t size_bytes() const { return size_bytes_; }
+  // Rounded up to the alignment, piece by piece.
   int64_t used_bytes() const { return used_bytes_; }
 
   // The next aligned piece.
   // Errors: ResourceExhausted when the region is used up.
+  // Valid until the region goes, whether or not Reset was called; it is never given back alone.
   absl::StatusOr<std::byte*> Allocate(int64_t bytes);
 
   // Makes the whole region available again; pieces handed out so far are given up.
   void Reset() { used_bytes_ = 0; }
 
   // Writes back and drops the used bytes from every cache of this processor.
+  // Takes time in proportion to the used bytes, a line at a time. Does nothing but on x86-64.
   void EvictFromCaches() const;
 
  private:

@@ -10,11 +10,17 @@
 namespace plait {
 
 // A launch of a loaded plan.
+// The step's number is its index among the plan's steps, which is also its index in every list
+// here.
 struct LoadedStep {
   std::unique_ptr<CpuKernel> kernel;
+  // As the plan has it: lanes are made from it, and nothing else reads it.
   int stream = 0;
+  // Steps of other streams that must be finished before, all with smaller numbers.
   std::vector<int> waits;
   // The run in which the step last finished; runs are counted from 1.
+  // Behind a pointer, because an atomic cannot move while steps are collected. Stored with release
+  // and loaded with acquire order, so that whoever sees the number also sees what the step wrote.
   std::unique_ptr<std::atomic<int64_t>> finished;
 };
 
@@ -22,8 +28,13 @@ struct LoadedStep {
 // `width`; or, with several lanes, one lane per OpenMP thread, where a step that needs one of
 // another lane spins until it is finished. A hand-over by futex would cost 20 us, spinning costs
 // 0.2.
+//
+// Spinning has its price where cores are shared with others: a lane that waits for long yields its
+// core. Between segments all lanes have ended, so that no step waits for one of an earlier segment.
 struct Segment {
+  // Threads of each step. 1 in a segment of lanes, where the team has a thread for every lane.
   int width = 1;
+  // Numbers of steps, ascending within a lane; no lane is empty.
   std::vector<std::vector<int>> lanes;
   std::vector<absl::Status> statuses;  // by lane: of the last run
 };
@@ -31,14 +42,19 @@ struct Segment {
 // Divides a plan's steps. A step as wide as the plan runs alone; runs of narrow steps are divided
 // into a lane per stream (streams beyond plan.threads share lanes, in plan order, so that no lane
 // can wait for itself).
+// Pure. No lane of a segment waits for a later step, which CheckPlan has seen to.
 std::vector<Segment> MakeSegments(const Plan& plan);
 
 // Runs all segments once. `run` is greater than in any run before.
 // Errors: those of the kernels; the first in plan order.
+// Blocks until the last step has ended. After an error the rest of its segment still runs, on
+// whatever the failed step left behind, and later segments do not.
 absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run);
 
 // Starts a parallel region, so that the threads of the team are awake and spin for the next.
+// Threads of libgomp spin for a while after a region and then sleep; waking them costs tens of
+// microseconds, which would be charged to the first kernel.
 void WakeTeam(int threads);
 
 }  // namespace plait

@@ -5,12 +5,22 @@
 
 #include "gpu_worker/backends/cpu/run/parallel.h"
 
+// A tensor of 1x3x4x5 from row-major to channels-last. Its distances by axis are 60, 20, 5, 1
+// before and 60, 1, 15, 3 after. The axis of size 1 goes; the others, sorted by where they lie in
+// the target, are H (4: 5 to 15), W (5: 1 to 3), C (3: 20 to 1). A step along H is five steps along
+// W on both sides, so that the two are one axis of 20 pixels (1 to 3), which C does not continue.
+// So there are 20 runs of 3 elements, read at distance 20 and written side by side.
+// A part of a row-major concat along channels lies alike on both sides: all its axes merge into one
+// run, which is one memcpy, cut into 64 pieces for the threads where that comes out even.
+
 namespace plait {
 namespace {
 
 // Copies are memory-bound from here on; below, dividing them costs more than it gains.
 constexpr int64_t kDividedBytesMin = 65536;
 
+// A type per size, so that the compiler moves elements in registers; a memcpy of a size known only
+// at run time would be a call for each.
 template <typename Element>
 void CopyElements(const std::byte* source, int64_t source_stride, std::byte* target,
                   int64_t target_stride, int64_t size) {
@@ -61,6 +71,8 @@ void StridedCopy::Run(int threads) const {
               [this](int64_t begin, int64_t end, int) { CopyRuns(begin, end); });
 }
 
+// The place of each run is computed anew from its number: a few divisions against a run of many
+// elements, and no state that threads would have to share.
 void StridedCopy::CopyRuns(int64_t begin, int64_t end) const {
   const bool contiguous = inner_.source_stride == 1 && inner_.target_stride == 1;
   for (int64_t run = begin; run < end; ++run) {

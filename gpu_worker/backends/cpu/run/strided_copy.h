@@ -10,6 +10,8 @@ namespace plait {
 
 // Elements in memory at a distance along each axis; a distance of 0 repeats, a negative one walks
 // backwards.
+// `data` is where the element at index 0 along every axis lies, which with negative distances is
+// not the lowest address. Distances are in elements, by axis of the shape that is copied.
 struct StridedElements {
   std::byte* data;
   Shape strides;
@@ -19,9 +21,14 @@ struct StridedElements {
 // are merged, and runs that are contiguous on both sides are copied whole. What concat, slice, pad,
 // expand, transpose and reorder come down to: they differ in strides and places only. Immutable;
 // the places must outlive it and not overlap.
+//
+// Both sides' strides have the rank of `shape`. Source distances may be 0 or negative; target
+// distances are positive, as every element is written once.
+// Thread rule: Run from one thread at a time, because it starts the team.
 class StridedCopy {
  public:
   // element_bytes: 1, 2, 4 or 8.
+  // All decisions are taken here, so that a run only walks.
   StridedCopy(int64_t element_bytes, const Shape& shape, const StridedElements& source,
               const StridedElements& target);
 
@@ -35,6 +42,7 @@ class StridedCopy {
     int64_t target_stride;
   };
 
+  // Runs [begin, end), counted in the order of the target.
   void CopyRuns(int64_t begin, int64_t end) const;
 
   int64_t element_bytes_;
@@ -46,10 +54,13 @@ class StridedCopy {
 };
 
 // A kernel that is some copies, one after another, each divided between all of its threads.
+// Concat and Split have one copy per part, all others one. The copies are one after another because
+// their parts are rarely equal, and dividing each is simpler than dividing their sum.
 class CopyKernel : public CpuKernel {
  public:
   explicit CopyKernel(int threads) : threads_(threads) {}
 
+  // Called while the kernel loads.
   void Add(StridedCopy copy) { copies_.push_back(std::move(copy)); }
   absl::Status Run() override;
 
