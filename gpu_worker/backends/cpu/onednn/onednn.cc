@@ -7,6 +7,8 @@
 #include "base/status_macros.h"
 #include "optimizer/kernels/format_rules.h"
 
+// Only the C interface is used, with all calls checked: its errors are values, as ours are. Handles
+// are owned from the moment they are made, so that an early return leaks nothing.
 namespace plait {
 
 absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what) {
@@ -39,6 +41,7 @@ absl::StatusOr<std::unique_ptr<Onednn>> Onednn::Create() {
   return onednn;
 }
 
+// The last argument of the call is a hint from a forward pass, which only training has.
 absl::StatusOr<OnednnDescriptor> Onednn::Describe(const_dnnl_op_desc_t operation,
                                                   dnnl_primitive_attr_t attributes) const {
   dnnl_primitive_desc_t descriptor = nullptr;
@@ -48,6 +51,7 @@ absl::StatusOr<OnednnDescriptor> Onednn::Describe(const_dnnl_op_desc_t operation
   return OnednnDescriptor(descriptor);
 }
 
+// Everything is made for this one call: weights are packed once, and no two are alike for sure.
 absl::Status Onednn::Reorder(const dnnl_memory_desc_t& from, const void* source,
                              const dnnl_memory_desc_t& to, void* target) const {
   dnnl_primitive_desc_t descriptor = nullptr;
@@ -70,9 +74,12 @@ absl::Status Onednn::Reorder(const dnnl_memory_desc_t& from, const void* source,
                                        {DNNL_ARG_TO, target_memory}};
   PLAIT_RETURN_IF_ERROR(
       OnednnStatus(dnnl_primitive_execute(primitive, stream(), 2, arguments), "reorder"));
+  // The memory may be read right after, by code that knows nothing of streams.
   return OnednnStatus(dnnl_stream_wait(stream()), "reorder");
 }
 
+// In the user's mode scratch memory is an argument of the primitive like any other; its size is
+// what ChosenDescription says of DNNL_ARG_SCRATCHPAD.
 absl::StatusOr<OnednnAttributes> NewOnednnAttributes() {
   dnnl_primitive_attr_t attributes = nullptr;
   PLAIT_RETURN_IF_ERROR(OnednnStatus(dnnl_primitive_attr_create(&attributes), "attributes"));
@@ -88,6 +95,7 @@ absl::StatusOr<dnnl_memory_desc_t> DescribeStrided(const Shape& shape, const Sha
   dnnl_dims_t dims = {};
   dnnl_dims_t steps = {};
   if (shape.size() > DNNL_MAX_NDIMS) return absl::UnimplementedError("oneDNN: too many dimensions");
+  // The library copies fixed arrays; what is behind the rank stays 0.
   std::copy(shape.begin(), shape.end(), dims);
   std::copy(strides.begin(), strides.end(), steps);
   PLAIT_RETURN_IF_ERROR(
