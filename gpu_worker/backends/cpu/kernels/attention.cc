@@ -9,6 +9,16 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 
+// BERT-base on 128 tokens: query, key and value are [1, 12, 128, 64] or packed as [1, 128, 768],
+// where a head is 64 columns of every row. Of each head the scores, query * key^T, are 128 x 128
+// floats, 64 KiB: they are written by the first product, normalized row by row and read by the
+// second one while they lie in the second-level cache of one core. All twelve at once, which is
+// what a node per operation makes, are 768 KiB that are written and read again as a whole.
+//
+// Threads take whole heads: with four of them three heads each, and nothing is shared but what is
+// read. Neither packed heads nor key^T are copied by us; both are distances that the product's
+// description carries. The scale is applied while a row is normalized, so that it costs no pass.
+
 namespace plait {
 namespace {
 
@@ -33,7 +43,8 @@ Heads HeadsOf(const Operand& operand, int64_t heads) {
 }
 
 // A product of matrices whose places change from head to head: one primitive per thread, because
-// memory objects are its own.
+// memory objects are its own. It depends on the distances alone, which all heads have in common;
+// only addresses change.
 class HeadProduct {
  public:
   struct Matrices {
@@ -61,6 +72,8 @@ class HeadProduct {
     PLAIT_ASSIGN_OR_RETURN(
         std::byte* const scratch_data,
         context->AllocateScratch(static_cast<int64_t>(dnnl_memory_desc_get_size(&scratch))));
+    // The first three get their addresses before each run and only need one that is not null until
+    // then.
     const std::pair<int, dnnl_memory_desc_t> arguments[] = {{DNNL_ARG_SRC, matrices.left},
                                                             {DNNL_ARG_WEIGHTS, matrices.right},
                                                             {DNNL_ARG_DST, matrices.result},
@@ -76,6 +89,7 @@ class HeadProduct {
     return product;
   }
 
+  // Setting an address is a store; making a memory object for each head would allocate.
   absl::Status Run(const float* left, const float* right, float* result) {
     dnnl_memory_set_data_handle(memories_[0].get(), const_cast<float*>(left));
     dnnl_memory_set_data_handle(memories_[1].get(), const_cast<float*>(right));
@@ -131,6 +145,7 @@ class AttentionKernel : public CpuKernel {
     return lane->results.Run(lane->block, value_.At(batch, key_head), result_.At(batch, head));
   }
 
+  // `row` becomes softmax(row * scale + mask), in place.
   void NormalizeRow(int64_t batch, int64_t head, int64_t query, float* block) const {
     float* const row = block + query * shape_.keys;
     const float* mask = nullptr;
@@ -157,6 +172,7 @@ class AttentionKernel : public CpuKernel {
   std::vector<Lane> lanes_;
 };
 
+// Called once per thread, while the kernel loads.
 absl::Status AttentionKernel::AddLane(LoadContext* context) {
   const Shape scores = {shape_.queries, shape_.keys};
   HeadProduct::Matrices first;
@@ -210,6 +226,7 @@ absl::Status AttentionKernel::Prepare(LoadContext* context, const Node& node) {
 
 }  // namespace
 
+// Row-major or packed heads in, the same out; masks are added, and repeat along axes of size 1.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadAttention(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;

@@ -16,6 +16,7 @@ struct Window {
   dnnl_dims_t pads_end = {};
 };
 
+// Absent attributes have ONNX's defaults; pads are all the begins, then all the ends.
 Window WindowOf(const Node& node, int spatial_rank) {
   const std::vector<int64_t> strides = node.attributes->Ints("strides");
   const std::vector<int64_t> dilations = node.attributes->Ints("dilations");
@@ -54,6 +55,8 @@ struct Convolution {
   dnnl_memory_desc_t bias_description;
 };
 
+// A per-channel addition right behind a convolution without bias becomes its bias: the primitive
+// adds it to its sums before they leave the registers, which costs less than a post-operation.
 absl::Status ReadNodes(LoadContext* context, Convolution* convolution) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
@@ -83,6 +86,8 @@ absl::Status ReadNodes(LoadContext* context, Convolution* convolution) {
   return absl::OkStatus();
 }
 
+// Data are described in the plan's format and only weights are left to the library: with a choice
+// for data too it might take a blocked format, which no plan could name.
 absl::Status DescribeTensors(const Graph& graph, Convolution* convolution) {
   const Node& node = *convolution->node;
   const Shape& shape = graph.type(node.inputs[1]).shape;
@@ -122,7 +127,10 @@ absl::Status AddWeights(LoadContext* context, const Convolution& convolution,
 
 }  // namespace
 
-// Variant "plain" or "channels_last": the format in which the primitive reads and writes.
+// Variant "plain" or "channels_last": the format in which the primitive reads and writes. The
+// implementation is asked for by descriptor, so that weights can be packed as it wants them before
+// the primitive exists. The direct algorithm is named; left to choose, the library takes the same
+// kernels for ResNet-50.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConv(LoadContext* context) {
   Convolution convolution;
   PLAIT_RETURN_IF_ERROR(ReadNodes(context, &convolution));

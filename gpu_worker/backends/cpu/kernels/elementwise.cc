@@ -9,6 +9,14 @@
 #include "gpu_worker/backends/cpu/run/parallel.h"
 #include "optimizer/kernels/format_rules.h"
 
+// Adding a bias of [64, 1, 1] to a float image of [1, 64, 56, 56], in both formats:
+//   row-major      the last two axes merge, as the bias repeats along both: 64 rows of 3,136
+//                  columns. A row is four tiles; x and the result are used where they lie, and the
+//                  bias, one number per row, is filled into its register for every tile.
+//   channels-last  the pixels merge: 3,136 rows of 64 columns. A tile is 16 rows; the bias is the
+//                  same 64 numbers in every row and so in every tile: filled in once per thread.
+// Threads take consecutive tiles, and so consecutive memory of the result.
+
 namespace plait {
 namespace {
 
@@ -121,6 +129,8 @@ void ElementwiseKernel::PlanAxes() {
   for (size_t i = 0; i + 2 < axes_.size(); ++i) tiles_ *= axes_[i].size;
 }
 
+// The cheapest way that is right for every tile of the operand: no copy, one copy for all tiles, or
+// one for each. Other types than float32 and int64 are widened and so always copied.
 void ElementwiseKernel::PlanFetches() {
   const Axis& rows = axes_[axes_.size() - 2];
   const Axis& columns = axes_.back();
@@ -182,6 +192,7 @@ void ElementwiseKernel::PlanSlots() {
   slot_count_ = std::max<int64_t>(slot_count_, 1);
 }
 
+// Of the first element of a row and column 0: what the axes in front of the last two contribute.
 int64_t ElementwiseKernel::Offset(size_t operand, int64_t outer) const {
   int64_t offset = 0;
   for (int axis = static_cast<int>(axes_.size()) - 3; axis >= 0; --axis) {
@@ -191,6 +202,8 @@ int64_t ElementwiseKernel::Offset(size_t operand, int64_t outer) const {
   return offset;
 }
 
+// A vector side by side, one number repeated, or elements at a distance, row by row; the tile
+// itself has no gaps between its rows.
 void ElementwiseKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, int64_t columns,
                                   std::byte* slot) const {
   const OperandPlan& plan = operands_[operand];
@@ -216,6 +229,9 @@ void ElementwiseKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, 
   }
 }
 
+// Fetches what changes from tile to tile, runs the instructions and stores what they could not
+// write into memory themselves. `place` counts elements in the order in which results lie, which is
+// that of tiles, because all results have one shape and format.
 void ElementwiseKernel::RunTile(int64_t tile, std::byte* slots, Registers* registers) const {
   const int64_t all_rows = axes_[axes_.size() - 2].size;
   const int64_t all_columns = axes_.back().size;
@@ -267,6 +283,7 @@ void ElementwiseKernel::RunTiles(int64_t begin, int64_t end, std::byte* slots) c
   for (int64_t tile = begin; tile < end; ++tile) RunTile(tile, slots, &registers);
 }
 
+// Each thread has slots of its own.
 absl::Status ElementwiseKernel::Run() {
   ForEachPart(threads_, tiles_, [this](int64_t begin, int64_t end, int thread) {
     RunTiles(begin, end, scratch_ + thread * slot_count_ * kSlotBytes);

@@ -10,6 +10,18 @@
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
 
+// Gelu as exporters write it, x * (1 + Erf(x / c)) * 0.5 with c the root of 2, is five nodes.
+// Operands come first, in the order in which nodes read them: r0 is x, r1 is c, r2 is 1, r3 is 0.5.
+// Then
+//   r4 = div r0 r1
+//   r5 = erf r4
+//   r6 = add r5 r2
+//   r7 = mul r0 r6
+//   r8 = mul r7 r3
+// r0 and r8 are tiles of the tensors themselves; r1, r2 and r3 are filled once per thread. Of the
+// others two exist at a time at most, so that r4 to r7 share two slots: the whole group takes five
+// tiles of scratch, and no value between x and the result ever reaches memory.
+
 namespace plait {
 namespace {
 
@@ -35,6 +47,7 @@ std::optional<UnaryLoop> UnaryLoopOf(OpKind op) {
   }
 }
 
+// The tanh form of Gelu is another loop and no parameter of the same one.
 std::optional<UnaryChoice> UnaryOf(const Node& node) {
   std::optional<UnaryLoop> loop = UnaryLoopOf(node.op);
   if (!loop.has_value()) return std::nullopt;
@@ -86,6 +99,7 @@ std::optional<TruthChoice> TruthOf(OpKind op) {
   }
 }
 
+// Checks nothing that IsElementwiseGroup has checked: used once it has said yes.
 class Compiler {
  public:
   explicit Compiler(LoadContext* context) : context_(context), graph_(context->graph()) {}
@@ -226,6 +240,7 @@ class Compiler {
     return absl::OkStatus();
   }
 
+  // Operators that are no line of one loop: by their operands, their types or their constants.
   absl::Status AddSpecial(const Node& node) {
     const TensorId result = node.outputs[0];
     const auto input = [&](int i) { return registers_.at(node.inputs[i]); };
@@ -258,6 +273,7 @@ class Compiler {
     }
   }
 
+  // Registers know floats and int64 only: a cast between integer types only narrows.
   void AddCast(const Node& node) {
     const int input = registers_.at(node.inputs[0]);
     const DataType to = graph_.type(node.outputs[0]).dtype;
@@ -271,6 +287,7 @@ class Compiler {
     }
   }
 
+  // A bound that is omitted is infinite, so that one loop serves all forms.
   UnaryChoice ClipOf(const Node& node) const {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     UnaryChoice choice{UnaryLoop::kClip, -kInfinity, kInfinity};

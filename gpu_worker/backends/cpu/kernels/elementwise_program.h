@@ -5,6 +5,9 @@
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 
+// A program is straight-line code without jumps: what a node does is decided when the plan loads,
+// and a run calls one function per instruction and tile. A tile is long enough that the call does
+// not count and short enough that all registers of a program together stay in the caches.
 namespace plait {
 
 // Elementwise groups run tile by tile: a tile of 1,024 elements of every operand is loaded into a
@@ -16,6 +19,8 @@ namespace plait {
 
 // One operation on whole tiles. A register holds a tile of floats, or of int64 for every other
 // element type (bool as 0 and 1).
+// Which of the operands are read, and whether they hold floats, follows from `run` alone (see
+// tile_instructions.h).
 struct TileInstruction {
   using Function = void (*)(const TileInstruction& instruction, std::byte* const* registers,
                             int64_t size);
@@ -30,10 +35,14 @@ struct TileInstruction {
 
 // A group of elementwise nodes as straight-line code over tiles. The first registers are the
 // operands.
+// Registers are numbered: operands, scale and shift of batch normalizations among them, in the
+// order of `operands`, then one per value that an instruction computes. A value has one register
+// for the whole program; which memory stands behind it is for the kernel to say.
 struct TileProgram {
   std::vector<Operand> operands;
   std::vector<TileInstruction> instructions;
   int register_count = 0;
+  // A register that is stored when its tile is done; other registers never reach memory.
   struct Result {
     Operand memory;
     int tile_register;
@@ -42,6 +51,8 @@ struct TileProgram {
 };
 
 // Errors: InvalidArgument when the nodes are no group (IsElementwiseGroup); those of ConstantValue.
+// Instructions are in node order, a variadic node having one per pair. Constants become operands
+// but for what an instruction holds as a number: bounds of Clip, exponents 2, 3 and 1/2 of Pow.
 absl::StatusOr<TileProgram> CompileTileProgram(LoadContext* context);
 
 }  // namespace plait

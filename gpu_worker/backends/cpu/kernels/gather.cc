@@ -23,6 +23,9 @@ class GatherKernel : public CpuKernel {
     for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes_ *= shape[i];
   }
 
+  // All indices are checked before anything is copied: an error leaves the result as it was, and
+  // the threads need not report. Rows are counted through the result, which is written front to
+  // back.
   absl::Status Run() override {
     const int64_t count = indices_.type.elements();
     for (int64_t i = 0; i < count; ++i) {

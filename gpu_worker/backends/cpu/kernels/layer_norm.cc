@@ -13,6 +13,8 @@ class LayerNormKernel : public CpuKernel {
   LayerNormKernel(int threads, NormalizationRow row, int64_t rows)
       : threads_(threads), row_(row), rows_(rows) {}
 
+  // Threads take consecutive rows; a row is normalized by one of them, so that the result does not
+  // depend on how many there are.
   absl::Status Run() override {
     const LoopTable& loops = Loops();
     ForEachPart(threads_, rows_, [&](int64_t begin, int64_t end, int) {

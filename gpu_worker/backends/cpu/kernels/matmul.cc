@@ -31,6 +31,7 @@ Matrix PlainMatrix(const Shape& shape) {
   return {shape, StridesOf(TensorType{DataType::kFloat32, shape}, Format::kPlain)};
 }
 
+// A transposed matrix is read in place: the two axes change places, the bytes stay.
 Matrix Transposed(Matrix matrix) {
   const size_t rank = matrix.shape.size();
   std::swap(matrix.shape[rank - 2], matrix.shape[rank - 1]);
@@ -51,6 +52,8 @@ Product GemmOf(const Graph& graph, const Node& node) {
   return product;
 }
 
+// [2, 128, 768] times [768, 3072] is one product of [256, 768] and no batch of two: the right
+// matrix is then read once.
 Product MatMulOf(const Graph& graph, const Node& node) {
   Product product{.left_tensor = node.inputs[0], .right_tensor = node.inputs[1]};
   Shape left = graph.type(node.inputs[0]).shape;
@@ -72,6 +75,8 @@ Product MatMulOf(const Graph& graph, const Node& node) {
   return product;
 }
 
+// A constant right matrix may lie as the library likes; one that arrives at run time is read as it
+// is.
 absl::StatusOr<OnednnDescriptor> DescribeMatMul(LoadContext* context, const Product& product,
                                                 const dnnl_memory_desc_t& result,
                                                 dnnl_primitive_attr_t attributes) {
@@ -145,7 +150,7 @@ absl::Status AddScaleAndAddend(LoadContext* context, const Product& product,
 
 }  // namespace
 
-// matrix.
+// MatMul and Gemm, with what follows applied by the primitive; a constant right matrix is packed.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmul(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;

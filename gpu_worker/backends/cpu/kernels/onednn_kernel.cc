@@ -14,6 +14,8 @@ absl::Status Append(dnnl_post_ops_t operations, dnnl_alg_kind_t algorithm, float
                       "post-operation");
 }
 
+// HardSigmoid is a line and then a clip, because oneDNN 2.6 has no algorithm of that name. Infinite
+// bounds of Clip become the largest floats.
 absl::Status AppendActivation(dnnl_post_ops_t operations, const PostOperation& operation) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   switch (operation.op) {
@@ -48,6 +50,7 @@ absl::Status AppendActivation(dnnl_post_ops_t operations, const PostOperation& o
   }
 }
 
+// One element per channel; axes of size 1 are repeated by the library.
 absl::StatusOr<dnnl_memory_desc_t> DescribeChannels(const EpilogueTarget& target) {
   Shape shape(target.result.ndims, 1);
   shape[target.channel_axis] = target.result.dims[target.channel_axis];
@@ -84,6 +87,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> OnednnKernel::Create(
   return kernel;
 }
 
+// A CPU stream is executed by the calling thread and its team: when the call returns, all is done.
 absl::Status OnednnKernel::Run() {
   return OnednnStatus(
       dnnl_primitive_execute(primitive_.get(), onednn_->stream(),

@@ -9,6 +9,8 @@ namespace plait {
 namespace {
 
 // Fills the whole result, then copies the input into its place.
+// The middle is written twice, which is one pass more than needed and spares telling the border's
+// pieces apart, of which there are two per axis.
 class PadKernel : public CpuKernel {
  public:
   PadKernel(int threads, const Operand& result, absl::string_view value, StridedCopy copy)

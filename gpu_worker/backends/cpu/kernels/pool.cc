@@ -29,6 +29,7 @@ PoolWindow WindowOf(const Node& node, const Shape& input, const Shape& output) {
   return window;
 }
 
+// Whether padding counts in the mean is a question of ONNX's attribute and of oneDNN's algorithm.
 dnnl_alg_kind_t AlgorithmOf(const Node& node) {
   if (node.op == OpKind::kMaxPool) return dnnl_pooling_max;
   return node.attributes->Int("count_include_pad", 0) != 0 ? dnnl_pooling_avg_include_padding

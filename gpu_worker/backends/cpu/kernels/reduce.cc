@@ -33,6 +33,10 @@ struct ReducedShape {
   int64_t inner = 1;
 };
 
+// The mean over the pixels of a [1, 2048, 7, 7] image is [2048, 49, 1] row-major and [1, 49, 2048]
+// in channels-last. In the first each thread sums rows of 49 neighbours. In the second 64 columns
+// at a time are added up row by row: vectors side by side, four of which hold the sums of one step,
+// and the threads divide the 32 pieces of columns.
 class ReduceKernel : public CpuKernel {
  public:
   ReduceKernel(int threads, Reduction reduction, const ReducedShape& shape, const float* source,
@@ -72,6 +76,7 @@ class ReduceKernel : public CpuKernel {
     return 0;
   }
 
+  // The result is the accumulator: one piece of it stays in the first-level cache for all rows.
   void ReduceColumns(int64_t outer, int64_t first, int64_t width) const {
     const LoopTable& loops = Loops();
     BinaryLoop step = BinaryLoop::kAdd;

@@ -8,6 +8,7 @@ namespace plait {
 namespace {
 
 // One node by its reference evaluation, for what has no kernel.
+// Slow, and it allocates its results in every run; counted as a fallback so that a report shows it.
 class ReferenceKernel : public CpuKernel {
  public:
   static absl::StatusOr<std::unique_ptr<CpuKernel>> Create(LoadContext* context, NodeId id) {

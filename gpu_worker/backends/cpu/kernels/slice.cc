@@ -31,6 +31,8 @@ Walk WalkOf(const Graph& graph, NodeId id) {
   return walk;
 }
 
+// A step is a factor of the distance, and a start an offset: x[8:2:-2] of a row of floats is read
+// from element 8 at distance -2.
 StridedCopy CopySlice(const Operand& source, const Operand& target, const Walk& walk) {
   const int64_t element_bytes = BytesOf(source.type.dtype);
   Shape strides = source.strides();

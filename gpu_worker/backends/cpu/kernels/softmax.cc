@@ -6,6 +6,18 @@
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 
+// Softmax of 1, 2, 4: the maximum, 4, is subtracted first, which changes nothing in exact
+// arithmetic, because numerator and denominator lose the same factor. exp(-3), exp(-2), exp(0) are
+// 0.050, 0.135, 1; their sum is 1.185, and the weights are 0.042, 0.114, 0.844. No exponent is
+// above 0, so that nothing overflows, and one term is exactly 1, so that the sum is never 0.
+// LogSoftmax is x - maximum - log(sum), and never takes the logarithm of a weight that has become
+// 0.
+//
+// Rows of the last axis are contiguous: one row at a time, in vectors. Along another axis a row's
+// elements lie `inner` apart, and walking it would touch a cache line per element. There 256
+// neighbouring columns are walked together: every step along the axis reads 1 KiB side by side, and
+// maximum, sum and exponential of all columns are three small arrays.
+
 namespace plait {
 namespace {
 
@@ -33,6 +45,7 @@ class RowSoftmaxKernel : public CpuKernel {
   }
 
  private:
+  // The mask's row for a row of the source, by the mask's own axes: 0 along those that repeat.
   int64_t MaskOffset(int64_t row) const {
     int64_t offset = 0;
     for (int i = static_cast<int>(outer_.size()) - 1; i >= 0; --i) {
@@ -81,6 +94,8 @@ class ColumnSoftmaxKernel : public CpuKernel {
   }
   static LoopTable::Unary Unary(UnaryLoop loop) { return Loops().unary[static_cast<int>(loop)]; }
 
+  // Two passes over the source and one more over the result. Between them a row of the result holds
+  // the exponentials, or for the logarithm the shifted values, so that nothing is computed twice.
   void RunPiece(int64_t offset, int64_t width) const {
     float best[kPiece];
     float sum[kPiece] = {};
@@ -125,6 +140,8 @@ Shape MaskStrides(const Operand& mask, const Shape& shape) {
 
 }  // namespace
 
+// Nodes: a softmax, with the scaling before it and the mask that is added, as ParseSoftmax finds
+// them.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSoftmax(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::optional<SoftmaxPattern> pattern = ParseSoftmax(graph, context->kernel().nodes);

@@ -7,6 +7,8 @@
 namespace plait {
 namespace {
 
+// A register is a slot, which is aligned to a cache line, or a whole number of elements into a
+// tensor, which is too: the casts are aligned.
 const float* Floats(const TileInstruction& instruction, std::byte* const* registers, int operand) {
   return reinterpret_cast<const float*>(registers[instruction.operands[operand]]);
 }

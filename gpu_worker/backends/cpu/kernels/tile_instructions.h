@@ -9,6 +9,7 @@ namespace plait {
 // register, and so thread-safe on registers of one's own.
 
 // y = a op b of int64: what has no float loop, or another meaning there. Comparisons give 0 or 1.
+// Booleans are 0 and 1, so that And, Or and Xor of bits are those of truths.
 enum class IntegerLoop : uint8_t {
   kAdd,
   kAnd,
@@ -48,6 +49,9 @@ void RunToInteger(const TileInstruction& instruction, std::byte* const* register
 void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 
 // Integer elements in memory to a register and back. `stride` in elements; stores are contiguous.
+// Widening on the way in and narrowing on the way out leaves one loop per operation instead of one
+// per element type. A stride of 0 repeats the first element.
+// REQUIRES: an integer type of 8, 32 or 64 bits, or bool.
 void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
                   int64_t* tile);
 void StoreIntegers(DataType dtype, const int64_t* tile, int64_t size, std::byte* memory);

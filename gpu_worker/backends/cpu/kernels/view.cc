@@ -26,6 +26,7 @@ class ViewKernel : public CpuKernel {
 
 }  // namespace
 
+// Never divided: where bytes are shared, which is the rule, there is nothing to do.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadView(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
