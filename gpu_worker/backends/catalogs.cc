@@ -4,6 +4,8 @@
 
 namespace plait {
 
+// Each backend defines its own in <name>/offers and is found by its line in backends.def alone:
+// nothing here knows a backend by name.
 #define PLAIT_BACKEND(name, Name) \
   std::unique_ptr<KernelCatalog> New##Name##Catalog(const DeviceDescription& device);
 #include "gpu_worker/backends/backends.def"
@@ -24,6 +26,7 @@ constexpr Backend kBackends[] = {
 
 }  // namespace
 
+// A handful of backends: a list is all the look-up that is needed.
 absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device) {
   std::string names;
   for (const Backend& backend : kBackends) {

@@ -11,6 +11,8 @@ namespace plait {
 
 // The catalog of the device's backend, for its instruction set and width.
 // Errors: NotFound naming the backends there are.
+// Only names and numbers of the description are read: the device may be on another machine. The
+// catalog is the caller's, and thread-safe.
 absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device);
 
 }  // namespace plait

@@ -27,6 +27,7 @@ constexpr Backend kBackends[] = {
 
 }  // namespace
 
+// The whole id goes to the backend, whose messages then name what the caller wrote.
 absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(device_id, absl::MaxSplits(':', 1));

@@ -2,6 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 
+// Plans come from files and other processes. One for another graph would read past its buffers, so
+// that fingerprints are compared before anything is loaded.
+
 namespace plait {
 
 absl::Status CheckBinding(const Plan& plan, const Graph& graph, const DeviceDescription& device) {

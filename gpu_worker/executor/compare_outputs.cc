@@ -38,6 +38,7 @@ void OutputComparer::Add(absl::Span<const Tensor> original, absl::Span<const Ten
   }
 }
 
+// In double, where float32 and the integers below 2^53 are exact.
 void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor& candidate) {
   const std::vector<double> a = original.AsDoubles();
   const std::vector<double> b = candidate.AsDoubles();

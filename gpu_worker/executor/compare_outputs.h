@@ -11,6 +11,7 @@ namespace plait {
 
 // How the outputs of a candidate relate to those of the original. An output that never changed
 // makes the verdict inconclusive, because its equality says nothing.
+// One value whatever the input is what a model with dead weights gives: every rewrite would pass.
 struct OutputComparison {
   Equivalence equivalence;
   std::string reason;  // why not equivalent; empty when it is
@@ -21,10 +22,13 @@ class OutputComparer {
  public:
   // Float outputs differ beyond this relative error; integers and bools differ when they are not
   // equal.
+  // The error of an output is its largest difference over its own largest value, not element by
+  // element.
   explicit OutputComparer(double rel_error_max) : rel_error_max_(rel_error_max) {}
 
   // The outputs of both for one input. A different number or type of outputs, a NaN or infinity on
   // one side only, are differences.
+  // REQUIRES: the originals of all calls have the same outputs.
   void Add(absl::Span<const Tensor> original, absl::Span<const Tensor> candidate);
 
   // What all inputs so far say: one difference is enough to be different, and equivalence needs

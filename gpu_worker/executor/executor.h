@@ -10,6 +10,17 @@
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/plan/plan.h"
 
+// Map of this folder: what every backend has in common, and what is done with any of them.
+//   executor          the interface: a device, and a graph loaded on it
+//   check_load        what a backend checks before it loads a plan or takes inputs
+//   one_kernel_plan   the plan by which a backend loads a kernel that is timed alone
+//   make_inputs       seeded inputs that give an operator something to do
+//   profile_kernel    times one kernel, for the profiles that a search asks for
+//   measure_plans     times whole plans beside each other and compares their outputs
+//   compare_outputs   when outputs count as equal
+//   self_test         whether a device's kernels are right
+//   stopwatch         microseconds
+// Backends implement the interface in gpu_worker/backends; gpu_worker/process brings the tasks.
 namespace plait {
 
 // A graph loaded on a device by a plan: weights are packed, buffers allocated.
@@ -21,12 +32,16 @@ class Executable {
   // Runs once. Inputs in graph order, row-major; outputs come row-major. Allocates nothing but the
   // returned tensors.
   // Errors: InvalidArgument when an input's count or type differs from the graph's.
+  // The returned tensors own their bytes.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
   // Runs `repeats` times on the inputs of the last SetInputs and returns the time of each run in
   // microseconds, from the first kernel's start to the last one's end; nothing is copied out.
   // REQUIRES: SetInputs was called.
   virtual absl::StatusOr<std::vector<double>> Time(int repeats) = 0;
+  // Copies the inputs, so that they need not outlive the call; they stay until the next SetInputs
+  // or Run.
+  // Errors: as Run.
   virtual absl::Status SetInputs(absl::Span<const Tensor> inputs) = 0;
 
   // Drops the weights from the device's caches, as if a large network had run since they were last
@@ -43,6 +58,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
+  // The same for the executor's whole life: its fingerprint is part of every profile's key.
   virtual const DeviceDescription& device() const = 0;
 
   // Loads a graph by a plan. The executable must not outlive the executor.
@@ -53,9 +69,9 @@ class Executor {
 
   // Loads one kernel over all nodes of `graph` (none: a reorder of its only input, which is also
   // its output) so that it can be timed alone. Inputs and outputs lie in the kernel's formats;
-  // SetInputs and Run convert outside of what Time measures. Errors: InvalidArgument when the
-  // kernel does not fit the graph or the backend has no such kernel; Unimplemented when the library
-  // refuses it; ResourceExhausted.
+  // SetInputs and Run convert outside of what Time measures.
+  // Errors: InvalidArgument when the kernel does not fit the graph or the backend has no such
+  // kernel; Unimplemented when the library refuses it; ResourceExhausted.
   virtual absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph,
                                                                  const Kernel& kernel,
                                                                  const WeightSource& weights) = 0;

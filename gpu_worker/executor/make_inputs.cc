@@ -43,6 +43,7 @@ int64_t IndexedSize(const Graph& graph, TensorId tensor) {
   return indexes ? size : 2;
 }
 
+// A mask of ones lets everything pass: with random zeros whole rows of attention might be masked.
 Tensor MakeInput(const Graph& graph, TensorId id, Random* random) {
   const TensorInfo& info = graph.tensor(id);
   const int64_t elements = info.type.elements();

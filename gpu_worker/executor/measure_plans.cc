@@ -48,6 +48,7 @@ absl::Status LoadAndCompare(Executor& executor, const CandidatePlan& plan,
   return absl::OkStatus();
 }
 
+// The untimed run brings back what the candidate before has driven out of the caches.
 absl::Status TimeRound(int repeats, LoadedCandidate& candidate) {
   PLAIT_RETURN_IF_ERROR(candidate.executable->Time(1).status());
   PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, candidate.executable->Time(repeats));
@@ -84,6 +85,9 @@ CandidateMeasurement MeasurementOf(LoadedCandidate candidate) {
 
 }  // namespace
 
+// Three candidates in four rounds run 0 1 2, 2 1 0, 0 1 2, 2 1 0. A machine that grows slower from
+// round to round slows the samples of a round alike, and the ratios of a round's samples, which are
+// what is judged, stay what they are.
 absl::StatusOr<std::vector<CandidateMeasurement>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options) {

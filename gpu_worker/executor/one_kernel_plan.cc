@@ -26,6 +26,7 @@ absl::Status AddValues(const Graph& graph, absl::Span<const TensorId> tensors,
 
 }  // namespace
 
+// Values have no buffers: a backend gives each memory of its own, as it does for a plan's inputs.
 absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
   std::vector<NodeId> all;
   all.reserve(graph.node_count());

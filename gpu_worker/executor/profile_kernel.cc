@@ -40,6 +40,8 @@ absl::StatusOr<std::vector<double>> Sample(Executable& executable, bool cold_wei
   return samples;
 }
 
+// The median and its absolute deviation: a sample that an interrupt made ten times as long moves
+// neither.
 Profile Summary(const std::vector<double>& samples) {
   Profile profile;
   profile.samples = static_cast<int>(samples.size());
@@ -66,6 +68,7 @@ void AddWork(const Graph& graph, Profile& profile) {
   }
 }
 
+// Weights are synthetic constants of the kernel's graph, which need no source.
 absl::StatusOr<Profile> Measure(Executor& executor, const LoneKernel& lone,
                                 const ProfileOptions& options) {
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,

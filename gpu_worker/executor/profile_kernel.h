@@ -12,6 +12,7 @@
 namespace plait {
 
 // How long a kernel is measured.
+// Values below 3 samples are raised to it: fewer have no spread.
 struct ProfileOptions {
   int samples_max = 100;
   // No sample is started after this time, but for the first three; a kernel that takes longer than
@@ -49,6 +50,8 @@ struct KernelProfile {
 // cold_weights the weights are dropped from the caches before every run, as they are in a network
 // whose other layers have run in between; its inputs stay warm, as the layer before leaves them.
 // Never fails: a kernel that the device cannot load or run has no samples.
+// The first run is not counted. Beside the times, the profile tells what the kernel computes and
+// moves at least, from the graph alone.
 KernelProfile ProfileKernel(Executor& executor, const LoneKernel& lone,
                             const ProfileOptions& options);
 

@@ -16,6 +16,8 @@ namespace {
 constexpr double kRelErrorMax = 1e-4;
 constexpr int kInputs = 2;
 
+// Small enough for a second, and with kernels of the commonest families: windows, an epilogue, a
+// residual addition, a view, a product and a softmax.
 constexpr absl::string_view kNetwork = R"(graph {
   input %x: float32[1,3,16,16]
   const %w: float32[16,3,3,3] = synthetic 1

@@ -7,7 +7,9 @@ namespace plait {
 
 // Runs every kernel that `catalog`, the device's, offers for a small network of the common
 // operators and compares it with the reference evaluation. Returns the number of kernels that were
-// right; takes a second. Errors: Internal naming the first kernel that is wrong or does not run.
+// right; takes a second.
+// Errors: Internal naming the first kernel that is wrong or does not run. For `plait-worker
+// --check`: that a device opens says nothing of its numbers.
 absl::StatusOr<int> RunSelfTest(Executor& executor, const KernelCatalog& catalog);
 
 }  // namespace plait

@@ -64,6 +64,7 @@ constexpr OptionSpec kOptions[] = {
     {"--help", OptionKind::kSwitch, "", "print this and end", "-h"},
 };
 
+// Process ids repeat on other hosts, and devices on one host have a worker each.
 std::string UniqueId(absl::string_view device) {
   char host[128] = {};
   gethostname(host, sizeof(host) - 1);

@@ -51,6 +51,8 @@ struct ParsedCandidate {
   Plan plan;
 };
 
+// Graph and plan are texts that the search child wrote: whether they fit each other and the device
+// is checked when they are loaded.
 absl::Status Parse(const worker::v1::Candidate& proto, ParsedCandidate& candidate) {
   PLAIT_ASSIGN_OR_RETURN(candidate.graph, ParseTypedGraph(proto.graph_text()));
   PLAIT_ASSIGN_OR_RETURN(candidate.plan, ParsePlan(proto.plan_text()));
@@ -96,6 +98,8 @@ worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task) {
   return result;
 }
 
+// The device may have changed under the same worker id, by a driver or fewer cores, since the task
+// was made.
 absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::ProfileTask& task) {
   const std::string& fingerprint = executor_.device().fingerprint;
   if (task.device_fingerprint() != fingerprint) {
@@ -180,6 +184,8 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   return result;
 }
 
+// The last used model is in front and the one behind goes, so that the tasks of two jobs in turn
+// fetch nothing.
 absl::StatusOr<Model> TaskRunner::FindModel(const v1::Digest& digest) {
   const auto found = std::find_if(models_.begin(), models_.end(), [&](const auto& entry) {
     return entry.first == digest.sha256_hex();

@@ -16,6 +16,7 @@
 namespace plait {
 
 // Fetches the bytes of a blob, checked against its digest. Errors are the task's.
+// Called on the thread of TaskRunner::Run, and only for models that are not kept.
 using BlobFetcher = std::function<absl::StatusOr<std::string>(const v1::Digest& digest)>;
 
 // The version of a kernel family's code in this build of the worker; empty for a family that it
@@ -25,6 +26,7 @@ using FamilyVersion = std::function<std::string(absl::string_view family)>;
 // Runs the tasks of a worker on its device. Reads what a task says in its fields and never a key,
 // which is the server's. Keeps the last models, because the tasks of a job follow each other.
 // Used by one thread, so that the device's own threads stay with it.
+// Never keeps anything of a task but its model: the same task gives the same work at any time.
 class TaskRunner {
  public:
   // `executor` must outlive the runner. Without `family_version` kernels of every version are
@@ -33,18 +35,24 @@ class TaskRunner {
       : executor_(executor), fetch_(std::move(fetch)), family_version_(std::move(family_version)) {}
 
   // Never fails: what goes wrong is in the result.
+  // Blocks until the task is done. A kernel or candidate that fails has its error in its own place
+  // and leaves the others alone.
   worker::v1::TaskResult Run(const worker::v1::Task& task);
 
  private:
   // Errors: FailedPrecondition when the times are wanted for another device than this one.
   absl::StatusOr<worker::v1::ProfileResult> Profile(const worker::v1::ProfileTask& task);
+  // The answer carries the request's key, which is not looked into.
   worker::v1::KernelProfile ProfileOne(const worker::v1::KernelRequest& request,
                                        const ProfileOptions& options);
+  // Times of other code under this version's name would poison the server's store.
+  // Errors: FailedPrecondition naming both versions.
   absl::Status CheckVersion(const worker::v1::KernelRequest& request) const;
 
   // Errors: InvalidArgument for a baseline that cannot be read; those of the blob and of the model;
   // those of MeasurePlans.
   absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task);
+  // A kept model, or one that is fetched and imported.
   absl::StatusOr<Model> FindModel(const v1::Digest& digest);
 
   Executor& executor_;

@@ -25,6 +25,8 @@ constexpr absl::Duration kPauseMax = absl::Seconds(2);
 // Longer than the server holds an idle worker's call.
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 
+// The limit is checked before anything is reserved, and the digest after everything has arrived: a
+// worker trusts neither the size nor the bytes.
 absl::StatusOr<std::string> Download(v1::BlobService::Stub& stub, const v1::Digest& proto) {
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
   if (digest.size_bytes > kModelBytesMax) {
@@ -85,6 +87,7 @@ class Heartbeat {
 };
 
 // Errors of the request itself, which repeating it cannot mend.
+// Everything else, Unavailable above all, is what a server that restarts looks like.
 bool IsRefusal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsUnauthenticated(status) ||
          absl::IsPermissionDenied(status);
@@ -94,6 +97,9 @@ void Pause(absl::Duration duration) { absl::SleepFor(duration); }
 
 }  // namespace
 
+// One request object lives through the loop and says what the worker is: idle, executing or
+// completed. The answer to "completed" is the server's receipt; until it has come, the result is
+// sent again.
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
                                 const SynchronizeOptions& options) {
   const auto worker = worker::v1::WorkerService::NewStub(channel);

@@ -13,6 +13,7 @@
 
 namespace plait {
 
+// A worker_id that two workers share would let one take the other's task for its own.
 struct SynchronizeOptions {
   std::string worker_id;  // no other worker's, and the same for this worker's whole life
   // Empty: kernels of every version are measured (see TaskRunner).
@@ -23,7 +24,11 @@ struct SynchronizeOptions {
 
 // The life of a worker: calls Synchronize again and again and runs the tasks that it is given, on
 // the calling thread; a second thread goes on calling meanwhile, so that a long task is not taken
-// for a hang. Returns only when the server is gone or refuses the worker, and says why.
+// for a hang. Returns only when the server is gone or refuses the worker, and says why. The worker
+// never listens: it may run where nobody can reach it, and the server needs no list of workers.
+// After a lost answer the next call says again what the worker is doing.
+// Errors: InvalidArgument, Unauthenticated and PermissionDenied at once, when the server refuses
+// the worker; the last error of a call when it was silent for server_silence_max.
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
                                 const SynchronizeOptions& options);
 

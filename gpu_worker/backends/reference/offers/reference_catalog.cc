@@ -4,6 +4,7 @@
 
 namespace plait {
 
+// One kernel per node, whatever its operator.
 std::vector<Kernel> ReferenceCatalog::KernelsAt(const Graph& graph, NodeId node,
                                                 bool /*fuse*/) const {
   Kernel kernel{.family = "reference", .nodes = {node}};

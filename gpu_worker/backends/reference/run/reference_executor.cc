@@ -18,6 +18,7 @@ class ReferenceExecutable : public Executable {
     }
   }
 
+  // Once, at load: constants that are computed from others would cost every run.
   absl::Status EvaluateConstants(const WeightSource& weights) {
     constants_.resize(graph_.tensor_count());
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
@@ -52,12 +53,15 @@ class ReferenceExecutable : public Executable {
     return absl::OkStatus();
   }
 
+  // Nobody asks how fast it is.
   void EvictWeights() override {}
 
   // Every node runs as reference code, and none as a substitute for something better.
   int fallback_nodes() const override { return 0; }
 
  private:
+  // Every value is kept until the end, whatever the plan says of memory: a wrong plan of memory
+  // cannot make the reference wrong.
   absl::StatusOr<std::vector<Tensor>> RunOnce() const {
     std::vector<Tensor> values = constants_;
     for (size_t i = 0; i < inputs_.size(); ++i) values[graph_.inputs()[i]] = inputs_[i];
@@ -81,6 +85,7 @@ class ReferenceExecutable : public Executable {
   std::vector<Tensor> inputs_;
 };
 
+// The same on every machine, so that its plans and profiles may go anywhere.
 class ReferenceExecutor : public Executor {
  public:
   ReferenceExecutor() {
