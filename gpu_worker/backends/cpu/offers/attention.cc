@@ -8,6 +8,7 @@ namespace plait {
 namespace {
 
 // Without what changes the scores between the two products. A mask's rows are whole rows of scores.
+// What is refused here, causal masks and softcap among it, runs as reference code.
 bool Runs(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAttention})) return false;
   const Node& node = graph.node(id);

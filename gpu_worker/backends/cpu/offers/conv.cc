@@ -12,6 +12,7 @@ bool Runs(const Graph& graph, NodeId node) {
   return AllFloat32(graph, node) && HasExplicitPadding(graph.node(node)) && rank >= 3 && rank <= 5;
 }
 
+// A convolution and what follows it, up to where a tensor would have to be read, and to the end.
 std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
 }

@@ -18,6 +18,8 @@ constexpr const FamilyOffer* kFamilies[] = {
 
 absl::Span<const FamilyOffer* const> CpuFamilies() { return kFamilies; }
 
+// Every row of formats is a kernel of one thread, and one of all threads where that may gain.
+// Widths between the two are not offered: each would be one more measurement for every kernel.
 void CpuCatalog::AddKernels(const Graph& graph, const FamilyOffer& family,
                             const std::vector<NodeId>& nodes, std::vector<Kernel>* kernels) const {
   for (FormatRow& row : family.formats(graph, nodes)) {
@@ -34,6 +36,7 @@ void CpuCatalog::AddKernels(const Graph& graph, const FamilyOffer& family,
   }
 }
 
+// The last resort, reference code, is offered only where no other family runs the node.
 std::vector<Kernel> CpuCatalog::KernelsAt(const Graph& graph, NodeId node, bool fuse) const {
   std::vector<Kernel> kernels;
   // One-node kernels come first, as the baseline takes no others.

@@ -10,6 +10,7 @@ bool Runs(const Graph& graph, NodeId node) {
   return HasEnds(graph, node) && IsElementwise(graph, node);
 }
 
+// Only the largest group that starts here; those that start at later members are offered there.
 std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   if (!Runs(graph, node)) return {};
   std::vector<NodeId> group = GrowElementwiseGroup(graph, node);

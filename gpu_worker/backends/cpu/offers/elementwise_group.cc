@@ -77,6 +77,7 @@ bool CanJoin(const Graph& graph, const std::vector<NodeId>& group, NodeId node) 
   return true;
 }
 
+// What a program can hold in registers and in the caches.
 bool WithinBounds(const Graph& graph, const std::vector<NodeId>& group) {
   absl::flat_hash_set<TensorId> operands;
   for (const NodeId node : group) {
@@ -102,6 +103,9 @@ bool IsElementwise(const Graph& graph, NodeId node) {
   return type.elements() > 0;
 }
 
+// From `node` along users, the one with the lowest id first. In a = Relu(x), b = Exp(a), c =
+// MatMul(a, w), d = Add(b, c) the group of a takes b; d is refused, as c comes between: a kernel
+// that holds a and d would wait for c, which waits for a.
 std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node) {
   std::vector<NodeId> group = {node};
   absl::flat_hash_set<NodeId> refused;
@@ -126,6 +130,8 @@ std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node) {
   return group;
 }
 
+// For plans from anywhere: whether members hang together is of no matter to the kernel, which
+// computes whatever it is given in order.
 bool IsElementwiseGroup(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (nodes.empty()) return false;
   const std::vector<NodeId> group(nodes.begin(), nodes.end());

@@ -18,7 +18,8 @@ bool IsElementwise(const Graph& graph, NodeId node);
 
 // The largest convex group of elementwise nodes with one output shape that starts at `node` and
 // follows readers, within the bounds above; just {node} when nothing can join. Intermediate values
-// that others read become results of the group. REQUIRES: IsElementwise(graph, node).
+// that others read become results of the group.
+// REQUIRES: IsElementwise(graph, node).
 std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node);
 
 // True when a tile program can run exactly these nodes: what GrowElementwiseGroup returns, or one

@@ -55,6 +55,7 @@ std::optional<ElementwiseOp> FindElementwiseOp(OpKind op) {
   }
 }
 
+// The defaults are ONNX's and stand in the table. For Gelu alpha only tells its two forms apart.
 UnaryParameters UnaryParametersOf(const Node& node) {
   const std::optional<ElementwiseOp> op = FindElementwiseOp(node.op);
   if (node.op == OpKind::kGelu) {

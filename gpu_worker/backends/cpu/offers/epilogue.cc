@@ -20,6 +20,7 @@ std::optional<float> ScalarOf(const Graph& graph, TensorId tensor) {
   return value->at<float>(0);
 }
 
+// An operand like [64, 1, 1] for values [1, 64, 56, 56]: shapes are aligned at their ends.
 bool IsPerChannel(const TensorType& operand, const TensorType& value, int channel_axis) {
   const int axis = channel_axis - (value.rank() - operand.rank());
   if (operand.rank() > value.rank() || axis < 0) return false;
@@ -29,6 +30,7 @@ bool IsPerChannel(const TensorType& operand, const TensorType& value, int channe
   return true;
 }
 
+// A NaN as a bound means something else to each library.
 std::optional<PostOperation> Bounds(const Graph& graph, const Node& node) {
   PostOperation operation{.op = node.op, .alpha = -kInfinity, .beta = kInfinity};
   for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
@@ -40,6 +42,7 @@ std::optional<PostOperation> Bounds(const Graph& graph, const Node& node) {
   return operation;
 }
 
+// Clip by its bounds; all others by the table, whose `follows` says that oneDNN has them.
 std::optional<PostOperation> Activation(const Graph& graph, const Node& node) {
   if (node.op == OpKind::kClip) return Bounds(graph, node);
   const std::optional<ElementwiseOp> op = FindElementwiseOp(node.op);
@@ -133,6 +136,8 @@ int ChannelAxisOf(const Graph& graph, NodeId root) {
   return graph.node(root).op == OpKind::kConv ? 1 : graph.output_type(root).rank() - 1;
 }
 
+// The value must have no other reader, as it is never written to memory; a gate, whose two nodes
+// read it both, is the exception and is taken whole.
 std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId value,
                                                int channel_axis) {
   const absl::Span<const NodeId> users = graph.users(value);
@@ -170,6 +175,9 @@ std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
   return epilogue;
 }
 
+// Conv, Relu, Add of a residual, Relu gives [Conv, Relu] and all four. The first is offered because
+// reading the residual in the epilogue may make the root wait for it; where nothing but the value
+// is read, more is always better.
 std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root) {
   std::vector<std::vector<NodeId>> choices;
   std::vector<NodeId> nodes = {root};

@@ -14,6 +14,7 @@ bool Runs(const Graph& graph, NodeId node) {
 }
 
 // An input of a lower rank stays row-major.
+// Both formats suit, as an axis that repeats is a distance of 0 in either.
 std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});

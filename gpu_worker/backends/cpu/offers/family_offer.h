@@ -47,7 +47,8 @@ struct FamilyOffer {
   std::vector<std::vector<NodeId>> (*grow)(const Graph& graph, NodeId node) = nullptr;
 
   // The rows in which a kernel of these nodes works, at least one and no two alike: what the cover
-  // chooses from. REQUIRES: `runs` or `grow` gave the nodes.
+  // chooses from.
+  // REQUIRES: `runs` or `grow` gave the nodes.
   std::vector<FormatRow> (*formats)(const Graph& graph, absl::Span<const NodeId> nodes) = nullptr;
 
   // The variant of a kernel that works in a row. nullptr: it has no name, because the formats of

@@ -18,6 +18,7 @@ constexpr FamilyVersion kVersions[] = {
 
 }  // namespace
 
+// Empty for an unknown family, as KernelCatalog::Version has it.
 absl::string_view CpuFamilyVersion(absl::string_view family) {
   for (const FamilyVersion& known : kVersions) {
     if (known.family == family) return known.version;

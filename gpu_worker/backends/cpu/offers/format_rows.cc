@@ -34,6 +34,8 @@ std::vector<FormatRow> PlainRow(const Graph& graph, absl::Span<const NodeId> nod
   return {RowIn(graph, nodes, Format::kPlain)};
 }
 
+// Images have two formats worth measuring; which of them wins depends on the neighbours, and is the
+// cover's to find.
 std::vector<FormatRow> SpatialRows(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (!IsSpatial(graph, nodes.front())) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});

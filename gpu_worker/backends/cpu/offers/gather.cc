@@ -5,6 +5,7 @@
 namespace plait {
 namespace {
 
+// Rows are copied whole, whatever they hold; only the indices have to be understood.
 bool Runs(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kGather})) return false;
   const DataType indices = graph.input_type(node, 1).dtype;

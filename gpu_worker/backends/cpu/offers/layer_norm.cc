@@ -5,7 +5,8 @@
 namespace plait {
 namespace {
 
-// Scale and bias have one element for each of a row's, so that rows need no broadcasting.
+// Scale and bias have one element for each of a row's, so that rows need no broadcasting. The mean
+// and the deviation as further outputs are not computed: inference seldom reads them.
 bool Runs(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kLayerNormalization})) return false;
   const Node& node = graph.node(id);

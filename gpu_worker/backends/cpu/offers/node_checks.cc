@@ -25,6 +25,7 @@ bool AllFloat32(const Graph& graph, NodeId node) {
          std::all_of(n.outputs.begin(), n.outputs.end(), fits);
 }
 
+// The importer has replaced auto_pad; a node that still has it could not be.
 bool HasExplicitPadding(const Node& node) {
   const std::string auto_pad = node.attributes->String("auto_pad", "NOTSET");
   const std::vector<int64_t> pads = node.attributes->Ints("pads");

@@ -7,6 +7,8 @@
 namespace plait {
 namespace {
 
+// Windows that lie in padding altogether, which a pad as large as the kernel makes, have no
+// maximum.
 bool Runs(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
   const Node& node = graph.node(id);

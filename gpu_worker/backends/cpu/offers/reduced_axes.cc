@@ -4,6 +4,8 @@
 
 namespace plait {
 
+// Sorted, so that neighbouring axes are seen to be neighbours. An empty list means all axes or
+// none, as the attribute says.
 std::optional<std::vector<int>> ReducedAxes(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const int rank = graph.input_type(id, 0).rank();

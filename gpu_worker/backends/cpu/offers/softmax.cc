@@ -8,6 +8,7 @@ namespace plait {
 namespace {
 
 // The longest pattern that starts at an elementwise node: its scale, its mask, the softmax.
+// Values between them have one reader each: they are never written.
 std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   if (!HasEnds(graph, node) || !IsElementwise(graph, node)) return {};
   std::vector<NodeId> nodes = {node};

@@ -20,6 +20,8 @@ bool IsSoftmax(const Graph& graph, NodeId node) {
          AxisOf(graph, node, -1).has_value();
 }
 
+// From the softmax upwards: Softmax(Add(Mul(x, 0.125), mask)) is met as mask, then scale, and what
+// remains is x.
 std::optional<SoftmaxPattern> ParseSoftmax(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (nodes.empty() || !IsSoftmax(graph, nodes.back())) return std::nullopt;
   SoftmaxPattern pattern{.softmax = nodes.back()};

@@ -8,6 +8,8 @@
 namespace plait {
 
 // A softmax with the operations before it that it applies while it reads: x * scale + mask.
+// Three nodes at most, so that scores of attention are read and written once instead of three
+// times.
 struct SoftmaxPattern {
   TensorId input = kNoTensor;
   float scale = 1;

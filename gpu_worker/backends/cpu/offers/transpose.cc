@@ -11,6 +11,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 }  // namespace
 
+// Row-major on both sides: in channels-last a transpose would be another one, or a view.
 const FamilyOffer kTransposeOffer = {
     .name = "transpose",
     .runs = Runs,

@@ -12,6 +12,7 @@ constexpr int64_t kWideFlopsMin = int64_t{1} << 20;
 
 }  // namespace
 
+// A reduction writes little and reads much: both ends are looked at.
 bool HasManyElements(const Graph& graph, const Kernel& kernel) {
   int64_t elements = 0;
   for (const NodeId node : kernel.nodes) {
