@@ -10,6 +10,8 @@ namespace plait {
 // What one verification measured of one candidate, which is a graph with a plan. Whoever measures
 // several candidates beside each other returns one of these for each, in the candidates' order, the
 // baseline first.
+// A value of its own because it crosses processes: a worker makes it, the server passes it on, the
+// search child judges it, and the measurement log keeps it.
 struct CandidateMeasurement {
   std::string candidate;           // names graph and plan by content; empty where order tells
   std::vector<double> latency_us;  // one per round, paired by index with the baseline's

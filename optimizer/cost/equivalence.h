@@ -6,6 +6,7 @@ namespace plait {
 
 // What comparing the outputs of two computations showed. Only kEquivalent lets a candidate win: not
 // knowing counts as wrong, and so does a comparison that never happened.
+// Inconclusive comes first, so that a value that nobody has set is the cautious one.
 enum class Verdict {
   kInconclusive,  // not compared, or every output was constant whatever the inputs
   kEquivalent,    // all outputs agree within the tolerance on all inputs tried
@@ -16,6 +17,7 @@ absl::string_view VerdictName(Verdict verdict);  // "inconclusive", "equivalent"
 
 // A candidate's outputs beside the baseline's, over several seeded inputs. Errors are the largest
 // over all outputs and inputs.
+// Floats are compared relative to the largest value of their output; integers and booleans exactly.
 struct Equivalence {
   Verdict verdict = Verdict::kInconclusive;
   double max_abs_error = 0;  // over all elements of all outputs

@@ -15,6 +15,10 @@ namespace plait {
 // Everything from outside that a job's decisions depended on: the profiles it used, the samples of
 // its verifications in order, and the step at which its budget ran out. A job that is repeated from
 // its log decides the same on any number of threads. Not thread-safe.
+//
+// With a ReplayingProfiler, a ReplayingVerifier and a ReplayingBudget on it a search runs without
+// device and clock, and its result is the first one's, bit for bit. What the search computes from
+// its own arguments is not in the log.
 class MeasurementLog {
  public:
   static constexpr int64_t kNeverExhausted = -1;
@@ -22,6 +26,7 @@ class MeasurementLog {
   // Keeps the first profile of a key: a job never measures a key twice.
   void AddProfile(const std::string& key_text, const Profile& profile);
   // In the order in which they happened, which a replay repeats.
+  // One measurement per candidate of the batch, the baseline first.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
   // The first step that the budget refused; kNeverExhausted when it refused none.
   void set_exhausted_at_step(int64_t step) { exhausted_at_step_ = step; }
@@ -33,7 +38,8 @@ class MeasurementLog {
   }
   int64_t exhausted_at_step() const { return exhausted_at_step_; }
 
-  // One line per record, sorted where order has no meaning; numbers parse to the same bits.
+  // One line per record, sorted where order has no meaning; numbers parse to the same bits. Equal
+  // logs have equal texts.
   std::string ToText() const;
 
   // The inverse of ToText. The text may come from a user: it is checked line by line.

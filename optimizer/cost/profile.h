@@ -11,12 +11,14 @@ namespace plait {
 
 // What was measured of a kernel that ran alone. Times are microseconds per run; the median decides,
 // the others say how far it can be trusted.
+// The median and not the mean: one interrupt among a hundred samples must not decide.
 struct Profile {
   double latency_us_median = 0;
   double latency_us_p10 = 0;
   double latency_us_mad = 0;  // median absolute deviation
   int samples = 0;            // 0: the kernel cannot run, and no other field counts
-  int64_t bytes = 0;          // off-chip bytes at least moved (inputs + outputs + weights)
+  // Both are counted from the kernel's graph, not measured.
+  int64_t bytes = 0;  // off-chip bytes at least moved (inputs + outputs + weights)
   int64_t flops = 0;
   double compute_share = 1;  // of the device's cores or SMs while it runs
 
@@ -38,7 +40,8 @@ class Profiler {
 
   // One profile per request, in order. A kernel that cannot run has samples == 0 (never a zero
   // latency that could be taken for a measurement). Blocks until all are measured.
-  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
+  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded. After an error no
+  // profile is returned, not even of kernels that were measured before it.
   virtual absl::StatusOr<std::vector<Profile>> Measure(
       absl::Span<const ProfileRequest> requests) = 0;
 };

@@ -17,6 +17,9 @@ const Profile* ProfileCache::Find(const Fingerprint& kernel) const {
   return found == by_kernel_.end() ? nullptr : &found->second;
 }
 
+// Two queries with one key, say of two graphs that share a kernel, become one request. Measuring in
+// the order of the texts makes the measurements, and so the log, independent of the order in which
+// threads of the search came to ask.
 absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
   // Sorted by text, each text once, whatever order the queries came in.
   std::map<std::string, std::vector<const ProfileQuery*>> missing;

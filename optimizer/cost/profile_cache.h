@@ -20,7 +20,8 @@
 namespace plait {
 
 // A kernel whose profile the search wants. `kernel` stands for the key inside one process, because
-// building the key's text for every candidate would cost more than the search itself.
+// building the key's text for every candidate would cost more than the search itself. Both name the
+// same kernel. Queries of one batch may repeat each other.
 struct ProfileQuery {
   Fingerprint kernel;
   ProfileKey key;
@@ -50,6 +51,8 @@ class ProfileCache {
   // is logged. Kernels with one key are measured once. After an error, what was known before still
   // is.
   // Errors: those of Profiler::Measure; Internal when it answers with another number of profiles.
+  // The batch is as large as the set of keys that nobody knows yet: a device that is far away is
+  // asked once.
   absl::Status Resolve(const std::vector<ProfileQuery>& queries);
 
   // Keys, not queries: measured here, and answered from what an earlier job had measured.

@@ -6,6 +6,8 @@
 
 namespace plait {
 
+// A key that is missing is an error and not a kernel that cannot run: the search would go on and
+// decide otherwise than it did.
 absl::StatusOr<std::vector<Profile>> ReplayingProfiler::Measure(
     absl::Span<const ProfileRequest> requests) {
   std::vector<Profile> profiles;

@@ -7,7 +7,7 @@
 namespace plait {
 
 // Answers from a log what a device answered when the log was written, in whatever order it is
-// asked. Not thread-safe.
+// asked. Not thread-safe. No device is needed, and nothing blocks.
 class ReplayingProfiler : public Profiler {
  public:
   // `log` must outlive the profiler.

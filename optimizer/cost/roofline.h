@@ -6,6 +6,8 @@ namespace plait {
 
 // What a device can do at best, for estimates before anything is measured and for bounds that need
 // no measuring: a rewrite whose arithmetic alone takes too long is not worth a graph. A value.
+// A step that computes 4 million flops on 1 MB, where 100,000 flops and 10,000 bytes per
+// microsecond are the best: 40 us of arithmetic beside 100 us of memory make 100 us.
 struct Roofline {
   double flops_per_us = 0;  // 0: unknown
   double bytes_per_us = 0;  // 0: unknown

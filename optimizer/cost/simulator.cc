@@ -66,6 +66,8 @@ class EventLoop {
     ++open_prerequisites_[later];
   }
 
+  // A barrier waits for everything since the last barrier, and everything after it waits for it
+  // alone: barriers add two edges to a step at most.
   void CollectPrerequisites() {
     int last_barrier = -1;
     std::vector<int> last_on_stream;

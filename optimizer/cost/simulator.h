@@ -7,6 +7,7 @@
 namespace plait {
 
 // A device's overheads around kernels, in microseconds. 0 where they were not calibrated.
+// A prerequisite on the step's own stream costs the gap alone.
 struct SimulatorOptions {
   double launch_gap_us = 0;    // between a step's last prerequisite and its start
   double cross_stream_us = 0;  // added when that prerequisite ran on another stream
@@ -14,6 +15,7 @@ struct SimulatorOptions {
 
 // One launch of a schedule. Steps stand in launch order. A share is what a step takes of the device
 // while it runs at full speed, from 0 to 1.
+// A kernel that alone takes half of the cores has a share of 0.5, however long it runs.
 struct SimulatedStep {
   double latency_us = 0;  // running alone on the device
   int stream = 0;
@@ -24,6 +26,7 @@ struct SimulatedStep {
 };
 
 // When everything happens, from the start of the schedule.
+// Lists are by step.
 struct Simulation {
   double makespan_us = 0;
   std::vector<double> start_us;
@@ -36,6 +39,7 @@ struct Simulation {
 // when together they want more than there is. What a share does not say, such as caches that two
 // kernels fight for, is not seen. Pure and thread-safe.
 // REQUIRES: waits name earlier steps; streams are not negative.
+// An idle stream is free, and so is a step of no latency but for its gap.
 Simulation Simulate(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options);
 
 }  // namespace plait

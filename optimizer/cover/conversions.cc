@@ -2,6 +2,11 @@
 
 #include <limits>
 
+// A tensor in p is wanted in c and b; p->c costs 4, p->b 9, c->b 3. First round: c for 4 beats b
+// for 9. Second round: b from c for 3 beats b from p for 9. The sum is 7, where a reorder each from
+// p costs 13. With directed prices the greedy tree need not be the cheapest one; but it is found in
+// a few steps, and every state of the search takes them.
+
 namespace plait {
 
 Conversion CheapestConversion(const KernelTable& table, CoverWidth width, TensorId tensor,

@@ -8,6 +8,7 @@
 namespace plait {
 
 // One reorder that a cover inserts.
+// Points into the table, which must outlive it.
 struct Conversion {
   const KernelGroup* reorder = nullptr;  // of the table
   double latency_us = 0;                 // at the width that the cover is chosen for
@@ -23,6 +24,8 @@ Conversion CheapestConversion(const KernelTable& table, CoverWidth width, Tensor
 // spanning tree grows (R. C. Prim, 1957). With formats p, c, b and prices p->c 4, p->b 9 and
 // c->b 3, a tensor in p that is wanted in c and b becomes c first, and b from c, for 7. Stops short
 // of a format that cannot be had, with infinite latency.
+// In the order in which they have to run. Pure, as the function above. With two formats there is
+// never more than one; the rule is for whoever adds a third.
 std::vector<Conversion> CheapestConversions(const KernelTable& table, CoverWidth width,
                                             TensorId tensor, FormatMask available,
                                             FormatMask wanted);

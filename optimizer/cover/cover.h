@@ -24,7 +24,8 @@ inline double LatencyUs(const KernelGroup& group, CoverWidth width) {
                                     : std::min(group.whole.latency_us, group.part.latency_us);
 }
 
-// What is covered, and how thoroughly.
+// What is covered, and how thoroughly. A value; what it asks for beyond the table is time and
+// memory, both of which grow with states_max.
 struct CoverOptions {
   CoverWidth width = CoverWidth::kFastest;
   // True for a piece of a larger graph: its inputs may come and its outputs may leave in any
@@ -42,16 +43,20 @@ struct FormattedTensor {
 };
 
 // One launch: a kernel, or a reorder between kernels that disagree about a tensor's format.
+// Inputs and outputs are those of the group with its formats, in its order.
 struct CoverStep {
   KernelGroup group;
   std::vector<FormattedTensor> inputs;
   std::vector<FormattedTensor> outputs;
+  // Nothing else orders steps: those without a path between them may run side by side.
   std::vector<int> predecessors;  // steps that produce the inputs, ascending, all smaller
 };
 
 // A choice of kernels that runs every node exactly once, in an order that respects their inputs.
+// Owns copies of its groups, so that it outlives the table it was chosen from.
 struct Cover {
   std::vector<CoverStep> steps;
+  // Launch gaps and overlap are not in it: those are a schedule's.
   double latency_us = 0;  // sum over steps at the width that the cover was chosen for
 };
 

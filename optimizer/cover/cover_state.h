@@ -14,7 +14,9 @@ struct LiveTensor {
   friend auto operator<=>(const LiveTensor&, const LiveTensor&) = default;
 };
 
-// A partial cover, as far as the rest of the graph can tell partial covers apart.
+// A partial cover, as far as the rest of the graph can tell partial covers apart. What it costs to
+// go on depends on nothing else: prices of groups are fixed, and a reorder is paid once, as soon as
+// both the tensor and the wish for another format are there.
 struct CoverState {
   absl::InlinedVector<NodeId, 8> ahead;     // covered nodes behind the first uncovered one, sorted
   absl::InlinedVector<LiveTensor, 8> live;  // sorted by tensor
@@ -27,6 +29,7 @@ struct CoverState {
 
   // Whether the same groups can follow at the same prices: then only the cheaper state is worth
   // keeping.
+  // Bellman's principle: whatever follows the dearer one follows the cheaper one for less.
   bool SameFuture(const CoverState& other) const {
     return ahead == other.ahead && live == other.live;
   }

@@ -6,6 +6,14 @@
 #include "optimizer/kernels/format_mask.h"
 #include "optimizer/kernels/kernel_key.h"
 
+// Conv and Relu on a device of two threads. The backend offers seven kernels: Conv plain or in
+// channels-last, one or two threads wide each, Relu plain and one thread wide, and the pair one or
+// two wide in channels-last. They make four groups: at Conv {plain}, {channels-last} and the pair
+// {channels-last}, at Relu {plain}; of the first three `whole` is the faster kernel of two threads
+// and `part` that of one, of the last both are the same kernel. All three tensors are wanted in
+// both formats, so that each gets its two reorders. What has no profile yet is missing from its
+// group, and noted.
+
 namespace plait {
 namespace {
 
@@ -56,6 +64,7 @@ class TableBuilder {
     table_.groups.push_back(std::move(group));
   }
 
+  // Row-major, of no cost and as wide as the device, so that nothing runs beside it.
   void AddOpaque(NodeId node) {
     KernelGroup group;
     group.nodes = {node};
@@ -100,6 +109,7 @@ class TableBuilder {
     for (OpenGroup& group : open) AddGroup(node, Close(std::move(group)));
   }
 
+  // Also of kernels without a profile: the reorders around them are measured in the same batch.
   void NoteFormats(const KernelGroup& shape, const Kernel& kernel) {
     for (size_t i = 0; i < shape.inputs.size(); ++i) {
       wanted_[shape.inputs[i]] |= MaskOf(kernel.input_formats[i]);

@@ -11,6 +11,7 @@
 namespace plait {
 
 // A kernel that can run, with its measured time.
+// The bytes and the share are what a simulator needs to know of kernels that run side by side.
 struct KernelChoice {
   Kernel kernel;
   double latency_us = 0;     // median
@@ -20,6 +21,8 @@ struct KernelChoice {
 
 // Ways to run one set of nodes from and to the same formats, which a schedule may exchange freely.
 // Where the backend offers only one of the widths, both choices are that one.
+// Two kernels of one group differ in implementation and width alone: a cover chooses groups, a
+// schedule the width, and neither changes what is read or written.
 struct KernelGroup {
   std::vector<NodeId> nodes;      // empty for a reorder
   std::vector<TensorId> inputs;   // InputsOf the nodes
@@ -31,6 +34,7 @@ struct KernelGroup {
 };
 
 // Every kernel that a backend offers for a graph and that has a profile. Immutable once built.
+// Thread rule: any number of threads may read it.
 struct KernelTable {
   std::vector<KernelGroup> groups;          // by first node, then in the catalog's order
   std::vector<std::vector<int>> groups_at;  // per node: indices of groups that start there
@@ -39,6 +43,7 @@ struct KernelTable {
   std::vector<std::vector<KernelGroup>> reorders;
 
   // The reorder of a tensor from one format to another; nullptr when there is none.
+  // O(1). Valid for as long as the table.
   const KernelGroup* FindReorder(TensorId tensor, Format from, Format to) const;
 };
 
@@ -48,16 +53,19 @@ constexpr size_t ReorderPlace(Format from, Format to) {
 }
 
 // What a table is made from.
+// All of it must outlive the call, and profiles must not be resolved meanwhile.
 struct KernelTableOptions {
   const DeviceDescription& device;
   const KernelCatalog& catalog;
   const ProfileCache& profiles;
+  // False for the baseline, whose kernels are single nodes.
   bool fuse = true;
 };
 
 // Looks every offered kernel up. Kernels without a profile are left out and, unless `missing` is
 // null, appended to it. Kernels that cannot run (samples == 0) are left out. Opaque nodes get a
 // group that costs nothing, so that graphs around them can be compared.
+// What is missing may name a kernel more than once; ProfileCache::Resolve sorts that out.
 KernelTable BuildKernelTable(const Graph& graph, const KernelTableOptions& options,
                              std::vector<ProfileQuery>* missing);
 

@@ -12,6 +12,8 @@ namespace plait {
 // formats.def, the first of which, row-major, is what graphs are read and written in.
 //   kPlain         row-major
 //   kChannelsLast  rank 4 as N,H,W,C
+// Numbers are never stored: files and messages have the names, so that lines may be added anywhere
+// but in front.
 enum class Format : uint8_t {
 #define PLAIT_FORMAT(name, Name) k##Name,
 #include "optimizer/kernels/formats.def"
@@ -28,6 +30,7 @@ constexpr std::array kAllFormats = {
 constexpr int kFormatCount = static_cast<int>(kAllFormats.size());
 
 // The format's name in formats.def: how plans and profile keys write it.
+// "unknown" for a number that is no format. Lives forever.
 absl::string_view FormatName(Format format);
 
 // The inverse of FormatName; nullopt for any other text, which may come from a plan in a file or

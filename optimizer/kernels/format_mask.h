@@ -18,6 +18,7 @@ constexpr FormatMask MaskOf(Format format) {
   return static_cast<FormatMask>(1u << static_cast<int>(format));
 }
 
+// Whether the set has the format.
 constexpr bool Has(FormatMask mask, Format format) { return (mask & MaskOf(format)) != 0; }
 
 }  // namespace plait

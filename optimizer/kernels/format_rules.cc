@@ -22,6 +22,7 @@ bool AppliesChannelsLast(const TensorType& type) {
   return type.shape[2] * type.shape[3] != 1 && type.shape[1] != 1;
 }
 
+// N, H, W, C in memory; distances by logical axis, which stays N, C, H, W.
 Shape StridesChannelsLast(const TensorType& type) {
   if (type.rank() != 4) return StridesPlain(type);
   const Shape& shape = type.shape;

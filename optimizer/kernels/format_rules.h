@@ -13,6 +13,8 @@ namespace plait {
 Format EffectiveFormat(const TensorType& type, Format wanted);
 
 // Distance in elements between neighbours along each axis, by logical axis.
+// For a float [1, 3, 4, 5]: 60, 20, 5, 1 row-major and 60, 1, 15, 3 in channels-last. Formats leave
+// no gaps, so that a tensor has equally many bytes in each.
 Shape StridesOf(const TensorType& type, Format format);
 
 }  // namespace plait

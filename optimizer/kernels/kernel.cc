@@ -29,6 +29,7 @@ std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> node
   return inputs;
 }
 
+// A value that only members read never exists in memory, and is none.
 std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nodes) {
   const absl::flat_hash_set<NodeId> members(nodes.begin(), nodes.end());
   std::vector<TensorId> outputs;
@@ -45,6 +46,8 @@ std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nod
   return outputs;
 }
 
+// Names are counted: i0, i1 for inputs, c0 for constants, t0 for values. Synthetic constants are
+// numbered too, so that two of one type stay two, with different contents.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes) {
   GraphBuilder builder;
   absl::flat_hash_map<TensorId, TensorId> copies;

@@ -12,6 +12,8 @@ namespace plait {
 // A convex set of nodes that a backend runs as one launch, with an implementation chosen. Nothing
 // of it changes when a family's code does: a plan that names a kernel stays good, only the profiles
 // of the old code go (see ProfileKey).
+// A value without a reference to its graph: node ids mean those of the graph it was offered for.
+// Convex means that no path leaves the set and comes back, so that it can run as a whole.
 struct Kernel {
   std::string family;   // the backend's kernel family: its file and its line in families.def
   std::string variant;  // implementation and parameters, read by the family only; may be empty
@@ -31,6 +33,7 @@ constexpr absl::string_view kViewFamily = "view";
 
 // Tensors that the set reads and neither produces nor are constants: each once, in order of first
 // use.
+// Omitted inputs (kNoTensor) are none.
 std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
 
 // Tensors that the set produces and that others read or that are graph outputs, in node order.
@@ -39,11 +42,13 @@ std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nod
 // Whether the constant may decide what a kernel does, and not only what it computes: it is inline,
 // and holds integers or booleans (axes, shapes, masks) or a single number (an epsilon, a bound).
 // Others are parameters, such as biases: kernels that differ in them alone take the same time.
+// A large integer constant is a setting too: an index list decides what memory is touched.
 bool IsKernelSetting(const Constant& constant);
 
 // The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
 // no settings are replaced by synthetic ones of the same type, and names are canonical, so that
 // equal kernels of different models give equal graphs and equal texts.
+// REQUIRES: nodes ascending, of this graph. Crashes when they are not in an order that can run.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes);
 
 }  // namespace plait

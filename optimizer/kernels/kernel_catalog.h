@@ -9,8 +9,10 @@
 
 namespace plait {
 
-// What a backend can run as one kernel. Pure description: no device is needed to ask.
-// One implementation per backend (its folder offers/). Thread-safe.
+// What a backend can run as one kernel. Pure description: no device is needed to ask. One
+// implementation per backend (its folder offers/). Thread-safe. What a catalog offers, the backend
+// is expected to load; a kernel that its library refuses all the same has a profile without
+// samples.
 class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;
@@ -19,6 +21,7 @@ class KernelCatalog {
   // width and formats filled in; all variants worth measuring. Kernels of just this node come
   // first, and there is always at least one ("reference" when the backend has nothing faster). With
   // `fuse` false only the one-node kernels: what the baseline may use.
+  // The order is part of the contract: of kernels that take the same time the first one is chosen.
   virtual std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const = 0;
 
   // The kernel that copies a tensor from one format to another; it has no nodes, and a plan inserts

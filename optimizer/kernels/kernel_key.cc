@@ -9,6 +9,17 @@
 #include "base/status_macros.h"
 #include "optimizer/ir/text.h"
 
+// A convolution and its Relu stand at nodes 12 and 13 of one model and at 3 and 4 of another, with
+// other names and other weights of the same shapes. Tensors are numbered as they are met, so that
+// both are
+//   Conv(0, 1, 2) -> 3, Relu(3) -> 4, out: 4
+// where 0 is a value, 1 and 2 are parameters known by type alone, and attributes are part of Conv.
+// Both have one fingerprint, are looked up once and measured once. Had the bias one element, its
+// value would count: one number may be a setting (see IsKernelSetting).
+//
+// Building KernelGraph and printing it says the same, and the key's text is made so; but it takes
+// allocations for every node, and a search asks for the kernels of thousands of graphs.
+
 namespace plait {
 namespace {
 
@@ -23,6 +34,7 @@ void AddType(FingerprintBuilder& builder, const TensorType& type) {
   for (const int64_t dimension : type.shape) builder.Add(dimension);
 }
 
+// Lengths go first everywhere, so that two lists never run into each other.
 struct AttributeHasher {
   FingerprintBuilder& builder;
 
@@ -75,6 +87,7 @@ class LocalTensors {
   absl::flat_hash_map<TensorId, int> numbers_;
 };
 
+// Inputs before outputs without a mark between them: the graph says how many there are of each.
 std::string FormatsText(const Kernel& kernel) {
   std::vector<absl::string_view> names;
   for (const Format format : kernel.input_formats) names.push_back(FormatName(format));
@@ -112,6 +125,7 @@ Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> no
   return builder.Finish();
 }
 
+// Formats have a mark between inputs and outputs, because this number has no graph beside it.
 Fingerprint KernelFingerprint(const Fingerprint& structure, const Kernel& kernel) {
   FingerprintBuilder builder;
   builder.Add(structure).Add(absl::string_view(kernel.family));

@@ -13,14 +13,17 @@ namespace plait {
 // value and other constants by type. Equal for equal node sets of different models and
 // different places, provided that the nodes stand in the same order. Names take no part.
 // REQUIRES: nodes ascending.
+// Different node sets have different fingerprints but for the chance of a collision.
 Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> nodes);
 
 // Stands for KernelProfileKey(graph, kernel, ...) in one process, for one device and one catalog;
 // far cheaper.
 // `structure` is StructureFingerprint(graph, kernel.nodes).
+// Neither device nor version take part: where they may differ, compare keys.
 Fingerprint KernelFingerprint(const Fingerprint& structure, const Kernel& kernel);
 
 // What a kernel's time depends on beside the kernel.
+// Both must outlive the call they are passed to.
 struct ProfileOrigin {
   absl::string_view device_fingerprint;
   absl::string_view version;  // of the kernel's family: KernelCatalog::Version

@@ -35,6 +35,7 @@ std::string ProfileKey::ToString() const {
   return text;
 }
 
+// Fields come in their one order, so that a key has one text and texts may be compared as they are.
 absl::StatusOr<ProfileKey> ProfileKey::Parse(absl::string_view text) {
   // Escaping leaves no tab in a value, so every tab is a border.
   const std::vector<absl::string_view> fields = absl::StrSplit(text, '\t');

@@ -9,6 +9,8 @@ namespace plait {
 
 // What a measured time depends on; two kernels with equal keys take the same time. Every field is
 // part of the key's text, and a test changes each one and expects another text.
+// The text is what stores keep and compare. It is self-contained: a worker can rebuild the kernel
+// from it and measure it without the model.
 struct ProfileKey {
   std::string device_fingerprint;  // name, driver, library versions, instruction set, cores granted
   std::string family;              // the kernel family, such as "conv"
@@ -43,6 +45,8 @@ struct ProfileKey {
 
   // The inverse of ToString. The text may come from another process: nothing is taken for granted.
   // Errors: InvalidArgument naming the field that is missing or malformed.
+  // Only the key's own form is checked; whether graph and formats make sense is found by
+  // MakeLoneKernel.
   static absl::StatusOr<ProfileKey> Parse(absl::string_view text);
 
   friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
