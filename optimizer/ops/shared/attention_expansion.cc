@@ -5,12 +5,18 @@
 #include "optimizer/ops/shared/attention.h"
 #include "optimizer/ops/shared/expansion.h"
 
+// Attention in simpler operators: Softmax(scale * query * key^T + bias) * value, with the query
+// packed, grouped or masked as the node says. For packed [1, 128, 768] with 12 heads: Reshape and
+// Transpose to [1, 12, 128, 64], MatMul to scores of [1, 12, 128, 128], Softmax along the last
+// axis, MatMul back, Transpose and Reshape to what came in.
+
 namespace plait {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The least finite value: only -infinity is below it.
+// float16 and bfloat16 have no limits of their own here.
 double LowestOf(DataType dtype) {
   switch (dtype) {
     case DataType::kFloat64:
@@ -33,6 +39,7 @@ TensorId Transpose(TensorId tensor, std::vector<int64_t> permutation, Expansion*
 }
 
 // Splits [batch, sequence, heads * size] into [batch, heads, sequence, size].
+// The reshape moves nothing; the transpose puts the rows of a head side by side.
 TensorId Unpack(TensorId tensor, int64_t heads, Expansion* expansion) {
   const Shape shape = expansion->type(tensor).shape;
   const TensorId split = Reshape(tensor, {shape[0], shape[1], heads, shape[2] / heads}, expansion);
@@ -40,6 +47,7 @@ TensorId Unpack(TensorId tensor, int64_t heads, Expansion* expansion) {
 }
 
 // 0 where the query may attend, -infinity above the diagonal.
+// A constant: shapes are known, so that the mask costs an addition and nothing else.
 TensorId CausalBias(const AttentionShape& shape, DataType dtype, Expansion* expansion) {
   std::vector<double> bias(static_cast<size_t>(shape.queries * shape.keys));
   for (int64_t i = 0; i < shape.queries; ++i) {

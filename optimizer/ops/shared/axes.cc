@@ -18,6 +18,7 @@ absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) {
   return static_cast<int>(NormalAxis(axis, rank));
 }
 
+// In the order given; -1 and 3 of rank 4 are one axis given twice.
 absl::StatusOr<std::vector<int>> NormalizeAxes(absl::Span<const int64_t> axes, int rank) {
   std::vector<int> normalized;
   for (int64_t axis : axes) {
@@ -34,6 +35,7 @@ absl::StatusOr<int> AxisOfInput(const OpCall& call, absl::string_view name, int6
   return NormalizeAxis(call.attributes.Int(name, otherwise), call.input_types[0].rank());
 }
 
+// Unimplemented for a value that is not known yet: ONNX allows it, and we need the output's shape.
 absl::StatusOr<std::vector<int64_t>> ConstantInts(const OpCall& call, size_t index) {
   const Tensor* value = call.constant(index);
   if (value == nullptr) {

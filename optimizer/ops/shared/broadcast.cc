@@ -6,6 +6,7 @@
 
 namespace plait {
 
+// Shapes are aligned at their ends: [64, 1, 1] with [1, 64, 56, 56] gives the latter.
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
@@ -33,6 +34,8 @@ Shape RowMajorStrides(const Shape& shape) {
   return strides;
 }
 
+// For [64, 1, 1] in [1, 64, 56, 56]: 0, 1, 0, 0. An axis that repeats is read at distance 0, so
+// that one loop over the output serves every kind of broadcasting.
 Shape BroadcastStrides(const Shape& shape, const Shape& output) {
   const Shape own = RowMajorStrides(shape);
   const size_t missing = output.size() - shape.size();

@@ -12,6 +12,8 @@ Types InferUnary(const OpCall& call, TypeSet allowed) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
+// The shape is checked again at the end: inputs within the limits may broadcast to an output
+// beyond.
 Types InferBroadcast(const OpCall& call, TypeSet allowed) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, allowed));
   Shape shape = call.input_types[0].shape;
@@ -34,6 +36,8 @@ absl::Status NoMeaningInField() {
   return absl::UnimplementedError("has no meaning in a prime field");
 }
 
+// Only polynomials and quotients have a meaning modulo a prime; a verification by fields skips
+// others.
 absl::Status EvaluateFloatUnary(EvalInputs inputs, EvalOutputs outputs,
                                 absl::FunctionRef<double(double)> function) {
   const auto* floats = std::get_if<std::vector<double>>(&inputs[0]->values);

@@ -35,6 +35,7 @@ int64_t Wrap(int64_t value, DataType dtype) {
 
 }  // namespace
 
+// Square and multiply: some 60 squarings instead of a search.
 FieldElement FieldElement::Inverse() const {
   // Fermat: x^(p-2) = 1/x.
   FieldElement result(1);
@@ -46,6 +47,8 @@ FieldElement FieldElement::Inverse() const {
   return result;
 }
 
+// Integers keep their arithmetic, so that 2 * 3 = 6 holds in the field. Any other number, a half or
+// a root, becomes some fixed element: equal numbers stay equal, and nothing else is claimed.
 FieldElement ToFieldElement(double value) {
   if (std::abs(value) <= kExactIntegerMax && value == std::floor(value)) {
     return FieldElement::FromInt(static_cast<int64_t>(value));
@@ -73,6 +76,7 @@ EvalTensor ZeroEvalTensor(const TensorType& type, bool in_field) {
   return {type, std::vector<double>(count)};
 }
 
+// Computed in double and rounded once per node, as a machine of that type would store it.
 void RoundToType(EvalTensor* tensor) {
   const DataType dtype = tensor->type.dtype;
   if (auto* integers = std::get_if<std::vector<int64_t>>(&tensor->values)) {

@@ -6,6 +6,8 @@
 
 namespace plait {
 
+// After an error everything is skipped and kNoTensor returned, so that an expansion reads as
+// straight code and asks once, at the end.
 TensorId Expansion::Add(OpKind op, std::vector<TensorId> inputs, Attributes attributes) {
   if (!status_.ok()) return kNoTensor;
   Node node;

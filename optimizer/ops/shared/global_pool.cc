@@ -7,6 +7,7 @@
 
 namespace plait {
 
+// A mean or maximum over no elements has no value.
 Types InferGlobalPool(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   TensorType type = call.input_types[0];

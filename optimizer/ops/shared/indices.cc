@@ -4,6 +4,7 @@
 
 namespace plait {
 
+// Before anything is read; negative ones count from the end, as in Python.
 absl::Status CheckIndices(absl::Span<const int64_t> indices, int64_t dim) {
   for (int64_t index : indices) {
     if (index < -dim || index >= dim) {

@@ -2,6 +2,7 @@
 
 namespace plait {
 
+// `start` and the distances are in elements of the input; distances may be 0 or negative.
 void CopyStrided(const EvalTensor& input, int64_t start, const Shape& shape, const Shape& strides,
                  EvalTensor* output) {
   MoveElements(input, output, [&](const auto& from, auto& to) {

@@ -78,6 +78,7 @@ bool HasTraits(OpKind op, uint32_t traits) {
   return op != OpKind::kOpaque && (SpecOf(op).traits & traits) == traits;
 }
 
+// Checks that all operators share come first, and the operator's name in front of every message.
 Types InferTypes(OpKind op, const Attributes& attributes, absl::Span<const TensorType> input_types,
                  absl::Span<const Tensor* const> constants, int output_count) {
   if (op == OpKind::kOpaque) return absl::UnimplementedError("Opaque: its types are not known");
@@ -118,6 +119,7 @@ absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text) {
       });
 }
 
+// Opaque nodes have none, because nobody knows what they do.
 Work WorkOf(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op == OpKind::kOpaque) return Work{};
@@ -138,6 +140,7 @@ Work WorkOf(const Graph& graph, NodeId id) {
   return DefaultWork(call, outputs);
 }
 
+// Everything is read and written once, at an operation per element that is written.
 Work DefaultWork(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work;
   for (const TensorType& type : call.input_types) work.bytes += type.bytes();

@@ -18,6 +18,8 @@ bool ReducesNothing(const Attributes& attributes, const Tensor* axes) {
 
 }  // namespace
 
+// [2, 3, 4] over axis 1: kept is [2, 1, 4], count is 3, and the type has kept's shape, or [2, 4]
+// without keepdims.
 absl::StatusOr<Reduction> ReductionOf(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   std::vector<int64_t> listed;
@@ -74,6 +76,7 @@ absl::Status RaiseReduce(VersionedNode* node, int axes_opset) {
   return absl::OkStatus();
 }
 
+// The reverse, for opsets whose axes are an attribute; what that cannot say is refused.
 absl::Status LowerReduce(VersionedNode* node, int axes_opset) {
   if (node->opset >= axes_opset) return absl::OkStatus();
   const bool has_axes = node->present.size() > 1 && node->present[1];
@@ -99,6 +102,7 @@ absl::Status LowerReduce(VersionedNode* node, int axes_opset) {
   return absl::OkStatus();
 }
 
+// Only a reduction over nothing is something simpler.
 absl::StatusOr<std::vector<TensorId>> ExpandReduce(const Node& node, GraphBuilder* builder) {
   const bool has_axes = node.inputs.size() > 1 && node.inputs[1] != kNoTensor;
   const TensorInfo* axes = has_axes ? &builder->tensor(node.inputs[1]) : nullptr;

@@ -32,12 +32,16 @@ Types InferSoftmax(const OpCall& call) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
+// Maximum, difference, exponential, sum and quotient.
 Work WorkOfSoftmax(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   work.flops *= 5;
   return work;
 }
 
+// Up to opset 12 the input was flattened to two axes at `axis` and rows were all of what lies
+// behind: for [1, 1000, 1, 1] and axis 1 that is axis 1 alone, which opset 13 can say; for [1, 10,
+// 10] it is two axes at once, which it cannot.
 absl::Status RaiseSoftmax(VersionedNode* node) {
   if (node->opset >= 13) return absl::OkStatus();
   if (node->input_types.empty() || !node->input_types[0].known()) {
@@ -75,6 +79,7 @@ absl::Status LowerSoftmax(VersionedNode* node) {
   return absl::OkStatus();
 }
 
+// Along the last axis, which kernels are best at, between two transposes.
 absl::StatusOr<std::vector<TensorId>> ExpandSoftmax(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const int rank = expansion.type(node.inputs[0]).rank();
@@ -89,6 +94,7 @@ absl::StatusOr<std::vector<TensorId>> ExpandSoftmax(const Node& node, GraphBuild
   return expansion.Outputs({expansion.Add(OpKind::kTranspose, {normal}, permutation)});
 }
 
+// The largest value is subtracted first, so that no exponential overflows; sums are of doubles.
 absl::Status EvaluateSoftmax(const OpCall& call, EvalInputs inputs, EvalOutputs outputs,
                              absl::FunctionRef<double(double shifted, double sum)> normal) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);

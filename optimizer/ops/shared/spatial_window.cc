@@ -108,6 +108,7 @@ absl::StatusOr<std::vector<WindowAxis>> ReadWindow(const Attributes& attributes,
   return window;
 }
 
+// Axes of one element in front, so that evaluation has one loop for one to three spatial axes.
 std::vector<WindowAxis> ThreeAxes(const std::vector<WindowAxis>& window) {
   PLAIT_CHECK(window.size() <= 3);
   std::vector<WindowAxis> axes(3 - window.size());
@@ -116,6 +117,8 @@ std::vector<WindowAxis> ThreeAxes(const std::vector<WindowAxis>& window) {
 }
 
 // SAME gives ceil(input / stride) outputs, and as much padding as these need.
+// 7 elements, kernel 3, stride 2: 4 outputs, which cover 3 * 2 + 3 = 9 elements, so that two are
+// padding, one on each side.
 absl::Status RaiseAutoPad(VersionedNode* node) {
   const std::string auto_pad = node->attributes.String("auto_pad", "NOTSET");
   node->attributes.Erase("auto_pad");

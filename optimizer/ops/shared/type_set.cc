@@ -39,6 +39,7 @@ bool Contains(TypeSet set, DataType dtype) {
   return false;
 }
 
+// A type that nothing here computes is Unimplemented; one that ONNX forbids is InvalidArgument.
 absl::Status CheckDataType(const OpCall& call, size_t index, TypeSet set) {
   if (!call.has_input(index)) {
     return absl::UnimplementedError(absl::StrCat("the type of input ", index, " is not known"));

@@ -19,6 +19,7 @@ void SetConstantInput(VersionedNode* node, size_t index, Tensor value) {
   node->constants[index] = std::move(value);
 }
 
+// Trailing omitted inputs go too, because a shorter list says the same and compares equal.
 void DropInput(VersionedNode* node, size_t index) {
   if (index >= node->present.size()) return;
   node->present[index] = false;

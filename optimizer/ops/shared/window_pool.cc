@@ -9,6 +9,8 @@
 
 namespace plait {
 
+// A pad as large as the kernel would make windows of nothing but padding, whose maximum is
+// undefined.
 absl::StatusOr<std::vector<WindowAxis>> ReadPoolWindow(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   if (input.rank() > 5) {
