@@ -13,6 +13,8 @@
 namespace plait {
 
 // How far one region's search goes.
+// With relaxation 1 the search only ever goes down; every part above it lets it climb out of a
+// hollow that much deep.
 struct BacktrackingOptions {
   RuleList rules;  // in search order, which decides between equals
   CostModel cost_model = CostModel::kCriticalPath;
@@ -24,6 +26,7 @@ struct BacktrackingOptions {
 };
 
 // A graph equal to the region, and how to get there.
+// A value: it does not refer to the search that found it.
 struct RegionVariant {
   Graph graph;
   std::vector<RewriteStep> steps;  // from the region to the graph, for RepeatSteps
@@ -45,6 +48,7 @@ class Backtracking {
 
   // Goes on until the search is finished or profiles are missing, which are appended to `missing`.
   // Called again before they are known, it changes nothing and asks for the same.
+  // Expands graphs one after the other and prices what it finds; does nothing once it is finished.
   // Errors: Internal when a rule produced a wrong rewrite, naming the rule.
   absl::Status Advance(std::vector<ProfileQuery>* missing);
 
@@ -68,12 +72,16 @@ class Backtracking {
   };
 
   // False when profiles are missing; then nothing was priced.
+  // All or nothing, so that the order in which graphs enter the queue depends on no profile's
+  // coming.
   bool PricePending(std::vector<ProfileQuery>* missing);
   void Accept(RegionVariant variant);
   absl::Status ExpandBest();
   bool CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const;
   double BestUs() const { return best_.begin()->variant.latency_us; }
 
+  // The order of rules, costs and discovery decides everything: no container here is walked by
+  // hash.
   const BacktrackingOptions& options_;
   const SearchDevice& device_;
   Graph region_;

@@ -15,7 +15,8 @@ class Budget {
   virtual ~Budget() = default;
 
   // Whether step `step` may still be taken; called with 0, 1, 2 and so on, until it says no. A step
-  // is one batch of measurements, so a no comes at most one batch late.
+  // is one batch of measurements, so a no comes at most one batch late. Once it has said no it is
+  // not asked again (see BudgetedProfiles).
   virtual bool Allows(int64_t step) = 0;
 };
 

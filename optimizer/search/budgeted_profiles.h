@@ -13,6 +13,7 @@ namespace plait {
 // Brings profiles within a budget: each batch of measurements is one step. Once the budget has said
 // no it is not asked again, and the search goes on with the profiles that there are. Not
 // thread-safe.
+// One object serves all islands of a model: what one has used up the next ones do not have.
 class BudgetedProfiles {
  public:
   // What is passed must outlive this object. The step at which the budget ends is noted in `log`.
@@ -21,6 +22,7 @@ class BudgetedProfiles {
 
   // Resolves what the budget allows, batch by batch, sorted by key, so that the same queries in any
   // order are measured in the same one. Queries beyond the budget stay unknown to ProfileCache.
+  // Up to 64 kernels are one batch, and so one step.
   // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
 
@@ -31,6 +33,7 @@ class BudgetedProfiles {
   }
 
   // True from the first step on that was refused.
+  // Never false again after that.
   bool exhausted() const { return exhausted_; }
 
  private:

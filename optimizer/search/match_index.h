@@ -13,6 +13,7 @@ using RuleList = absl::Span<const Rule* const>;
 
 // A rule that applies at a node, with what it would do. Belongs to the graph that it was found in:
 // after a rewrite ids mean other nodes.
+// The rewrite is what the rule would do; nothing of the graph has changed.
 struct Match {
   int rule = 0;  // index into the rule list
   NodeId node = kNoNode;
@@ -32,6 +33,7 @@ class MatchIndex {
 
   // All matches of rules that are not always_wins, in canonical order: by rule, then by node,
   // then as the rule orders them. Those that always win are applied beforehand and leave no match.
+  // Every match costs the memory of its rewrite, and no graph.
   std::vector<Match> FindMatches(RuleList rules) const;
 
  private:
@@ -41,6 +43,7 @@ class MatchIndex {
 
 // The nodes that a cut must leave together for the match to survive: its root, the nodes that go,
 // and the producers of what remains in their place. Ascending.
+// A partition counts them: a cut between two of them costs the match.
 std::vector<NodeId> NodesTouchedBy(const Graph& graph, const Match& match);
 
 }  // namespace plait

@@ -9,6 +9,8 @@ namespace plait {
 // vertex_count - 1. Add edges, call MaximumFlow once, then ask for the cut. Its one user is the
 // partition, which turns "where does a cut destroy the fewest matches" into capacities. Not
 // thread-safe.
+// Edges 0->1 of 3, 0->2 of 2, 1->3 of 2 and 2->3 of 3 carry 4 from 0 to 3; the cut takes 1->3 and
+// 0->2, and vertices 0 and 1 are on the source's side.
 class FlowNetwork {
  public:
   // More than any sum of finite capacities here: an edge that no cut may take.

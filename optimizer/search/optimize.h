@@ -47,11 +47,13 @@ class ProgressSink {
   virtual ~ProgressSink() = default;
 
   // `fraction` of the whole job that is behind the phase's start, rising from 0 to 1. Must not
-  // block: the search waits.
+  // block: the search waits. Phases are "baseline", "canonicalize", "search", "schedule", "verify"
+  // and "done".
   virtual void OnPhase(absl::string_view phase, double fraction) = 0;
 };
 
 // What a search works with; all of it must outlive the search.
+// References only: a context is made for one call of Optimize.
 struct SearchContext {
   // `device` is what plans are bound to, `catalog` what it can run as one kernel.
   const DeviceDescription& device;

@@ -8,6 +8,7 @@ namespace plait {
 
 // How much faster one thing is than another: the median ratio of paired samples and its 95 %
 // interval.
+// Below 1 is slower. The bounds are those of the median, not of single samples.
 struct RatioInterval {
   double low = 1;
   double median = 1;

@@ -18,6 +18,7 @@ struct PartitionOptions {
 };
 
 // Adjacent leaves [first, end) that are searched as one region.
+// Counted in leaves: [1, 3) are leaves 1 and 2.
 struct Interval {
   int first = 0;
   int end = 0;
@@ -25,6 +26,7 @@ struct Interval {
 };
 
 // A graph as a sequence of convex sets of nodes, of which only earlier ones feed later ones.
+// Ten leaves of ten nodes have, with at most 30 nodes to an interval, 10 + 9 + 8 = 27 intervals.
 struct Partition {
   std::vector<std::vector<NodeId>> leaves;  // each ascending; together every node once
   std::vector<Interval> intervals;  // every single leaf, and all unions up to the size limit
@@ -43,6 +45,7 @@ Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeI
 std::vector<NodeId> NodesOf(const Partition& partition, const Interval& interval);
 
 // One line per leaf, "leaf 0: 0 1 2", for people and golden tests.
+// Intervals follow from the leaves and the options and are not printed.
 std::string PrintPartition(const Partition& partition);
 
 }  // namespace plait

@@ -11,6 +11,8 @@
 namespace plait {
 
 // A way to run one graph, with the time that the simulator gives it. Plans pass CheckPlan.
+// The prediction is for comparing plans of one graph on one device; a report gives it beside what
+// was measured.
 struct PlannedGraph {
   Plan plan;
   double predicted_us = 0;
@@ -28,6 +30,7 @@ absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice
 // kernels under `policy`; the shortest first. Kernels that the budget left unmeasured are not used,
 // so there is always a plan, at worst one of single nodes. The narrow cover is left out on a device
 // with one stream. All of them are kept, because measuring may see what the simulator does not.
+// Latencies are those of the simulator, in microseconds.
 // Errors: as PlanBaseline.
 absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
                                                     const PlanBinding& binding,

@@ -9,6 +9,7 @@
 namespace plait {
 
 // A convex set of a graph's nodes, with the tensors that cross its boundary.
+// Refers to its graph by id, and means nothing without it.
 struct Region {
   std::vector<NodeId> nodes;      // ascending
   std::vector<TensorId> inputs;   // read from outside, constants excepted, by first use
@@ -20,7 +21,8 @@ struct Region {
 Region MakeRegion(const Graph& graph, std::vector<NodeId> nodes);
 
 // The region as a graph of its own; its inputs, outputs, constants and names are the graph's. Ids
-// are its own: node i of the result is the region's i-th node.
+// are its own: node i of the result is the region's i-th node. Constants are shared with the graph
+// and not copied.
 Graph ExtractRegion(const Graph& graph, const Region& region);
 
 // The graph with every region replaced by the graph beside it, which has the region's inputs and

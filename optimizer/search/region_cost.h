@@ -15,6 +15,7 @@ namespace plait {
 // free. Returns nullopt when the graph cannot be covered, or when profiles are missing, which are
 // then appended to `missing`. Only reads `device.profiles`, so it may be called from several
 // threads while none of them resolves.
+// In microseconds. A lower bound is not meant, nor an upper one: it ranks graphs that are equal.
 std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,
                                    std::vector<ProfileQuery>* missing);
 

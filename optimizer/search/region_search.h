@@ -20,6 +20,7 @@ struct RegionSearchOptions {
 };
 
 // A graph equal to the one searched.
+// Its counts add up what was applied in all of its regions.
 struct RewrittenGraph {
   Graph graph;
   RuleCounts counts;
@@ -42,6 +43,7 @@ struct RegionSearchResult {
 // all of them go on in parallel until they miss profiles, and what they miss is measured in one
 // sorted batch; so the result is the same for any number of threads. When the budget ends, the best
 // found so far counts. `profiles` must be those of `device`.
+// Blocks while profiles are measured.
 // Errors: those of measuring; Internal for a wrong rule.
 absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,
                                                  const RegionSearchOptions& options,

@@ -11,7 +11,8 @@ namespace plait {
 // One step of a search: rule `rule` of the list at node `node` of the graph as it then was, in
 // normal form. A sequence of steps can be repeated on another graph of the same structure, which is
 // how forty equal layers are searched once. Means nothing without the rule list that it was found
-// with.
+// with. Three numbers where the rewrite itself is a piece of a graph: steps are kept for every
+// variant.
 struct RewriteStep {
   int rule = 0;
   NodeId node = kNoNode;
@@ -27,6 +28,7 @@ absl::StatusOr<Graph> ApplyStep(const Graph& graph, RuleList rules, int rule,
 
 // Repeats steps, found on a graph of the same structure, by asking each rule again, so that a
 // rewrite is never taken over unseen; adds what was applied to `counts`, also when it fails midway.
+// No cost is looked at: a graph of the same structure has the same kernels, and so the same gain.
 // Errors: FailedPrecondition when a rule does not match where it did: the graphs differ in
 // something that the rule looks at. Internal as above.
 absl::StatusOr<Graph> RepeatSteps(Graph graph, RuleList rules, absl::Span<const RewriteStep> steps,

@@ -18,6 +18,7 @@ struct SearchDevice {
 
 // How a search compares graphs before anything is scheduled. Neither needs more than one profile
 // per kernel: kernels that run side by side are never measured together.
+// Chosen by the search policy, see policies.def.
 enum class CostModel {
   kSum,           // kernels one after the other (TASO)
   kCriticalPath,  // the better of that and kernels side by side under C_E (AutoGraph)

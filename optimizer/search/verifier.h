@@ -13,6 +13,7 @@ namespace plait {
 
 // A whole plan that may replace the original computation. It owns its graph: candidates outlive the
 // search that found them, on their way to another process.
+// Graph and plan must fit each other; a device checks it again.
 struct PlanCandidate {
   std::string id;  // of graph and plan by content
   Graph graph;
@@ -21,6 +22,7 @@ struct PlanCandidate {
 
 // The id of a candidate: equal graphs with equal plans are equal candidates, on any machine. Built
 // from their content, so that a log can be matched with a later search.
+// Short, and the same in every process.
 std::string CandidateId(const Graph& graph, const Plan& plan);
 
 // Runs whole plans on the device beside each other: the only place where a search meets the truth.

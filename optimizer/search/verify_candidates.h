@@ -10,6 +10,7 @@
 namespace plait {
 
 // How long candidates run before one is believed.
+// Rounds cost the sum of all candidates' times: that is why the slower half goes early.
 struct VerificationOptions {
   int rounds_first = 10;  // of the first batch, in which all candidates run
   int rounds_final = 40;  // at least, of the batch that decides
@@ -18,6 +19,7 @@ struct VerificationOptions {
 
 // What the device said about a set of candidates. Without a winner, `optimized` is the baseline's
 // own measurement.
+// Indices are those of the candidates as they were passed, the baseline being 0.
 struct VerificationResult {
   int winner = 0;                  // index into the candidates; 0: the baseline stays
   RatioInterval speedup;           // of the winner over the baseline; 1, 1, 1 when that stays
