@@ -23,8 +23,8 @@ struct PathCost {
   // The mixed critical-path cost C_E = T_1 + alpha * T_inf (AutoGraph, AAAI 2023), divided by 1 +
   // alpha. With alpha = width - 1 that is Graham's bound on the makespan of any list schedule on
   // `width` equal machines (Graham 1969), T_1/P + (1 - 1/P) * T_inf; width 1 gives the plain sum.
-  // REQUIRES: width >= 1. More width never makes it longer, because the longest path is never
-  // longer than the sum.
+  // More width never makes it longer, because the longest path is never longer than the sum.
+  // REQUIRES: width >= 1.
   double ParallelBoundUs(double width) const {
     return (total_us + (width - 1) * critical_us) / width;
   }

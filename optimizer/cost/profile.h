@@ -27,6 +27,7 @@ struct Profile {
 
 // One request to measure: everything a worker needs beside the key is inside the key, so any worker
 // of that device can answer, without the model.
+// A type of its own, so that what is asked may grow without every Profiler changing.
 struct ProfileRequest {
   ProfileKey key;
 };
@@ -40,8 +41,8 @@ class Profiler {
 
   // One profile per request, in order. A kernel that cannot run has samples == 0 (never a zero
   // latency that could be taken for a measurement). Blocks until all are measured.
-  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded. After an error no
-  // profile is returned, not even of kernels that were measured before it.
+  // After an error no profile is returned, not even of kernels that were measured before it.
+  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
   virtual absl::StatusOr<std::vector<Profile>> Measure(
       absl::Span<const ProfileRequest> requests) = 0;
 };

@@ -50,9 +50,9 @@ class ProfileCache {
   // sorted by key so that equal sets of queries are measured in equal order. Whatever is answered
   // is logged. Kernels with one key are measured once. After an error, what was known before still
   // is.
-  // Errors: those of Profiler::Measure; Internal when it answers with another number of profiles.
   // The batch is as large as the set of keys that nobody knows yet: a device that is far away is
   // asked once.
+  // Errors: those of Profiler::Measure; Internal when it answers with another number of profiles.
   absl::Status Resolve(const std::vector<ProfileQuery>& queries);
 
   // Keys, not queries: measured here, and answered from what an earlier job had measured.

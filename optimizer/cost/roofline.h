@@ -15,6 +15,7 @@ struct Roofline {
   // The roofline model's time (Williams, Waterman, Patterson, CACM 2009): the slower of computing
   // `work` and moving its bytes, each alone at full rate. 0 where nothing is known, so that the
   // result never exceeds what the device could reach.
+  // Pure, as the other.
   double LatencyUs(const Work& work) const;
 
   // The same when every byte stays on the chip: what a node costs at least, however it is fused, in

@@ -28,6 +28,7 @@ struct SimulatedStep {
 // When everything happens, from the start of the schedule.
 // Lists are by step.
 struct Simulation {
+  // The finish of the step that ends last; 0 without steps.
   double makespan_us = 0;
   std::vector<double> start_us;
   std::vector<double> finish_us;
@@ -38,8 +39,8 @@ struct Simulation {
 // 1 / max(1, sum of compute shares, sum of bandwidth shares), so that they slow each other exactly
 // when together they want more than there is. What a share does not say, such as caches that two
 // kernels fight for, is not seen. Pure and thread-safe.
-// REQUIRES: waits name earlier steps; streams are not negative.
 // An idle stream is free, and so is a step of no latency but for its gap.
+// REQUIRES: waits name earlier steps; streams are not negative.
 Simulation Simulate(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options);
 
 }  // namespace plait

@@ -48,6 +48,7 @@ struct KernelTable {
 };
 
 // Of a pair of formats, among kFormatCount * kFormatCount.
+// The target runs fastest; a format to itself has a place too, which stays empty.
 constexpr size_t ReorderPlace(Format from, Format to) {
   return static_cast<size_t>(from) * kFormatCount + static_cast<size_t>(to);
 }

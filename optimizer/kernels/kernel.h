@@ -48,7 +48,8 @@ bool IsKernelSetting(const Constant& constant);
 // The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
 // no settings are replaced by synthetic ones of the same type, and names are canonical, so that
 // equal kernels of different models give equal graphs and equal texts.
-// REQUIRES: nodes ascending, of this graph. Crashes when they are not in an order that can run.
+// Crashes when they are not in an order that can run.
+// REQUIRES: nodes ascending, of this graph.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes);
 
 }  // namespace plait

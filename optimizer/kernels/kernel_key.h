@@ -12,8 +12,8 @@ namespace plait {
 // What KernelGraph(graph, nodes) is, as a number: operators, attributes, types, wiring, settings by
 // value and other constants by type. Equal for equal node sets of different models and
 // different places, provided that the nodes stand in the same order. Names take no part.
+// Different structures have different fingerprints but for the chance of a collision.
 // REQUIRES: nodes ascending.
-// Different node sets have different fingerprints but for the chance of a collision.
 Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> nodes);
 
 // Stands for KernelProfileKey(graph, kernel, ...) in one process, for one device and one catalog;

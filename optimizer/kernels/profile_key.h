@@ -44,9 +44,9 @@ struct ProfileKey {
   std::string ToString() const;
 
   // The inverse of ToString. The text may come from another process: nothing is taken for granted.
-  // Errors: InvalidArgument naming the field that is missing or malformed.
   // Only the key's own form is checked; whether graph and formats make sense is found by
   // MakeLoneKernel.
+  // Errors: InvalidArgument naming the field that is missing or malformed.
   static absl::StatusOr<ProfileKey> Parse(absl::string_view text);
 
   friend bool operator==(const ProfileKey&, const ProfileKey&) = default;
