@@ -8,9 +8,9 @@
 namespace plait {
 
 // Checks that a plan was made for this graph and this device.
-// Errors: InvalidArgument naming what differs; the caller then falls back to another plan.
 // Graphs and devices are compared by their fingerprints, as the plan has them; fewer threads than
 // the device has are allowed.
+// Errors: InvalidArgument naming what differs; the caller then falls back to another plan.
 absl::Status CheckBinding(const Plan& plan, const Graph& graph, const DeviceDescription& device);
 
 // Checks that inputs are as many and of the types that the graph wants.

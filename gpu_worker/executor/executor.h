@@ -31,8 +31,8 @@ class Executable {
 
   // Runs once. Inputs in graph order, row-major; outputs come row-major. Allocates nothing but the
   // returned tensors.
-  // Errors: InvalidArgument when an input's count or type differs from the graph's.
   // The returned tensors own their bytes.
+  // Errors: InvalidArgument when an input's count or type differs from the graph's.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
   // Runs `repeats` times on the inputs of the last SetInputs and returns the time of each run in

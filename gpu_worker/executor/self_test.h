@@ -8,8 +8,8 @@ namespace plait {
 // Runs every kernel that `catalog`, the device's, offers for a small network of the common
 // operators and compares it with the reference evaluation. Returns the number of kernels that were
 // right; takes a second.
-// Errors: Internal naming the first kernel that is wrong or does not run. For `plait-worker
-// --check`: that a device opens says nothing of its numbers.
+// For `plait-worker --check`: that a device opens says nothing of its numbers.
+// Errors: Internal naming the first kernel that is wrong or does not run.
 absl::StatusOr<int> RunSelfTest(Executor& executor, const KernelCatalog& catalog);
 
 }  // namespace plait

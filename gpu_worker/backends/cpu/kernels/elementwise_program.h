@@ -50,9 +50,9 @@ struct TileProgram {
   std::vector<Result> results;
 };
 
-// Errors: InvalidArgument when the nodes are no group (IsElementwiseGroup); those of ConstantValue.
 // Instructions are in node order, a variadic node having one per pair. Constants become operands
 // but for what an instruction holds as a number: bounds of Clip, exponents 2, 3 and 1/2 of Pow.
+// Errors: InvalidArgument when the nodes are no group (IsElementwiseGroup); those of ConstantValue.
 absl::StatusOr<TileProgram> CompileTileProgram(LoadContext* context);
 
 }  // namespace plait

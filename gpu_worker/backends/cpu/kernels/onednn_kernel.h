@@ -28,8 +28,8 @@ struct OnednnArgument {
 // bound to their addresses, scratch memory is assigned. A run is one call.
 class OnednnKernel : public CpuKernel {
  public:
-  // Errors: Internal; ResourceExhausted when scratch memory does not suffice.
   // `arguments` are all but the scratchpad, which is added here from the executable's.
+  // Errors: Internal; ResourceExhausted when scratch memory does not suffice.
   static absl::StatusOr<std::unique_ptr<CpuKernel>> Create(
       LoadContext* context, const OnednnDescriptor& descriptor,
       absl::Span<const OnednnArgument> arguments);
@@ -54,12 +54,12 @@ struct EpilogueTarget {
 
 // Appends `operations` to `post_operations`, and what they read to `arguments`. What the offers
 // call an operation that follows (elementwise_ops.def, `follows`) is one that is appended here.
+// As a rule post-operations are applied to each block of the result while it is still in registers
+// or close to them: the result is written once, where a kernel per node would write and read it
+// again for each. Their order is that of the list. `post_operations` may hold some already; an
+// argument is bound to its operation by the operation's place in the list.
 // Errors: InvalidArgument (LoadContext::Refuse) for an operand in another format than the target;
-// Unimplemented for an activation that oneDNN has not; Internal. As a rule post-operations are
-// applied to each block of the result while it is still in registers or close to them: the result
-// is written once, where a kernel per node would write and read it again for each. Their order is
-// that of the list. `post_operations` may hold some already; an argument is bound to its operation
-// by the operation's place in the list.
+// Unimplemented for an activation that oneDNN has not; Internal.
 absl::Status AddEpilogue(LoadContext* context, absl::Span<const PostOperation> operations,
                          const EpilogueTarget& target, dnnl_post_ops_t post_operations,
                          std::vector<OnednnArgument>* arguments);
@@ -81,10 +81,11 @@ absl::StatusOr<OnednnPostOperations> NewPostOperations();
 absl::Status SetPostOperations(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_operations);
 
 // Lays row-major float32 values out as `wanted`, among the executable's weights.
-// Errors: ResourceExhausted when they do not fit; Internal. `plain` and `wanted` describe one
-// shape. As a rule packed weights are blocked by the vector width, with the innermost block in the
-// order in which the kernel multiplies: it reads them front to back with whole vectors, and padding
-// to whole blocks leaves it no remainders. Costs one pass at load time.
+// `plain` and `wanted` describe one shape. As a rule packed weights are blocked by the vector
+// width, with the innermost block in the order in which the kernel multiplies: it reads them front
+// to back with whole vectors, and padding to whole blocks leaves it no remainders. Costs one pass
+// at load time.
+// Errors: ResourceExhausted when they do not fit; Internal.
 absl::StatusOr<std::byte*> PackWeights(LoadContext* context, const dnnl_memory_desc_t& plain,
                                        const void* values, const dnnl_memory_desc_t& wanted);
 

@@ -30,10 +30,10 @@ class CpuKernel {
  public:
   virtual ~CpuKernel() = default;
 
-  // Errors: InvalidArgument when an input's values make no sense (an index out of range).
   // Reads and writes the tensors that the kernel was loaded with, and scratch memory that holds
   // nothing before and after. Allocates no memory of its own unless the family says so (reference
   // does).
+  // Errors: InvalidArgument when an input's values make no sense (an index out of range).
   // REQUIRES: the current OpenMpWidth is the one under which the kernel was loaded.
   virtual absl::Status Run() = 0;
 

@@ -24,8 +24,8 @@ class MemoryRegion {
   MemoryRegion(MemoryRegion&& other) noexcept;
   MemoryRegion& operator=(MemoryRegion&& other) noexcept;
 
-  // Errors: ResourceExhausted when the system refuses the range.
   // At least one aligned piece, whatever the size asked for. Large pages are asked for.
+  // Errors: ResourceExhausted when the system refuses the range.
   static absl::StatusOr<MemoryRegion> Reserve(int64_t size_bytes);
 
   std::byte* data() const { return data_; }
@@ -34,8 +34,8 @@ class MemoryRegion {
   int64_t used_bytes() const { return used_bytes_; }
 
   // The next aligned piece.
-  // Errors: ResourceExhausted when the region is used up.
   // Valid until the region goes, whether or not Reset was called; it is never given back alone.
+  // Errors: ResourceExhausted when the region is used up.
   absl::StatusOr<std::byte*> Allocate(int64_t bytes);
 
   // Makes the whole region available again; pieces handed out so far are given up.

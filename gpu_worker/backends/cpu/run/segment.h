@@ -46,9 +46,9 @@ struct Segment {
 std::vector<Segment> MakeSegments(const Plan& plan);
 
 // Runs all segments once. `run` is greater than in any run before.
-// Errors: those of the kernels; the first in plan order.
 // Blocks until the last step has ended. After an error the rest of its segment still runs, on
 // whatever the failed step left behind, and later segments do not.
+// Errors: those of the kernels; the first in plan order.
 absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run);
 
