@@ -47,8 +47,8 @@ bool IsKernelSetting(const Constant& constant);
 
 // The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
 // no settings are replaced by synthetic ones of the same type, and names are canonical, so that
-// equal kernels of different models give equal graphs and equal texts.
-// Crashes when they are not in an order that can run.
+// equal kernels of different models give equal graphs and equal texts. Crashes when the nodes stand
+// in an order that cannot run.
 // REQUIRES: nodes ascending, of this graph.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes);
 

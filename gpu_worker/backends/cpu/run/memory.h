@@ -33,8 +33,8 @@ class MemoryRegion {
   // Rounded up to the alignment, piece by piece.
   int64_t used_bytes() const { return used_bytes_; }
 
-  // The next aligned piece.
-  // Valid until the region goes, whether or not Reset was called; it is never given back alone.
+  // The next aligned piece. Its memory stays mapped until the region goes; a piece is never given
+  // back alone.
   // Errors: ResourceExhausted when the region is used up.
   absl::StatusOr<std::byte*> Allocate(int64_t bytes);
 

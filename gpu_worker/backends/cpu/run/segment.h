@@ -14,7 +14,7 @@ namespace plait {
 // here.
 struct LoadedStep {
   std::unique_ptr<CpuKernel> kernel;
-  // As the plan has it: lanes are made from it, and nothing else reads it.
+  // As the plan has it; lanes are made from the plan's own.
   int stream = 0;
   // Steps of other streams that must be finished before, all with smaller numbers.
   std::vector<int> waits;
