@@ -9,6 +9,7 @@ namespace plait {
 
 // What plaitd's command line asks for.
 struct CommandLine {
+  // By the setting's name, with '_'; the checks and the defaults are MakeConfig's.
   SettingValues flags;           // the settings given, as text
   std::string config_file;       // empty: none
   std::optional<int> exit_code;  // set: `output` is all there is to do (help, version, a mistake)
@@ -18,6 +19,8 @@ struct CommandLine {
 // Reads the words that main was given; there is a flag for every row of Settings. A wish for help
 // wins over a mistake in the rest. Values are checked by MakeConfig,
 // with those of the other sources.
+// Pure: nothing is printed, and the process goes on. Exit code 2 is for a mistake. REQUIRES: argc
+// counts the program's own name, as main's does.
 CommandLine ParseCommandLine(int argc, const char* const* argv, const std::string& version);
 
 }  // namespace plait

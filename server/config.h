@@ -18,21 +18,29 @@ namespace plait {
 
 // The settings, checked. A default stands here and nowhere else.
 struct Config {
+  // A path of at most 94 bytes: the workers' socket lies in it, and a socket's path is short.
   std::string data_dir;
   std::string listen = "127.0.0.1:7400";
   std::string metrics_listen;  // empty: no metrics
+  // No TLS. Refused where the address can be reached from outside.
   bool insecure = false;
   std::string tls_cert;
   std::string tls_key;
+  // It decides who may connect, not who is who: every client that shows such a certificate may call
+  // all that the listener serves.
   std::string tls_client_ca;                   // not empty: clients must show a certificate
   std::vector<std::string> workers = {"cpu"};  // devices of this machine's workers
   int64_t worker_threads = 0;                  // 0: all cores
   std::string worker_program;                  // empty: plait-worker beside plaitd
+  // One: searches that run at the same time take each other's processor and finish later.
   int64_t jobs_running_max = 1;
   int64_t search_threads = 0;  // of one search; 0: all cores
+  // kQueuedJobsMax, and a tenth of it for one tenant, so that none can fill the queue alone.
   int64_t queued_jobs_max = 10'000;
   int64_t tenant_queued_jobs_max = 1'000;
+  // For profiling the baseline and for verifying, which the budget of the search does not count.
   int64_t job_grace_seconds = 600;
+  // Of address space, so somewhat more than the memory that a search touches.
   int64_t child_memory_bytes = 0;  // 0: no limit
   std::string log_level = "info";
 };
@@ -44,6 +52,7 @@ using SettingField = std::variant<std::string Config::*, bool Config::*, int64_t
 
 // A setting by its name in the TOML file; the flag is "--" and the name with '-' for '_', the
 // environment variable "PLAIT_" and the name in capitals.
+// A constant of the program: texts are literals and live forever.
 struct Setting {
   absl::string_view name;
   SettingField field;
@@ -55,9 +64,11 @@ struct Setting {
 };
 
 // All of them, in the order in which help shows them.
+// docs/operations.md lists the same ones; a test holds the two together.
 absl::Span<const Setting> Settings();
 
 // Values as text, by the setting's name.
+// One source's; MakeConfig lays three of them over each other.
 using SettingValues = std::map<std::string, std::string>;
 
 // The configuration of three sources, strongest first; the default counts where none says anything.
@@ -68,6 +79,7 @@ absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValue
                                   const SettingValues& file);
 
 // Whether an address can be reached from this machine only.
+// By its form: no name but "localhost" is looked up.
 bool IsLocalAddress(const std::string& address);
 
 }  // namespace plait

@@ -13,6 +13,9 @@ struct mg_connection;
 
 namespace plait {
 
+// Without TLS and without asking who calls: it tells rates and levels, never a job, model or
+// tenant, and the operator chooses who reaches the address.
+//
 // Answers GET /metrics (Prometheus), /livez (200 while the process lives) and /readyz (200 when
 // jobs are taken, else 503 with the reason). Thread-safe.
 class HttpEndpoint {
@@ -20,8 +23,11 @@ class HttpEndpoint {
   // Listens on "host:port"; port 0 takes a free one. `metrics` must outlive the endpoint;
   // `unready_reason` returns an empty text when the server is ready.
   // Errors: Unavailable when the address cannot be used.
+  // `unready_reason` is called on a thread of the endpoint's, possibly on two at once, and may ask
+  // the storage.
   static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(
       const std::string& address, Metrics& metrics, std::function<std::string()> unready_reason);
+  // Returns when no request is being answered any more.
   ~HttpEndpoint();
   HttpEndpoint(const HttpEndpoint&) = delete;
   HttpEndpoint& operator=(const HttpEndpoint&) = delete;
@@ -33,6 +39,8 @@ class HttpEndpoint {
   HttpEndpoint(Metrics& metrics, std::function<std::string()> unready_reason)
       : metrics_(metrics), unready_reason_(std::move(unready_reason)) {}
 
+  // Each returns the HTTP status that it has answered with, as civetweb wants it. `endpoint` is
+  // this object.
   static int HandleMetrics(mg_connection* connection, void* endpoint);
   static int HandleLive(mg_connection* connection, void* endpoint);
   static int HandleReady(mg_connection* connection, void* endpoint);
@@ -40,6 +48,7 @@ class HttpEndpoint {
   Metrics& metrics_;
   const std::function<std::string()> unready_reason_;
   std::string address_;
+  // Owned: civetweb's threads and socket.
   mg_context* server_ = nullptr;
 };
 

@@ -12,6 +12,7 @@
 namespace plait {
 
 // A running gRPC server and where it listens.
+// Must be shut down before the services that it serves are destroyed.
 struct RpcListener {
   std::unique_ptr<grpc::Server> server;
   std::string address;  // as in the configuration, with the port in use
@@ -21,6 +22,11 @@ struct RpcListener {
 // for this machine's workers.
 // Errors: InvalidArgument for certificates that cannot be read; Unavailable naming the address when
 // it cannot be used.
+//
+// The unix socket has no credentials: whoever may enter the data directory (mode 0700) may call it.
+// A socket that somebody answers on is left alone; one that a dead daemon has left behind is taken
+// over. Messages may have kFrameBytesMax bytes, because a task carries several plans with their
+// graphs. `services` are borrowed and must outlive the server.
 absl::StatusOr<RpcListener> StartRpcListener(const Config& config, const std::string& worker_socket,
                                              const std::vector<grpc::Service*>& services);
 

@@ -17,13 +17,23 @@ std::string Version();
 // release.
 std::string EngineVersion();
 
+// Map of this folder: main and command_line, config, config_file (how it is set up); server (what
+// there is and in which order it starts and ends: storage, jobs, listeners, workers); rpc_listener
+// and http_endpoint (the two doors); storage_upkeep (counting and garbage); jobs, workers,
+// services, telemetry and search_child, a room each.
+//
 // All of plaitd: storage, services, workers and the jobs that run. Not thread-safe.
 class Server {
  public:
   // Returns when everything serves. `clock` must outlive the server.
   // Errors: those of OpenStores, StartRpcListener and HttpEndpoint::Start.
+  // Jobs that ran when the last daemon of the directory died are queued again before any call is
+  // answered, so that no client sees them RUNNING with nobody at work.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, Clock& clock);
   // Stops at once: running jobs go back into the queue.
+  // Ends watchers' waits first, then jobs and workers, then the listeners with a few seconds for
+  // calls that are being answered. What was acknowledged is on disk already; events that were not
+  // are flushed last.
   ~Server();
 
   // Addresses in use, as "host:port" or "unix:path"; empty when there is none.
@@ -31,6 +41,7 @@ class Server {
   const std::string& metrics_address() const;
 
   // Updates what is sampled: gauges, silent workers. Called about once a second.
+  // A fault of the storage leaves the gauges as they were.
   void Tick();
 
   // True when an administrator drained the server and nothing runs any more.

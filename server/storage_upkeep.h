@@ -13,6 +13,7 @@ namespace plait {
 class StorageUpkeep {
  public:
   // What is passed must outlive this object.
+  // Nothing happens until the first Tick.
   StorageUpkeep(Stores& stores, Metrics& metrics, Clock& clock)
       : stores_(stores), metrics_(metrics), clock_(clock) {}
 
@@ -20,7 +21,10 @@ class StorageUpkeep {
   void Tick();
 
  private:
+  // Without an answer of the storage the gauges stay as they were.
   void Count();
+  // The order is what makes it safe: the moment is taken, then the list of needed blobs is read,
+  // then those are deleted that are not in it and were unused before the moment.
   void CollectGarbage();
 
   Stores& stores_;

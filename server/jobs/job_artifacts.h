@@ -15,6 +15,12 @@ absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 // trace and measurement log; grants it to the job's tenant, and fills in what the child could not
 // know or might lie about.
 // Errors: those of the storage; InvalidArgument when there is no output.
+// What the child says of ids, digests, device and version is replaced by what the daemon knows;
+// times, counts and names in its report stay as it said them.
+//
+// Blobs are durable before this returns, and so before Finish makes the job final: a job that has
+// ended has bytes to show. After a crash in between, the job is still RUNNING and is run again; its
+// blobs belong to no job then, and garbage collection takes them.
 absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
                                              const internal::Start& start,
                                              const internal::Result& result, int output);

@@ -20,6 +20,8 @@ namespace plait {
 
 // How the conversation with a search child ended.
 enum class ConversationOutcome {
+  // Only kResult and kFailure are the child's own words; all others are what the daemon saw, and so
+  // is a kFailure because the start is too large to be sent.
   kResult,     // `result` is set
   kFailure,    // the child says that the job cannot be done: `status`
   kCancelled,  // the client wants it no more
@@ -33,18 +35,22 @@ enum class ConversationOutcome {
 // The outcome with what belongs to it.
 struct ConversationEnd {
   ConversationOutcome outcome = ConversationOutcome::kFault;
+  // Its message is shown to the client, in Job.error or in the evidence of an attempt.
   absl::Status status;                     // OK unless the outcome says that it is set
   std::optional<internal::Result> result;  // as the child sent it: nothing in it was checked
 };
 
 // How long a conversation may go on, and who may end it early.
 struct ConversationOptions {
+  // On the monotonic clock from Run's beginning; time in which the child is parked counts, too.
   absl::Duration time_max;  // of the whole conversation, before the child is told
   absl::Duration lease;     // how far each heartbeat extends the lease
+  // Never null. Read about once a second, or at once when the wakeup is signalled with it.
   const std::atomic<bool>* stopping = nullptr;
 };
 
 // What a conversation works with; all of it must outlive it.
+// The conversation holds no lock of its own while it calls them.
 struct ConversationContext {
   JobStore& jobs;
   ProfileStore& profiles;
@@ -52,25 +58,37 @@ struct ConversationContext {
   Clock& clock;
 };
 
+// The daemon's end of the protocol between a job's child and the workers. What it guarantees for
+// the job: the lease is extended four times in its length, so that no other daemon takes a job that
+// is making progress; and when the lease is lost all the same, the conversation ends at its next
+// heartbeat. What it says of the job until then, the store refuses or drops.
+//
 // Talks with the search child of one job until it ends: passes its questions to the workers and
 // their answers back, records its events, keeps the lease. Believes nothing: a message that does
 // not fit is the child's fault. Not thread-safe.
 class JobConversation {
  public:
   // `wakeup` ends a wait early; signalled when the job changed in the store or the daemon stops.
+  // The job and the context are borrowed until the conversation is destroyed. `device` is a copy: a
+  // worker that leaves later does not change whose times are stored.
   JobConversation(const ConversationContext& context, const LeasedJob& job,
                   const v1::Device& device, std::shared_ptr<Wakeup> wakeup);
   // Withdraws the questions that are still open.
+  // An answer that arrives meanwhile falls into the mailbox, which the callback keeps alive.
   ~JobConversation();
 
   // Sends `start` and talks until one of the outcomes; every one but a child's own end leaves the
   // child running, for its owner to kill. Called once. REQUIRES: what `options` points to outlives
   // the call.
+  //
+  // Waits at most a second at a time, so that a cancellation, the deadline and the heartbeat are
+  // never later than that. Blocks for seconds or hours: one thread per running job.
   ConversationEnd Run(SearchChildProcess& child, const internal::Start& start,
                       const ConversationOptions& options);
 
  private:
   // What a worker said to a question of the child's.
+  // It is taken as it came, and goes to the child unread except for profiles, which are kept.
   struct Answer {
     int64_t number = 0;       // that the child gave to its question
     bool is_profile = false;  // which of the two replies it wants
@@ -80,28 +98,39 @@ class JobConversation {
   // be running when the conversation is gone.
   struct Mailbox {
     explicit Mailbox(std::shared_ptr<Wakeup> wakeup_given) : wakeup(std::move(wakeup_given)) {}
+    // Held for a push or a swap only; nobody is called with it.
     absl::Mutex mutex;
     std::vector<Answer> answers ABSL_GUARDED_BY(mutex);
     const std::shared_ptr<Wakeup> wakeup;
   };
   // One that is open: asked by the child and not answered yet.
+  // A child that repeats the number of one is at fault; see used_numbers_.
   struct Question {
     int64_t interest = 0;           // the pool's number of it
+    // The worker's answer must name the same ones in this order before its times are stored:
+    // otherwise it could give one kernel's time to another.
     std::vector<std::string> keys;  // of the kernels that were asked about
   };
 
   // Each of these does one thing and returns the end, if that was it.
+  // One round: the times, the workers' answers, then one message of the child's or a wait.
   std::optional<ConversationEnd> Step(SearchChildProcess& child,
                                       const ConversationOptions& options);
+  // Whether the daemon stops, the client has cancelled, the lease is lost or the time is over.
   std::optional<ConversationEnd> CheckTimes(SearchChildProcess& child,
                                             const ConversationOptions& options);
   // Errors: those of SearchChildProcess::Send.
+  // Queues them for the child; what nobody asked for any more is dropped.
   absl::Status ForwardAnswers(SearchChildProcess& child);
+  // One message of the child's. Its device and model are not asked for: every task gets the job's,
+  // so that a child cannot have another tenant's model measured.
   std::optional<ConversationEnd> Take(internal::ChildMessage message);
   // Errors: InvalidArgument for what the child may not say, which counts as its fault.
   absl::Status TakeEvent(const v1::Event& event);
+  // Errors: InvalidArgument for a repeated number and for too many questions.
   absl::Status Ask(int64_t number, worker::v1::Task task);
   // Stores what was asked for, and stops at the first answer to something else.
+  // Times that CheckStoredProfile refuses are left out: the store serves all tenants' jobs.
   void KeepProfiles(const Question& question, const worker::v1::ProfileResult& result);
 
   const ConversationContext context_;
@@ -109,8 +138,10 @@ class JobConversation {
   const v1::Device device_;
   const std::shared_ptr<Wakeup> wakeup_;
   const std::shared_ptr<Mailbox> mailbox_;
+  // By the child's number. Used by Run's thread only, as is all below.
   std::map<int64_t, Question> open_;
   std::set<int64_t> used_numbers_;  // of all questions so far
+  // Monotonic, both.
   absl::Duration began_;
   absl::Duration next_heartbeat_;
   bool deadline_sent_ = false;

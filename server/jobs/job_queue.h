@@ -15,22 +15,33 @@ namespace plait {
 
 // How many jobs a daemon runs.
 struct JobQueueOptions {
+  // More than one makes searches share the processor; measuring stays one task per worker.
   int runners = 1;  // jobs that run at the same time
 };
 
+// How a job is found again after a crash: taking it is a transaction of the store (RUNNING, a new
+// attempt, a lease), and nothing else of the queue is worth keeping. All state here is derived, and
+// a daemon that restarts requeues what was RUNNING.
+//
 // The jobs that run in this daemon: takes queued ones from the store, oldest first, and runs each
 // on a thread. Jobs that are equal are not run side by side: the second waits for the first one's
 // result. Thread-safe.
 class JobQueue {
  public:
   // What is passed must outlive the queue.
+  // No thread runs until Start.
   JobQueue(const JobRunnerContext& context, JobRunner& runner, const JobQueueOptions& options);
+  // Blocks as Stop does.
   ~JobQueue() { Stop(); }
 
   // Starts the threads, which take jobs from now on. Called once.
+  // REQUIRES: the store has recovered its jobs; otherwise one of the last daemon would be lost to
+  // this one until the next start.
   void Start();
 
   // Running jobs go back into the queue; returns when none runs any more.
+  // REQUIRES: not called on a runner's thread. Children are killed, not asked: their jobs are
+  // released by the runner, uncounted, and a search begins anew in the next daemon.
   void Stop();
 
   // No more jobs are taken; running ones are finished. Does not wait for them.
@@ -38,17 +49,24 @@ class JobQueue {
 
   // A job has changed in the store, or a worker has come: looks for work, and tells the job's
   // runner. Waits for nothing; may be called by the store on any thread.
+  // An unknown id only makes idle runners look. Takes the queue's lock for a moment.
   void Wake(const std::string& job_id);
 
   // Jobs that run now, one waiting for an equal one included.
+  // What a drained server waits for.
   int64_t running();
 
  private:
   // The life of a runner's thread. Search children are tied to it, so it lives until Stop.
+  // Notes the number of changes before it looks for a job, so that none that comes in between is
+  // slept over; the interval of polling is for workers, whose coming nobody announces.
   void Loop();
   // Takes and runs one job; false when there was none.
+  // Errors of the storage are logged, and the next round tries again.
   bool RunNext();
   // Two equal jobs leased at the same moment may both pass: they measure together, at worst twice.
+  // Extends the lease while it waits. Returns when no equal job runs here, when the job was
+  // cancelled or lost, or when the queue stops; the runner then finds out which.
   void AwaitEqualJob(const LeasedJob& job, const std::string& request);
   // Ids that some worker serves now: jobs for others stay queued.
   std::vector<std::string> Devices();
@@ -56,9 +74,11 @@ class JobQueue {
   const JobRunnerContext context_;
   JobRunner& runner_;
   const JobQueueOptions options_;
+  // Set once and never cleared, both; the first one under the mutex, so that no waiter misses it.
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> draining_ = false;
   absl::Mutex mutex_;
+  // Rises with every Wake.
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   // By job id.
   std::map<std::string, std::shared_ptr<Wakeup>> running_ ABSL_GUARDED_BY(mutex_);

@@ -21,7 +21,8 @@ namespace {
 // Profiles that a child gets with its start: about 100 MB at 1 KiB each.
 constexpr int64_t kStartProfilesMax = 100'000;
 
-// The child stays parked with the others until it is gone.
+// In the park for as long as its conversation goes on. Afterwards a child that was stopped stays
+// so, and is killed when RunJob is done with its output.
 class ParkedChild {
  public:
   ParkedChild(SearchPark& park, pid_t child) : park_(park), child_(child) { park_.Add(child_); }

@@ -14,19 +14,34 @@
 
 namespace plait {
 
+// Map of this folder, from the outside in:
+//   job_queue             takes jobs from the store and gives each a thread
+//   job_runner            one job from its lease to its end: this header
+//   job_spec              what the job asks for, read and checked once
+//   job_conversation      the talk between the child, the workers and the store
+//   search_child_process  the child as a process: frames, limits, evidence of its death
+//   job_artifacts         the child's output as blobs that the tenant may read
+//   search_park, wakeup   children that stand still while others are timed; a waker for poll()
+// Decisions about a job's state are the store's (storage/job_operations); this folder only reports
+// what happened. The child is trusted in nothing, workers in what proto/wire has checked.
+//
 // How jobs are run; the same for all of them.
 struct JobRunnerOptions {
   std::string data_directory;  // where a child's output is written, in a file without a name
   std::string engine_version;  // part of the result cache's key
+  // The limit of processor time is budget and grace times all cores: a search that is still running
+  // then spins.
   SearchChildOptions child;    // its program and its limits; that of cpu time is set by the job
   int search_threads = 0;      // of one search; 0: all
   // What a job may take beyond its budget, for profiling the baseline and verifying.
   absl::Duration grace = absl::Minutes(10);
   // How long a daemon may be silent until another one takes the job; extended all the while.
+  // A minute holds four heartbeats, of which three may fail.
   absl::Duration lease = absl::Minutes(1);
 };
 
 // What a runner works with; all of it must outlive it.
+// Each is thread-safe and is used by all runners at the same time.
 struct JobRunnerContext {
   Stores& stores;
   WorkerPool& pool;
@@ -35,6 +50,10 @@ struct JobRunnerContext {
   Clock& clock;
 };
 
+// What "never lost" rests on here: bytes are stored before the transaction that names them, the
+// lease's attempt fences every write, and every way out of RunJob ends in the store or leaves the
+// job RUNNING for the next daemon's recovery.
+//
 // Takes one leased job to its end, which is one of these:
 //   - a known result of an equal request: SUCCEEDED at once;
 //   - a search child's result, whose bytes are stored before the job is final: SUCCEEDED;
@@ -52,21 +71,30 @@ class JobRunner {
   // Returns when the job is final, queued again, or belongs to another run. REQUIRES: called by a
   // thread that lives on (see SearchChildProcess). `wakeup` is signalled when the job changes and
   // when `stopping` is set.
+  // Errors are logged, not returned: after one of the storage's the job is released; where that
+  // fails, too, it stays RUNNING until the next start of the daemon.
   void RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
               const std::atomic<bool>& stopping);
 
  private:
   // Each returns the job as the store has it then.
   // Errors: those of the storage; Aborted (STALE_ATTEMPT) when another run of the job counts.
+  // The child lives within this call: it is killed, at the latest, on the way out.
   absl::StatusOr<v1::Job> Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
                               const std::atomic<bool>& stopping);
+  // The report is a copy under the new job's id, marked as cached; nothing is measured again.
   absl::StatusOr<v1::Job> FinishFromCache(const LeasedJob& job, const v1::Job& earlier);
+  // One case for each outcome; `output` is the child's file, borrowed.
   absl::StatusOr<v1::Job> Finish(const JobSpec& spec, const internal::Start& start,
                                  const ConversationEnd& end, int output);
+  // A result whose output is empty is a fault, counted like a crash.
   absl::StatusOr<v1::Job> FinishWithResult(const JobSpec& spec, const internal::Start& start,
                                            const internal::Result& result, int output);
+  // `error` keeps its reason, by which a client tells its own mistake from ours.
   absl::StatusOr<v1::Job> FinishWithError(const LeasedJob& job, v1::JobState state,
                                           const absl::Status& error);
+  // All that the child is told of its job. It gets no path and no address, but nothing besides its
+  // limits keeps it from what the daemon's user may do.
   absl::StatusOr<internal::Start> MakeStart(const JobSpec& spec, const v1::Device& device);
   // What the job's result depends on, by which a later job of the tenant finds it.
   ResultKey KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const;

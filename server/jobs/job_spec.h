@@ -14,12 +14,16 @@ namespace plait {
 // the message again. A value; valid for as long as the leased job.
 struct JobSpec {
   const LeasedJob& leased;
+  // A blob that the tenant could read when the job was submitted; RunJob opens it by this digest.
   Digest model;
   std::optional<Digest> measurement_log;  // set: the job is replayed from it
+  // Positive. The deadline is this and JobRunnerOptions::grace.
   absl::Duration budget;                  // of the search
 };
 
 // Errors: InvalidArgument for a digest that is none, which only a damaged storage can hold.
+// `leased` is borrowed by the spec. Options were checked when the job was submitted, so nothing is
+// checked here but the form of digests.
 absl::StatusOr<JobSpec> ReadJobSpec(const LeasedJob& leased);
 
 }  // namespace plait

@@ -16,14 +16,20 @@ class SearchPark {
  public:
   // A child has started; it is stopped at once when it is quiet time.
   void Add(pid_t child);
-  // The child has ended: no signal is sent to its number any more, which may soon be another's.
+  // The child's conversation is over: its number gets no signal from here on. JobRunner removes it
+  // in two cases. It may still live, and be stopped: then it stays so until its runner kills it,
+  // for which SIGKILL needs no SIGCONT. Or it died by itself, and was reaped a moment before this
+  // call: until then SetQuiet could signal whoever was given the same number, which needs the
+  // kernel to go once through all its numbers in that moment.
   void Remove(pid_t child);
+  // Idempotent. Locks are taken in this order: the pool's, then the park's.
   // Quiet time begins or ends. Called with the worker pool's lock held: short, calls nobody.
   void SetQuiet(bool quiet);
 
  private:
   absl::Mutex mutex_;
   bool quiet_ ABSL_GUARDED_BY(mutex_) = false;
+  // Those whose conversations go on; see Remove.
   std::set<pid_t> children_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -13,6 +13,8 @@ namespace plait {
 // nobody waits is kept for the next poll; several at once count as one. Thread-safe.
 class Wakeup {
  public:
+  // Where the process has no descriptor left, a Wakeup never wakes: waiters poll with a time limit,
+  // and notice a change a second later.
   Wakeup() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   // Makes the descriptor readable. Does not wait.
@@ -23,6 +25,7 @@ class Wakeup {
   }
   // REQUIRES: called before the waiter looks at what may have changed, not after, so that a signal
   // in between is not lost.
+  // Never blocks, also when there was no signal.
   void Clear() {
     uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = read(event_.number(), &count, sizeof(count));

@@ -18,31 +18,44 @@ namespace plait {
 class ChildConnection {
  public:
   // `socket` must stay open.
+  // Nothing is read until ReadStart.
   explicit ChildConnection(int socket) : socket_(socket) {}
+  // Stops the listener; replies that nobody took are dropped.
   ~ChildConnection();
   ChildConnection(const ChildConnection&) = delete;
   ChildConnection& operator=(const ChildConnection&) = delete;
 
   // Waits for the first message, then begins to listen.
   // Errors: Unavailable when the daemon is gone; InvalidArgument when it says something else.
+  // REQUIRES: called once, before anything else.
   absl::StatusOr<internal::Start> ReadStart();
 
   // Errors: Unavailable when the daemon is gone; ResourceExhausted when the message is too large.
+  // May be called on several threads: each message is written as a whole. Blocks while the daemon
+  // does not read.
   absl::Status Send(const internal::ChildMessage& message);
 
   // Asks and waits for the answer.
   // Errors: those of the task; Cancelled; Unavailable when the daemon is gone.
+  //
+  // There is no time limit here: the daemon answers or ends the child. Numbers of questions rise
+  // from 1 and are never used twice, which the daemon insists on. What a worker says is passed on
+  // as it came: who asks judges it.
   absl::StatusOr<worker::v1::TaskResult> Profile(worker::v1::ProfileTask task);
   absl::StatusOr<worker::v1::TaskResult> Measure(worker::v1::MeasureTask task);
 
   // The client or the deadline wants the search to end.
+  // Becomes true once and stays so; a search looks at it between its steps.
   bool stop_requested() const { return stop_requested_; }
 
  private:
   // The listener's thread: takes replies and wishes in the order in which they come, until the
   // socket ends.
+  // The daemon is trusted: what does not fit is ignored.
   void Listen();
+  // Errors: those that the reply carries; Unavailable when the socket ended without one.
   absl::StatusOr<worker::v1::TaskResult> AwaitReply(int64_t number);
+  // Never the same twice, on any thread.
   int64_t NextNumber();
 
   const int socket_;
@@ -54,6 +67,7 @@ class ChildConnection {
   int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   // That have come and were not taken yet, by the question's number.
   std::map<int64_t, worker::v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
+  // Of writing to the socket. Never held together with mutex_.
   absl::Mutex write_mutex_;
 };
 

@@ -27,6 +27,9 @@ class ElapsedSum {
   const absl::Duration start_;
 };
 
+// A task has a few kernels only, so that a worker is never silent for long and its answers are
+// stored even when the search dies afterwards.
+//
 // Measures kernels on a worker, asked through the daemon, some at a time. A kernel that the worker
 // cannot run, or has in another version, has no samples. Not thread-safe.
 class RemoteProfiler : public Profiler {
@@ -40,9 +43,11 @@ class RemoteProfiler : public Profiler {
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
   // Spent in Measure so far, waiting for a worker included.
+  // Of the wall clock, so it grows while the child waits for its turn at a busy worker.
   absl::Duration elapsed() const { return elapsed_; }
 
  private:
+  // Appends one profile for each request, in order.
   absl::Status MeasureBatch(absl::Span<const ProfileRequest> requests,
                             std::vector<Profile>& profiles);
 
@@ -51,11 +56,15 @@ class RemoteProfiler : public Profiler {
   absl::Duration elapsed_;
 };
 
+// Before a plan leaves it is checked against the graph that the worker will read from text: a plan
+// names tensors by number, and a graph that lost its numbers would make a right plan wrong.
+//
 // Compares whole plans on a worker, asked through the daemon, in one task: times of two tasks could
 // not be paired. Not thread-safe.
 class RemoteVerifier : public Verifier {
  public:
   // The same for all verifications of a search.
+  // Seconds are of the worker's clock.
   struct Options {
     uint64_t seed = 0;       // of the inputs
     double tolerance = 0;    // the largest relative error that counts as equal
@@ -68,6 +77,7 @@ class RemoteVerifier : public Verifier {
 
   // Errors: those of the task, Cancelled and Unavailable; Internal when a plan does not fit the
   // text of its graph, or the answer has another number of candidates.
+  // In the order of the candidates; the verdict is made here, of the error that the worker sends.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, int rounds) override;
 
@@ -75,6 +85,7 @@ class RemoteVerifier : public Verifier {
   absl::Duration elapsed() const { return elapsed_; }
 
  private:
+  // Blocks until the worker has answered; see ChildConnection::Measure.
   ChildConnection& connection_;
   Clock& clock_;
   const Options options_;

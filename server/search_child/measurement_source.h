@@ -12,6 +12,9 @@
 
 namespace plait {
 
+// "Never slower" rests on a device: a replay repeats the decisions that were made on one, and
+// measures nothing itself.
+//
 // Where a search child's decisions come from: a device, asked through the daemon, or the log of an
 // earlier search. Not thread-safe.
 class MeasurementSource {
@@ -20,17 +23,21 @@ class MeasurementSource {
 
   // Live as long as the source. A device and a log answer alike: the search cannot tell which it
   // has, and so a replay decides what the search decided.
+  // The budget is a time for a device, and the count of questions that were asked for a log.
   virtual Profiler& profiler() = 0;
   virtual Verifier& verifier() = 0;
   virtual Budget& budget() = 0;
 
   // Spent on measuring so far; nothing in a replay.
+  // Waiting for a worker is part of it.
   virtual absl::Duration profiling_time() const = 0;
   virtual absl::Duration verification_time() const = 0;
 };
 
 // What Start asks for: the log in it, or the daemon. What is passed must outlive the source.
 // Errors: InvalidArgument when the log cannot be read.
+// A log is a client's file: its lines are read with checks, and a question that it does not answer
+// is an error of the search.
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
     const internal::Start& start, ChildConnection& connection, Clock& clock);
 

@@ -10,19 +10,24 @@ namespace plait {
 
 // What a report tells of a search besides its result.
 // References must outlive it.
+// Seconds are of the wall clock.
 struct SearchFacts {
   const Graph& graph;  // as bound, before any change
   absl::Span<const OpaqueNode> opaque_nodes;
   absl::Span<const std::string> warnings;
+  // The three sum up to the time from the first byte of the model to the written output.
   double seconds = 0;  // without the two below
   double profiling_seconds = 0;
   double verification_seconds = 0;
+  // Kernel profiles of this search: measured for it, and known at its start.
   int64_t profiles_measured = 0;
   int64_t profiles_cached = 0;
 };
 
 // The report of a finished search, without id, output and digests, which the daemon fills in.
 // Pure and thread-safe.
+// Around opaque nodes only the parts between them ran on the device, so the verdict is then
+// "inconclusive", whatever the parts gave.
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result);
 
@@ -32,6 +37,7 @@ v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
                          double latency_us_predicted);
 
 // The bytes that a plan moves between kernels: what each kernel reads and writes.
+// A weight counts once for each kernel that reads it. REQUIRES: the plan is of this graph.
 int64_t OffchipBytes(const Plan& plan, const Graph& graph);
 
 }  // namespace plait

@@ -12,9 +12,12 @@ class AdminServiceHandler final : public admin::v1::AdminService::Service {
   // `context` must outlive the handler.
   explicit AdminServiceHandler(const ServiceContext& context) : context_(context) {}
 
+  // Reads the directory of blobs, which takes time for many; meant for a person, not for polling.
   grpc::Status GetServerState(grpc::ServerContext* context,
                               const admin::v1::GetServerStateRequest* request,
                               admin::v1::GetServerStateResponse* response) override;
+  // Answers before anything has stopped; repeated calls are harmless, and there is no way back but
+  // a restart. Jobs that are queued stay queued for the next daemon.
   // Only sets the flag: services refuse jobs by it, and the server's Tick ends the rest.
   grpc::Status DrainServer(grpc::ServerContext* context,
                            const admin::v1::DrainServerRequest* request,

@@ -14,12 +14,17 @@ class BlobServiceHandler final : public v1::BlobService::Service {
   // `context` must outlive the handler.
   explicit BlobServiceHandler(const ServiceContext& context) : context_(context) {}
 
+  // A blob that is stored but not the tenant's counts as missing; asking about one that is there
+  // keeps it from being collected for a while.
   grpc::Status FindMissingBlobs(grpc::ServerContext* context,
                                 const v1::FindMissingBlobsRequest* request,
                                 v1::FindMissingBlobsResponse* response) override;
+  // Answers when the blob is complete, checked against its digest and on disk; a broken upload is
+  // kept, and goes on where it ended.
   grpc::Status UploadBlob(grpc::ServerContext* context,
                           grpc::ServerReader<v1::UploadBlobRequest>* reader,
                           v1::UploadBlobResponse* response) override;
+  // In chunks of at most kBlobChunkBytesMax.
   grpc::Status DownloadBlob(grpc::ServerContext* context, const v1::DownloadBlobRequest* request,
                             grpc::ServerWriter<v1::DownloadBlobResponse>* writer) override;
 
@@ -32,6 +37,7 @@ class BlobServiceHandler final : public v1::BlobService::Service {
   // Errors: NotFound, whether the blob is another tenant's or nobody's.
   absl::Status CheckMayRead(const Caller& caller, const Digest& digest);
 
+  // Bytes are never held as a whole: a chunk at a time passes through memory.
   const ServiceContext& context_;
 };
 

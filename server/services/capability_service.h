@@ -13,9 +13,11 @@ class CapabilityServiceHandler final : public v1::CapabilityService::Service {
   // `context` must outlive the handler.
   explicit CapabilityServiceHandler(const ServiceContext& context) : context_(context) {}
 
+  // Constant for the life of a server.
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override;
+  // A moment's view: a worker that restarts is missing from it for some seconds.
   grpc::Status ListDevices(grpc::ServerContext* context, const v1::ListDevicesRequest* request,
                            v1::ListDevicesResponse* response) override;
 

@@ -14,20 +14,24 @@ class EventHub {
  public:
   // Some job has changed. One number for all jobs is enough: a watcher that is woken for another
   // job asks the store once in vain.
+  // Short and without waiting; the store calls it after each commit.
   void Notify();
 
   // The number of changes so far, for Await.
   uint64_t Changes();
 
   // Waits until something has changed after `seen`, at most `time_max`.
+  // May return for a change of another job, or for none when the time is over.
   void Await(uint64_t seen, absl::Duration time_max);
 
   // Ends all waits for good.
+  // For good: watchers that come later do not wait either.
   void Close();
   bool closed();
 
  private:
   absl::Mutex mutex_;
+  // Only rises. Not durable: a number of one daemon means nothing to the next.
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -12,6 +12,8 @@
 namespace plait {
 
 // What a caller is to this server.
+// A role is no person: it comes from the listener that a call arrives by, and from the tenant where
+// that cannot tell.
 enum class Role {
   kClient,    // has models optimized
   kWorker,    // measures for this server
@@ -21,6 +23,7 @@ enum class Role {
 // A set of roles.
 class Roles {
  public:
+  // May be empty: then nobody has it.
   constexpr Roles(std::initializer_list<Role> roles) {
     for (const Role role : roles) bits_ |= BitOf(role);
   }
@@ -33,9 +36,11 @@ class Roles {
 };
 
 // Of a listener that cannot tell its callers apart.
+// Both of plaitd's listeners are such ones now.
 constexpr Roles kAllRoles = {Role::kClient, Role::kWorker, Role::kOperator};
 
 // An RPC: kOptimizeModel, kGetJob, ...
+// Its numbers are of this build only; nothing stores or sends them.
 enum class Method {
 #define PLAIT_METHOD(name, ...) k##name,
 #include "server/services/methods.def"
@@ -52,6 +57,8 @@ absl::string_view MethodName(Method method);
 Roles RolesOf(Method method);
 
 // Whoever made a call, as far as this server trusts them.
+// The tenant is what the call says of itself, and checked in form only: it keeps tenants' names
+// apart, it does not keep a liar out.
 struct Caller {
   std::string tenant;  // whose jobs and blobs are meant
   Role role = Role::kClient;
@@ -63,6 +70,7 @@ constexpr absl::string_view kWorkerTenant = "plait-worker";
 // The caller of `method` on a listener whose callers have the roles `granted`, with the role by
 // which the call is allowed. Where both a client's and a worker's role allow it, the tenant tells.
 // Errors: PermissionDenied naming the method, when none of the roles may call it.
+// Pure: the same arguments give the same answer, and a test tries every method with every role.
 absl::StatusOr<Caller> Admit(Method method, Roles granted, absl::string_view tenant);
 
 }  // namespace plait

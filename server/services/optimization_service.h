@@ -14,12 +14,17 @@ class OptimizationServiceHandler final : public v1::OptimizationService::Service
   explicit OptimizationServiceHandler(const ServiceContext& context) : context_(context) {}
 
   // Answers when the job is on disk.
+  // The request id makes repeating safe: the same request gives the job of then, also after a crash
+  // between the commit and the answer.
   grpc::Status OptimizeModel(grpc::ServerContext* context, const v1::OptimizeModelRequest* request,
                              v1::OptimizeModelResponse* response) override;
+  // With the attempts and their evidence, and the report when there is one.
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                       v1::GetJobResponse* response) override;
+  // Pages by number, newest first; a token fits the tenant and state that it was made for.
   grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override;
+  // Answers when the wish is on disk, not when the job has ended; a final job is left as it is.
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
                          v1::CancelJobResponse* response) override;
   // Takes a thread of the server for as long as somebody watches. A watcher is woken by the events

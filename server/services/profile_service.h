@@ -13,8 +13,11 @@ class ProfileServiceHandler final : public v1::ProfileService::Service {
   // `context` must outlive the handler.
   explicit ProfileServiceHandler(const ServiceContext& context) : context_(context) {}
 
+  // In pages, of all devices or one.
   grpc::Status ListProfiles(grpc::ServerContext* context, const v1::ListProfilesRequest* request,
                             v1::ListProfilesResponse* response) override;
+  // An imported time is believed from then on, by the searches of all tenants: nothing measures it
+  // again. One with more samples than ours replaces ours.
   grpc::Status ImportProfiles(grpc::ServerContext* context,
                               const v1::ImportProfilesRequest* request,
                               v1::ImportProfilesResponse* response) override;

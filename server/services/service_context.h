@@ -15,10 +15,20 @@
 
 namespace plait {
 
+// Map of this folder: a handler per service of the protos (optimization, blob, profile, capability,
+// admin, worker), each of which checks a request and calls the parts of the server; method (which
+// RPCs there are and who may call them, from methods.def); rpc_scope (what every RPC does around
+// its handler); event_hub (how watchers wait). Handlers keep no state between calls: what a client
+// was told is in the stores.
+//
+// Handlers run on gRPC's threads, many at a time, and hold no lock while they wait for storage.
+//
 // What all services of one listener work with. The references are to parts of the server, all of
 // which are thread-safe and must outlive the services; the rest is constant.
 struct ServiceContext {
+  // Durable; answers only after its commit.
   Stores& stores;
+  // Lives in memory: what a handler reads of it may be over in the next moment.
   WorkerPool& pool;
   Metrics& metrics;
   Clock& clock;
@@ -30,11 +40,17 @@ struct ServiceContext {
   // Devices of this daemon's own workers: they can be named even while a worker restarts.
   std::vector<std::string> local_devices;
   // Jobs of one tenant that may wait; more are refused.
+  // Checked without a lock around check and submission: calls at the same moment may pass it by one
+  // each. The limit of the whole queue is the store's, and exact.
   int64_t tenant_queued_jobs_max = 0;
   absl::Time started_at;
   // Set for good by an administrator or when the server stops: no new jobs are taken.
+  // A submission that has passed the check is still acknowledged, and its job is in the store for
+  // the next daemon.
   std::atomic<bool>& draining;
   // What the listener says of whoever calls. One that serves workers only says so here.
+  //
+  // With kAllRoles nobody is told apart: whoever reaches the address may call every method.
   Roles caller_roles = kAllRoles;
 };
 

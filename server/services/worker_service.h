@@ -14,6 +14,8 @@ class WorkerServiceHandler final : public worker::v1::WorkerService::Service {
 
   // The call of a worker that is idle and stays so waits for work, for up to a second: work then
   // starts at once, although workers call rarely.
+  //
+  // Profiles and measurements in it are not judged here: who asked for them checks them.
   grpc::Status Synchronize(grpc::ServerContext* context,
                            const worker::v1::SynchronizeRequest* request,
                            worker::v1::SynchronizeResponse* response) override;

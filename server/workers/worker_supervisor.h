@@ -20,13 +20,22 @@ struct WorkerSupervisorOptions {
   std::string server_address;  // where it calls: "unix:PATH"
   int threads = 0;             // granted to the device; 0: all
   // A worker that has not called for this long hangs, and is killed.
+  // Ten seconds are ten of its calls. It starts to count with the process, so a worker has as long
+  // to call for the first time.
   absl::Duration silence_max = absl::Seconds(10);
   // Pauses between restarts grow from the first to the second.
+  // They double with each worker that ended without having called, and begin anew after one that
+  // did: a worker that crashes in a task is back in a moment, a program that is missing costs a
+  // line of the log every half minute.
   absl::Duration backoff_min = absl::Milliseconds(200);
   absl::Duration backoff_max = absl::Seconds(30);
   std::function<void()> restarted;  // called on the supervisor's thread; may be empty
 };
 
+// What a death costs: the pool is told at once, so the task's attempt counts and another worker
+// gets it without waiting for the silence to be noticed. The worker runs as the daemon's user with
+// an environment of its own; it is no sandbox for the models that it runs.
+//
 // Keeps one worker of this machine alive: starts it as a child, kills it when it hangs, starts it
 // again when it has died. A thread of its own does it, for as long as this object lives, because
 // the kernel ties a child to the thread that started it. Faults are logged and counted, never
@@ -34,17 +43,22 @@ struct WorkerSupervisorOptions {
 class WorkerSupervisor {
  public:
   // Starts the first worker, soon. `pool` and `clock` must outlive the supervisor.
+  // `options.restarted` is called without a lock.
   WorkerSupervisor(WorkerPool& pool, Clock& clock, WorkerSupervisorOptions options);
+  // Blocks until it is gone.
   // Kills the worker.
   ~WorkerSupervisor();
 
   // The worker that runs now; 0 while there is none.
+  // For tests that kill it; it may be gone by the time the number is used.
   pid_t process_id();
 
  private:
+  // The thread: one life of a worker after the other.
   void Run();
   // Starts a worker and returns when it is dead; true when it had been of use.
   bool RunWorker(int start_number);
+  // The id is told to the worker, so that its calls can be told from those of an earlier life.
   ProcessOptions WorkerProcess(const std::string& worker_id) const;
   void SetProcessId(pid_t process_id);
   // False when the supervisor ends.

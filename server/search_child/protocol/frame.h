@@ -16,10 +16,12 @@ constexpr int64_t kFrameBytesMax = int64_t{256} << 20;
 
 // A message with its length in front: 4 bytes, little-endian.
 // Errors: ResourceExhausted when the message is longer than kFrameBytesMax.
+// A length and not a delimiter, because messages may hold any byte.
 absl::StatusOr<std::string> FrameOf(const google::protobuf::MessageLite& message);
 
 // Writes all bytes to a socket that blocks.
 // Errors: Unavailable when the other end is gone.
+// Blocks until the other end has read enough; raises no SIGPIPE.
 absl::Status WriteAll(int socket, absl::string_view bytes);
 
 // Takes messages out of a stream of bytes from someone who is not trusted. Memory grows with the
