@@ -61,6 +61,7 @@ CommandLine ParseCommandLine(int argc, const char* const* argv, const std::strin
   std::deque<std::string> flags;
   const std::vector<OptionSpec> options = OptionsOf(Settings(), flags);
   const std::vector<std::string> words(argv + 1, argv + argc);
+  // Before parsing, so that help comes even with a mistake on the line.
   if (AsksForHelp(words)) {
     line.exit_code = 0;
     line.output = absl::StrCat(kSummary, HelpTextOf(options, kOptionsWidth), kExamples);
@@ -82,6 +83,7 @@ CommandLine ParseCommandLine(int argc, const char* const* argv, const std::strin
     const std::string flag = FlagOf(setting);
     if (!arguments->Has(flag)) continue;
     const bool is_switch = std::holds_alternative<bool Config::*>(setting.field);
+    // As text: the same code reads it that reads the file and the environment.
     line.flags[std::string(setting.name)] = is_switch ? "true" : arguments->Text(flag);
   }
   return line;

@@ -109,6 +109,7 @@ absl::Status CheckConfig(const Config& config) {
                                                    " bytes, has ", config.data_dir.size(),
                                                    " (use a shorter one)"));
   }
+  // Whoever reaches an insecure address may call everything, so it must not leave this machine.
   if (config.insecure && !IsLocalAddress(config.listen)) {
     return absl::InvalidArgumentError(
         absl::StrCat("insecure: ", config.listen,
@@ -134,6 +135,7 @@ absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValue
                                   const SettingValues& file) {
   PLAIT_RETURN_IF_ERROR(CheckNames(flags, "command line"));
   PLAIT_RETURN_IF_ERROR(CheckNames(file, "configuration file"));
+  // The strongest last: each source overwrites the ones before.
   SettingValues values = file;
   // Other programs of plait have variables of their own, so unknown ones are not ours to refuse.
   for (const auto& [name, value] : environment) values[name] = value;

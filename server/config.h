@@ -18,7 +18,7 @@ namespace plait {
 
 // The settings, checked. A default stands here and nowhere else.
 struct Config {
-  // A path of at most 94 bytes: the workers' socket lies in it, and a socket's path is short.
+  // A path of at most 95 bytes: the workers' socket lies in it, and a socket's path is short.
   std::string data_dir;
   std::string listen = "127.0.0.1:7400";
   std::string metrics_listen;  // empty: no metrics
@@ -79,7 +79,7 @@ absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValue
                                   const SettingValues& file);
 
 // Whether an address can be reached from this machine only.
-// By its form: no name but "localhost" is looked up.
+// By its form; no name is looked up.
 bool IsLocalAddress(const std::string& address);
 
 }  // namespace plait

@@ -38,6 +38,7 @@ absl::StatusOr<SettingValues> ReadConfigFile(const std::string& path) {
   }
   std::ostringstream text;
   text << file.rdbuf();
+  // The library is built without exceptions here; a fault is in the result, with its line.
   const toml::parse_result parsed = toml::parse(text.str());
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

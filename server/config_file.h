@@ -11,6 +11,7 @@ namespace plait {
 absl::StatusOr<SettingValues> ReadConfigFile(const std::string& path);
 
 // The settings in environment variables PLAIT_*, given as "NAME=value" up to a null pointer.
+// Names in lower case and without the prefix; a value may be empty.
 SettingValues SettingsFromEnvironment(const char* const* environment);
 
 }  // namespace plait

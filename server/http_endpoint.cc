@@ -8,6 +8,7 @@
 namespace plait {
 namespace {
 
+// One answer a connection: scrapes are seconds apart.
 int Answer(mg_connection* connection, int code, absl::string_view type, absl::string_view body) {
   const std::string text = absl::StrCat(
       "HTTP/1.1 ", code, code == 200 ? " OK" : " Service Unavailable", "\r\nContent-Type: ", type,

@@ -20,6 +20,7 @@ namespace {
 constexpr int kExitInternal = 1;
 constexpr int kExitUsage = 2;
 
+// Two codes: what the operator can correct in the settings, and all else.
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "plaitd: %s\n", std::string(status.message()).c_str());
   return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ? kExitUsage : kExitInternal;
@@ -46,6 +47,7 @@ int Serve(const Config& config, const sigset_t& signals) {
   std::fflush(stdout);
   LogInfo("server.listening", {{"address", (*server)->address()}});
   while (!(*server)->IsDrained()) {
+    // A second of waiting for a signal is also the pace of Tick.
     const timespec second = {1, 0};
     const int signal = sigtimedwait(&signals, nullptr, &second);
     if (signal > 0) {
@@ -54,6 +56,8 @@ int Serve(const Config& config, const sigset_t& signals) {
     }
     (*server)->Tick();
   }
+  // Running jobs are queued again in here; a second signal finds SIGTERM blocked, so only SIGKILL
+  // is faster, and that loses nothing either.
   server->reset();
   LogInfo("server.stopped", {});
   return 0;
@@ -82,6 +86,7 @@ int Main(int argc, char** argv) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
+  // Before anything else: the child must not read settings, open files or block signals.
   if (argc == 3 && std::strcmp(argv[1], "--search-child") == 0) {
     return plait::SearchChildMain(argv[2]);
   }

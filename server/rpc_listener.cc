@@ -36,6 +36,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(const Confi
   options.pem_key_cert_pairs.push_back({key, certificate});
   if (!config.tls_client_ca.empty()) {
     PLAIT_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem(config.tls_client_ca));
+    // A certificate that is not one of these ends the handshake, before any byte of a call.
     options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
   }
   return grpc::SslServerCredentials(options);

@@ -24,8 +24,10 @@
 namespace plait {
 namespace {
 
+// 3 s: an upload's chunk or a last page of events; longer calls are broken off and repeated.
 constexpr absl::Duration kShutdownGrace = absl::Seconds(3);
 
+// By the kernel's link and not argv[0], which is whatever the caller wrote there.
 std::string ProgramBeside(absl::string_view name) {
   char path[4096] = {};
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -55,6 +57,7 @@ struct Server::Parts {
               .measuring_here = [this](bool measuring) { park.SetQuiet(measuring); }}) {}
 
   std::string UnreadyReason() {
+    // The worst first: an operator sees one reason.
     if (draining) return "draining";
     if (!stores.jobs->Count().ok()) return "the storage does not answer";
     if (pool.Workers().empty()) return "no worker is connected";
@@ -95,6 +98,7 @@ absl::Status Server::Parts::OpenStorage() {
     if (JobQueue* const woken = listening_queue) woken->Wake(job_id);
   };
   PLAIT_ASSIGN_OR_RETURN(stores, OpenStores("sqlite", options, clock));
+  // It holds the models of all tenants, and the socket that asks nobody who calls.
   chmod(config.data_dir.c_str(), 0700);
   // Whatever ran when the last daemon of this directory died is queued again; nobody else runs it,
   // since the store holds the directory's lock.
@@ -115,6 +119,7 @@ void Server::Parts::StartJobs() {
   runner = std::make_unique<JobRunner>(context, options);
   queue = std::make_unique<JobQueue>(
       context, *runner, JobQueueOptions{.runners = static_cast<int>(config.jobs_running_max)});
+  // Atomic, because the store's threads may call the listener already.
   listening_queue = queue.get();
   queue->Start();
 }
@@ -180,6 +185,7 @@ Server::~Server() {
   parts.draining = true;
   // First those who wait in calls, so that the calls can end within the grace.
   parts.events.Close();
+  // Before the workers end: runners that wait for an answer are told to stop, not left waiting.
   parts.queue->Stop();
   parts.supervisors.clear();
   parts.pool.Drain();
@@ -189,6 +195,7 @@ Server::~Server() {
                                absl::ToChronoMilliseconds(kShutdownGrace));
   }
   parts.listening_queue = nullptr;
+  // Events only; everything that was acknowledged was on disk before its answer.
   parts.stores.jobs->Flush().IgnoreError();
 }
 

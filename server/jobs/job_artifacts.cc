@@ -72,6 +72,7 @@ std::string JsonOf(const v1::Report& report) {
   options.always_print_primitive_fields = true;
   options.add_whitespace = true;
   std::string json;
+  // A message that was parsed can always be written.
   PLAIT_CHECK(google::protobuf::util::MessageToJsonString(report, &json, options).ok());
   return json;
 }
@@ -89,6 +90,7 @@ absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
                                              const internal::Start& start,
                                              const internal::Result& result, int output) {
   v1::JobResult stored;
+  // The order is free: nothing names these blobs until the job ends.
   PLAIT_ASSIGN_OR_RETURN(const Digest model, StoreFile(*stores.blobs, output));
   PLAIT_RETURN_IF_ERROR(stores.jobs->GrantBlob(job.tenant(), model));
   *stored.mutable_optimized_model() = wire::DigestToProto(model);
@@ -101,6 +103,8 @@ absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
                            StoreBytes(stores, job.tenant(), result.trace_json()));
   }
   v1::Report& report = *stored.mutable_report();
+  // From here on every field is set that the daemon knows better, also those that the child has
+  // set.
   report = result.report();
   report.set_id(job.id());
   report.set_cached(false);

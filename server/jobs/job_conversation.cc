@@ -47,6 +47,7 @@ ConversationEnd JobConversation::Run(SearchChildProcess& child, const internal::
   next_heartbeat_ = began_ + options.lease / 4;
   internal::ParentMessage message;
   *message.mutable_start() = start;
+  // Profiles or a replay log are in it, so it may be too large.
   if (absl::Status status = child.Send(message); !status.ok()) {
     return EndOf(ConversationOutcome::kFailure, std::move(status));
   }
@@ -65,6 +66,7 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
   absl::StatusOr<std::optional<internal::ChildMessage>> message =
       child.Receive(wakeup_->descriptor(), absl::Seconds(1));
   if (!message.ok()) {
+    // A child that dies of its deadline is no fault of the job's: it would be counted as one.
     if (deadline_sent_) return EndOf(ConversationOutcome::kDeadline);
     const bool is_limit = absl::IsResourceExhausted(message.status());
     return EndOf(is_limit ? ConversationOutcome::kLimit : ConversationOutcome::kFault,
@@ -85,6 +87,7 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
   if (now >= next_heartbeat_) {
     next_heartbeat_ = now + options.lease / 4;
     const absl::StatusOr<bool> cancelled = context_.jobs.Heartbeat(job_.lease, options.lease);
+    // Any other error is the storage's, and the next heartbeat tries again while the lease lasts.
     if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
     if (cancelled.ok() && *cancelled) return EndOf(ConversationOutcome::kCancelled);
   }
@@ -108,6 +111,7 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
   }
   for (Answer& answer : answers) {
     const auto found = open_.find(answer.number);
+    // Each question has one answer; a second one would be nobody's.
     if (found == open_.end()) continue;
     if (answer.result.has_profile()) KeepProfiles(found->second, answer.result.profile());
     open_.erase(found);

@@ -30,6 +30,8 @@ void JobQueue::Stop() {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
     ++changes_;
+    // Under the lock, so that a runner that has just registered its wakeup sees either the flag or
+    // the signal.
     for (const auto& [id, wakeup] : running_) wakeup->Signal();
   }
   for (std::thread& thread : threads_) thread.join();
@@ -70,6 +72,7 @@ bool JobQueue::RunNext() {
   const std::vector<std::string> devices = Devices();
   // An empty list would mean any device.
   if (draining_ || devices.empty()) return false;
+  // The process's id is for people who read attempts; the attempt's number is what fences.
   const absl::StatusOr<std::optional<LeasedJob>> job =
       context_.stores.jobs->Acquire({absl::StrCat("plaitd-", getpid()), devices, kLease});
   if (!job.ok()) {

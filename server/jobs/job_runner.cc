@@ -43,6 +43,8 @@ void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
   LogInfo("job.started", {{"job", job.job.id()},
                           {"tenant", job.job.tenant()},
                           {"attempt", absl::StrCat(job.lease.attempt)}});
+  // Whatever Run returns, nothing of the job lives on in this process: child, questions and files
+  // are gone.
   const absl::StatusOr<v1::Job> ended = Run(job, std::move(wakeup), stopping);
   if (!ended.ok()) {
     LogError("job.stranded", {{"job", job.job.id()}, {"error", ended.status().ToString()}});
@@ -73,6 +75,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   }
   absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(spec.model);
   if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
+  // Before the child, which inherits it; a crash of the daemon leaves no file behind.
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
   PLAIT_ASSIGN_OR_RETURN(const internal::Start start, MakeStart(spec, *device));
 
@@ -89,8 +92,10 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
     const ParkedChild parked(context_.park, child->process_id());
     JobConversation conversation({jobs, *context_.stores.profiles, context_.pool, context_.clock},
                                  job, *device, std::move(wakeup));
+    // The one place where time passes.
     end = conversation.Run(*child, start, {time_max, options_.lease, &stopping});
   }
+  // The child may still live here: what it has written up to now is what counts.
   return Finish(spec, start, end, output.number());
 }
 
@@ -108,6 +113,8 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const JobSpec& spec, const internal::S
           job, v1::JOB_STATE_CANCELLED,
           wire::Error(v1::ERROR_REASON_CANCELLED, "the client cancelled the job"));
     case ConversationOutcome::kDeadline: {
+      // The incumbent was verified like a result, but a job that needs more time than it asked for
+      // has failed: scripts must not take the one for the other.
       JobEnd job_end;
       job_end.state = v1::JOB_STATE_FAILED;
       job_end.error = wire::ErrorDetailOf(wire::Error(
@@ -121,6 +128,7 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const JobSpec& spec, const internal::S
     }
     case ConversationOutcome::kLimit:
       context_.metrics.ChildCrashed("limit");
+      // Not counted as a fault: another attempt would meet the same limit.
       return FinishWithError(job, v1::JOB_STATE_FAILED,
                              wire::WithReason(end.status, v1::ERROR_REASON_LIMIT_EXCEEDED));
     case ConversationOutcome::kFault:
@@ -145,6 +153,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
   if (absl::IsInvalidArgument(stored.status())) {
     return context_.stores.jobs->ReportFault(job.lease, stored.status().message());
   }
+  // The storage failed: RunJob releases the job, and a later run makes the result again.
   PLAIT_RETURN_IF_ERROR(stored.status());
   const v1::SearchReport& search = result.report().search();
   // The child's numbers only ever count up; negative ones would be a lie.
@@ -156,6 +165,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
   JobEnd end;
   end.state = v1::JOB_STATE_SUCCEEDED;
   end.result = *std::move(stored);
+  // In the transaction that ends the job: a key never names a job without its result.
   end.cache_as = KeyOf(spec, start.device().fingerprint());
   return context_.stores.jobs->Finish(job.lease, end);
 }

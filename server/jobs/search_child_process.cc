@@ -62,6 +62,7 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
     const SearchChildOptions& options, int model, int output) {
   int sockets[2];
   int pipes[2];
+  // Closed on exec, all of them: only what is placed below reaches the child.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return StartError("socket");
   FileDescriptor socket(sockets[0]);
   const FileDescriptor child_socket(sockets[1]);
@@ -150,6 +151,7 @@ absl::StatusOr<std::optional<internal::ChildMessage>> SearchChildProcess::Receiv
 
 absl::Status SearchChildProcess::Death() {
   // It may have closed the socket only; then it is of no use any more.
+  // A stopped child has not ended: it is killed like one that hangs.
   const std::optional<ProcessEnd> ended = process_.Await(kEndTimeMax);
   const ProcessEnd end = ended ? *ended : process_.Kill();
   if (error_pipe_.is_open()) ReadErrorText();

@@ -25,6 +25,7 @@ absl::StatusOr<internal::Start> ChildConnection::ReadStart() {
 
 absl::Status ChildConnection::Send(const internal::ChildMessage& message) {
   PLAIT_ASSIGN_OR_RETURN(const std::string frame, FrameOf(message));
+  // Each message as a whole, whichever thread sends it.
   absl::MutexLock lock(&write_mutex_);
   return WriteAll(socket_, frame);
 }
@@ -53,6 +54,7 @@ void ChildConnection::Listen() {
     const absl::Status status = ReadFrame(socket_, reader_, &message);
     absl::MutexLock lock(&mutex_);
     if (!status.ok()) {
+      // Whoever waits for a reply is told, and whoever asks later, too.
       disconnected_ = true;
       return;
     }
@@ -73,6 +75,7 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::AwaitReply(int64_t numbe
   const auto is_over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return disconnected_ || replies_.contains(number);
   };
+  // Without a limit: a worker may take minutes, and a daemon that dies takes the child with it.
   mutex_.Await(absl::Condition(&is_over));
   const auto found = replies_.find(number);
   // A reply that came before the end is still good.

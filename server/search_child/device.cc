@@ -13,6 +13,7 @@ namespace {
 
 // 16 kernels: about a second of measuring, so that workers stay responsive to their supervisor.
 constexpr size_t kKernelsPerTask = 16;
+// 50: a median that one busy moment of the machine does not move.
 constexpr int kKernelSamples = 50;
 // 50 ms: a kernel of 1 ms gets its 50 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.05;
@@ -40,6 +41,7 @@ absl::Status CheckWritten(const PlanCandidate& candidate) {
 
 absl::StatusOr<std::vector<Profile>> RemoteProfiler::Measure(
     absl::Span<const ProfileRequest> requests) {
+  // Errors count as well: the time has passed.
   const ElapsedSum sum(clock_, elapsed_);
   std::vector<Profile> profiles;
   for (size_t i = 0; i < requests.size(); i += kKernelsPerTask) {

@@ -27,8 +27,8 @@ class ElapsedSum {
   const absl::Duration start_;
 };
 
-// A task has a few kernels only, so that a worker is never silent for long and its answers are
-// stored even when the search dies afterwards.
+// A task has a few kernels only, so that the tasks of several jobs take turns at a worker, and the
+// times of a batch are stored even when the search dies afterwards.
 //
 // Measures kernels on a worker, asked through the daemon, some at a time. A kernel that the worker
 // cannot run, or has in another version, has no samples. Not thread-safe.

@@ -36,6 +36,7 @@ class TimeBudget : public Budget {
   // without: half of the budget is left to the search even when that took long.
   bool Allows(int64_t) override {
     const absl::Duration now = clock_.Monotonic();
+    // Fixed by the first question; from then on it only passes.
     if (!end_) end_ = std::max(began_ + time_, now + time_ / 2);
     return !connection_.stop_requested() && now < *end_;
   }

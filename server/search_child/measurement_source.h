@@ -23,7 +23,7 @@ class MeasurementSource {
 
   // Live as long as the source. A device and a log answer alike: the search cannot tell which it
   // has, and so a replay decides what the search decided.
-  // The budget is a time for a device, and the count of questions that were asked for a log.
+  // The budget is a time for a device; for a log, it is the step at which its job's budget ran out.
   virtual Profiler& profiler() = 0;
   virtual Verifier& verifier() = 0;
   virtual Budget& budget() = 0;

@@ -21,6 +21,7 @@ v1::Verdict VerdictOf(Verdict verdict) {
   return v1::VERDICT_UNSPECIFIED;
 }
 
+// Baseline and optimized have the same fields in different messages.
 template <typename Times>
 void SetTimes(const std::vector<double>& samples_us, Times* times) {
   times->set_latency_us_median(Median(samples_us));
@@ -30,6 +31,7 @@ void SetTimes(const std::vector<double>& samples_us, Times* times) {
 }
 
 void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchReport* search) {
+  // All three are told, so that a user sees what a larger budget would buy.
   search->set_seconds(facts.seconds);
   search->set_profiling_seconds(facts.profiling_seconds);
   search->set_verification_seconds(facts.verification_seconds);
@@ -52,6 +54,7 @@ bool IsPortable(const RuleCounts& rules_applied) {
 }  // namespace
 
 int64_t OffchipBytes(const Plan& plan, const Graph& graph) {
+  // Inputs, outputs and weights of each step; what a kernel keeps on the chip is not in the plan.
   int64_t bytes = 0;
   for (const Step& step : plan.steps) {
     for (const int value : step.inputs) bytes += graph.type(plan.values[value].tensor).bytes();

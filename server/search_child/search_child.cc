@@ -37,8 +37,10 @@
 namespace plait {
 namespace {
 
+// Import takes about this part of a job; it is for a progress bar only.
 constexpr double kPreparationFraction = 0.02;
 
+// No allocation may happen on this way out: fputs to stderr is unbuffered.
 [[noreturn]] void EndAtMemoryLimit() {
   std::fputs("the memory limit is reached\n", stderr);
   _exit(kMemoryLimitExit);
@@ -68,6 +70,7 @@ bool ApplyLimits(absl::string_view text) {
     setrlimit(RLIMIT_CPU, &cpu);
   }
   SetLimit(RLIMIT_FSIZE, numbers[2]);
+  // 64: the child has six files and opens none but what libraries need.
   SetLimit(RLIMIT_NOFILE, 64);
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -93,6 +96,7 @@ class ProgressSender : public ProgressSink {
   ChildConnection& connection_;
 };
 
+// Mapped and not read: pages of weights that nothing looks at never take memory.
 absl::StatusOr<absl::string_view> MapModel() {
   struct stat file = {};
   if (fstat(kChildModel, &file) != 0) return absl::InternalError("the model cannot be read");
@@ -154,6 +158,7 @@ class ChildSearch {
     const absl::Duration began = clock_.Monotonic();
     ProgressSender progress(connection_);
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
+    // The first look at a stranger's bytes, under limits that were set before.
     absl::StatusOr<Model> model = ImportOnnx(bytes);
     if (!model.ok()) return Rejected(model.status());
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
@@ -171,6 +176,7 @@ class ChildSearch {
     const SearchContext context = {
         device,           *catalog, schedule_device, profiles, source->verifier(),
         source->budget(), log,      progress};
+    // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
     if (!found.ok()) return found.status();
 
@@ -239,6 +245,7 @@ class ChildSearch {
 }  // namespace
 
 int SearchChildMain(const char* limits) {
+  // Without limits nothing is read: a child that nobody limits could take the machine along.
   if (!ApplyLimits(limits)) return 2;
   ChildConnection connection(kChildSocket);
   const absl::StatusOr<internal::Start> start = connection.ReadStart();
@@ -251,6 +258,7 @@ int SearchChildMain(const char* limits) {
   if (result.ok()) {
     *message.mutable_result() = *std::move(result);
   } else {
+    // An error is an answer, and the exit code 0: only a child that cannot speak is a fault.
     const v1::ErrorDetail detail = wire::ErrorDetailOf(result.status());
     message.mutable_failure()->set_reason(detail.reason());
     message.mutable_failure()->set_message(detail.message());

@@ -39,6 +39,7 @@ grpc::Status AdminServiceHandler::DrainServer(grpc::ServerContext* context,
   return AnswerRpc(context_, *context, Method::kDrainServer, [&](const Caller&) -> absl::Status {
     // The server's Tick sees the flag and stops the queue; repeating the call is harmless.
     if (!context_.draining.exchange(true)) LogInfo("server.draining", {});
+    // Counted after the flag; a job that a runner takes before the next Tick is not in it.
     PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context_.stores.jobs->Count());
     response->set_jobs_running(counts.running);
     return absl::OkStatus();

@@ -30,6 +30,8 @@ class BlobServiceHandler final : public v1::BlobService::Service {
 
  private:
   // Reads the stream to its end, unless a chunk is refused.
+  // The tenant may name the blob when this has returned OK, not before: the bytes are durable
+  // first.
   absl::Status Upload(const Caller& caller, grpc::ServerReader<v1::UploadBlobRequest>& reader,
                       v1::UploadBlobResponse& response);
   absl::Status Download(const Caller& caller, const v1::DownloadBlobRequest& request,

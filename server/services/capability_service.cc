@@ -36,6 +36,7 @@ grpc::Status CapabilityServiceHandler::ListDevices(grpc::ServerContext* context,
                                                    const v1::ListDevicesRequest*,
                                                    v1::ListDevicesResponse* response) {
   return AnswerRpc(context_, *context, Method::kListDevices, [&](const Caller&) {
+    // As the workers said; the names in it were checked when they called.
     for (const DeviceAvailability& entry : context_.pool.Devices()) {
       v1::AvailableDevice& device = *response->add_devices();
       *device.mutable_device() = entry.device;

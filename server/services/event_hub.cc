@@ -2,6 +2,7 @@
 
 namespace plait {
 
+// A number and not a flag: two watchers may wait for changes after different moments.
 void EventHub::Notify() {
   absl::MutexLock lock(&mutex_);
   ++changes_;

@@ -18,6 +18,7 @@ class EventHub {
   void Notify();
 
   // The number of changes so far, for Await.
+  // To be called before the store is read, not after.
   uint64_t Changes();
 
   // Waits until something has changed after `seen`, at most `time_max`.

@@ -48,6 +48,7 @@ enum class Method {
 };
 
 // In the order of methods.def.
+// Valid for as long as the program.
 absl::Span<const Method> AllMethods();
 
 // "OptimizeModel": the name in the protos, in metrics and in the log.

@@ -75,6 +75,7 @@ absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& 
 
 absl::Status Submit(const ServiceContext& context, const Caller& caller,
                     const v1::OptimizeModelRequest& request, v1::Job& job) {
+  // First, so that a client tries elsewhere at once.
   if (context.draining) {
     return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (try again later)");
   }
@@ -116,6 +117,7 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
   v1::WatchJobResponse response;
   PLAIT_ASSIGN_OR_RETURN(*response.mutable_job(),
                          context.stores.jobs->Get(caller.tenant, request.job_id()));
+  // The client has gone; there is nobody to tell an error.
   if (!writer.Write(response)) return absl::OkStatus();
   while (!call.IsCancelled()) {
     // Noted before reading: what changes while we read ends the wait at once.

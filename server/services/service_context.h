@@ -25,6 +25,7 @@ namespace plait {
 //
 // What all services of one listener work with. The references are to parts of the server, all of
 // which are thread-safe and must outlive the services; the rest is constant.
+// A test makes one of parts of its own: every service runs in process without a listener.
 struct ServiceContext {
   // Durable; answers only after its commit.
   Stores& stores;

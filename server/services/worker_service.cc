@@ -30,6 +30,7 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
                                                worker::v1::SynchronizeResponse* response) {
   return AnswerRpc(context_, *context, Method::kSynchronize, [&](const Caller&) -> absl::Status {
     const WorkerPlace place = PlaceOf(context->peer());
+    // Ids are written to the log and shown to operators.
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId(request->device().id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckName("device.fingerprint", request->device().fingerprint()));
@@ -39,6 +40,7 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
         !context_.draining) {
       context_.pool.AwaitWork(request->device(), kIdleWait);
       *response = context_.pool.Synchronize(*request, place);
+      // It has waited here already.
       response->set_next_synchronize_in_ms(1);
     }
     return absl::OkStatus();

@@ -10,6 +10,7 @@ namespace plait {
 class WorkerServiceHandler final : public worker::v1::WorkerService::Service {
  public:
   // `context` must outlive the handler.
+  // Reads the pool and whether the server drains; touches no storage.
   explicit WorkerServiceHandler(const ServiceContext& context) : context_(context) {}
 
   // The call of a worker that is idle and stays so waits for work, for up to a second: work then

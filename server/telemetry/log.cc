@@ -9,6 +9,7 @@
 namespace plait {
 namespace {
 
+// Made by the first line, in whichever thread; the sink has a lock, so lines never mix.
 const std::shared_ptr<spdlog::logger>& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
     auto made = std::make_shared<spdlog::logger>("plaitd",
@@ -20,11 +21,14 @@ const std::shared_ptr<spdlog::logger>& Logger() {
   return logger;
 }
 
+// Through the JSON library, because texts of strangers are in values: a quote or line feed in a
+// name must not become a field or a line of its own.
 std::string Quoted(absl::string_view text) {
   return nlohmann::json(std::string(text))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Before any text is made: a level that is off costs one comparison.
 void Log(spdlog::level::level_enum level, absl::string_view event,
          std::initializer_list<LogField> fields) {
   if (!Logger()->should_log(level)) return;

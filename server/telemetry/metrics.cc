@@ -3,6 +3,8 @@
 namespace plait {
 namespace {
 
+// Buckets are part of the interface: dashboards compute percentiles from them, and other ones make
+// old and new numbers incomparable.
 // From a fast RPC to the longest job, three to a decade.
 prometheus::Histogram::BucketBoundaries RpcSeconds() {
   return {0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10};
@@ -69,6 +71,7 @@ Metrics::Metrics(absl::string_view version, absl::string_view engine_version)
   storage_commit_seconds_.Add({}, RpcSeconds());
 }
 
+// Families are registered in the constructor only and live as long as the registry.
 Metrics::Counters& Metrics::NewCounters(const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(*registry_);
 }
@@ -87,6 +90,7 @@ void Metrics::RpcEnded(absl::string_view method, absl::string_view code, absl::D
       .Observe(absl::ToDoubleSeconds(elapsed));
 }
 
+// The state is a label of the count only: a histogram for each would multiply its buckets.
 void Metrics::JobEnded(absl::string_view state, absl::Duration elapsed) {
   jobs_ended_.Add({{"state", std::string(state)}}).Increment();
   job_seconds_.Add({}, JobSeconds()).Observe(absl::ToDoubleSeconds(elapsed));

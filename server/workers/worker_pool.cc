@@ -42,6 +42,7 @@ WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
     : clock_(clock), options_(std::move(options)) {}
 
 int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done) {
+  // Equal work must have equal hashes, whoever asked first.
   task.clear_task_id();
   task.clear_attempt();
   const std::string content_hash =
@@ -74,6 +75,7 @@ void WorkerPool::Withdraw(int64_t interest) {
   if (const auto worker = workers_.find(task.worker_id); worker != workers_.end()) {
     worker->second.task_id.clear();
   }
+  // Without callbacks: the one that was there has been erased above.
   std::vector<Ended> nobody;
   End(task_id, worker::v1::TaskResult(), nobody);
 }
@@ -85,6 +87,7 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
   response.set_next_synchronize_in_ms(kSynchronizeMs);
   {
     absl::MutexLock lock(&mutex_);
+    // Before this worker is looked at, so that a task it could take is free by then.
     LoseSilent(ended);
     Worker& worker = workers_[request.worker_id()];
     worker.device = request.device();
@@ -126,11 +129,14 @@ void WorkerPool::HearState(const worker::v1::SynchronizeRequest& request, Worker
 
 void WorkerPool::TakeResult(const worker::v1::Completed& completed, Worker& worker,
                             std::vector<Ended>& ended) {
+  // An answer that comes late, or twice, or after a restart of the server: the task belongs to
+  // somebody else now, or to nobody.
   if (worker.task_id != completed.task_id()) return;
   const auto found = tasks_.find(completed.task_id());
   if (found == tasks_.end() || found->second.task.attempt() != completed.attempt()) return;
   worker.task_id.clear();
   const worker::v1::TaskResult& result = completed.result();
+  // The worker may be at fault (out of memory, a lost driver), so another one gets it.
   if (result.has_error() && !IsFinalError(result.error())) {
     Retry(completed.task_id(), result, "retried", ended);
     return;
@@ -141,6 +147,7 @@ void WorkerPool::TakeResult(const worker::v1::Completed& completed, Worker& work
 
 void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
   if (draining_) return;
+  // Linear: a search asks one question at a time, so as many wait as jobs run.
   const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
     return IsSameDevice(tasks_.at(id).device, worker.device);
   });
@@ -163,6 +170,7 @@ void WorkerPool::Retry(const std::string& task_id, worker::v1::TaskResult result
     return;
   }
   task.worker_id.clear();
+  // In front of tasks that came later: its job has waited longest.
   waiting_.push_front(task_id);
 }
 
@@ -197,6 +205,7 @@ void WorkerPool::Lose(const std::string& worker_id, std::vector<Ended>& ended) {
 }
 
 void WorkerPool::LoseSilent(std::vector<Ended>& ended) {
+  // Collected first, because Lose changes the map.
   std::vector<std::string> silent;
   for (const auto& [id, worker] : workers_) {
     if (clock_.Monotonic() - worker.heard_at > options_.silence_max) silent.push_back(id);
@@ -282,11 +291,13 @@ void WorkerPool::Count(const PoolTask& task, absl::string_view outcome) const {
 }
 
 void WorkerPool::UpdateMeasuring() {
+  // Only the processor is shared with searches: a GPU is not disturbed by them.
   const bool measuring = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
     const Worker& worker = entry.second;
     return !worker.task_id.empty() && worker.device.id() == "cpu" &&
            worker.place == WorkerPlace::kThisHost;
   });
+  // Signals to all children are not free, and most calls of workers change nothing.
   if (measuring == measuring_) return;
   measuring_ = measuring;
   if (options_.measuring_here) options_.measuring_here(measuring);

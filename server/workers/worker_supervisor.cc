@@ -12,6 +12,7 @@
 namespace plait {
 namespace {
 
+// 100 ms: a dead worker is replaced before a search notices, and looking costs one waitpid.
 constexpr absl::Duration kCheckInterval = absl::Milliseconds(100);
 
 }  // namespace
@@ -59,6 +60,8 @@ bool WorkerSupervisor::RunWorker(int start_number) {
   bool was_heard = false;
   std::optional<ProcessEnd> end;
   while (!(end = process->Poll())) {
+    // The pool forgets workers that it takes for dead, and then the start
+    // counts, which was long ago.
     const std::optional<absl::Duration> heard = pool_.HeardAt(worker_id);
     was_heard |= heard.has_value();
     const bool is_silent = clock_.Monotonic() - heard.value_or(began) > options_.silence_max;
@@ -69,6 +72,7 @@ bool WorkerSupervisor::RunWorker(int start_number) {
     }
   }
   SetProcessId(0);
+  // Only now that it is dead: its task must not run twice on one device at the same time.
   pool_.DropWorker(worker_id);
   LogWarning("worker.ended", {{"worker", worker_id},
                               {"signal", absl::StrCat(end->signal)},

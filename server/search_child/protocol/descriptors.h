@@ -11,7 +11,7 @@ constexpr int kChildOutput = 5;
 
 // How a child ends that has met one of its limits.
 // Processor time and file size end it by signal (SIGXCPU, SIGXFSZ); memory has no signal, so the
-// child says it with a number that no library exits with.
+// child says it with an exit code of its own.
 constexpr int kMemoryLimitExit = 86;
 
 }  // namespace plait

@@ -24,6 +24,7 @@ absl::StatusOr<std::string> FrameOf(const google::protobuf::MessageLite& message
         absl::StrCat("a message of ", size, " bytes is larger than the limit of ", kFrameBytesMax));
   }
   std::string frame;
+  // Byte by byte, so that the order does not depend on the processor.
   for (size_t i = 0; i < kHeaderBytes; ++i) frame.push_back(static_cast<char>(size >> (8 * i)));
   message.AppendToString(&frame);
   return frame;
@@ -55,6 +56,7 @@ absl::StatusOr<bool> FrameReader::Next(google::protobuf::MessageLite* message) {
   if (!message->ParseFromArray(buffer_.data() + kHeaderBytes, static_cast<int>(size))) {
     return absl::InvalidArgumentError("a message cannot be parsed");
   }
+  // More messages may follow in the buffer; the next call finds them.
   buffer_.erase(0, kHeaderBytes + size);
   return true;
 }
