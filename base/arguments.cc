@@ -16,6 +16,7 @@ namespace plait {
 namespace {
 
 // By its long or its short name; nullptr: there is none.
+// Linear: a program has some twenty options and reads them once.
 const OptionSpec* FindOption(absl::string_view name, absl::Span<const OptionSpec> options) {
   for (const OptionSpec& option : options) {
     if (option.name == name) return &option;
@@ -116,6 +117,7 @@ absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
       only_positionals = true;
       continue;
     }
+    // The first one: a value may hold others, as in --shape=input=1x3.
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const OptionSpec* const option = FindOption(name, options);
@@ -152,6 +154,7 @@ std::string Arguments::Text(absl::string_view option, absl::string_view fallback
 
 int64_t Arguments::Integer(absl::string_view option, int64_t fallback) const {
   int64_t number = fallback;
+  // Checked by ParseArguments, so a failure here is the wrong kind of accessor.
   if (Has(option)) PLAIT_CHECK(absl::SimpleAtoi(Text(option), &number));
   return number;
 }

@@ -24,6 +24,7 @@ enum class OptionKind {
 };
 
 // An option of a program or verb: a constant.
+// Its texts are literals or live as long; nothing is copied.
 struct OptionSpec {
   absl::string_view name;  // "--device"
   OptionKind kind = OptionKind::kSwitch;
@@ -36,6 +37,7 @@ struct OptionSpec {
 };
 
 // The words of a command line, checked. Accessors need options of the right kind.
+// A value: it keeps nothing of the words that it was made from.
 class Arguments {
  public:
   // What is no option, in order.
@@ -47,6 +49,7 @@ class Arguments {
 
   // The value given last, or `fallback` when there is none.
   std::string Text(absl::string_view option, absl::string_view fallback = "") const;
+  // REQUIRES: the option's kind is the accessor's; the value was checked when it was parsed.
   int64_t Integer(absl::string_view option, int64_t fallback = 0) const;
   double Number(absl::string_view option, double fallback = 0) const;
   double Seconds(absl::string_view option, double fallback = 0) const;
@@ -66,6 +69,8 @@ class Arguments {
 // Reads "--name value", "--name=value", "-o value", switches and positionals in any order; behind
 // "--" everything is a positional. `positionals` names those there are: "MODEL [MODEL2]".
 // Errors: InvalidArgument naming the word and, for an unknown option, the nearest one.
+// One message for every mistake of a user, before anything has happened: no program of plait does
+// part of its work and then finds a word that it does not know.
 absl::StatusOr<Arguments> ParseArguments(absl::Span<const std::string> words,
                                          absl::Span<const OptionSpec> options,
                                          absl::string_view positionals);
@@ -76,6 +81,7 @@ bool AsksForHelp(absl::Span<const std::string> words);
 
 // The lines of a help text that describe the options, the help behind a left column of at least
 // `width` letters.
+// In the order of `options`; lines are as long as their texts, nothing is wrapped.
 std::string HelpTextOf(absl::Span<const OptionSpec> options, int width);
 
 // "60s", "1.5", "2m" or "1h" in seconds.

@@ -10,6 +10,7 @@ namespace {
 class SystemClockImpl final : public Clock {
  public:
   absl::Time Now() override { return absl::Now(); }
+  // Not Now, which steps when the clock is set.
   absl::Duration Monotonic() override {
     return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
   }

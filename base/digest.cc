@@ -19,6 +19,7 @@ absl::StatusOr<Digest> Digest::Parse(absl::string_view text) {
                    absl::CHexEscape(text.substr(0, 100)), "\""));
   if (text.size() < kHexLength + 2 || text[kHexLength] != '/') return malformed;
   Digest digest;
+  // Uppercase is refused: one blob must have one name.
   for (char c : text.substr(0, kHexLength)) {
     if (!absl::ascii_isxdigit(c) || absl::ascii_isupper(c)) return malformed;
     digest.sha256_hex.push_back(c);
@@ -34,6 +35,7 @@ Digest DigestOf(absl::string_view bytes) {
   return builder.Finish();
 }
 
+// OpenSSL can only fail here for want of memory.
 DigestBuilder::DigestBuilder() : context_(EVP_MD_CTX_new()) {
   PLAIT_CHECK(context_ != nullptr);
   PLAIT_CHECK(EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_sha256(), nullptr) == 1);

@@ -10,6 +10,9 @@ namespace plait {
 
 // Names bytes by content: SHA-256 and size. Two blobs with equal digests are the same blob.
 // A value type; copies are independent and safe to use from any thread.
+//
+// A digest is a name and no permission: who knows one need not have the bytes. The size is part of
+// it so that a limit can be checked before a byte arrives.
 struct Digest {
   std::string sha256_hex;  // 64 lowercase hexadecimal characters
   int64_t size_bytes = 0;
@@ -29,9 +32,11 @@ H AbslHashValue(H state, const Digest& digest) {
   return H::combine(std::move(state), digest.sha256_hex, digest.size_bytes);
 }
 
+// Reads all of `bytes` once. Cannot fail.
 Digest DigestOf(absl::string_view bytes);
 
 // The digest of bytes that arrive in pieces. Not thread-safe.
+// For blobs that are never in memory as a whole.
 class DigestBuilder {
  public:
   DigestBuilder();
@@ -39,6 +44,7 @@ class DigestBuilder {
   DigestBuilder(const DigestBuilder&) = delete;
   DigestBuilder& operator=(const DigestBuilder&) = delete;
 
+  // Pieces of any size, in the order of the bytes; how they are cut does not change the digest.
   void Update(absl::string_view bytes);
 
   // REQUIRES: called once, last.

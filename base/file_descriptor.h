@@ -20,12 +20,15 @@ class FileDescriptor {
   }
 
   // Stays this object's; negative when there is no file.
+  // REQUIRES: nobody else closes it.
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
 
  private:
+  // An error of close is ignored: what must be durable was synchronized before.
   void Close();
 
+  // Owned, unless it is negative.
   int number_ = -1;
 };
 

@@ -20,11 +20,13 @@ struct ProcessEnd {
 };
 
 // An open file of this process, and the number that it has in the child.
+// Borrowed: Start copies it for the child, and the caller may close its own at once.
 struct PlacedDescriptor {
   int descriptor = -1;
   int target = -1;
 };
 
+// Nothing is inherited by accident: files, environment and standard streams are what stands here.
 struct ProcessOptions {
   std::string program;                 // a path; PATH is not searched
   std::vector<std::string> arguments;  // argv, the program's name included
@@ -39,15 +41,19 @@ struct ProcessOptions {
 // and, by the kernel, when the thread that started it dies, however that happens. It runs in a
 // session of its own, so that Ctrl-C at the terminal is its parent's to handle, with no signal
 // blocked and the default action for each, and it leaves no zombie. Movable; not thread-safe.
+//
+// It is no sandbox: the child runs as the same user, and limits are its own to take.
 class Process {
  public:
   // Starts the program; returns when it runs.
   // REQUIRES: the calling thread lives as long as the child shall.
   // Errors: Unavailable naming the program and why it cannot be started.
+  // A program that is started but fails at once is no error here: Poll tells.
   static absl::StatusOr<Process> Start(const ProcessOptions& options);
 
   // No process.
   Process() = default;
+  // Kills and waits, as Kill does.
   ~Process();
   Process(Process&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
   Process& operator=(Process&& other) noexcept {
@@ -63,9 +69,11 @@ class Process {
   std::optional<ProcessEnd> Poll();
 
   // The same, waiting for it at most `time_max`.
+  // Looks again and again with short pauses; REQUIRES: as Poll.
   std::optional<ProcessEnd> Await(absl::Duration time_max);
 
   // Sends SIGKILL and waits for the end. REQUIRES: there is a process.
+  // SIGKILL ends a stopped process, too.
   ProcessEnd Kill();
 
   // Sends another signal, such as SIGTERM. REQUIRES: there is a process.

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 
 // Returns from the enclosing function when `expression` is a Status that is not OK.
+// The expression is evaluated once. Works for a function that returns Status or StatusOr.
 #define PLAIT_RETURN_IF_ERROR(expression)                                 \
   do {                                                                    \
     if (absl::Status plait_status_ = (expression); !plait_status_.ok()) { \
@@ -19,6 +20,8 @@
 
 // Assigns the value of a StatusOr to `target` (which may declare a variable), or returns its
 // status.
+// More than one statement: not for the body of an `if` without braces. A line may hold one only. A
+// type with a comma in it needs an alias, because the preprocessor would split it.
 #define PLAIT_ASSIGN_OR_RETURN(target, expression) \
   PLAIT_ASSIGN_OR_RETURN_(PLAIT_CONCAT_(plait_statusor_, __LINE__), target, expression)
 #define PLAIT_ASSIGN_OR_RETURN_(statusor, target, expression) \
@@ -28,6 +31,7 @@
 
 // For programmer errors only, never for input: prints the condition and aborts, in release too.
 // A job that dies of it is durable and counted as a fault of its own process.
+// It costs a test and stays on, because a wrong result is worse than a job that is run again.
 #define PLAIT_CHECK(condition)                                                                   \
   do {                                                                                           \
     if (!(condition)) {                                                                          \
@@ -39,6 +43,7 @@
 namespace plait {
 
 // The same status with `phrase` and ": " in front of its message: the code never changes.
+// Payloads are not copied: annotate first, then give the reason.
 inline absl::Status Annotate(const absl::Status& status, absl::string_view phrase) {
   if (status.ok()) return status;
   std::string message(phrase);
