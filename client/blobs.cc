@@ -20,6 +20,8 @@ absl::StatusOr<v1::Digest> Client::Upload(absl::string_view bytes) const {
   return digest;
 }
 
+// Without a deadline: an upload takes as long as the line needs, and a broken one is noticed by
+// gRPC.
 absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view bytes) const {
   v1::FindMissingBlobsRequest question;
   *question.add_digests() = digest;
@@ -28,6 +30,7 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
   PLAIT_RETURN_IF_ERROR(
       wire::FromGrpcStatus(blobs_->FindMissingBlobs(&find_context, question, &missing)));
   if (missing.missing().empty()) return absl::OkStatus();
+  // The server's word for it: it may have bytes of an upload that another client began.
   int64_t offset = missing.missing(0).offset_bytes();
   if (offset < 0 || offset > static_cast<int64_t>(bytes.size())) {
     return absl::InternalError("the server asks for bytes outside of the model");
@@ -44,6 +47,7 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
     const absl::string_view data = bytes.substr(offset, kBlobChunkBytesMax);
     chunk.set_offset_bytes(offset);
     chunk.set_data(data.data(), data.size());
+    // The stream has ended; Finish says why.
     if (!writer->Write(chunk)) break;
     offset += static_cast<int64_t>(data.size());
   }
@@ -57,6 +61,7 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
 
 absl::StatusOr<std::string> Client::Download(const v1::Digest& digest) const {
   PLAIT_ASSIGN_OR_RETURN(const Digest wanted, wire::DigestFromProto(digest));
+  // Before memory is taken for it: the size comes from a server.
   if (wanted.size_bytes > kModelBytesMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a blob of ", wanted.size_bytes, " bytes is larger than ", kModelBytesMax));
@@ -82,6 +87,7 @@ absl::StatusOr<std::string> Client::Download(const v1::Digest& digest) const {
     return wire::FromGrpcStatus(reader->Finish());
   });
   PLAIT_RETURN_IF_ERROR(status);
+  // Over all bytes, whatever attempts they came in.
   if (DigestOf(bytes) != wanted) {
     return wire::Error(
         v1::ERROR_REASON_BLOB_CORRUPT,

@@ -70,6 +70,7 @@ std::string HelpText(const Command& command) {
 
 ExitCode RunCli(const std::vector<std::string>& words, Console& console, Interrupts& interrupts,
                 const Environment& environment) {
+  // Before parsing, so that a mistake on the line is told as JSON, too.
   console.json = std::find(words.begin(), words.end(), "--json") != words.end();
   if (words.empty()) {
     return ReportError(console, "usage",
@@ -80,6 +81,7 @@ ExitCode RunCli(const std::vector<std::string>& words, Console& console, Interru
     console.out << HelpText();
     return ExitCode::kOk;
   }
+  // What people type at a program that they do not know yet.
   const std::string verb = words[0] == "--version" ? "version" : words[0];
   const Command* const command = FindCommand(verb);
   if (command == nullptr) {
@@ -98,6 +100,7 @@ ExitCode RunCli(const std::vector<std::string>& words, Console& console, Interru
   const absl::StatusOr<ExitCode> code =
       command->run(CommandContext{*arguments, console, interrupts, environment});
   if (code.ok()) return *code;
+  // The one place where the error of a verb becomes an exit code.
   return ReportError(console, command->name, code.status(), ExitCodeOf(code.status()));
 }
 

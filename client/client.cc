@@ -22,6 +22,7 @@ uint64_t RandomSeed() {
   return (uint64_t{device()} << 32) | device();
 }
 
+// 128 bits: two clients never choose the same by chance.
 std::string NewRequestId() { return absl::StrFormat("%016x%016x", RandomSeed(), RandomSeed()); }
 
 // Calls `method` until it answers.
@@ -47,6 +48,7 @@ Client::Client(std::shared_ptr<grpc::Channel> channel, RetryPolicy policy, Retri
 Retrier Client::MakeRetrier() const { return Retrier(policy_, RandomSeed(), sleep_); }
 
 absl::StatusOr<v1::Job> Client::Submit(v1::OptimizeModelRequest request) const {
+  // Once, before the first attempt: all attempts are the same wish.
   if (request.request_id().empty()) request.set_request_id(NewRequestId());
   v1::OptimizeModelResponse response;
   PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
@@ -77,6 +79,7 @@ absl::StatusOr<std::vector<v1::Job>> Client::ListJobs(v1::JobState state, int jo
   v1::ListJobsRequest request;
   request.set_state(state);
   while (static_cast<int>(jobs.size()) < jobs_max) {
+    // Only what is still wanted: the last page is as short as it can be.
     request.set_page_size(jobs_max - static_cast<int>(jobs.size()));
     v1::ListJobsResponse response;
     PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
@@ -96,6 +99,7 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
   request.set_after_sequence(after_sequence);
   v1::Job last;
   const absl::Status status = retrier.Run([&]() -> absl::Status {
+    // Without a deadline: a search may take hours, and silence is normal.
     grpc::ClientContext context;
     const auto reader = optimization_->WatchJob(&context, request);
     v1::WatchJobResponse response;
@@ -103,6 +107,7 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
       retrier.Progress();
       if (response.has_job()) last = response.job();
       if (!response.has_event()) continue;
+      // Never twice, whatever a server sends after a broken stream.
       if (response.event().sequence() <= request.after_sequence()) continue;
       request.set_after_sequence(response.event().sequence());
       on_event(response.event());

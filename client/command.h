@@ -18,6 +18,7 @@ struct Environment {
   std::string server;          // the address used when --server is not given; empty: embedded
 };
 
+// Lives for one run of a verb; everything in it is borrowed.
 struct CommandContext {
   const Arguments& arguments;
   Console& console;
@@ -26,6 +27,9 @@ struct CommandContext {
 };
 
 // A verb: a constant, defined in the file named after it and listed in commands/commands.def.
+//
+// No verb reads the environment or writes to standard streams by itself: what it knows and where it
+// writes comes with the context, so a test runs it as main does.
 struct Command {
   absl::string_view name;
   absl::string_view positionals;  // "MODEL [MODEL2]"
@@ -34,14 +38,18 @@ struct Command {
   // The options, a function so that verbs can share some.
   std::vector<OptionSpec> (*options)();
   // Does it. A status is reported by the caller, with the exit code of its reason.
+  // An exit code is returned by a verb that has said all there is to say. Errors: those of what the
+  // verb does; nothing was printed for them yet.
   absl::StatusOr<ExitCode> (*run)(const CommandContext& context);
 };
 
+// A verb that is listed but not defined does not link.
 #define PLAIT_COMMAND(name) extern const Command k##name##Command;
 #include "client/commands.def"
 #undef PLAIT_COMMAND
 
 // In the order in which help texts show them.
+// Valid for as long as the program.
 absl::Span<const Command* const> AllCommands();
 
 }  // namespace plait

@@ -7,6 +7,7 @@
 
 namespace plait {
 
+// On both streams with --json: a script reads the one, a person sees the other.
 ExitCode ReportError(Console& console, absl::string_view what, const absl::Status& status,
                      ExitCode code) {
   const v1::ErrorDetail detail = wire::ErrorDetailOf(status);

@@ -50,6 +50,7 @@ absl::StatusOr<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(const Opti
     return absl::UnavailableError(absl::StrCat(
         options.program, ": not found (install plaitd beside plait, or use --server)"));
   }
+  // The lock first: the socket and the log in the folder are another program's until then.
   PLAIT_RETURN_IF_ERROR(server->Lock(options, messages));
   PLAIT_RETURN_IF_ERROR(server->Spawn(options));
   PLAIT_RETURN_IF_ERROR(server->AwaitListening());
@@ -60,6 +61,7 @@ absl::Status EmbeddedServer::Lock(const Options& options, std::ostream& messages
   const std::string path = absl::StrCat(options.cache_folder, "/plait.lock");
   lock_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_.is_open()) return absl::ErrnoToStatus(errno, path);
+  // Without waiting at first, so that a wait is told before it begins.
   if (flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, path);
   messages << "waiting for another plait that uses " << options.cache_folder << "\n";
@@ -80,6 +82,7 @@ absl::Status EmbeddedServer::Spawn(const Options& options) {
     process.arguments.push_back("--worker-threads");
     process.arguments.push_back(absl::StrCat(options.threads));
   }
+  // Emptied at each start: it is for the error of this run.
   const FileDescriptor log(open(log_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!log.is_open()) return absl::ErrnoToStatus(errno, log_path_);
   int output[2];
@@ -110,6 +113,8 @@ absl::Status EmbeddedServer::AwaitListening() {
 
 EmbeddedServer::~EmbeddedServer() {
   if (process_.id() == 0) return;
+  // Gently at first, so that jobs are queued again and the store is closed in order; a kill loses
+  // nothing either.
   process_.Signal(SIGTERM);
   if (!process_.Await(kStopTimeout)) process_.Kill();
   unlink(socket_path_.c_str());

@@ -14,12 +14,18 @@ namespace plait {
 // profiles and results stay for the next run. Only one program at a time uses a cache folder:
 // two that measure on the same processor would disturb each other, so the second one waits.
 // The server dies with this process, however that ends.
+//
+// Trusted as this program is: it is started without TLS on a unix socket in the cache folder.
+// Whatever kills this process kills the server, too, and its jobs stay in the store; the next
+// session cancels them.
 class EmbeddedServer {
  public:
   struct Options {
+    // A path, not searched for in PATH.
     std::string program;       // the plaitd to start
     std::string cache_folder;  // is created when it is not there
     std::string device = "cpu";
+    // Cores that the worker may use.
     int threads = 0;  // of the worker; 0: all
   };
 
@@ -27,6 +33,8 @@ class EmbeddedServer {
   // `messages`. REQUIRES: the calling thread outlives the server.
   // Errors: Unavailable with the end of the server's log when it does not start; those of the file
   // system, naming the cache folder.
+  // InvalidArgument when the folder's path is too long for a socket. Waits for another program
+  // without a limit, and for the server at most half a minute.
   static absl::StatusOr<std::unique_ptr<EmbeddedServer>> Start(const Options& options,
                                                                std::ostream& messages);
 
@@ -38,11 +46,14 @@ class EmbeddedServer {
   EmbeddedServer& operator=(const EmbeddedServer&) = delete;
 
   // "unix:PATH"
+  // Valid once Start has returned.
   const std::string& address() const { return address_; }
 
  private:
+  // The kernel drops the lock with the process, so a crash leaves none behind.
   absl::Status Lock(const Options& options, std::ostream& messages);
   absl::Status Spawn(const Options& options);
+  // The first line on its standard output says that it listens.
   absl::Status AwaitListening();
 
   std::string address_;

@@ -5,6 +5,8 @@
 namespace plait {
 namespace {
 
+// No default of its own for any reason that scripts tell apart; a reason of a newer server counts
+// as internal.
 ExitCode ExitCodeOfReason(v1::ErrorReason reason) {
   switch (reason) {
     case v1::ERROR_REASON_INVALID_REQUEST:
@@ -59,6 +61,7 @@ ExitCode ExitCodeOfJob(const v1::Job& job) {
     default:
       return ExitCode::kJobFailed;
   }
+  // A job that failed by plait's fault has failed all the same: "internal" is for this program.
   const ExitCode code = ExitCodeOfReason(job.error().reason());
   return code == ExitCode::kInternal ? ExitCode::kJobFailed : code;
 }

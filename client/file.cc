@@ -24,6 +24,7 @@ absl::Status FileError(absl::string_view path, int error) {
   return absl::ErrnoToStatus(error, path);
 }
 
+// Sizes are compared before memory is taken, and without a sum that could overflow.
 absl::StatusOr<std::string> ReadRange(int file, const std::string& path, int64_t offset,
                                       int64_t size) {
   struct stat info = {};
@@ -59,6 +60,8 @@ absl::StatusOr<int> OpenBelow(const std::string& folder, const std::string& path
   if (current < 0) return FileError(folder, errno);
   const std::vector<std::string> parts = absl::StrSplit(path, '/');
   for (size_t i = 0; i < parts.size(); ++i) {
+    // Without waiting: opening a pipe that a stranger named would hang. ReadRange refuses what is
+    // no regular file.
     const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
     const int next = openat(current, parts[i].c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind);
     const int error = errno;
@@ -93,9 +96,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
+  // In the same folder: a rename works within one file system only.
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int file = mkstemp(temporary.data());
   if (file < 0) return FileError(path, errno);
+  // Synchronized before the rename: after a loss of power there are the old bytes or all of the
+  // new.
   absl::Status status = WriteAll(file, path, bytes);
   // mkstemp makes files for their owner only; results are files like any other.
   const mode_t mask = umask(0);

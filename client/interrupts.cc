@@ -38,6 +38,7 @@ void Interrupts::SetHandler(std::function<void()> handler) {
   std::thread running;
   {
     absl::MutexLock lock(&mutex_);
+    // Under the lock and before the join: the next signal finds the new handler.
     handler_ = std::move(handler);
     running = std::move(caller_);
   }
@@ -51,6 +52,7 @@ bool Interrupts::interrupted() const {
 
 void Interrupts::Wait() {
   while (true) {
+    // The second one ends the thread.
     pollfd descriptors[] = {{signals_, POLLIN, 0}, {stop_, POLLIN, 0}};
     if (poll(descriptors, 2, -1) < 0) continue;
     if (descriptors[1].revents != 0) return;

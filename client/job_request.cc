@@ -21,6 +21,7 @@ std::string PolicyHelp(absl::Span<const absl::string_view> names) {
 }  // namespace
 
 void AddJobOptions(std::vector<OptionSpec>* options) {
+  // Static, because an OptionSpec borrows its texts.
   static const std::string search = PolicyHelp(wire::SearchPolicies());
   static const std::string schedule = PolicyHelp(wire::SchedulePolicies());
   const OptionSpec specs[] = {
@@ -44,6 +45,7 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
 absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
   v1::OptimizeOptions options;
   const auto number = [&](absl::string_view name) {
+    // Cut to the largest number and not wrapped: the check then names the limit.
     return static_cast<int32_t>(
         std::min<int64_t>(arguments.Integer(name), std::numeric_limits<int32_t>::max()));
   };

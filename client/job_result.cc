@@ -40,8 +40,10 @@ absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& clie
   const std::string& job_id = submitted.id();
   const auto cancel = [&client, job_id] { client.CancelJob(job_id).IgnoreError(); };
   context.interrupts.SetHandler(cancel);
+  // The signal that came while the request was on its way.
   if (context.interrupts.interrupted()) cancel();
   ProgressBar bar(context.console.err, context.console.err_is_terminal);
+  // A cancelled job ends here like any other: the server says so.
   absl::StatusOr<v1::Job> job =
       client.Watch(job_id, 0, [&](const v1::Event& event) { bar.Show(event); });
   bar.Clear();
@@ -59,6 +61,7 @@ absl::StatusOr<ExitCode> DeliverResult(const CommandContext& context, const Clie
     PrintReport(context, report);
     return ExitCode::kOk;
   }
+  // Verified like a result, but the exit code says that the job did not end well.
   if (job.has_incumbent() && job.incumbent().has_optimized_model()) {
     PLAIT_RETURN_IF_ERROR(SaveModel(client, job.incumbent(), path));
     console.err << "the best result so far is in " << path << "\n";

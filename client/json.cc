@@ -18,6 +18,7 @@ std::string TimeText(const google::protobuf::Timestamp& time) {
   return google::protobuf::util::TimeUtil::ToString(time);
 }
 
+// Replaced, not refused: names in a model may be any bytes.
 std::string Dump(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -35,6 +36,7 @@ std::string EventTypeName(v1::EventType type) {
   return WithoutPrefix(v1::EventType_Name(type), "EVENT_TYPE_");
 }
 
+// The header lists the names: scripts read them.
 Json JobJson(const v1::Job& job) {
   Json json;
   json["id"] = job.id();

@@ -52,6 +52,7 @@ absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
 absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
                                              const Graph& bound, Executor& executor) {
   const auto bytes = static_cast<int64_t>(embedded.graph.size() + embedded.plan.size());
+  // From the cheapest check to the dearest, and all of them before anything is run.
   if (bytes > kGraphTextBytesMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat(bytes, " bytes are more than the limit of ", kGraphTextBytesMax));
@@ -72,6 +73,7 @@ absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const
     return absl::FailedPreconditionError("it is for another graph");
   }
   PLAIT_RETURN_IF_ERROR(CheckSameInterface(loaded.graph, bound));
+  // The plan is a stranger's: this proves that it reads and writes only where it may.
   PLAIT_RETURN_IF_ERROR(CheckPlan(loaded.plan, loaded.graph));
   loaded.weights = std::make_shared<ModelWeights>(model.weights());
   // Loading finds weights that the file lacks; what fails here is not used.
@@ -129,6 +131,7 @@ absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions
     warnings->push_back(absl::StrCat(
         path, ": the plan in the model is ignored: ", std::string(loaded.status().message())));
   }
+  // Without an embedded plan every node needs a kernel.
   PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(*bound));
   LoadedModel loaded;
   loaded.path = path;

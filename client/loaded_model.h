@@ -12,6 +12,7 @@
 namespace plait {
 
 // A model that is ready to be loaded on a device: its graph, a plan and its weights.
+// Owns all that it needs: the file may change afterwards.
 struct LoadedModel {
   std::string path;
   Graph graph;
@@ -20,6 +21,7 @@ struct LoadedModel {
   bool embedded_plan = false;  // the plan came with the file
 };
 
+// The shapes bind symbolic dimensions of inputs, by the input's name.
 struct LoadOptions {
   Bindings shapes;
   bool ignore_plan = false;
@@ -32,15 +34,20 @@ struct LoadOptions {
 // kernels are measured now. An embedded plan that does not fit is named in `warnings` and not used.
 // Errors: InvalidArgument (MODEL_REJECTED) for a model that is malformed; FailedPrecondition for
 // one that has operators the device cannot run; those of measuring.
+//
+// A plan from a file is hostile input: its size, version, device, graph and interface are compared,
+// then CheckPlan proves it, then the executor loads it. Failing any of these is a warning.
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 
 // --device, --threads, --shape, --ignore-plan: for verbs that run models themselves.
+// The names are the same for all of these verbs.
 void AddLoadingOptions(std::vector<OptionSpec>* options);
 LoadOptions LoadingOptions(const Arguments& arguments);
 
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
 // DEVICE_UNAVAILABLE.
+// InvalidArgument for more threads than kThreadsMax.
 absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments);
 
 }  // namespace plait

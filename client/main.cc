@@ -17,6 +17,7 @@ std::string EnvironmentVariable(const char* name) {
 std::string ProgramFolder() {
   char path[4096];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  // Without /proc the current folder is as good a guess as any.
   if (size <= 0) return ".";
   const std::string program(path, static_cast<size_t>(size));
   return program.substr(0, program.rfind('/'));
@@ -35,6 +36,7 @@ std::string CacheFolder() {
 
 int main(int argc, char** argv) {
   plait::Interrupts interrupts;
+  // First: threads that gRPC starts later inherit the blocked signals.
   interrupts.Start();
   plait::Console console = {std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
   const plait::Environment environment = {ProgramFolder(), CacheFolder(),

@@ -39,6 +39,7 @@ struct Header {
 };
 
 // What stands behind "'key':" in the header, up to the end of the header.
+// The header is a Python dictionary; it is searched for three keys and never evaluated.
 std::optional<absl::string_view> ValueOf(absl::string_view header, absl::string_view key) {
   const std::string quoted = absl::StrCat("'", key, "'");
   size_t at = header.find(quoted);
@@ -73,6 +74,7 @@ absl::StatusOr<Shape> ParseShape(absl::string_view value) {
     if (!absl::SimpleAtoi(part, &size)) return Malformed("a dimension is no number");
     shape.push_back(size);
   }
+  // Bounds the product of the dimensions, so that the size in bytes cannot overflow.
   if (!IsValidShape(shape)) return Malformed("the shape is out of limits");
   return shape;
 }
@@ -93,6 +95,7 @@ absl::StatusOr<Header> ParseHeader(absl::string_view text) {
 }
 
 // Row-major bytes of elements that lie column-major.
+// One element at a time: inputs are small beside the models that read them.
 std::string RowMajor(absl::string_view bytes, const TensorType& type) {
   const int64_t element = BytesOf(type.dtype);
   std::string result(bytes.size(), '\0');
@@ -132,6 +135,7 @@ absl::StatusOr<Tensor> ReadNpy(absl::string_view bytes) {
                          ParseHeader(bytes.substr(header_start, header_bytes)));
   const TensorType type = {header.dtype, header.shape};
   const absl::string_view data = bytes.substr(header_start + header_bytes);
+  // Exactly: bytes behind the data are a sign of another format.
   if (static_cast<int64_t>(data.size()) != type.bytes()) {
     return Malformed(
         absl::StrCat(type.ToString(), " needs ", type.bytes(), " bytes, there are ", data.size()));

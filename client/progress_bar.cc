@@ -15,6 +15,7 @@ constexpr int kColumns = 72;
 }  // namespace
 
 std::string ProgressLine(absl::string_view phase, double fraction, double speedup, int columns) {
+  // The number comes from a server, so it may be anything.
   const double part = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
   // 28: the phase, the brackets, the percentage and the speed-up.
   const int width = std::max(columns, 40) - 30;
@@ -39,6 +40,7 @@ void ProgressBar::Show(const v1::Event& event) {
   const bool changed = phase != phase_;
   phase_ = phase;
   if (is_terminal_) {
+    // Back to the beginning of the line, and the rest of the old one is erased.
     out_ << "\r\x1b[K" << ProgressLine(phase_, fraction_, speedup_, kColumns);
     out_.flush();
     drawn_ = true;
@@ -46,6 +48,7 @@ void ProgressBar::Show(const v1::Event& event) {
     out_ << phase_ << "\n";
     out_.flush();
   }
+  // A person who waits wants to know why it takes longer.
   if (event.type() == v1::EVENT_TYPE_WORKER_LOST) {
     Clear();
     out_ << "worker lost: " << event.text() << "\n";

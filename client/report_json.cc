@@ -5,6 +5,7 @@
 namespace plait {
 namespace {
 
+// Baseline and optimized are two messages with the same fields.
 template <typename Measured>
 Json LatencyJson(const Measured& measured) {
   Json json;
@@ -34,6 +35,7 @@ Json SearchJson(const v1::SearchReport& search) {
   json["profiles_measured"] = search.profiles_measured();
   json["profiles_cached"] = search.profiles_cached();
   json["rules_applied"] = Json::object();
+  // Sorted, because the order of a protobuf map changes from run to run.
   const std::map<std::string, int64_t> rules(search.rules_applied().begin(),
                                              search.rules_applied().end());
   for (const auto& [rule, count] : rules) json["rules_applied"][rule] = count;
@@ -48,11 +50,13 @@ std::string VerdictName(v1::Verdict verdict) {
       return "equivalent";
     case v1::VERDICT_DIFFERENT:
       return "different";
+    // A verdict that this program does not know proves nothing.
     default:
       return "inconclusive";
   }
 }
 
+// In the documented order, which the JSON keeps.
 Json ReportJson(const v1::Report& report) {
   Json json;
   json["id"] = report.id();

@@ -7,6 +7,7 @@
 namespace plait {
 namespace {
 
+// Only UNAVAILABLE says that the call may not have been answered by anybody.
 bool IsWorthRetrying(const absl::Status& status) {
   if (status.code() != absl::StatusCode::kUnavailable) return false;
   const v1::ErrorReason reason = wire::ReasonOf(status);

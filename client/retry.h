@@ -8,6 +8,8 @@
 
 namespace plait {
 
+// Six attempts have five pauses between them, of 0.1 to 1.6 seconds before they are shortened: at
+// most three seconds in all, which a server needs to restart.
 struct RetryPolicy {
   int attempts_max = 6;
   absl::Duration pause_first = absl::Milliseconds(100);
@@ -21,15 +23,19 @@ class Retrier {
  public:
   using Sleep = std::function<void(absl::Duration)>;
 
+  // The seed decides the random parts of the pauses: a test repeats them, clients need different
+  // ones.
   Retrier(RetryPolicy policy, uint64_t seed, Sleep sleep)
       : policy_(policy), random_(seed), sleep_(std::move(sleep)) {}
 
   // Calls until the answer is not UNAVAILABLE, or is UNAVAILABLE for a reason that waiting a moment
   // does not change (no such device, draining), or the attempts are used up. Returns the last
   // answer.
+  // REQUIRES: calling twice has the effect of calling once.
   absl::Status Run(const std::function<absl::Status()>& call);
 
   // The same for a stream that makes progress: attempts are counted from the last Progress on.
+  // So a transfer of hours may survive any number of short breaks.
   void Progress() { attempts_ = 0; }
 
  private:

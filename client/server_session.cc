@@ -95,6 +95,7 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   ServerSession session;
   PLAIT_ASSIGN_OR_RETURN(session.embedded, EmbeddedServer::Start(options, context.console.err));
   PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address()));
+  // Before the worker is awaited: a left job would take it as soon as it comes.
   PLAIT_RETURN_IF_ERROR(CancelLeftJobs(*session.client));
   PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, context, device));
   return session;

@@ -13,6 +13,7 @@ absl::string_view ExpectedShape(absl::string_view value) {
 std::vector<std::pair<std::string, Shape>> NamedShapes(const Arguments& arguments) {
   std::vector<std::pair<std::string, Shape>> shapes;
   for (const std::string& text : arguments.Texts(kShapeOption.name)) {
+    // Checked by ExpectedShape when the command line was parsed.
     shapes.push_back(ParseNamedShape(text).value());
   }
   return shapes;

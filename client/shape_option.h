@@ -14,6 +14,7 @@
 namespace plait {
 
 // What is wrong with a value of --shape, for OptionSpec::expected.
+// Empty when nothing is.
 absl::string_view ExpectedShape(absl::string_view value);
 
 inline constexpr OptionSpec kShapeOption = {
@@ -22,6 +23,7 @@ inline constexpr OptionSpec kShapeOption = {
 
 // The shapes that the arguments name, in the order in which they were given.
 // REQUIRES: kShapeOption was among the options parsed.
+// A name that is given twice appears twice.
 std::vector<std::pair<std::string, Shape>> NamedShapes(const Arguments& arguments);
 
 // "NAME=1x3x224x224"; "NAME=" is a scalar.

@@ -27,6 +27,7 @@ absl::StatusOr<Tensor> ReadInput(const std::string& npy_path, const std::string&
   absl::StatusOr<std::string> bytes = ReadFile(npy_path);
   if (bytes.ok()) return ReadNpy(*bytes);
   if (!absl::IsNotFound(bytes.status())) return bytes.status();
+  // Only where there is no NPY file: one that is damaged is an error and not passed over.
   bytes = ReadFile(proto_path);
   if (absl::IsNotFound(bytes.status())) {
     return absl::NotFoundError(absl::StrCat("neither ", npy_path, " nor ", proto_path, " exists"));
@@ -63,6 +64,7 @@ absl::Status WriteOutputs(const std::string& folder, const Graph& graph,
     PLAIT_ASSIGN_OR_RETURN(const std::string proto, WriteTensorFile({name, outputs[i]}));
     PLAIT_RETURN_IF_ERROR(WriteFile(absl::StrCat(folder, "/output_", i, ".pb"), proto));
     const absl::StatusOr<std::string> npy = WriteNpy(outputs[i]);
+    // bfloat16: the other file holds it.
     if (absl::IsUnimplemented(npy.status())) continue;
     PLAIT_RETURN_IF_ERROR(npy.status());
     PLAIT_RETURN_IF_ERROR(WriteFile(NpyPath(folder, name), *npy));

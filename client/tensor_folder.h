@@ -12,10 +12,13 @@ namespace plait {
 // The inputs of a graph, in its order, from a folder: input i is "<name>.npy" or "input_<i>.pb" (a
 // serialized TensorProto, as in ONNX's test data). '/' and ':' in names are '_' in file names.
 // Errors: NotFound naming both files; InvalidArgument for one of another type than the graph's.
+// The folder may come from a stranger: files are read up to kModelBytesMax, and a name cannot lead
+// out of it. An NPY file is preferred where there are both.
 absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const Graph& graph);
 
 // Writes output i as "output_<i>.pb" and "<name>.npy"; the latter not for bfloat16, which numpy
 // does not have. Errors: those of the file system.
+// Each file is replaced in one step; the folder is made when it is missing.
 absl::Status WriteOutputs(const std::string& folder, const Graph& graph,
                           absl::Span<const Tensor> outputs);
 
