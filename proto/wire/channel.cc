@@ -40,11 +40,13 @@ absl::Status CheckAddress(absl::string_view address) {
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const ServerAddress& server) {
+  // Nothing leaves the machine; all other addresses have no way around TLS.
   if (IsLocal(server.address) && server.ca_file.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   if (!server.ca_file.empty()) {
     PLAIT_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem(server.ca_file));
   }
+  // One without the other would silently connect without a certificate.
   if (server.cert_file.empty() != server.key_file.empty()) {
     return absl::InvalidArgumentError("--tls-cert and --tls-key are given together or not at all");
   }

@@ -11,6 +11,7 @@
 namespace plait::wire {
 
 // How to reach a server.
+// Files are read by OpenChannel, once; a certificate that is renewed needs a new channel.
 struct ServerAddress {
   std::string address;    // "host:port" or "unix:/path"
   std::string ca_file;    // PEM; empty: the system's certificate authorities
@@ -23,6 +24,8 @@ struct ServerAddress {
 // A channel to a server; nothing is sent yet. Unix sockets and loopback addresses are spoken to
 // without TLS unless a certificate authority is named, all others with TLS, always.
 // Errors: InvalidArgument for an address of another form; NotFound for a file that is not there.
+// Thread-safe, as is the channel, which connects and reconnects by itself. There is no option to
+// trust any server: outside of this machine a name must match its certificate.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& server);
 
 }  // namespace plait::wire

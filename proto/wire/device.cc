@@ -7,6 +7,7 @@
 
 namespace plait::wire {
 
+// Field by field: a field that is added here must be added to the inverse.
 v1::Device DeviceToProto(const DeviceDescription& device) {
   v1::Device proto;
   proto.set_id(device.id);

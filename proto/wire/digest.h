@@ -9,6 +9,7 @@ namespace plait::wire {
 
 // The message may come from a stranger.
 // Errors: InvalidArgument when the hash is not 64 lowercase hex digits or the size is negative.
+// Whether there is such a blob, and who may read it, is another question.
 absl::StatusOr<Digest> DigestFromProto(const v1::Digest& proto);
 
 // The inverse; every Digest can be written.

@@ -73,6 +73,7 @@ absl::StatusCode CodeOf(v1::ErrorReason reason) {
   return absl::StatusCode::kUnknown;
 }
 
+// Code and reason always fit: the code is the reason's.
 absl::Status Error(v1::ErrorReason reason, absl::string_view message) {
   return WithReason(absl::Status(CodeOf(reason), message), reason);
 }

@@ -45,9 +45,11 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const int number = static_cast<int>(status.error_code());
+  // A newer server may send codes that this program has no name for.
   const bool known = number > 0 && number <= kCodeMax;
   absl::Status result(known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown,
                       status.error_message());
+  // The details may be another program's: they count only when they parse and name a reason.
   v1::ErrorDetail detail;
   if (status.error_details().empty() || !detail.ParseFromString(status.error_details()) ||
       detail.reason() == v1::ERROR_REASON_UNSPECIFIED) {

@@ -10,6 +10,7 @@ bool IsFinal(v1::JobState state) {
 }
 
 std::string JobStateName(v1::JobState state) {
+  // An unknown number has no name in protobuf, and an empty one here.
   return std::string(absl::StripPrefix(v1::JobState_Name(state), "JOB_STATE_"));
 }
 

@@ -8,6 +8,7 @@
 namespace plait::wire {
 
 // SUCCEEDED, FAILED, CANCELLED and QUARANTINED, which are never left.
+// The one list of them: a state that is added must be decided here. An unknown state is not final.
 bool IsFinal(v1::JobState state);
 
 // "QUEUED" for JOB_STATE_QUEUED: what logs, metrics, messages and the client print. A number that

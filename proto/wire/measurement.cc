@@ -64,6 +64,7 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   measurement.fallback_nodes = proto.fallback_nodes();
   measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
   Equivalence& equivalence = measurement.equivalence;
+  // For the report only; the relative error decides.
   equivalence.max_abs_error = proto.max_abs_error();
   equivalence.max_rel_error = proto.max_rel_error();
   equivalence.inputs_tried = proto.inputs_tried();

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kIdBytesMax = 64;
 
 // What an error message shows of a stranger's text.
+// Escaped and cut: the text goes to logs and terminals.
 std::string Shown(absl::string_view text) {
   return absl::StrCat("\"", absl::CHexEscape(text.substr(0, 80)), "\"");
 }
@@ -63,6 +64,7 @@ absl::Status CheckRequestId(absl::string_view id) {
 
 absl::Status CheckDeviceId(absl::string_view id) {
   if (id == "cpu") return absl::OkStatus();
+  // 255: more GPUs than any machine has.
   constexpr int kOrdinalMax = 255;
   absl::string_view rest = id;
   int ordinal = 0;

@@ -55,6 +55,7 @@ absl::Status CheckShape(absl::string_view name, const v1::Shape& shape) {
   int64_t elements = 1;
   for (const int64_t dim : shape.dims()) {
     if (dim < 1) return Invalid(absl::StrCat(shown, ": dimensions must be positive, one is ", dim));
+    // A division, because the product could overflow.
     if (dim > kTensorElementsMax / elements) {
       return Invalid(absl::StrCat(shown, ": more than ", kTensorElementsMax, " elements"));
     }
@@ -94,6 +95,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   v1::OptimizeOptions checked = options;
   // A newer client's fields have no effect here, so they must not make another cache key.
   checked.DiscardUnknownFields();
+  // Filled in before anything is hashed: a default that is spelled out gives the same key.
   if (checked.device().empty()) checked.set_device("cpu");
   if (checked.search().empty()) checked.set_search("plait");
   if (checked.schedule().empty()) checked.set_schedule("plait");
@@ -125,6 +127,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
 
 std::string OptionsHash(const v1::OptimizeOptions& options) {
   v1::OptimizeOptions relevant = options;
+  // It says where a result comes from, not what it is.
   relevant.clear_no_result_cache();
   return MessageHash(relevant);
 }
@@ -134,6 +137,7 @@ std::string MessageHash(const google::protobuf::Message& message) {
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream coded(&stream);
+    // Maps would be written in any order otherwise.
     coded.SetSerializationDeterministic(true);
     PLAIT_CHECK(message.SerializeToCodedStream(&coded));
   }

@@ -34,6 +34,7 @@ absl::StatusOr<std::string> PagePosition(absl::string_view filter, absl::string_
   std::string text;
   absl::string_view position;
   if (absl::WebSafeBase64Unescape(token, &text)) position = text;
+  // Also where the token was no base64: the position is empty then.
   if (!absl::ConsumePrefix(&position, Mark(filter))) {
     return Error(v1::ERROR_REASON_INVALID_REQUEST,
                  "page_token: must be next_page_token of a page of the same listing");
