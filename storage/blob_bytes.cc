@@ -7,6 +7,7 @@ namespace plait {
 
 absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes) {
   const Digest digest = DigestOf(bytes);
+  // Bytes that somebody has begun to upload are not written again.
   PLAIT_ASSIGN_OR_RETURN(const BlobState state, store.Find(digest));
   if (state.complete) return digest;
   PLAIT_RETURN_IF_ERROR(
@@ -21,6 +22,7 @@ absl::StatusOr<std::string> ReadBlob(BlobStore& store, const Digest& digest) {
     PLAIT_ASSIGN_OR_RETURN(
         const std::string chunk,
         store.Read(digest, static_cast<int64_t>(bytes.size()), kBlobChunkBytesMax));
+    // Otherwise a file that was cut would make this loop forever.
     if (chunk.empty()) return absl::DataLossError(digest.ToString() + " ends early");
     bytes += chunk;
   }

@@ -11,6 +11,7 @@ absl::StatusOr<int> DeleteUnreferencedBlobs(BlobStore& store, absl::Span<const D
   PLAIT_ASSIGN_OR_RETURN(const std::vector<BlobEntry> entries, store.List());
   int deleted = 0;
   for (const BlobEntry& entry : entries) {
+    // Either is enough to stay: a blob is deleted when no job needs it and nobody has asked for it.
     if (kept.contains(entry.digest) || entry.used_at >= used_before) continue;
     PLAIT_RETURN_IF_ERROR(store.Delete(entry.digest));
     ++deleted;

@@ -17,6 +17,7 @@ absl::Status OutOfRange(const Digest& digest, absl::string_view message) {
 }  // namespace
 
 absl::Status CheckAppend(const Digest& digest, int64_t stored, int64_t offset, int64_t bytes) {
+  // By the announced size, before a byte is stored.
   if (digest.size_bytes > kModelBytesMax) {
     return wire::Error(
         v1::ERROR_REASON_LIMIT_EXCEEDED,

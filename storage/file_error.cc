@@ -11,6 +11,7 @@ namespace plait {
 absl::Status FileError(int error_number, absl::string_view what) {
   const std::string message =
       absl::StrCat(what, ": ", std::generic_category().message(error_number));
+  // What an operator can do about it decides the code.
   if (error_number == ENOSPC || error_number == EDQUOT) {
     return wire::WithReason(
         absl::ResourceExhaustedError(absl::StrCat(message, "; free some space")),

@@ -200,6 +200,7 @@ absl::StatusOr<SubmittedJob> SubmitJob(JobTable& table, const JobSubmission& sub
 }
 
 absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::Time now) {
+  // First, because it is the check: nothing was changed when it fails.
   PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_RUNNING));
   // The new epoch: whoever still works on an earlier attempt is refused by FindLeased.
   row.job.set_attempts(row.job.attempts() + 1);
@@ -247,6 +248,7 @@ absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence
   if (evidence.size() > static_cast<size_t>(kEvidenceBytesMax)) {
     evidence.remove_prefix(evidence.size() - kEvidenceBytesMax);
   }
+  // Counted in the transaction that ends the attempt: a crash counts it once or not at all.
   row.job.set_faults(row.job.faults() + 1);
   RunEnd end{v1::JOB_STATE_QUEUED, "fault", evidence};
   if (row.job.faults() >= kAttemptsMax) {

@@ -32,6 +32,7 @@ absl::Status MoveJob(v1::Job& job, v1::JobState next) {
       return absl::OkStatus();
     }
   }
+  // The job keeps its state: a caller that goes on writes nothing wrong.
   return wire::Error(
       v1::ERROR_REASON_WRONG_STATE,
       absl::StrCat("job ", job.id(), ": cannot go from ", wire::JobStateName(job.state()), " to ",

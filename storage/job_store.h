@@ -136,6 +136,7 @@ class JobStore {
   virtual absl::StatusOr<int> RecoverRunningJobs() = 0;
 
   // The same for jobs whose lease has run out; for daemons that share a database.
+  // plaitd, which owns its directory alone, does not call it.
   virtual absl::StatusOr<int> RecoverExpiredJobs() = 0;
 
   // Records what a run says about itself, soon and not at once: an acknowledgement never waits for

@@ -15,6 +15,8 @@
 namespace plait {
 
 // A job as a row. The message is the truth; tables may keep columns of it to search by.
+//
+// A row is read, changed in memory and written back in one transaction, so no change is lost.
 struct JobRow {
   int64_t number = 0;  // rises with each job; assigned by InsertJob
   v1::Job job;
@@ -24,6 +26,7 @@ struct JobRow {
 };
 
 // Which rows to read. Empty or zero fields do not restrict.
+// Conditions are joined by "and".
 struct JobSelection {
   std::string tenant;
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
@@ -52,11 +55,14 @@ class JobTable {
   // Errors: AlreadyExists when the job's id is taken.
   virtual absl::StatusOr<int64_t> InsertJob(const JobRow& row) = 0;
   // REQUIRES: row.number is that of a job that was inserted.
+  // The last event's sequence and the message are written together: they cannot disagree.
   virtual absl::Status UpdateJob(const JobRow& row) = 0;
   virtual absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) = 0;
   virtual absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) = 0;
   virtual absl::StatusOr<int64_t> CountJobs(v1::JobState state) = 0;
 
+  // REQUIRES: there is no row of this tenant and request id; FindRequest tells, in the same
+  // transaction.
   virtual absl::Status InsertRequest(const RequestRow& row) = 0;
   virtual absl::StatusOr<std::optional<RequestRow>> FindRequest(absl::string_view tenant,
                                                                 absl::string_view request_id) = 0;
@@ -90,6 +96,9 @@ class JobTransactor {
 
   // Runs `operation` alone among writers; all of its changes are durable when this returns OK, and
   // none of them has happened otherwise.
+  //
+  // "Never lost" rests on this promise: an answer is given only after it. A backend may put several
+  // operations into one commit, but never runs one twice. Errors: the operation's; the storage's.
   virtual absl::Status Write(JobOperation operation) = 0;
 
   // Runs `operation` before the next Write that begins later, or a moment from now; it replaces a
@@ -104,6 +113,7 @@ class JobTransactor {
   virtual absl::Status Flush() = 0;
 
   // Runs `operation`, which changes nothing, on the rows committed so far.
+  // A moment's view that no Write changes while `operation` runs.
   virtual absl::Status Read(JobOperation operation) = 0;
 };
 

@@ -21,6 +21,7 @@ struct ProfilePosition {
 // Measured kernel times by (device fingerprint, key). They can be measured again, so the last ones
 // may be lost with the power; none is ever changed by it. Thread-safe. Every method can also fail
 // with Unavailable (the storage failed), ResourceExhausted (the disk is full) or DataLoss.
+// A profile is a fact about a device and code, not about a job: all tenants' searches read it.
 class ProfileStore {
  public:
   virtual ~ProfileStore() = default;
@@ -28,6 +29,7 @@ class ProfileStore {
   // Stores all or, on an error, none. A profile that is there is replaced only by one with more
   // samples. Returns how many were new or better.
   // REQUIRES: checked by proto/wire.
+  // More samples win, because a median of few is noise; equal numbers keep the older one.
   virtual absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) = 0;
 
   // At most `count_max` profiles after `after`, ordered by fingerprint and key; of one device when

@@ -29,6 +29,7 @@ constexpr Backend kBackends[] = {
 
 absl::StatusOr<Stores> OpenStores(absl::string_view backend, const StoresOptions& options,
                                   Clock& clock) {
+  // By name, as a configuration has it; there are a handful.
   for (const Backend& entry : kBackends) {
     if (entry.name == backend) return entry.open(options, clock);
   }

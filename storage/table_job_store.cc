@@ -140,6 +140,7 @@ class TableJobStore : public JobStore {
       job = row.job;
       return status;
     }));
+    // Also when nothing changed: a wake-up too many costs a look.
     Changed(job.id());
     return job;
   }
@@ -228,6 +229,8 @@ class TableJobStore : public JobStore {
                                        absl::FunctionRef<absl::Status(JobTable&, JobRow&)> change) {
     v1::Job job;
     PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      // The fence: the row is read and changed in one transaction, so an old run cannot slip in
+      // between.
       PLAIT_ASSIGN_OR_RETURN(JobRow row, FindLeased(table, lease));
       PLAIT_RETURN_IF_ERROR(change(table, row));
       job = row.job;
@@ -250,6 +253,7 @@ class TableJobStore : public JobStore {
       }
       return absl::OkStatus();
     }));
+    // All in one transaction: a start that crashes halfway begins anew.
     for (const std::string& job_id : recovered) Changed(job_id);
     return static_cast<int>(recovered.size());
   }

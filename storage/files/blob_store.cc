@@ -125,6 +125,7 @@ class FileBlobStore : public BlobStore {
     PLAIT_RETURN_IF_ERROR(CheckAppend(digest, stored.value_or(0), offset, bytes.size()));
     PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_WRONLY | O_CREAT));
     PLAIT_RETURN_IF_ERROR(WriteAt(file.number(), offset, bytes, path));
+    // By our clock and not the kernel's, so that DropUploads compares like with like.
     PLAIT_RETURN_IF_ERROR(Touch(path));
     return offset + static_cast<int64_t>(bytes.size());
   }
@@ -133,6 +134,7 @@ class FileBlobStore : public BlobStore {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<std::string> checking, TakeUpload(digest));
     if (!checking.has_value()) return absl::OkStatus();
     absl::Status status = CheckAndPublish(digest, *checking);
+    // Dropped, whatever failed: bytes that are not what was announced are of no use.
     if (!status.ok()) unlink(checking->c_str());
     return status;
   }
@@ -184,6 +186,8 @@ class FileBlobStore : public BlobStore {
 
   absl::Status Delete(const Digest& digest) override {
     const std::string path = BlobPath(digest);
+    // Not synchronized: a deleted blob that a loss of power brings back is garbage for the next
+    // round.
     if (unlink(path.c_str()) != 0 && errno != ENOENT) return FileError(errno, path);
     return absl::OkStatus();
   }

@@ -31,6 +31,7 @@ class MemoryBlobStore : public BlobStore {
   explicit MemoryBlobStore(Clock& clock) : clock_(clock) {}
 
   absl::StatusOr<BlobState> Find(const Digest& digest) override {
+    // One lock for all blobs: this store is for tests, where nobody waits for it.
     absl::MutexLock lock(&mutex_);
     const auto blob = blobs_.find(digest);
     if (blob != blobs_.end()) {

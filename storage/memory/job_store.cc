@@ -151,6 +151,7 @@ class MemoryTransactor : public JobTransactor {
   absl::Status Write(JobOperation operation) override {
     absl::MutexLock lock(&mutex_);
     // A copy of everything for each write: this store is for small numbers of jobs.
+    // Afterwards it is as if the failed operation had never run, as a rollback has it.
     MemoryJobTable before = table_;
     absl::Status status = operation(table_);
     if (!status.ok()) table_ = std::move(before);
@@ -159,6 +160,7 @@ class MemoryTransactor : public JobTransactor {
 
   absl::Status WriteSoon(absl::string_view key, std::function<absl::Status(JobTable&)> operation,
                          std::function<void()> committed) override {
+    // Errors come at once, to whom they belong.
     static_cast<void>(key);  // Writing at once leaves nothing to merge.
     PLAIT_RETURN_IF_ERROR(Write(operation));
     // Without the lock, because a listener may ask the store.

@@ -12,6 +12,7 @@ namespace {
 class MemoryProfileStore : public ProfileStore {
  public:
   absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) override {
+    // Held for the whole batch: all of it or none is seen.
     absl::MutexLock lock(&mutex_);
     int64_t stored = 0;
     // Nothing here can fail, so "all or none" needs no undoing.

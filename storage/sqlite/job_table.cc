@@ -62,6 +62,7 @@ absl::StatusOr<int64_t> SqliteJobTable::InsertJob(const JobRow& row) {
   return database_.LastInsertedNumber();
 }
 
+// Id, tenant and device never change, so they are not written again.
 absl::Status SqliteJobTable::UpdateJob(const JobRow& row) {
   return database_.Execute(
       "UPDATE jobs SET state = ?, worker_id = ?, lease_expires_us = ?, event_count = ?, job = ?"
@@ -93,6 +94,7 @@ absl::StatusOr<std::vector<JobRow>> SqliteJobTable::SelectJobs(const JobSelectio
       selection.before == 0 ? std::numeric_limits<int64_t>::max() : selection.before;
   PLAIT_ASSIGN_OR_RETURN(Statement statement,
                          database_.Query(sql, before, selection.tenant, int64_t{selection.state}));
+  // Rows are parsed one by one, so that a page costs no more than itself.
   std::vector<JobRow> rows;
   const auto& devices = selection.devices;
   while (selection.count_max == 0 || rows.size() < static_cast<size_t>(selection.count_max)) {

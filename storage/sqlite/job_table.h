@@ -8,6 +8,13 @@ namespace plait {
 // The rows of jobs in a connection's open transaction: each method is one or two statements, and
 // what they mean is TableJobStore's business. Tables and columns stand in schema.cc. Used by one
 // thread at a time.
+//
+// The message of a row is what counts; columns beside it are copies for searching, written by the
+// same statement. A message that does not parse is damage and said as DataLoss: it is never
+// skipped, because a skipped job would be a lost one.
+//
+// Statements are compiled once for a connection, and values are always parameters: text of a
+// client's cannot become SQL.
 class SqliteJobTable : public JobTable {
  public:
   // `database` must outlive the table.
@@ -35,6 +42,7 @@ class SqliteJobTable : public JobTable {
   absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, absl::string_view digest) override;
 
  private:
+  // One connection has one table: the writer's for changes, the reader's for the rest.
   Database& database_;
 };
 

@@ -32,6 +32,7 @@ class SqliteProfileStore : public ProfileStore {
           " WHERE excluded.samples > samples",
           profile.device_fingerprint(), profile.key(), int64_t{profile.profile().samples()},
           profile.SerializeAsString()));
+      // 0 for one that had no more samples than ours.
       stored += database_->ChangedRows();
     }
     PLAIT_RETURN_IF_ERROR(transaction.Commit());

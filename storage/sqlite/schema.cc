@@ -82,6 +82,7 @@ absl::StatusOr<int64_t> SchemaVersion(Database& database) {
 
 }  // namespace
 
+// A crash between two steps leaves the version of the last one; the next start goes on from there.
 absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> scripts) {
   PLAIT_ASSIGN_OR_RETURN(int64_t version, SchemaVersion(database));
   const int64_t newest = static_cast<int64_t>(scripts.size());

@@ -22,6 +22,8 @@ namespace plait {
 
 // What COMMIT promises: kFull: on disk; kNormal: after a power loss the last ones may be missing.
 // The database is whole in either case.
+// kFull is for jobs, whose loss is a broken promise; kNormal for profiles, which can be measured
+// again.
 enum class Durability { kFull, kNormal };
 
 // A prepared statement on its way through its rows. Back in its connection's cache afterwards, so
@@ -59,10 +61,14 @@ class Statement {
   // Ready for the next use; keeps no parameter alive.
   void Reset();
 
+  // Borrowed from the connection's cache.
   sqlite3_stmt* statement_;
 };
 
 // One connection to a database in WAL mode. Used by one thread at a time.
+//
+// A reader on a connection of its own sees what was committed when it began, and never waits for a
+// writer.
 class Database {
  public:
   // Creates the file when it is missing.
@@ -125,6 +131,7 @@ class Transaction {
  public:
   // Takes the write lock at once, so that no later statement can fail for want of it.
   // Errors: as Database::Execute.
+  // REQUIRES: no other transaction of the connection is open.
   static absl::StatusOr<Transaction> Begin(Database& database);
   ~Transaction();
   Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
@@ -132,11 +139,13 @@ class Transaction {
 
   // OK: durable as the connection's Durability says. Otherwise nothing has happened.
   // Errors: as Database::Execute.
+  // After a failure the destructor rolls back. REQUIRES: called once.
   absl::Status Commit();
 
  private:
   explicit Transaction(Database* database) : database_(database) {}
 
+  // nullptr when it was committed or moved away.
   Database* database_;
 };
 

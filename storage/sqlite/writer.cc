@@ -107,6 +107,7 @@ absl::Status SqliteWriter::WriteAll(Batch& batch) {
   PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
   for (Pending& pending : batch.delayed) RunInSavepoint(pending);
   for (Pending* pending : batch.urgent) RunInSavepoint(*pending);
+  // The one fsync. Nobody in the batch is told OK before it, which is what "never lost" means.
   return transaction.Commit();
 }
 

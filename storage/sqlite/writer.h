@@ -22,6 +22,7 @@ class SqliteWriter {
   using Operation = std::function<absl::Status()>;
 
   // Starts the thread, which alone uses the database from here on.
+  // REQUIRES: no transaction is open.
   explicit SqliteWriter(std::unique_ptr<Database> database);
   // Writes what is delayed, then stops the thread.
   // REQUIRES: nobody waits in Write.
@@ -30,6 +31,9 @@ class SqliteWriter {
   // Runs `operation` on the writer's thread and waits until its transaction is on disk. An
   // operation that fails leaves no trace and does not disturb the others.
   // Errors: the operation's; those of the commit.
+  //
+  // Takes one fsync of time, shared with all who wait at the same moment: with many callers the
+  // disk is not asked more often.
   absl::Status Write(absl::FunctionRef<absl::Status()> operation);
 
   // Runs `operation` in the next transaction, or in one of its own a moment from now; then calls
@@ -56,6 +60,8 @@ class SqliteWriter {
     bool done = false;  // whether an urgent one's caller may go on
   };
   // What shares a transaction. Delayed operations come first: they were said earlier.
+  // The order within a batch is the order of what a client may have seen: events before the end of
+  // their job.
   struct Batch {
     std::vector<Pending> delayed;
     std::vector<Pending*> urgent;  // owned by the callers that wait in Write
@@ -66,6 +72,7 @@ class SqliteWriter {
   // Waits for work; false when the writer stops and everything is written.
   bool TakeBatch(Batch& batch);
   // Writes a batch and tells everybody in it how it went.
+  // When the commit fails, every operation in it has failed: nobody is told OK.
   void WriteBatch(Batch& batch);
   absl::Status WriteAll(Batch& batch);
   // So that an operation that fails leaves no trace in the transaction of the others.
