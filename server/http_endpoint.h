@@ -13,11 +13,11 @@ struct mg_connection;
 
 namespace plait {
 
-// Without TLS and without asking who calls: it tells rates and levels, never a job, model or
-// tenant, and the operator chooses who reaches the address.
-//
 // Answers GET /metrics (Prometheus), /livez (200 while the process lives) and /readyz (200 when
 // jobs are taken, else 503 with the reason). Thread-safe.
+//
+// Without TLS and without asking who calls: it tells rates and levels, never a job, model or
+// tenant, and the operator chooses who reaches the address.
 class HttpEndpoint {
  public:
   // Listens on "host:port"; port 0 takes a free one. `metrics` must outlive the endpoint;

@@ -58,14 +58,14 @@ struct ConversationContext {
   Clock& clock;
 };
 
+// Talks with the search child of one job until it ends: passes its questions to the workers and
+// their answers back, records its events, keeps the lease. Believes nothing: a message that does
+// not fit is the child's fault. Not thread-safe.
+//
 // The daemon's end of the protocol between a job's child and the workers. What it guarantees for
 // the job: the lease is extended four times in its length, so that no other daemon takes a job that
 // is making progress; and when the lease is lost all the same, the conversation ends at its next
 // heartbeat. What it says of the job until then, the store refuses or drops.
-//
-// Talks with the search child of one job until it ends: passes its questions to the workers and
-// their answers back, records its events, keeps the lease. Believes nothing: a message that does
-// not fit is the child's fault. Not thread-safe.
 class JobConversation {
  public:
   // `wakeup` ends a wait early; signalled when the job changed in the store or the daemon stops.
@@ -106,7 +106,7 @@ class JobConversation {
   // One that is open: asked by the child and not answered yet.
   // A child that repeats the number of one is at fault; see used_numbers_.
   struct Question {
-    int64_t interest = 0;           // the pool's number of it
+    int64_t interest = 0;  // the pool's number of it
     // The worker's answer must name the same ones in this order before its times are stored:
     // otherwise it could give one kernel's time to another.
     std::vector<std::string> keys;  // of the kernels that were asked about

@@ -19,13 +19,13 @@ struct JobQueueOptions {
   int runners = 1;  // jobs that run at the same time
 };
 
-// How a job is found again after a crash: taking it is a transaction of the store (RUNNING, a new
-// attempt, a lease), and nothing else of the queue is worth keeping. All state here is derived, and
-// a daemon that restarts requeues what was RUNNING.
-//
 // The jobs that run in this daemon: takes queued ones from the store, oldest first, and runs each
 // on a thread. Jobs that are equal are not run side by side: the second waits for the first one's
 // result. Thread-safe.
+//
+// How a job is found again after a crash: taking it is a transaction of the store (RUNNING, a new
+// attempt, a lease), and nothing else of the queue is worth keeping. All state here is derived, and
+// a daemon that restarts requeues what was RUNNING.
 class JobQueue {
  public:
   // What is passed must outlive the queue.

@@ -31,8 +31,8 @@ struct JobRunnerOptions {
   std::string engine_version;  // part of the result cache's key
   // The limit of processor time is budget and grace times all cores: a search that is still running
   // then spins.
-  SearchChildOptions child;    // its program and its limits; that of cpu time is set by the job
-  int search_threads = 0;      // of one search; 0: all
+  SearchChildOptions child;  // its program and its limits; that of cpu time is set by the job
+  int search_threads = 0;    // of one search; 0: all
   // What a job may take beyond its budget, for profiling the baseline and verifying.
   absl::Duration grace = absl::Minutes(10);
   // How long a daemon may be silent until another one takes the job; extended all the while.
@@ -50,10 +50,6 @@ struct JobRunnerContext {
   Clock& clock;
 };
 
-// What "never lost" rests on here: bytes are stored before the transaction that names them, the
-// lease's attempt fences every write, and every way out of RunJob ends in the store or leaves the
-// job RUNNING for the next daemon's recovery.
-//
 // Takes one leased job to its end, which is one of these:
 //   - a known result of an equal request: SUCCEEDED at once;
 //   - a search child's result, whose bytes are stored before the job is final: SUCCEEDED;
@@ -63,6 +59,10 @@ struct JobRunnerContext {
 //   - a child that crashed or broke the protocol: a fault; queued again, QUARANTINED after three;
 //   - the daemon stops: queued again, counted for nobody.
 // Every end is one transaction of the store, which refuses it when the lease is lost. Thread-safe.
+//
+// What "never lost" rests on here: bytes are stored before the transaction that names them, the
+// lease's attempt fences every write, and every way out of RunJob ends in the store or leaves the
+// job RUNNING for the next daemon's recovery.
 class JobRunner {
  public:
   JobRunner(const JobRunnerContext& context, JobRunnerOptions options)

@@ -18,7 +18,7 @@ struct JobSpec {
   Digest model;
   std::optional<Digest> measurement_log;  // set: the job is replayed from it
   // Positive. The deadline is this and JobRunnerOptions::grace.
-  absl::Duration budget;                  // of the search
+  absl::Duration budget;  // of the search
 };
 
 // Errors: InvalidArgument for a digest that is none, which only a damaged storage can hold.

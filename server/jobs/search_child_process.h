@@ -32,15 +32,15 @@ struct SearchChildOptions {
   SearchChildLimits limits;
 };
 
-// Nothing that it does can end the daemon: its messages are parsed with a limit, its standard error
-// is read into a bounded buffer, what it does not read is queued up to a bound, and it is killed
-// when its job is over.
-//
 // The process that searches for one job, seen from the daemon, which believes nothing that it says:
 // the child reads models of strangers. It is a Process, so it is killed when this object, its
 // thread, or the daemon dies. Both sides send frames over a socket; see protocol/.
 // REQUIRES: started by a thread that lives as long as the child: the kernel ties the child to it.
 // Not thread-safe.
+//
+// Nothing that it does can end the daemon: its messages are parsed with a limit, its standard error
+// is read into a bounded buffer, what it does not read is queued up to a bound, and it is killed
+// when its job is over.
 class SearchChildProcess {
  public:
   // Starts the program with --search-child. The child gets the model for reading and the output for

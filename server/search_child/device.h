@@ -27,11 +27,11 @@ class ElapsedSum {
   const absl::Duration start_;
 };
 
-// A task has a few kernels only, so that the tasks of several jobs take turns at a worker, and the
-// times of a batch are stored even when the search dies afterwards.
-//
 // Measures kernels on a worker, asked through the daemon, some at a time. A kernel that the worker
 // cannot run, or has in another version, has no samples. Not thread-safe.
+//
+// A task has a few kernels only, so that the tasks of several jobs take turns at a worker, and the
+// times of a batch are stored even when the search dies afterwards.
 class RemoteProfiler : public Profiler {
  public:
   // What is passed must outlive the profiler.
@@ -56,11 +56,11 @@ class RemoteProfiler : public Profiler {
   absl::Duration elapsed_;
 };
 
-// Before a plan leaves it is checked against the graph that the worker will read from text: a plan
-// names tensors by number, and a graph that lost its numbers would make a right plan wrong.
-//
 // Compares whole plans on a worker, asked through the daemon, in one task: times of two tasks could
 // not be paired. Not thread-safe.
+//
+// Before a plan leaves it is checked against the graph that the worker will read from text: a plan
+// names tensors by number, and a graph that lost its numbers would make a right plan wrong.
 class RemoteVerifier : public Verifier {
  public:
   // The same for all verifications of a search.

@@ -12,11 +12,11 @@
 
 namespace plait {
 
-// "Never slower" rests on a device: a replay repeats the decisions that were made on one, and
-// measures nothing itself.
-//
 // Where a search child's decisions come from: a device, asked through the daemon, or the log of an
 // earlier search. Not thread-safe.
+//
+// "Never slower" rests on a device: a replay repeats the decisions that were made on one, and
+// measures nothing itself.
 class MeasurementSource {
  public:
   virtual ~MeasurementSource() = default;

@@ -55,16 +55,16 @@ struct DeviceAvailability {
   int workers_idle = 0;
 };
 
+// Which worker does which task. Equal tasks are run once; a task whose worker is silent or lost is
+// given to another, at most kAttemptsMax times; a late result of an old attempt is dropped. Knows
+// nothing of gRPC and reads time from a clock only. Thread-safe.
+//
 // A task goes through: waiting, given to a worker, ended. It is given away again when its worker is
 // lost, when the worker works on something else, or when it failed for a reason that may be the
 // worker's; InvalidArgument, Unimplemented and ResourceExhausted are the task's own and final. What
 // workers say is believed as far as the request was checked: a wrong time is found by nobody here.
 //
 // A task that loses three workers ends with an error, and its job decides what becomes of it.
-//
-// Which worker does which task. Equal tasks are run once; a task whose worker is silent or lost is
-// given to another, at most kAttemptsMax times; a late result of an old attempt is dropped. Knows
-// nothing of gRPC and reads time from a clock only. Thread-safe.
 class WorkerPool {
  public:
   // Hears how a task ended; called on any thread, with no lock held.

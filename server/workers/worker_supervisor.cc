@@ -60,8 +60,8 @@ bool WorkerSupervisor::RunWorker(int start_number) {
   bool was_heard = false;
   std::optional<ProcessEnd> end;
   while (!(end = process->Poll())) {
-    // The pool forgets workers that it takes for dead, and then the start
-    // counts, which was long ago.
+    // The pool forgets workers that it takes for dead, and then the start counts, which was long
+    // ago.
     const std::optional<absl::Duration> heard = pool_.HeardAt(worker_id);
     was_heard |= heard.has_value();
     const bool is_silent = clock_.Monotonic() - heard.value_or(began) > options_.silence_max;

@@ -32,14 +32,14 @@ struct WorkerSupervisorOptions {
   std::function<void()> restarted;  // called on the supervisor's thread; may be empty
 };
 
-// What a death costs: the pool is told at once, so the task's attempt counts and another worker
-// gets it without waiting for the silence to be noticed. The worker runs as the daemon's user with
-// an environment of its own; it is no sandbox for the models that it runs.
-//
 // Keeps one worker of this machine alive: starts it as a child, kills it when it hangs, starts it
 // again when it has died. A thread of its own does it, for as long as this object lives, because
 // the kernel ties a child to the thread that started it. Faults are logged and counted, never
 // returned: a device without a worker is what the pool shows. Thread-safe.
+//
+// What a death costs: the pool is told at once, so the task's attempt counts and another worker
+// gets it without waiting for the silence to be noticed. The worker runs as the daemon's user with
+// an environment of its own; it is no sandbox for the models that it runs.
 class WorkerSupervisor {
  public:
   // Starts the first worker, soon. `pool` and `clock` must outlive the supervisor.
