@@ -92,6 +92,7 @@ ExitCode RunCli(const std::vector<std::string>& words, Console& console, Interru
     console.out << HelpText(*command);
     return ExitCode::kOk;
   }
+  // Everything on the line is checked here, before a server is started or a file is read.
   const absl::StatusOr<Arguments> arguments =
       ParseArguments(rest, OptionsOf(*command), command->positionals);
   if (!arguments.ok()) {

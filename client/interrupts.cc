@@ -28,6 +28,7 @@ void Interrupts::Start() {
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   PLAIT_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
+  // Blocked first: a signal in between would end the program by its default action.
   signals_ = signalfd(-1, &set, SFD_CLOEXEC);
   stop_ = eventfd(0, EFD_CLOEXEC);
   PLAIT_CHECK(signals_ >= 0 && stop_ >= 0);

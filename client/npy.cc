@@ -49,6 +49,7 @@ std::optional<absl::string_view> ValueOf(absl::string_view header, absl::string_
   return absl::StripLeadingAsciiWhitespace(rest.substr(1));
 }
 
+// Big-endian types are in no row of the table and are refused by that.
 absl::StatusOr<DataType> ParseDescriptor(absl::string_view value) {
   if (!absl::StartsWith(value, "'")) return Malformed("structured element types are not read");
   const size_t end = value.find('\'', 1);
@@ -118,6 +119,7 @@ absl::StatusOr<Tensor> ReadNpy(absl::string_view bytes) {
   if (!absl::StartsWith(bytes, kMagic) || bytes.size() < 10)
     return Malformed("the magic is missing");
   const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<uint8_t>(bytes[at])); };
+  // Versions differ in the width of the header's length and in its encoding only.
   const size_t version = byte(6);
   if (version < 1 || version > 3)
     return Malformed(absl::StrCat("version ", version, " is unknown"));

@@ -70,6 +70,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         VerdictName(report.equivalence().verdict()),
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried());
+  // Told only where there is something to act on.
   if (report.optimized().fallback_nodes() > 0) {
     absl::StrAppendFormat(&text, "fallback     %d nodes run as slow reference code\n",
                           report.optimized().fallback_nodes());

@@ -33,6 +33,7 @@ absl::Status AwaitDevice(const Client& client, const CommandContext& context,
                          const std::string& device) {
   // Described devices need no worker.
   if (absl::StartsWith(device, "model:")) return absl::OkStatus();
+  // A signal ends the wait as well: nothing was submitted that would have to be cancelled.
   const absl::Time end = absl::Now() + kWorkerTimeout;
   while (absl::Now() < end && !context.interrupts.interrupted()) {
     PLAIT_ASSIGN_OR_RETURN(const auto devices, client.ListDevices());
@@ -71,6 +72,7 @@ void AddCacheOption(std::vector<OptionSpec>* options) {
       {"--cache-dir", OptionKind::kText, "DIR", "profiles and results of runs without --server"});
 }
 
+// The option before the environment: what stands on the line is meant for this run.
 absl::StatusOr<ServerSession> ConnectToServer(const CommandContext& context) {
   const std::string address = context.arguments.Text("--server", context.environment.server);
   if (address.empty()) {
