@@ -37,6 +37,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   v1::ErrorDetail detail;
   detail.set_reason(ReasonOf(status));
+  // Twice, as gRPC's text and in the details: programs of other languages read either.
   detail.set_message(ValidUtf8(status.message(), kStatusMessageBytesMax));
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), detail.message(),
                       detail.SerializeAsString());

@@ -8,6 +8,7 @@
 
 namespace plait::wire {
 
+// A field that is added here must be added to the inverse.
 v1::Profile ProfileToProto(const Profile& profile) {
   v1::Profile proto;
   proto.set_latency_us_median(profile.latency_us_median);

@@ -39,6 +39,7 @@ bool IsModelNameCharacter(char c) {
 
 }  // namespace
 
+// Printable only: names stand in log lines and on terminals.
 absl::Status CheckName(absl::string_view field, absl::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax ||
       !std::all_of(name.begin(), name.end(), absl::ascii_isgraph)) {
@@ -55,6 +56,7 @@ absl::Status CheckJobId(absl::string_view id) {
   return absl::OkStatus();
 }
 
+// Empty is allowed: it means that each call is a new job.
 absl::Status CheckRequestId(absl::string_view id) {
   if (id.size() > kIdBytesMax || !std::all_of(id.begin(), id.end(), IsIdCharacter)) {
     return Invalid("request_id", "at most 64 letters, digits, '-' or '_'", id);

@@ -35,6 +35,7 @@ absl::Status Invalid(absl::string_view message) {
   return Error(v1::ERROR_REASON_INVALID_REQUEST, message);
 }
 
+// The value is escaped and cut, because it is a stranger's text in a message that is logged.
 absl::Status CheckOneOf(absl::string_view field, absl::string_view value,
                         absl::Span<const absl::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return absl::OkStatus();
@@ -105,6 +106,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   PLAIT_RETURN_IF_ERROR(CheckOneOf("schedule", checked.schedule(), kSchedulePolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("precision", checked.precision(), kPrecisions));
   PLAIT_RETURN_IF_ERROR(CheckNumbers(checked));
+  // Counted before they are looked at.
   if (checked.shapes().size() > kShapesMax) {
     return Invalid(absl::StrCat("options.shapes: at most ", kShapesMax, " inputs are allowed, has ",
                                 checked.shapes().size()));

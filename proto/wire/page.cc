@@ -25,6 +25,7 @@ absl::StatusOr<int> PageSizeOf(int page_size) {
   return page_size == 0 ? kPageSizeDefault : std::min(page_size, kPageSizeMax);
 }
 
+// Base64 of nothing secret: it says that a token is not made by hand.
 std::string PageToken(absl::string_view filter, absl::string_view position) {
   return absl::WebSafeBase64Escape(absl::StrCat(Mark(filter), position));
 }
