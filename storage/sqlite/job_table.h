@@ -9,9 +9,10 @@ namespace plait {
 // what they mean is TableJobStore's business. Tables and columns stand in schema.cc. Used by one
 // thread at a time.
 //
-// The message of a row is what counts; columns beside it are copies for searching, written by the
-// same statement. A message that does not parse is damage and said as DataLoss: it is never
-// skipped, because a skipped job would be a lost one.
+// The message of a row is the job; state, tenant and device beside it are copies to search by,
+// written by the same statement, while worker, lease and count of events stand in columns only. A
+// message that does not parse is damage and said as DataLoss: it is never skipped, because a
+// skipped job would be a lost one.
 //
 // Statements are compiled once for a connection, and values are always parameters: text of a
 // client's cannot become SQL.
