@@ -58,6 +58,7 @@ int HttpEndpoint::HandleLive(mg_connection* connection, void*) {
 
 int HttpEndpoint::HandleReady(mg_connection* connection, void* endpoint) {
   const std::string reason = static_cast<HttpEndpoint*>(endpoint)->unready_reason_();
+  // The reason is of a fixed few, so it tells nothing of jobs.
   if (reason.empty()) return Answer(connection, 200, "text/plain", "ok\n");
   return Answer(connection, 503, "text/plain", absl::StrCat(reason, "\n"));
 }

@@ -77,6 +77,7 @@ absl::StatusOr<RpcListener> StartRpcListener(const Config& config, const std::st
                          Credentials(config));
   builder.AddListeningPort(config.listen, credentials, &port);
   builder.AddListeningPort(absl::StrCat("unix:", worker_socket), grpc::InsecureServerCredentials());
+  // The same services on both doors.
   for (grpc::Service* service : services) builder.RegisterService(service);
   RpcListener listener;
   listener.server = builder.BuildAndStart();

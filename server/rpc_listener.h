@@ -24,7 +24,7 @@ struct RpcListener {
 // it cannot be used.
 //
 // The unix socket has no credentials: whoever may enter the data directory (mode 0700) may call it.
-// A socket that somebody answers on is left alone; one that a dead daemon has left behind is taken
+// A configured one that somebody answers on is left alone; one of a dead daemon is taken
 // over. Messages may have kFrameBytesMax bytes, because a task carries several plans with their
 // graphs. `services` are borrowed and must outlive the server.
 absl::StatusOr<RpcListener> StartRpcListener(const Config& config, const std::string& worker_socket,

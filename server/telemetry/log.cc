@@ -33,6 +33,7 @@ void Log(spdlog::level::level_enum level, absl::string_view event,
          std::initializer_list<LogField> fields) {
   if (!Logger()->should_log(level)) return;
   std::string text = absl::StrCat("\"event\":", Quoted(event));
+  // In the order of the caller: the first ones are what a person looks for.
   for (const auto& [name, value] : fields) {
     absl::StrAppend(&text, ",", Quoted(name), ":", Quoted(value));
   }

@@ -146,6 +146,7 @@ void WorkerPool::TakeResult(const worker::v1::Completed& completed, Worker& work
 }
 
 void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
+  // A worker that is idle stays so; what waits is withdrawn by its jobs.
   if (draining_) return;
   // Linear: a search asks one question at a time, so as many wait as jobs run.
   const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
