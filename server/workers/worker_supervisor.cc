@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-// 100 ms: a dead worker is replaced before a search notices, and looking costs one waitpid.
+// 100 ms: a dead worker is noticed soon, and looking costs one waitpid.
 constexpr absl::Duration kCheckInterval = absl::Milliseconds(100);
 
 }  // namespace
