@@ -14,7 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "client/file.h"
+#include "client/files/file.h"
 
 namespace plait {
 namespace {

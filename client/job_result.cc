@@ -3,7 +3,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "client/file.h"
+#include "client/files/file.h"
 #include "client/progress_bar.h"
 #include "client/report_json.h"
 #include "client/report_table.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "client/file.h"
+#include "client/files/file.h"
 #include "client/local_profiler.h"
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"

@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "client/command.h"
-#include "client/file.h"
+#include "client/files/file.h"
 #include "client/job_request.h"
 #include "client/job_result.h"
 #include "client/json.h"

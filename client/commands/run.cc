@@ -1,8 +1,8 @@
 #include "base/status_macros.h"
 #include "client/command.h"
+#include "client/files/tensor_folder.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
-#include "client/tensor_folder.h"
 #include "gpu_worker/executor/make_inputs.h"
 
 // For scripts: 0 says that the model ran and, with --outputs, that every file is written. Stdout

@@ -1,6 +1,6 @@
 #include "base/status_macros.h"
 #include "client/command.h"
-#include "client/file.h"
+#include "client/files/file.h"
 #include "client/job_request.h"
 #include "client/json.h"
 #include "client/server_session.h"

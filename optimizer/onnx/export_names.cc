@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/captured_names.h"
+#include "optimizer/onnx/messages/captured_names.h"
 #include "optimizer/onnx/opaque_node.h"
 
 namespace plait {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_split.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/protobuf_guard.h"
-#include "optimizer/onnx/rewrite_tensors.h"
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/rewrite_tensors.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 namespace plait {
 

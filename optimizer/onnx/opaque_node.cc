@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/captured_names.h"
-#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/messages/captured_names.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
 
 namespace plait {
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/node_label.h"
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/node_label.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 namespace plait {
 

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/protobuf_fields.h"
-#include "optimizer/onnx/protobuf_guard.h"
-#include "optimizer/onnx/rewrite_tensors.h"
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/rewrite_tensors.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 namespace plait {
 

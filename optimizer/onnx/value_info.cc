@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 namespace plait {
 

@@ -21,7 +21,8 @@ MAY_INCLUDE = {
     "optimizer/ops/shared": IR,
     "optimizer/ops/evaluation": [*IR, "optimizer/ops/shared"],
     "optimizer/ops": [*IR, "optimizer/ops/shared"],
-    "optimizer/onnx": OPS,
+    "optimizer/onnx/messages": IR,
+    "optimizer/onnx": [*OPS, "optimizer/onnx/messages"],
     "optimizer/rules/patterns": OPS,
     "optimizer/rules": [*OPS, "optimizer/rules/patterns"],
     "optimizer/normal_form": [*OPS, "optimizer/rules"],
@@ -144,8 +145,9 @@ MAY_INCLUDE |= {
         "gpu_worker/executor",
         "gpu_worker/backends",
     ],
-    "client": CLIENT,
-    "client/commands": [*CLIENT, "client"],
+    "client/files": CLIENT,
+    "client": [*CLIENT, "client/files"],
+    "client/commands": [*CLIENT, "client/files", "client"],
 }
 
 # Headers of base/ that a pure folder may not include.

@@ -12,7 +12,7 @@
 #include "base/status_macros.h"
 #include "onnx/onnx_pb.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/onnx/tensor_file.h"
+#include "optimizer/onnx/messages/tensor_file.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-#include "optimizer/onnx/check_names.h"
+#include "optimizer/onnx/messages/check_names.h"
 
 #include <cstdint>
 #include <string>

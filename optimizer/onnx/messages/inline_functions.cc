@@ -1,4 +1,4 @@
-#include "optimizer/onnx/inline_functions.h"
+#include "optimizer/onnx/messages/inline_functions.h"
 
 #include <string>
 #include <utility>
@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/node_label.h"
-#include "optimizer/onnx/protobuf_fields.h"
-#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/messages/node_label.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
 
 namespace plait {
 

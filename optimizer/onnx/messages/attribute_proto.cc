@@ -1,4 +1,4 @@
-#include "optimizer/onnx/attribute_proto.h"
+#include "optimizer/onnx/messages/attribute_proto.h"
 
 #include <string>
 #include <utility>
@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/protobuf_guard.h"
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 namespace plait {
 

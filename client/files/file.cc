@@ -1,4 +1,4 @@
-#include "client/file.h"
+#include "client/files/file.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "optimizer/onnx/protobuf_guard.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
 
 #include <exception>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "optimizer/onnx/order_nodes.h"
+#include "optimizer/onnx/messages/order_nodes.h"
 
 #include <functional>
 #include <queue>
@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/captured_names.h"
-#include "optimizer/onnx/node_label.h"
+#include "optimizer/onnx/messages/captured_names.h"
+#include "optimizer/onnx/messages/node_label.h"
 
 namespace plait {
 

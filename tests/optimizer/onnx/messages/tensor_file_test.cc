@@ -1,4 +1,4 @@
-#include "optimizer/onnx/tensor_file.h"
+#include "optimizer/onnx/messages/tensor_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/npy.h"
+#include "client/files/npy.h"
 
 #include <optional>
 

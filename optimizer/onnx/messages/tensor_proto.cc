@@ -1,4 +1,4 @@
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 #include <utility>
 

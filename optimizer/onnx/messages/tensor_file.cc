@@ -1,11 +1,11 @@
-#include "optimizer/onnx/tensor_file.h"
+#include "optimizer/onnx/messages/tensor_file.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/protobuf_guard.h"
-#include "optimizer/onnx/tensor_proto.h"
+#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/tensor_proto.h"
 
 namespace plait {
 

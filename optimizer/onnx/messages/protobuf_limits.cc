@@ -1,11 +1,11 @@
-#include "optimizer/onnx/protobuf_limits.h"
+#include "optimizer/onnx/messages/protobuf_limits.h"
 
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/protobuf_fields.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
 
 namespace plait {
 

@@ -1,10 +1,10 @@
-#include "optimizer/onnx/rewrite_tensors.h"
+#include "optimizer/onnx/messages/rewrite_tensors.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/protobuf_fields.h"
-#include "optimizer/onnx/protobuf_limits.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
+#include "optimizer/onnx/messages/protobuf_limits.h"
 
 namespace plait {
 

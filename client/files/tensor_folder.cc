@@ -1,12 +1,12 @@
-#include "client/tensor_folder.h"
+#include "client/files/tensor_folder.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "client/file.h"
-#include "client/npy.h"
-#include "optimizer/onnx/tensor_file.h"
+#include "client/files/file.h"
+#include "client/files/npy.h"
+#include "optimizer/onnx/messages/tensor_file.h"
 
 namespace plait {
 namespace {

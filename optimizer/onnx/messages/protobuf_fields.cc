@@ -1,4 +1,4 @@
-#include "optimizer/onnx/protobuf_fields.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,4 +1,4 @@
-#include "optimizer/onnx/captured_names.h"
+#include "optimizer/onnx/messages/captured_names.h"
 
 #include <algorithm>
 #include <functional>
