@@ -2,8 +2,10 @@
 # usage: cmake -DROOT=DIR -DOUTPUT=FILE -P engine_digest.cmake
 file(GLOB_RECURSE sources RELATIVE ${ROOT}
   ${ROOT}/base/* ${ROOT}/optimizer/* ${ROOT}/gpu_worker/* ${ROOT}/server/search_child/*
-  # The verdict on a candidate, and the budget of a job that names none.
-  ${ROOT}/proto/wire/measurement.* ${ROOT}/server/jobs/job_spec.*)
+  # The device and the times that a search believes, the verdict on a candidate, and the budget of a
+  # job that names none.
+  ${ROOT}/proto/wire/device.* ${ROOT}/proto/wire/profile.* ${ROOT}/proto/wire/measurement.*
+  ${ROOT}/server/jobs/job_spec.*)
 foreach(source IN LISTS sources)
   file(SHA256 ${ROOT}/${source} digest)
   string(APPEND digests "${source} ${digest}\n")

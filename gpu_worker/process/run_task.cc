@@ -110,6 +110,9 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
   ProfileOptions options;
   options.samples_max = std::clamp(task.samples_min(), 1, kKernelSamplesMax);
   if (task.seconds_max() > 0) options.time_max = absl::Seconds(task.seconds_max());
+  for (const worker::v1::KernelRequest& request : task.kernels()) {
+    PLAIT_RETURN_IF_ERROR(CheckVersion(request));
+  }
   worker::v1::ProfileResult result;
   for (const worker::v1::KernelRequest& request : task.kernels()) {
     *result.add_profiles() = ProfileOne(request, options);
@@ -121,19 +124,16 @@ worker::v1::KernelProfile TaskRunner::ProfileOne(const worker::v1::KernelRequest
                                                  const ProfileOptions& options) {
   worker::v1::KernelProfile answer;
   answer.set_key(request.key());
-  absl::Status status = CheckVersion(request);
-  if (status.ok()) {
-    const absl::StatusOr<LoneKernel> lone = LoneKernelOf(request);
-    status = lone.status();
-    if (lone.ok()) {
-      const KernelProfile measured = ProfileKernel(executor_, *lone, options);
-      answer.set_error(measured.error);
-      if (measured.profile.samples > 0) {
-        *answer.mutable_profile() = wire::ProfileToProto(measured.profile);
-      }
-    }
+  const absl::StatusOr<LoneKernel> lone = LoneKernelOf(request);
+  if (!lone.ok()) {
+    answer.set_error(std::string(lone.status().message()));
+    return answer;
   }
-  if (!status.ok()) answer.set_error(std::string(status.message()));
+  const KernelProfile measured = ProfileKernel(executor_, *lone, options);
+  answer.set_error(measured.error);
+  if (measured.profile.samples > 0) {
+    *answer.mutable_profile() = wire::ProfileToProto(measured.profile);
+  }
   return answer;
 }
 

@@ -8,7 +8,7 @@ namespace plait {
 // knowing counts as wrong, and so does a comparison that never happened.
 // Inconclusive comes first, so that a value that nobody has set is the cautious one.
 enum class Verdict {
-  kInconclusive,  // not compared, or every output was constant whatever the inputs
+  kInconclusive,  // not compared, or some output was the same whatever the inputs
   kEquivalent,    // all outputs agree within the tolerance on all inputs tried
   kDifferent,     // some output differs beyond it, or in its type or number
 };

@@ -1,9 +1,7 @@
 #include "proto/wire/device.h"
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "proto/wire/error.h"
-#include "proto/wire/names.h"
+#include "proto/wire/check_device.h"
 
 namespace plait::wire {
 
@@ -21,19 +19,7 @@ v1::Device DeviceToProto(const DeviceDescription& device) {
 }
 
 absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto) {
-  PLAIT_RETURN_IF_ERROR(CheckName("device.id", proto.id()));
-  // Never guessed from the id: "model:h200" has the kernels of cuda.
-  PLAIT_RETURN_IF_ERROR(CheckName("device.backend", proto.backend()));
-  PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", proto.fingerprint()));
-  // A kernel's share of the device is a part of it.
-  if (proto.cores() < 1) {
-    return Error(v1::ERROR_REASON_INVALID_REQUEST,
-                 absl::StrCat("device.cores: must be positive, is ", proto.cores()));
-  }
-  if (proto.memory_bytes() < 0) {
-    return Error(v1::ERROR_REASON_INVALID_REQUEST,
-                 absl::StrCat("device.memory_bytes: must be 0 or more, is ", proto.memory_bytes()));
-  }
+  PLAIT_RETURN_IF_ERROR(CheckDevice(proto));
   DeviceDescription device;
   device.id = proto.id();
   device.backend = proto.backend();

@@ -12,9 +12,8 @@ namespace plait::wire {
 // stay unset.
 v1::Device DeviceToProto(const DeviceDescription& device);
 
-// The inverse. The message comes from a worker, which is believed nothing: ids and fingerprints
-// that cannot be stored or shown, and numbers that no device has, are refused.
-// Errors: InvalidArgument naming the field, what it is and what is allowed.
+// The inverse. The message comes from a worker, which is believed nothing.
+// Errors: those of CheckDevice (proto/wire/check_device.h).
 absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto);
 
 }  // namespace plait::wire

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "proto/wire/profile.h"
 
@@ -34,6 +36,34 @@ absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto) {
   profile.bytes = proto.bytes();
   profile.flops = proto.flops();
   return profile;
+}
+
+worker::v1::KernelRequest KernelRequestToProto(const ProfileKey& key) {
+  worker::v1::KernelRequest request;
+  request.set_key(key.ToString());
+  request.set_family(key.family);
+  request.set_variant(key.variant);
+  request.set_version(key.version);
+  request.set_width(key.width);
+  request.set_cold_weights(key.cold_weights);
+  for (const absl::string_view format : absl::StrSplit(key.formats, ',', absl::SkipEmpty())) {
+    request.add_formats(std::string(format));
+  }
+  request.set_graph_text(key.graph_text);
+  return request;
+}
+
+ProfileKey KeyOf(const worker::v1::KernelRequest& request, absl::string_view device_fingerprint) {
+  ProfileKey key;
+  key.device_fingerprint = std::string(device_fingerprint);
+  key.family = request.family();
+  key.variant = request.variant();
+  key.version = request.version();
+  key.width = request.width();
+  key.cold_weights = request.cold_weights();
+  key.graph_text = request.graph_text();
+  key.formats = absl::StrJoin(request.formats(), ",");
+  return key;
 }
 
 worker::v1::CandidateMeasurement CandidateMeasurementToProto(

@@ -18,6 +18,13 @@ v1::Profile ProfileToProto(const Profile& profile);
 // Errors: those of CheckProfile (proto/wire/profile.h), for a time that a search must not trust.
 absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto);
 
+// The kernel that a key stands for, as a worker is asked to measure it.
+worker::v1::KernelRequest KernelRequestToProto(const ProfileKey& key);
+
+// The key of what a request asks for, on a device: made from the fields. A time that is stored
+// under another one would mislead the searches of all.
+ProfileKey KeyOf(const worker::v1::KernelRequest& request, absl::string_view device_fingerprint);
+
 // The measurement as a worker answers with it. The contract has no verdict: whoever asked judges
 // by the tolerance that it sent along. What differs although its error is within `tolerance`
 // (integers, another shape, a NaN on one side) is sent with an infinite error, which no tolerance

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
+#include "proto/wire/measurement.h"
 #include "proto/wire/profile.h"
 
 namespace plait {
@@ -190,6 +191,10 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
   }
   Question& question = open_[number];
   for (const worker::v1::KernelRequest& kernel : task.profile().kernels()) {
+    // What is measured is what the fields say, and its time is kept for all under the key.
+    if (kernel.key() != wire::KeyOf(kernel, device_.fingerprint()).ToString()) {
+      return Lie("a key that is not its kernel's");
+    }
     question.keys.push_back(kernel.key());
   }
   const bool is_profile = task.has_profile();

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "optimizer/ir/text.h"
 #include "proto/wire/measurement.h"
@@ -55,29 +54,16 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
   worker::v1::ProfileTask task;
   task.set_samples_min(kKernelSamples);
   task.set_seconds_max(kKernelSecondsMax);
-  // All requests are for the one device that the job has.
-  if (!requests.empty()) task.set_device_fingerprint(requests[0].key.device_fingerprint);
   for (const ProfileRequest& request : requests) {
-    worker::v1::KernelRequest& kernel = *task.add_kernels();
-    kernel.set_key(request.key.ToString());
-    kernel.set_family(request.key.family);
-    kernel.set_variant(request.key.variant);
-    kernel.set_version(request.key.version);
-    kernel.set_width(request.key.width);
-    kernel.set_cold_weights(request.key.cold_weights);
-    for (const absl::string_view format :
-         absl::StrSplit(request.key.formats, ',', absl::SkipEmpty())) {
-      kernel.add_formats(std::string(format));
-    }
-    kernel.set_graph_text(request.key.graph_text);
+    *task.add_kernels() = wire::KernelRequestToProto(request.key);
   }
   PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Profile(task));
   PLAIT_RETURN_IF_ERROR(CheckCount("kernels", result.profile().profiles_size(), requests.size()));
   for (const worker::v1::KernelProfile& profile : result.profile().profiles()) {
-    // No profile: the kernel cannot run, which a profile without samples says.
-    profiles.emplace_back();
-    if (!profile.has_profile()) continue;
-    PLAIT_ASSIGN_OR_RETURN(profiles.back(), wire::ProfileFromProto(profile.profile()));
+    // No profile, or one that a search must not trust: the kernel cannot run, which a profile
+    // without samples says.
+    const absl::StatusOr<Profile> believed = wire::ProfileFromProto(profile.profile());
+    profiles.push_back(profile.has_profile() && believed.ok() ? *believed : Profile());
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "base/status_macros.h"
+#include "proto/wire/check_device.h"
 #include "proto/wire/names.h"
 #include "server/services/rpc_scope.h"
 
@@ -32,9 +33,7 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
     const WorkerPlace place = PlaceOf(context->peer());
     // Ids are written to the log and shown to operators.
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
-    PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId(request->device().id()));
-    PLAIT_RETURN_IF_ERROR(wire::CheckName("device.fingerprint", request->device().fingerprint()));
-    PLAIT_RETURN_IF_ERROR(wire::CheckName("device.backend", request->device().backend()));
+    PLAIT_RETURN_IF_ERROR(wire::CheckDevice(request->device()));
     *response = context_.pool.Synchronize(*request, place);
     if (request->has_idle() && response->has_idle() && !request->prefer_being_idle() &&
         !context_.draining) {

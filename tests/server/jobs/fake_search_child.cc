@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "plait/internal/search_child.pb.h"
+#include "proto/wire/measurement.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/protocol/frame.h"
+#include "tests/server/jobs/asked_kernel.h"
 
 // Speaks the search child's protocol, well or badly: the job's `search` option, which the test sets
 // to any text, says how.
@@ -18,12 +20,14 @@ void Send(const internal::ChildMessage& message) {
   if (!WriteAll(kChildSocket, *FrameOf(message)).ok()) std::exit(1);
 }
 
-void Ask(int64_t number) {
+void Ask(int64_t number, const worker::v1::KernelRequest& kernel) {
   internal::ChildMessage message;
   message.mutable_profile_request()->set_request_number(number);
-  message.mutable_profile_request()->mutable_task()->add_kernels()->set_key("kernel");
+  *message.mutable_profile_request()->mutable_task()->add_kernels() = kernel;
   Send(message);
 }
+
+void Ask(int64_t number) { Ask(number, wire::KernelRequestToProto(AskedKernel())); }
 
 // The next thing that the daemon says; ends the process when it says nothing any more.
 internal::ParentMessage Listen() {
@@ -56,6 +60,12 @@ int Behave(const std::string& how, const internal::Start& start) {
   if (how == "twice") {
     Ask(1);
     Ask(1);
+    pause();
+  }
+  if (how == "wrong_key") {
+    worker::v1::KernelRequest kernel = wire::KernelRequestToProto(AskedKernel());
+    kernel.set_family("view");
+    Ask(1, kernel);
     pause();
   }
   if (how == "forged_event") {

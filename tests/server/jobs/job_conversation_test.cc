@@ -10,6 +10,7 @@
 #include "server/jobs/job_artifacts.h"
 #include "storage/stores.h"
 #include "tests/base/manual_clock.h"
+#include "tests/server/jobs/asked_kernel.h"
 
 namespace plait {
 namespace {
@@ -87,15 +88,15 @@ class JobConversationTest : public testing::Test {
 
 TEST_F(JobConversationTest, TakesAQuestionToAWorkerAndKeepsTheAnswer) {
   worker::v1::Task task;
-  std::thread worker([&] { task = AnswerOneTask("kernel"); });
+  std::thread worker([&] { task = AnswerOneTask(AskedKernel().ToString()); });
   const ConversationEnd end = Talk("ask");
   worker.join();
   // The child repeats in its refusal what it has heard.
   EXPECT_EQ(end.outcome, ConversationOutcome::kFailure);
-  EXPECT_EQ(end.status.message(), "kernel");
+  EXPECT_EQ(end.status.message(), AskedKernel().ToString());
   EXPECT_EQ(task.profile().device_fingerprint(), "cpu-1");
   ASSERT_THAT(StoredProfiles(), SizeIs(1));
-  EXPECT_EQ(StoredProfiles()[0].key(), "kernel");
+  EXPECT_EQ(StoredProfiles()[0].key(), AskedKernel().ToString());
   EXPECT_EQ(StoredProfiles()[0].device_fingerprint(), "cpu-1");
   EXPECT_EQ(StoredProfiles()[0].profile().latency_us_median(), 2.5);
 }
@@ -104,6 +105,14 @@ TEST_F(JobConversationTest, KeepsNoProfileThatNobodyAskedFor) {
   std::thread worker([&] { AnswerOneTask("another"); });
   EXPECT_EQ(Talk("ask").status.message(), "another");
   worker.join();
+  EXPECT_THAT(StoredProfiles(), IsEmpty());
+}
+
+// The worker measures what the fields say, and the time is kept for the searches of all tenants.
+TEST_F(JobConversationTest, RefusesAKeyThatIsNotTheKernels) {
+  const ConversationEnd end = Talk("wrong_key");
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
+  EXPECT_THAT(std::string(end.status.message()), HasSubstr("a key that is not its kernel's"));
   EXPECT_THAT(StoredProfiles(), IsEmpty());
 }
 

@@ -12,6 +12,7 @@ class WorkerServiceTest : public ServicesTest {
     request_.set_worker_id("w1");
     request_.mutable_device()->set_id("cpu");
     request_.mutable_device()->set_backend("cpu");
+    request_.mutable_device()->set_cores(2);
     request_.mutable_device()->set_fingerprint("cpu-1");
     request_.mutable_idle();
   }
@@ -80,6 +81,10 @@ TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
   request_.mutable_device()->set_fingerprint("");
   EXPECT_THAT(Synchronize().status(),
               testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("fingerprint")));
+  request_ = right;
+  request_.mutable_device()->set_cores(0);
+  EXPECT_THAT(Synchronize().status(),
+              testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("cores")));
   request_ = right;
   request_.mutable_device()->clear_backend();
   EXPECT_THAT(Synchronize().status(),

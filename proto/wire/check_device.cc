@@ -1,0 +1,28 @@
+#include "proto/wire/check_device.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "proto/wire/error.h"
+#include "proto/wire/names.h"
+
+namespace plait::wire {
+
+absl::Status CheckDevice(const v1::Device& device) {
+  PLAIT_RETURN_IF_ERROR(CheckDeviceId(device.id()));
+  // Never guessed from the id: "model:h200" has the kernels of cuda.
+  PLAIT_RETURN_IF_ERROR(CheckName("device.backend", device.backend()));
+  PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", device.fingerprint()));
+  // A kernel's share of the device is a part of it.
+  if (device.cores() < 1) {
+    return Error(v1::ERROR_REASON_INVALID_REQUEST,
+                 absl::StrCat("device.cores: must be positive, is ", device.cores()));
+  }
+  if (device.memory_bytes() < 0) {
+    return Error(
+        v1::ERROR_REASON_INVALID_REQUEST,
+        absl::StrCat("device.memory_bytes: must be 0 or more, is ", device.memory_bytes()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plait::wire
