@@ -25,6 +25,7 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // What the child needs between fork and exec, made before the fork: in between, only calls are
 // allowed that are safe in a signal handler, since another thread may have held any lock.
 struct Prepared {
+  int error = 0;  // why it could not be prepared: there are no more descriptors
   const char* program = nullptr;
   std::vector<char*> arguments;
   std::vector<char*> environment;  // empty: this process's own
@@ -111,8 +112,10 @@ Prepared PreparedFor(const ProcessOptions& options, int null_file, int errors) {
     copies_begin = std::max(copies_begin, placed.target + 1);
   }
   const auto copy = [&](int descriptor) {
-    prepared.owners.emplace_back(fcntl(descriptor, F_DUPFD_CLOEXEC, copies_begin));
-    return prepared.owners.back().number();
+    const int number = fcntl(descriptor, F_DUPFD_CLOEXEC, copies_begin);
+    if (number < 0 && prepared.error == 0) prepared.error = errno;
+    prepared.owners.emplace_back(number);
+    return number;
   };
   for (const PlacedDescriptor& placed : WithStandardFiles(options.descriptors, null_file)) {
     prepared.descriptors.push_back({copy(placed.descriptor), placed.target});
@@ -164,8 +167,9 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
   {
     const Prepared prepared = PreparedFor(options, null_file.number(), errors_written.number());
     errors_written = FileDescriptor();
-    // fork and not posix_spawn, because the death signal is set between fork and exec. What a copy
-    // of the address space costs is small: models are never in a process that starts others.
+    if (prepared.error != 0) return failed(prepared.error);
+    // fork and not posix_spawn, because the death signal is set between fork and exec. It costs a
+    // copy of the page tables of what is resident: a millisecond for each GiB or so.
     id = fork();
     if (id == 0) RunChild(prepared);
     if (id < 0) return failed(errno);

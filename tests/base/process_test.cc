@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
@@ -87,6 +88,23 @@ TEST(ProcessTest, NamesAProgramThatCannotBeStarted) {
   EXPECT_EQ(process.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(process.status().message()),
               HasSubstr("/no/such cannot be started: No such file"));
+}
+
+TEST(ProcessTest, SaysSoWhenThereAreNoMoreDescriptors) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Room for the pipe of errors, and for none or some of the copies behind it.
+  const int next = dup(STDIN_FILENO);
+  ASSERT_GE(next, 0);
+  close(next);
+  for (int room = 3; room <= 5; ++room) {
+    rlimit tight = before;
+    tight.rlim_cur = static_cast<rlim_t>(next + room);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    const absl::Status status = Process::Start(Shell("exit 0")).status();
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << room;
+  }
 }
 
 TEST(ProcessTest, KillsItsChildWhenItDies) {
