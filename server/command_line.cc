@@ -34,7 +34,7 @@ constexpr OptionSpec kHelpOption = {"--help", OptionKind::kSwitch, "", "Print th
                                     "-h"};
 constexpr OptionSpec kVersionOption = {"--version", OptionKind::kSwitch, "",
                                        "Print the version and exit"};
-constexpr OptionSpec kConfigOption = {"--config", OptionKind::kText, "FILE",
+constexpr OptionSpec kConfigOption = {"--config", OptionKind::kAnyText, "FILE",
                                       "A TOML file with settings"};
 
 std::string FlagOf(const Setting& setting) {
@@ -82,6 +82,12 @@ CommandLine ParseCommandLine(int argc, const char* const* argv, const std::strin
   for (const Setting& setting : Settings()) {
     const std::string flag = FlagOf(setting);
     if (!arguments->Has(flag)) continue;
+    // Which of two folders or addresses is meant is not for us to guess.
+    if (arguments->Texts(flag).size() > 1) {
+      line.exit_code = kExitUsage;
+      line.output = absl::StrCat("plaitd: ", flag, " is given more than once");
+      return line;
+    }
     const bool is_switch = std::holds_alternative<bool Config::*>(setting.field);
     // As text: the same code reads it that reads the file and the environment.
     line.flags[std::string(setting.name)] = is_switch ? "true" : arguments->Text(flag);

@@ -48,7 +48,7 @@ absl::Status CheckNames(const SettingValues& values, absl::string_view source) {
   for (const Setting& setting : kSettings) names.push_back(setting.name);
   for (const auto& [name, value] : values) {
     const absl::string_view nearest = NearestName(name, names);
-    if (name == nearest) continue;
+    if (!nearest.empty() && name == nearest) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         source, ": unknown setting \"", name, "\" (",
         nearest.empty() ? "see --help" : absl::StrCat("did you mean \"", nearest, "\"?"), ")"));

@@ -36,6 +36,12 @@ TEST(CommandLineTest, TakesAnEmptyValue) {
   EXPECT_EQ(Parse({"--metrics-listen", ""}).flags, (SettingValues{{"metrics_listen", ""}}));
 }
 
+TEST(CommandLineTest, RefusesASettingThatIsGivenTwice) {
+  const CommandLine line = Parse({"--data-dir", "/old", "--data-dir", "/new"});
+  EXPECT_EQ(line.exit_code, 2);
+  EXPECT_THAT(line.output, HasSubstr("--data-dir is given more than once"));
+}
+
 TEST(CommandLineTest, KnowsTheConfigurationFile) {
   const CommandLine line = Parse({"--config", "plaitd.toml", "--insecure"});
   EXPECT_EQ(line.config_file, "plaitd.toml");

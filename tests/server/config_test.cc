@@ -37,6 +37,10 @@ TEST(ConfigTest, NamesAnUnknownSettingAndTheNearestKnownOne) {
   EXPECT_THAT(error, HasSubstr("did you mean \"data_dir\"?"));
 }
 
+TEST(ConfigTest, RefusesASettingWithoutAName) {
+  EXPECT_THAT(ErrorOf(MakeConfig({}, {}, {{"", "x"}})), HasSubstr("unknown setting \"\""));
+}
+
 TEST(ConfigTest, RefusesInsecureOnAnAddressThatOthersReach) {
   const SettingValues flags = {
       {"data_dir", "/x"}, {"insecure", "true"}, {"listen", "0.0.0.0:7400"}};
