@@ -18,7 +18,7 @@ namespace {
 //   verification       number of the candidate lines that follow
 //   candidate          id, samples, verdict, errors, inputs, fallback nodes, error text
 //   exhausted_at_step  the step that the budget refused, -1: none
-constexpr absl::string_view kHeader = "plait-measurement-log 1";
+constexpr absl::string_view kHeader = "plait-measurement-log 2";
 
 // 17 significant digits: every double parses back to the same bits.
 std::string Number(double value) { return absl::StrFormat("%.17g", value); }
@@ -83,6 +83,8 @@ class FieldReader {
     ok_ = false;
     return Verdict::kInconclusive;
   }
+  // What was read makes no sense unless `holds`.
+  void Require(bool holds) { ok_ = ok_ && holds; }
   // True when every field was read and none is left.
   bool Finished() const { return ok_ && next_ == fields_.size(); }
 
@@ -108,6 +110,12 @@ void ReadProfile(FieldReader& reader, MeasurementLog& log) {
   profile.bytes = reader.NextInteger<int64_t>();
   profile.flops = reader.NextInteger<int64_t>();
   profile.compute_share = reader.NextDouble();
+  // A log comes from whoever asks for a replay: the simulator would wait for ever for a kernel that
+  // takes more than the device, or no time that is a number.
+  const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
+  reader.Require(is_time(profile.latency_us_median) && is_time(profile.latency_us_p10) &&
+                 is_time(profile.latency_us_mad) && profile.compute_share >= 0 &&
+                 profile.compute_share <= 1);
   log.AddProfile(key_text, profile);
 }
 

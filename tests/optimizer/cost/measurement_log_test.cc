@@ -47,6 +47,17 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
   }
 }
 
+// Whoever asks for a replay names the log: the simulator would never end with such a share.
+TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
+  for (const char* fields :
+       {"inf\t1\t1\t5\t1\t1\t1", "nan\t1\t1\t5\t1\t1\t1", "-1\t1\t1\t5\t1\t1\t1",
+        "1\t1\t1\t5\t1\t1\tinf", "1\t1\t1\t5\t1\t1\t1.5"}) {
+    const std::string text = std::string("plait-measurement-log 2\nprofile\tkey\t") + fields + "\n";
+    EXPECT_EQ(MeasurementLog::Parse(text).status().code(), absl::StatusCode::kInvalidArgument)
+        << fields;
+  }
+}
+
 TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {
   const MeasurementLog log = SampleLog();
   ReplayingProfiler profiler(log);
