@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -13,10 +14,11 @@ absl::Status AddValues(const Graph& graph, absl::Span<const TensorId> tensors,
         absl::StrCat("kernel: ", formats.size(), " formats for ", tensors.size(), " tensors"));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (formats[i] == Format::kChannelsLast && graph.type(tensors[i]).rank() != 4) {
-      return absl::InvalidArgumentError(absl::StrCat("kernel: channels_last needs rank 4, ",
-                                                     *graph.tensor(tensors[i]).name, " is ",
-                                                     graph.type(tensors[i]).ToString()));
+    const TensorType& type = graph.type(tensors[i]);
+    if (!CanLieIn(type, formats[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("kernel: ", *graph.tensor(tensors[i]).name, " is ", type.ToString(),
+                       ", which cannot lie in ", FormatName(formats[i])));
     }
     values->push_back(static_cast<int>(plan->values.size()));
     plan->values.push_back({.tensor = tensors[i], .format = formats[i]});
@@ -50,7 +52,7 @@ absl::StatusOr<Plan> OneKernelPlan(const Graph& graph, const Kernel& kernel) {
   PLAIT_RETURN_IF_ERROR(AddValues(graph, inputs, kernel.input_formats, &plan, &step.inputs));
   PLAIT_RETURN_IF_ERROR(AddValues(graph, outputs, kernel.output_formats, &plan, &step.outputs));
   // A view costs nothing in a plan, which lets it share its input's bytes; so it does here.
-  if (kernel.family == "view" && step.inputs.size() == 1 && step.outputs.size() == 1) {
+  if (kernel.family == kViewFamily && step.inputs.size() == 1 && step.outputs.size() == 1) {
     plan.values[step.outputs[0]].alias_of = step.inputs[0];
   }
   plan.steps.push_back(std::move(step));

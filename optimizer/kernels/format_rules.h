@@ -7,6 +7,9 @@ namespace plait {
 
 // What a format means for a tensor of a given type: the one place that knows. Pure and thread-safe.
 
+// Whether a tensor of the type can lie in the format at all: channels-last needs rank 4.
+bool CanLieIn(const TensorType& type, Format format);
+
 // The format that a kernel which works in `wanted` declares for a tensor: channels-last applies to
 // rank 4 only, and where it means the same bytes as plain (one channel, or one pixel) the tensor is
 // called plain, so that no reorder is ever inserted between equal bytes.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/plan/memory_plan.h"
 #include "optimizer/plan/plan.h"
@@ -117,8 +118,9 @@ class PlanCheck {
     if (graph_.tensor(value.tensor).constant != nullptr) {
       return Wrong(NameOf(value.tensor), " is a constant, which lies outside the plan");
     }
-    if (value.format == Format::kChannelsLast && type.rank() != 4) {
-      return Wrong(NameOf(value.tensor), " has rank ", type.rank(), ", channels_last needs 4");
+    if (!CanLieIn(type, value.format)) {
+      return Wrong(NameOf(value.tensor), " is ", type.ToString(), ", which cannot lie in ",
+                   FormatName(value.format));
     }
     if (!seen_.emplace(value.tensor, value.format).second) {
       return Wrong(NameOf(value.tensor), " in format ", FormatName(value.format),

@@ -252,7 +252,7 @@ TEST(CheckPlanTest, FindsFaultsOfFormatsAndReorders) {
         [](Plan& p) { p.steps[2].kernel.output_formats = {Format::kPlain}; },
         "its kernel wants plain"},
        {"format of rank 2", [](Plan& p) { p.values[kValueE].format = Format::kChannelsLast; },
-        "has rank 2"},
+        "cannot lie in channels_last"},
        {"formats missing", [](Plan& p) { p.steps[3].kernel.input_formats.clear(); },
         "and 0 formats"},
        {"reorder over its input", [](Plan& p) { p.values[7].buffer.offset_bytes = 0; },
