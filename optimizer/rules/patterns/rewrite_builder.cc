@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "optimizer/ops/evaluation/constant_expression.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -106,15 +107,17 @@ std::vector<TensorId> RewriteBuilder::TensorsRead() const {
 
 std::vector<NodeId> RewriteBuilder::NodesUnread(absl::Span<const TensorId> read) const {
   std::vector<NodeId> unread;
+  absl::flat_hash_set<NodeId> is_unread_node;
+  const absl::flat_hash_set<TensorId> is_read(read.begin(), read.end());
   const auto is_rewired = [&](TensorId tensor) {
     return absl::c_any_of(rewired_, [&](const auto& pair) { return pair.first == tensor; });
   };
   const auto is_unread = [&](TensorId tensor) {
     if (tensor == kNoTensor) return true;
-    if (absl::c_linear_search(read, tensor)) return false;
+    if (is_read.contains(tensor)) return false;
     if (is_rewired(tensor)) return true;
     return !graph_.is_output(tensor) && absl::c_all_of(graph_.users(tensor), [&](NodeId user) {
-      return absl::c_linear_search(unread, user);
+      return is_unread_node.contains(user);
     });
   };
   // Nodes that lost a reader. The last one first: nodes stand in topological order, so all readers
@@ -130,6 +133,7 @@ std::vector<NodeId> RewriteBuilder::NodesUnread(absl::Span<const TensorId> read)
     pending.erase(node);
     if (!absl::c_all_of(graph_.node(node).outputs, is_unread)) continue;
     unread.push_back(node);
+    is_unread_node.insert(node);
     for (TensorId input : graph_.node(node).inputs) lose_reader(input);
   }
   std::reverse(unread.begin(), unread.end());
