@@ -119,12 +119,12 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   measuring.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   // Comparing outputs is verify's business: a fast wrong model is timed, too.
   measuring.rel_error_max = std::numeric_limits<double>::infinity();
-  PLAIT_ASSIGN_OR_RETURN(const auto measurements,
+  PLAIT_ASSIGN_OR_RETURN(auto measured,
                          MeasurePlans(*executor, candidates, AllWeights(models), measuring));
+  std::vector<CandidateMeasurement> measurements;
   for (size_t i = 0; i < models.size(); ++i) {
-    if (measurements[i].error.empty()) continue;
-    return wire::Error(v1::ERROR_REASON_MODEL_REJECTED,
-                       absl::StrCat(models[i].path, ": ", measurements[i].error));
+    if (!measured[i].ok()) return Annotate(measured[i].status(), models[i].path);
+    measurements.push_back(*std::move(measured[i]));
   }
   const Json result = ResultJson(*executor, models, measurements);
   context.console.out << (context.console.json ? JsonText(result) : Table(result));

@@ -73,22 +73,12 @@ void RunRounds(const MeasureOptions& options, std::vector<LoadedCandidate>& load
   }
 }
 
-CandidateMeasurement MeasurementOf(LoadedCandidate candidate) {
-  if (candidate.status.ok()) return std::move(candidate.measurement);
-  CandidateMeasurement failed;
-  failed.fallback_nodes = candidate.measurement.fallback_nodes;
-  failed.error = std::string(candidate.status.message());
-  // An empty error would say that the candidate ran.
-  if (failed.error.empty()) failed.error = candidate.status.ToString();
-  return failed;
-}
-
 }  // namespace
 
 // Three candidates in four rounds run 0 1 2, 2 1 0, 0 1 2, 2 1 0. A machine that grows slower from
 // round to round slows the samples of a round alike, and the ratios of a round's samples, which are
 // what is judged, stay what they are.
-absl::StatusOr<std::vector<CandidateMeasurement>> MeasurePlans(
+absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options) {
   if (candidates.empty()) return absl::InvalidArgumentError("measure: no candidates");
@@ -107,10 +97,14 @@ absl::StatusOr<std::vector<CandidateMeasurement>> MeasurePlans(
   }
   RunRounds(options, loaded);
   PLAIT_RETURN_IF_ERROR(loaded[0].status);
-  std::vector<CandidateMeasurement> measurements;
+  std::vector<absl::StatusOr<CandidateMeasurement>> measurements;
   measurements.reserve(loaded.size());
   for (LoadedCandidate& candidate : loaded) {
-    measurements.push_back(MeasurementOf(std::move(candidate)));
+    if (candidate.status.ok()) {
+      measurements.emplace_back(std::move(candidate.measurement));
+    } else {
+      measurements.emplace_back(std::move(candidate.status));
+    }
   }
   return measurements;
 }

@@ -68,6 +68,11 @@ absl::StatusOr<LoneKernel> LoneKernelOf(const worker::v1::KernelRequest& request
   return MakeLoneKernel(request.graph_text(), std::move(chosen), formats, request.cold_weights());
 }
 
+// Never empty: an empty error says that there was none.
+std::string ErrorText(const absl::Status& status) {
+  return status.message().empty() ? status.ToString() : std::string(status.message());
+}
+
 void SetError(const absl::Status& status, worker::v1::TaskResult& result) {
   result.mutable_error()->set_code(static_cast<int>(status.code()));
   result.mutable_error()->set_message(std::string(status.message()));
@@ -167,17 +172,19 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();
   options.seed = work.seed();
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measurements,
+  PLAIT_ASSIGN_OR_RETURN(const auto measurements,
                          MeasurePlans(executor_, candidates, weights, options));
   worker::v1::MeasureResult result;
   size_t next = 0;
   for (int i = 0; i < work.candidates_size(); ++i) {
+    absl::Status status = parsed[i].status;
     CandidateMeasurement measurement;
-    if (parsed[i].status.ok()) {
-      measurement = measurements[next++];
-    } else {
-      measurement.error = std::string(parsed[i].status.message());
+    if (status.ok()) {
+      const absl::StatusOr<CandidateMeasurement>& measured = measurements[next++];
+      status = measured.status();
+      if (measured.ok()) measurement = *measured;
     }
+    if (!status.ok()) measurement.error = ErrorText(status);
     measurement.candidate = work.candidates(i).id();
     *result.add_candidates() = wire::CandidateMeasurementToProto(measurement, work.tolerance());
   }

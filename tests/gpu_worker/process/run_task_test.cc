@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu_worker/backends/open_executor.h"
+#include "optimizer/ir/text.h"
+#include "tests/gpu_worker/executor/executor_fixture.h"
+#include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
 namespace {
@@ -11,14 +13,8 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class TaskRunnerTest : public testing::Test {
+class TaskRunnerTest : public ExecutorFixture {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 1);
-    ASSERT_TRUE(executor.ok()) << executor.status();
-    executor_ = *std::move(executor);
-  }
-
   // A task of one kernel that every backend can run.
   worker::v1::Task ReluTask() const {
     worker::v1::Task task;
@@ -40,13 +36,13 @@ class TaskRunnerTest : public testing::Test {
   }
 
   worker::v1::TaskResult Run(const worker::v1::Task& task, FamilyVersion version = nullptr) {
-    const auto no_blobs = [](const v1::Digest&) -> absl::StatusOr<std::string> {
-      return absl::NotFoundError("no blobs");
+    // Weights of any model: the graphs here have none.
+    const auto fetch = [](const v1::Digest& model) -> absl::StatusOr<std::string> {
+      if (model.sha256_hex().empty()) return absl::NotFoundError("no such blob");
+      return GraphBytes(17, "g (float[4] x) => (float[4] y) { y = Relu(x) }");
     };
-    return TaskRunner(*executor_, no_blobs, std::move(version)).Run(task);
+    return TaskRunner(*executor_, fetch, std::move(version)).Run(task);
   }
-
-  std::unique_ptr<Executor> executor_;
 };
 
 TEST_F(TaskRunnerTest, MeasuresWhatTheFieldsSayAndGivesTheKeyBack) {
@@ -96,6 +92,31 @@ TEST_F(TaskRunnerTest, RefusesAnEmptyTaskAndOneWithoutItsModel) {
   EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
   task.mutable_measure()->add_candidates();
   EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kNotFound));
+}
+
+TEST_F(TaskRunnerTest, MeasuresEachCandidateOrSaysWhyNot) {
+  const Graph graph = ParseTyped("graph {\n input %x: float32[4]\n %y = Relu(%x)\n output %y\n}");
+  worker::v1::Task task;
+  task.mutable_model()->set_sha256_hex("of any model");
+  task.mutable_measure()->set_rounds(3);
+  task.mutable_measure()->set_tolerance(1e-4);
+  Plan for_another = PlanOf(graph);
+  for_another.device_fingerprint = "another";
+  for (const std::string& plan : {PrintPlan(PlanOf(graph)), PrintPlan(PlanOf(graph)),
+                                  std::string("no plan"), PrintPlan(for_another)}) {
+    worker::v1::Candidate& candidate = *task.mutable_measure()->add_candidates();
+    candidate.set_id("id of " + std::to_string(task.measure().candidates_size()));
+    candidate.set_graph_text(PrintGraph(graph));
+    candidate.set_plan_text(plan);
+  }
+  const worker::v1::TaskResult result = Run(task);
+  ASSERT_THAT(result.measure().candidates(), SizeIs(4)) << result.ShortDebugString();
+  for (int i = 0; i < 4; ++i) {
+    const worker::v1::CandidateMeasurement& measured = result.measure().candidates(i);
+    EXPECT_EQ(measured.id(), "id of " + std::to_string(i + 1));
+    EXPECT_EQ(measured.error().empty(), i < 2) << measured.error();
+    EXPECT_THAT(measured.latency_us(), SizeIs(i < 2 ? 3 : 0));
+  }
 }
 
 }  // namespace
