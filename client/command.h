@@ -26,7 +26,7 @@ struct CommandContext {
   const Environment& environment;
 };
 
-// A verb: a constant, defined in the file named after it and listed in commands/commands.def.
+// A verb: a constant, defined in the file named after it and listed in commands.def.
 //
 // No verb reads the environment or writes to standard streams by itself: what it knows and where it
 // writes comes with the context, so a test runs it as main does.

@@ -33,7 +33,7 @@ file(STRINGS ${ROOT}/${BACKEND}/families.def families REGEX "^PLAIT_[A-Z]+_FAMIL
 list(TRANSFORM families REPLACE "^[A-Z_]+\\(([a-z0-9_]+).*" "\\1")
 foreach(family IN LISTS families)
   set(reached)
-  set(pending ${BACKEND}/offers/${family}.cc ${BACKEND}/kernels/${family}.cc)
+  set(pending ${BACKEND}/CMakeLists.txt ${BACKEND}/offers/${family}.cc ${BACKEND}/kernels/${family}.cc)
   while(pending)
     list(POP_FRONT pending file)
     if(NOT file IN_LIST reached)

@@ -13,7 +13,7 @@ namespace plait {
 // "0.1.0".
 std::string Version();
 // The name of everything that a result depends on besides its inputs: "plait-0.1.0+1f0c39a2d47e",
-// with a digest of the sources of search, kernels and server. Plans hold for all builds of a
+// with a digest of the sources of search and kernels. Plans hold for all builds of a
 // release.
 std::string EngineVersion();
 
