@@ -4,6 +4,7 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 namespace {
@@ -58,10 +59,9 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPad(LoadContext* context) {
   const Shape strides = result.strides();
   int64_t offset = 0;
   for (size_t i = 0; i < pads.size() / 2; ++i) {
-    int64_t axis =
+    const int64_t axis =
         has_axes ? graph.inline_constant(nodes[0], 3)->AsInt64s()[i] : static_cast<int64_t>(i);
-    if (axis < 0) axis += result.type.rank();
-    offset += pads[i] * strides[axis];
+    offset += pads[i] * strides[NormalAxis(axis, result.type.rank())];
   }
   const int64_t element_bytes = BytesOf(result.type.dtype);
   StridedCopy copy(element_bytes, source.type.shape, {source.data, source.strides()},

@@ -5,6 +5,7 @@
 #include "gpu_worker/backends/cpu/offers/softmax_pattern.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/run/parallel.h"
+#include "optimizer/ops/shared/axes.h"
 
 // Softmax of 1, 2, 4: the maximum, 4, is subtracted first, which changes nothing in exact
 // arithmetic, because numerator and denominator lose the same factor. exp(-3), exp(-2), exp(0) are
@@ -151,8 +152,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSoftmax(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
   if (source.format != Format::kPlain || result.format != Format::kPlain) return context->Refuse();
   const Shape& shape = source.type.shape;
-  int64_t axis = node.attributes->Int("axis", -1);
-  if (axis < 0) axis += source.type.rank();
+  const int64_t axis = NormalAxis(node.attributes->Int("axis", -1), source.type.rank());
   const bool logarithm = node.op == OpKind::kLogSoftmax;
   if (axis + 1 < source.type.rank()) {
     auto kernel = std::make_unique<ColumnSoftmaxKernel>(context->width(), source, result,

@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 namespace {
@@ -12,8 +13,7 @@ bool Runs(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!HasOneOutput(node) || !AllFloat32(graph, id)) return false;
   const TensorType& type = graph.input_type(id, 0);
-  int64_t axis = node.attributes->Int("axis", -1);
-  if (axis < 0) axis += type.rank();
+  const int64_t axis = NormalAxis(node.attributes->Int("axis", -1), type.rank());
   int64_t row = 1;
   for (int i = static_cast<int>(axis); i < type.rank(); ++i) row *= type.shape[i];
   for (size_t i = 1; i < node.inputs.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "optimizer/ops/shared/axes.h"
+
 namespace plait {
 
 bool HasEnds(const Graph& graph, NodeId node) {
@@ -53,9 +55,8 @@ bool HasOneOutput(const Node& node) {
 }
 
 std::optional<int> AxisOf(const Graph& graph, NodeId node, int otherwise) {
-  int64_t axis = graph.node(node).attributes->Int("axis", otherwise);
   const int rank = graph.input_type(node, 0).rank();
-  if (axis < 0) axis += rank;
+  const int64_t axis = NormalAxis(graph.node(node).attributes->Int("axis", otherwise), rank);
   return axis >= 0 && axis < rank ? std::optional<int>(static_cast<int>(axis)) : std::nullopt;
 }
 

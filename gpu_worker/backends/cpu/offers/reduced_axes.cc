@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "optimizer/ops/shared/axes.h"
+
 namespace plait {
 
 // Sorted, so that neighbouring axes are seen to be neighbours. An empty list means all axes or
@@ -20,7 +22,7 @@ std::optional<std::vector<int>> ReducedAxes(const Graph& graph, NodeId id) {
   const Tensor* value = graph.inline_constant(id, 1);
   if (value == nullptr) return std::nullopt;
   for (const int64_t axis : value->AsInt64s()) {
-    axes.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
+    axes.push_back(static_cast<int>(NormalAxis(axis, rank)));
   }
   std::sort(axes.begin(), axes.end());
   if (axes.empty() && node.attributes->Int("noop_with_empty_axes", 0) == 0) {
