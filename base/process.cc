@@ -169,7 +169,7 @@ absl::StatusOr<Process> Process::Start(const ProcessOptions& options) {
     errors_written = FileDescriptor();
     if (prepared.error != 0) return failed(prepared.error);
     // fork and not posix_spawn, because the death signal is set between fork and exec. It costs a
-    // copy of the page tables of what is resident: a millisecond for each GiB or so.
+    // copy of the page tables of what is resident.
     id = fork();
     if (id == 0) RunChild(prepared);
     if (id < 0) return failed(errno);
