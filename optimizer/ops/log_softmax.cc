@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "optimizer/ops/shared/softmax_axis.h"
 
 namespace plait {
@@ -11,9 +9,7 @@ const OpSpec kLogSoftmaxSpec = {
     .work = WorkOfSoftmax,
     .evaluate =
         [](const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-          return EvaluateSoftmax(call, inputs, outputs, [](double shifted, double sum) {
-            return shifted - std::log(sum);
-          });
+          return EvaluateSoftmax(call, inputs, outputs, SoftmaxResult::kLogarithms);
         },
     .raise = RaiseSoftmax,
     .lower = LowerSoftmax,

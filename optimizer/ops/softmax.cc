@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "optimizer/ops/shared/softmax_axis.h"
 
 namespace plait {
@@ -11,9 +9,7 @@ const OpSpec kSoftmaxSpec = {
     .work = WorkOfSoftmax,
     .evaluate =
         [](const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-          return EvaluateSoftmax(call, inputs, outputs, [](double shifted, double sum) {
-            return std::exp(shifted) / sum;
-          });
+          return EvaluateSoftmax(call, inputs, outputs, SoftmaxResult::kShares);
         },
     .raise = RaiseSoftmax,
     .lower = LowerSoftmax,

@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<TensorId>> ExpandSoftmax(const Node& node, GraphBuild
 
 // The largest value is subtracted first, so that no exponential overflows; sums are of doubles.
 absl::Status EvaluateSoftmax(const OpCall& call, EvalInputs inputs, EvalOutputs outputs,
-                             absl::FunctionRef<double(double shifted, double sum)> normal) {
+                             SoftmaxResult result) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no exponential");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -110,9 +110,16 @@ absl::Status EvaluateSoftmax(const OpCall& call, EvalInputs inputs, EvalOutputs 
     double largest = -std::numeric_limits<double>::infinity();
     for (int64_t i = 0; i < count; ++i) largest = std::max(largest, x[first + i * step]);
     double sum = 0;
-    for (int64_t i = 0; i < count; ++i) sum += std::exp(x[first + i * step] - largest);
     for (int64_t i = 0; i < count; ++i) {
-      (*y)[first + i * step] = normal(x[first + i * step] - largest, sum);
+      const double shifted = x[first + i * step] - largest;
+      const double exponential = std::exp(shifted);
+      (*y)[first + i * step] = result == SoftmaxResult::kShares ? exponential : shifted;
+      sum += exponential;
+    }
+    const double log_sum = std::log(sum);
+    for (int64_t i = 0; i < count; ++i) {
+      double& value = (*y)[first + i * step];
+      value = result == SoftmaxResult::kShares ? value / sum : value - log_sum;
     }
   }
   return absl::OkStatus();

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 // What Softmax and LogSoftmax share: one axis, and two meanings of it. Up to opset 12 the input was
@@ -26,10 +25,12 @@ absl::Status LowerSoftmax(VersionedNode* node);
 // OpSpec::expand: moves the axis to the end and back.
 absl::StatusOr<std::vector<TensorId>> ExpandSoftmax(const Node& node, GraphBuilder* builder);
 
-// OpSpec::evaluate: y[i] = normal(x[i] - m, sum over j of exp(x[j] - m)) along each row, where m is
-// the row's maximum: no exponent is above 0, so that nothing overflows.
+enum class SoftmaxResult { kShares, kLogarithms };
+
+// OpSpec::evaluate: of e[i] = exp(x[i] - m), where m is the row's maximum, so that no exponent is
+// above 0 and nothing overflows: e[i] / sum(e), or its logarithm x[i] - m - log(sum(e)).
 // Errors: Unimplemented in GF(p), which has no exponential.
 absl::Status EvaluateSoftmax(const OpCall& call, EvalInputs inputs, EvalOutputs outputs,
-                             absl::FunctionRef<double(double shifted, double sum)> normal);
+                             SoftmaxResult result);
 
 }  // namespace plait
