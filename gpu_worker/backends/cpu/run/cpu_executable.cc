@@ -162,8 +162,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     const OpenMpWidth width(step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
-    steps_.push_back(
-        {*std::move(kernel), step.stream, step.waits, std::make_unique<std::atomic<int64_t>>(0)});
+    steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
   }
   return absl::OkStatus();
 }

@@ -14,8 +14,6 @@ namespace plait {
 // here.
 struct LoadedStep {
   std::unique_ptr<CpuKernel> kernel;
-  // As the plan has it; lanes are made from the plan's own.
-  int stream = 0;
   // Steps of other streams that must be finished before, all with smaller numbers.
   std::vector<int> waits;
   // The run in which the step last finished; runs are counted from 1.
