@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "gpu_worker/backends/catalogs.h"
-#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "optimizer/ops/evaluation/evaluate.h"
+#include "tests/gpu_worker/executor/executor_fixture.h"
 #include "tests/gpu_worker/executor/simple_plan.h"
 #include "tests/optimizer/ops/samples.h"
 
@@ -33,19 +32,10 @@ std::vector<BackendSample> AllBackendSamples() {
   return all;
 }
 
-class ExecutorConformanceTest : public testing::TestWithParam<BackendSample> {
+class ExecutorConformanceTest : public testing::TestWithParam<BackendSample>,
+                                protected WithExecutor {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor(GetParam().backend, 1);
-    ASSERT_TRUE(executor.ok()) << executor.status();
-    executor_ = *std::move(executor);
-    absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
-    ASSERT_TRUE(catalog.ok()) << catalog.status();
-    catalog_ = *std::move(catalog);
-  }
-
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<KernelCatalog> catalog_;
+  void SetUp() override { Open(GetParam().backend, 1); }
 };
 
 TEST_P(ExecutorConformanceTest, DescribesADeviceOfItsBackend) {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
@@ -16,6 +15,7 @@
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/backends/kernel_case.h"
+#include "tests/gpu_worker/executor/executor_fixture.h"
 
 namespace plait {
 namespace {
@@ -87,20 +87,10 @@ void ExpectKernelIsRight(Executor* executor, const Graph& graph, const Kernel& k
   EXPECT_NE(comparison.equivalence.verdict, Verdict::kDifferent) << comparison.reason;
 }
 
-class KernelConformanceTest : public testing::TestWithParam<GraphCase> {
+class KernelConformanceTest : public testing::TestWithParam<GraphCase>, protected WithExecutor {
  protected:
   // Two threads even where the machine has one core: the kernels of both widths must be right.
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 2);
-    ASSERT_TRUE(executor.ok()) << executor.status();
-    executor_ = *std::move(executor);
-    absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
-    ASSERT_TRUE(catalog.ok()) << catalog.status();
-    catalog_ = *std::move(catalog);
-  }
-
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<KernelCatalog> catalog_;
+  void SetUp() override { Open("cpu", 2); }
 };
 
 TEST_P(KernelConformanceTest, EveryOfferedKernelEqualsReference) {

@@ -20,24 +20,31 @@ inline Graph ParseTyped(const std::string& text) {
   return graph.ok() ? *std::move(graph) : Graph();
 }
 
-// A test that runs kernels or plans on this machine's processor.
-class ExecutorFixture : public testing::Test {
+// An executor and the kernels of its device, for a fixture to open in SetUp.
+class WithExecutor {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 0);
+  // Fails the test if the backend does not open. `threads` 0: all that the device has.
+  void Open(const std::string& backend, int threads) {
+    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor(backend, threads);
     ASSERT_TRUE(executor.ok()) << executor.status();
     executor_ = *std::move(executor);
     absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
-    ASSERT_TRUE(catalog.ok());
+    ASSERT_TRUE(catalog.ok()) << catalog.status();
     catalog_ = *std::move(catalog);
-  }
-
-  Plan PlanOf(const Graph& graph) const {
-    return SimplePlan(graph, executor_->device(), *catalog_, {});
   }
 
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<KernelCatalog> catalog_;
+};
+
+// A test that runs kernels or plans on this machine's processor.
+class ExecutorFixture : public testing::Test, protected WithExecutor {
+ protected:
+  void SetUp() override { Open("cpu", 0); }
+
+  Plan PlanOf(const Graph& graph, const SimplePlanOptions& options = {}) const {
+    return SimplePlan(graph, executor_->device(), *catalog_, options);
+  }
 };
 
 }  // namespace plait

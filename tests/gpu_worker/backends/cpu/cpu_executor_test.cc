@@ -10,6 +10,7 @@
 #include "gpu_worker/executor/make_inputs.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "tests/gpu_worker/executor/executor_fixture.h"
 #include "tests/gpu_worker/executor/simple_plan.h"
 
 namespace plait {
@@ -57,27 +58,11 @@ void ExpectEqualsReference(const Graph& graph, Executable* executable, int runs)
       << comparer.Result().reason;
 }
 
-class CpuExecutorTest : public testing::Test {
+class CpuExecutorTest : public ExecutorFixture {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 0);
-    ASSERT_TRUE(executor.ok()) << executor.status();
-    executor_ = *std::move(executor);
-    absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
-    ASSERT_TRUE(catalog.ok());
-    catalog_ = *std::move(catalog);
-  }
-
-  Plan PlanOf(const Graph& graph, const SimplePlanOptions& options) const {
-    return SimplePlan(graph, executor_->device(), *catalog_, options);
-  }
-
   absl::Status LoadStatus(const Graph& graph, const Plan& plan) const {
     return executor_->Load(graph, plan, NoWeights()).status();
   }
-
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<KernelCatalog> catalog_;
 };
 
 TEST_F(CpuExecutorTest, DescribesItsDeviceInItsFingerprint) {
