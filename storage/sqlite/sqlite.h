@@ -113,6 +113,9 @@ class Database {
   // Of the last INSERT, and of the last statement that changes rows, on this connection.
   int64_t LastInsertedNumber() const { return sqlite3_last_insert_rowid(connection_); }
   int ChangedRows() const { return sqlite3_changes(connection_); }
+  // False also after SQLite has rolled a transaction back by itself, as it does when the disk is
+  // full or fails.
+  bool IsInTransaction() const { return sqlite3_get_autocommit(connection_) == 0; }
   // The file, for messages.
   const std::string& path() const { return path_; }
 

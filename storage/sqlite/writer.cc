@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "base/limits.h"
+#include "base/status_macros.h"
 
 namespace plait {
 namespace {
@@ -105,20 +106,27 @@ void SqliteWriter::WriteBatch(Batch& batch) {
 
 absl::Status SqliteWriter::WriteAll(Batch& batch) {
   PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
-  for (Pending& pending : batch.delayed) RunInSavepoint(pending);
-  for (Pending* pending : batch.urgent) RunInSavepoint(*pending);
+  for (Pending& pending : batch.delayed) PLAIT_RETURN_IF_ERROR(RunInSavepoint(pending));
+  for (Pending* pending : batch.urgent) PLAIT_RETURN_IF_ERROR(RunInSavepoint(*pending));
   // The one fsync. Nobody in the batch is told OK before it, which is what "never lost" means.
   return transaction.Commit();
 }
 
-void SqliteWriter::RunInSavepoint(Pending& pending) {
+absl::Status SqliteWriter::RunInSavepoint(Pending& pending) {
   pending.status = database_->Execute("SAVEPOINT operation");
-  if (!pending.status.ok()) return;
+  if (!pending.status.ok()) return CheckInTransaction();
   pending.status = pending.operation();
   if (!pending.status.ok()) database_->Execute("ROLLBACK TO operation").IgnoreError();
-  // When this fails the whole transaction is gone, and COMMIT says so to everybody.
+  PLAIT_RETURN_IF_ERROR(CheckInTransaction());
   const absl::Status released = database_->Execute("RELEASE operation");
   if (pending.status.ok()) pending.status = released;
+  return CheckInTransaction();
+}
+
+absl::Status SqliteWriter::CheckInTransaction() const {
+  if (database_->IsInTransaction()) return absl::OkStatus();
+  return absl::UnavailableError(
+      "the database took back the transaction (is the disk full?); nothing of it was stored");
 }
 
 absl::Status SqliteWriter::TakeError() { return std::exchange(delayed_error_, absl::OkStatus()); }

@@ -76,7 +76,14 @@ class SqliteWriter {
   void WriteBatch(Batch& batch);
   absl::Status WriteAll(Batch& batch);
   // So that an operation that fails leaves no trace in the transaction of the others.
-  void RunInSavepoint(Pending& pending);
+  // Errors: those of CheckInTransaction, after which nothing of the batch may run; the operation's
+  // own is in `pending`.
+  absl::Status RunInSavepoint(Pending& pending);
+  // A full or failing disk makes SQLite roll the whole transaction back by itself. The next
+  // savepoint would begin a transaction of its own then, and its release commit it: an operation
+  // that is told to have failed would be durable.
+  // Errors: Unavailable when the transaction is gone.
+  absl::Status CheckInTransaction() const;
   // The error of an earlier delayed operation, told once.
   absl::Status TakeError() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

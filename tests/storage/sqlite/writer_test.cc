@@ -79,6 +79,50 @@ TEST_F(SqliteWriterTest, KeepsFailuresOfConcurrentOperationsApart) {
   EXPECT_EQ(Values(), "0,1,2,3,5,6,7");
 }
 
+// What SQLite does by itself when the disk is full: the transaction is gone, and what comes after
+// it in the batch must not be stored by a transaction of its own while its caller is told of an
+// error.
+TEST_F(SqliteWriterTest, StoresNothingOfABatchWhoseTransactionIsGone) {
+  absl::Notification started;
+  absl::Notification proceed;
+  std::thread first([&] {
+    EXPECT_TRUE(writer_
+                    ->Write([&] {
+                      started.Notify();
+                      proceed.WaitForNotification();
+                      return absl::OkStatus();
+                    })
+                    .ok());
+  });
+  started.WaitForNotification();
+  // Delayed operations run first, so this one meets the others in one batch.
+  EXPECT_TRUE(writer_
+                  ->WriteSoon(
+                      "",
+                      [&]() -> absl::Status {
+                        PLAIT_RETURN_IF_ERROR(writer_->database().Execute("ROLLBACK"));
+                        return absl::ResourceExhaustedError("the disk is full");
+                      },
+                      nullptr)
+                  .ok());
+  std::vector<std::thread> callers;
+  std::atomic<int> queued = 0;
+  for (int64_t value = 1; value <= 2; ++value) {
+    callers.emplace_back([&, value] {
+      ++queued;
+      EXPECT_FALSE(writer_->Write([&] { return Insert(value); }).ok());
+    });
+  }
+  while (queued < 2) std::this_thread::yield();
+  absl::SleepFor(absl::Milliseconds(50));  // from the count to the queue
+  proceed.Notify();
+  first.join();
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(Values(), "");
+  EXPECT_TRUE(writer_->Write([&] { return Insert(3); }).ok());
+  EXPECT_EQ(Values(), "3");
+}
+
 TEST_F(SqliteWriterTest, WritesDelayedOperationsBeforeLaterOnes) {
   std::vector<int> order;
   std::atomic<int> committed = 0;
