@@ -7,12 +7,11 @@ namespace plait {
 
 absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes) {
   const Digest digest = DigestOf(bytes);
-  // Bytes that somebody has begun to upload are not written again.
-  PLAIT_ASSIGN_OR_RETURN(const BlobState state, store.Find(digest));
-  if (state.complete) return digest;
-  PLAIT_RETURN_IF_ERROR(
-      store.Append(digest, state.bytes_stored, bytes.substr(state.bytes_stored)).status());
-  PLAIT_RETURN_IF_ERROR(store.Finish(digest));
+  PLAIT_ASSIGN_OR_RETURN(const bool is_there, store.Find(digest));
+  if (is_there) return digest;
+  const BlobUpload upload = NewBlobUpload(digest);
+  PLAIT_RETURN_IF_ERROR(store.Append(upload, 0, bytes).status());
+  PLAIT_RETURN_IF_ERROR(store.Finish(upload));
   return digest;
 }
 

@@ -10,8 +10,7 @@ namespace plait {
 // For bytes that are in memory anyway, such as reports and plans; models are streamed.
 // Stores all of `bytes` as one blob and returns its digest.
 // Errors: those of Append and Finish.
-// Durable when it returns. DataLoss also when the unfinished upload of somebody else has other
-// bytes; it is dropped, and the next call succeeds.
+// Durable when it returns.
 absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes);
 
 // All bytes of a complete blob.

@@ -12,11 +12,17 @@
 
 namespace plait {
 
-// How much of a blob is there.
-struct BlobState {
-  bool complete = false;
-  int64_t bytes_stored = 0;  // the offset at which an upload continues
+// Bytes on their way to a blob. Two owners that upload the same blob know nothing of each other: a
+// finished upload shows that its owner has the bytes.
+struct BlobUpload {
+  std::string owner;  // a tenant, or any name that nobody else uses
+  Digest digest;      // of the whole
+
+  auto operator<=>(const BlobUpload&) const = default;
 };
+
+// An upload of an owner of its own, which nobody continues.
+BlobUpload NewBlobUpload(const Digest& digest);
 
 // A complete blob, as a listing shows it.
 struct BlobEntry {
@@ -24,27 +30,31 @@ struct BlobEntry {
   absl::Time used_at;  // when it was stored or last asked for by Find
 };
 
-// Bytes by digest. A complete blob never changes; it is durable and has been checked against its
-// digest. An unfinished upload belongs to the digest, not to who began it. Thread-safe. Every
-// method can also fail with Unavailable (the storage failed).
+// Bytes by digest. A blob is complete: it never changes, is durable and has been checked against
+// its digest. What is not complete is somebody's upload. Thread-safe. Every method can also fail
+// with Unavailable (the storage failed).
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
 
-  // Also notes that a complete blob is in use, which keeps it from being collected for a while.
-  virtual absl::StatusOr<BlobState> Find(const Digest& digest) = 0;
+  // Whether there is such a blob. Also notes that it is in use, which keeps it from being collected
+  // for a while.
+  virtual absl::StatusOr<bool> Find(const Digest& digest) = 0;
 
-  // Adds bytes at the end of an unfinished upload; nothing happens when the blob is complete.
-  // Returns how many bytes are stored now.
+  // The offset at which the upload continues; 0 for one that has not begun.
+  virtual absl::StatusOr<int64_t> BytesUploaded(const BlobUpload& upload) = 0;
+
+  // Adds bytes at the end of the upload, also of a blob that is there already. Returns how many
+  // bytes are stored now.
   // Errors: OutOfRange when `offset` is not where the upload ends; InvalidArgument when the bytes
   // pass the digest's size; ResourceExhausted when the blob is too large or the disk is full.
-  virtual absl::StatusOr<int64_t> Append(const Digest& digest, int64_t offset,
+  virtual absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,
                                          absl::string_view bytes) = 0;
 
-  // Checks the upload and makes the blob complete and durable; nothing happens when it is.
+  // Checks the upload and makes a durable blob of it, in place of an equal one if there is one.
   // Errors: FailedPrecondition when bytes are missing; DataLoss (BLOB_CORRUPT) when the digest
   // differs: the upload is dropped then.
-  virtual absl::Status Finish(const Digest& digest) = 0;
+  virtual absl::Status Finish(const BlobUpload& upload) = 0;
 
   // At most `bytes_max` bytes of a complete blob from `offset`; empty at its end.
   // Errors: NotFound; OutOfRange; DataLoss when the stored size is wrong.

@@ -1,6 +1,9 @@
 #include "storage/blob_upload.h"
 
+#include <random>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/limits.h"
 #include "proto/wire/error.h"
 
@@ -15,6 +18,13 @@ absl::Status OutOfRange(const Digest& digest, absl::string_view message) {
 }
 
 }  // namespace
+
+BlobUpload NewBlobUpload(const Digest& digest) {
+  std::random_device device;
+  // No tenant's name has a space in it.
+  return {absl::StrFormat("plaitd %08x%08x%08x%08x", device(), device(), device(), device()),
+          digest};
+}
 
 absl::Status CheckAppend(const Digest& digest, int64_t stored, int64_t offset, int64_t bytes) {
   // By the announced size, before a byte is stored.

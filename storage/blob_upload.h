@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "base/digest.h"
+#include "storage/blob_store.h"
 
 // The checks that every blob store makes, and the errors that they give, so that a client cannot
 // tell one backend from another. All functions are pure and thread-safe.

@@ -45,17 +45,13 @@ absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file) {
     return absl::OkStatus();
   }));
   const Digest digest = builder.Finish();
-  PLAIT_ASSIGN_OR_RETURN(const BlobState blob, blobs.Find(digest));
-  if (blob.complete) return digest;
-  PLAIT_RETURN_IF_ERROR(
-      ReadFile(file, state.st_size, [&](int64_t offset, absl::string_view bytes) -> absl::Status {
-        const int64_t end = offset + static_cast<int64_t>(bytes.size());
-        if (end <= blob.bytes_stored) return absl::OkStatus();
-        const int64_t skipped = std::max<int64_t>(0, blob.bytes_stored - offset);
-        return blobs.Append(digest, offset + skipped, bytes.substr(static_cast<size_t>(skipped)))
-            .status();
-      }));
-  PLAIT_RETURN_IF_ERROR(blobs.Finish(digest));
+  PLAIT_ASSIGN_OR_RETURN(const bool is_there, blobs.Find(digest));
+  if (is_there) return digest;
+  const BlobUpload upload = NewBlobUpload(digest);
+  PLAIT_RETURN_IF_ERROR(ReadFile(file, state.st_size, [&](int64_t offset, absl::string_view bytes) {
+    return blobs.Append(upload, offset, bytes).status();
+  }));
+  PLAIT_RETURN_IF_ERROR(blobs.Finish(upload));
   return digest;
 }
 

@@ -21,14 +21,13 @@ grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
         }
         for (const v1::Digest& proto : request->digests()) {
           PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
-          PLAIT_ASSIGN_OR_RETURN(const BlobState state, context_.stores.blobs->Find(digest));
-          PLAIT_ASSIGN_OR_RETURN(const bool known,
-                                 context_.stores.jobs->MayReadBlob(caller.tenant, digest));
-          // A tenant has to show that it has the bytes, even if somebody else has uploaded them.
-          if (state.complete && known) continue;
+          PLAIT_ASSIGN_OR_RETURN(const bool has_it, HasBlob(caller, digest));
+          if (has_it) continue;
           v1::MissingBlob& missing = *response->add_missing();
           *missing.mutable_digest() = proto;
-          missing.set_offset_bytes(state.complete ? 0 : state.bytes_stored);
+          PLAIT_ASSIGN_OR_RETURN(const int64_t offset,
+                                 context_.stores.blobs->BytesUploaded({caller.tenant, digest}));
+          missing.set_offset_bytes(offset);
         }
         return absl::OkStatus();
       });
@@ -58,10 +57,8 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
         v1::ERROR_REASON_LIMIT_EXCEEDED,
         absl::StrCat("a blob may have ", kModelBytesMax, " bytes, has ", digest.size_bytes));
   }
-  PLAIT_ASSIGN_OR_RETURN(const BlobState state, blobs.Find(digest));
-  // Another tenant's bytes are named by their digest, but knowing a digest is not having the bytes.
-  DigestBuilder proof;
-  int64_t proved_bytes = 0;
+  const BlobUpload upload = {caller.tenant, digest};
+  PLAIT_ASSIGN_OR_RETURN(const bool has_it, HasBlob(caller, digest));
   do {
     if (static_cast<int64_t>(chunk.data().size()) > kBlobChunkBytesMax) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
@@ -69,25 +66,15 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
                                       chunk.data().size()));
     }
     context_.metrics.BlobBytesReceived(static_cast<int64_t>(chunk.data().size()));
-    // Stored bytes are not written again; who sends them proves to have them.
-    if (state.complete) {
-      proof.Update(chunk.data());
-      proved_bytes += static_cast<int64_t>(chunk.data().size());
-      continue;
-    }
-    PLAIT_RETURN_IF_ERROR(blobs.Append(digest, chunk.offset_bytes(), chunk.data()).status());
+    if (has_it) continue;
+    PLAIT_RETURN_IF_ERROR(blobs.Append(upload, chunk.offset_bytes(), chunk.data()).status());
   } while (reader.Read(&chunk));
-  if (state.complete) {
-    PLAIT_ASSIGN_OR_RETURN(const bool known,
-                           context_.stores.jobs->MayReadBlob(caller.tenant, digest));
-    if (!known && (proved_bytes != digest.size_bytes || proof.Finish() != digest)) {
-      return wire::Error(v1::ERROR_REASON_BLOB_CORRUPT,
-                         "the bytes do not have the announced digest (upload from offset 0)");
-    }
+  if (!has_it) {
+    // Checks what this tenant has sent, whether or not others have sent the same before: knowing a
+    // digest is not having the bytes. Only then may the tenant name the blob.
+    PLAIT_RETURN_IF_ERROR(blobs.Finish(upload));
+    PLAIT_RETURN_IF_ERROR(context_.stores.jobs->GrantBlob(caller.tenant, digest));
   }
-  // Checks the digest and makes the blob durable; only then may the tenant name it.
-  PLAIT_RETURN_IF_ERROR(blobs.Finish(digest));
-  PLAIT_RETURN_IF_ERROR(context_.stores.jobs->GrantBlob(caller.tenant, digest));
   *response.mutable_digest() = wire::DigestToProto(digest);
   return absl::OkStatus();
 }
@@ -115,6 +102,14 @@ absl::Status BlobServiceHandler::Download(const Caller& caller,
     if (chunk.data().empty() || !writer.Write(chunk)) return absl::OkStatus();
     chunk.set_offset_bytes(chunk.offset_bytes() + static_cast<int64_t>(chunk.data().size()));
   }
+}
+
+absl::StatusOr<bool> BlobServiceHandler::HasBlob(const Caller& caller, const Digest& digest) {
+  // In this order: asking must not keep what is another tenant's, or nobody's.
+  PLAIT_ASSIGN_OR_RETURN(const bool may_read,
+                         context_.stores.jobs->MayReadBlob(caller.tenant, digest));
+  if (!may_read) return false;
+  return context_.stores.blobs->Find(digest);
 }
 
 absl::Status BlobServiceHandler::CheckMayRead(const Caller& caller, const Digest& digest) {

@@ -14,8 +14,8 @@ class BlobServiceHandler final : public v1::BlobService::Service {
   // `context` must outlive the handler.
   explicit BlobServiceHandler(const ServiceContext& context) : context_(context) {}
 
-  // A blob that is stored but not the tenant's counts as missing; asking about one that is there
-  // keeps it from being collected for a while.
+  // A blob that is stored but not the tenant's counts as missing; asking about one of its own keeps
+  // that from being collected for a while.
   grpc::Status FindMissingBlobs(grpc::ServerContext* context,
                                 const v1::FindMissingBlobsRequest* request,
                                 v1::FindMissingBlobsResponse* response) override;
@@ -36,6 +36,8 @@ class BlobServiceHandler final : public v1::BlobService::Service {
                       v1::UploadBlobResponse& response);
   absl::Status Download(const Caller& caller, const v1::DownloadBlobRequest& request,
                         grpc::ServerWriter<v1::DownloadBlobResponse>& writer);
+  // Whether the blob is there and the tenant may name it; then it is noted to be in use.
+  absl::StatusOr<bool> HasBlob(const Caller& caller, const Digest& digest);
   // Errors: NotFound, whether the blob is another tenant's or nobody's.
   absl::Status CheckMayRead(const Caller& caller, const Digest& digest);
 

@@ -83,9 +83,9 @@ absl::Status WriteAt(int file, int64_t offset, absl::string_view bytes, const st
   return absl::OkStatus();
 }
 
-// A blob's life on disk: Append writes to uploads/HASH-SIZE; Finish renames that to a name of its
-// own, hashes it without the lock, synchronizes it and renames it into blobs/. A crash leaves an
-// upload that can go on, a file that Prepare removes, or a whole blob; never half of one.
+// A blob's life on disk: Append writes to uploads/OWNER-HASH-SIZE; Finish renames that to a name of
+// its own, hashes it without the lock, synchronizes it and renames it into blobs/. A crash leaves
+// an upload that can go on, a file that Prepare removes, or a whole blob; never half of one.
 class FileBlobStore : public BlobStore {
  public:
   FileBlobStore(const std::string& directory, Clock& clock)
@@ -104,25 +104,25 @@ class FileBlobStore : public BlobStore {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<BlobState> Find(const Digest& digest) override {
-    PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
-    if (complete) {
-      // The time of the last use is the file's own, so that it survives a restart.
-      PLAIT_RETURN_IF_ERROR(Touch(BlobPath(digest)));
-      return BlobState{true, digest.size_bytes};
-    }
-    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(UploadPath(digest)));
-    return BlobState{false, stored.value_or(0)};
+  absl::StatusOr<bool> Find(const Digest& digest) override {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(BlobPath(digest)));
+    if (!size.has_value()) return false;
+    // The time of the last use is the file's own, so that it survives a restart.
+    PLAIT_RETURN_IF_ERROR(Touch(BlobPath(digest)));
+    return true;
   }
 
-  absl::StatusOr<int64_t> Append(const Digest& digest, int64_t offset,
+  absl::StatusOr<int64_t> BytesUploaded(const BlobUpload& upload) override {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(UploadPath(upload)));
+    return stored.value_or(0);
+  }
+
+  absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,
                                  absl::string_view bytes) override {
     absl::MutexLock lock(&mutex_);
-    PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
-    if (complete) return digest.size_bytes;
-    const std::string path = UploadPath(digest);
+    const std::string path = UploadPath(upload);
     PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(path));
-    PLAIT_RETURN_IF_ERROR(CheckAppend(digest, stored.value_or(0), offset, bytes.size()));
+    PLAIT_RETURN_IF_ERROR(CheckAppend(upload.digest, stored.value_or(0), offset, bytes.size()));
     PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_WRONLY | O_CREAT));
     PLAIT_RETURN_IF_ERROR(WriteAt(file.number(), offset, bytes, path));
     // By our clock and not the kernel's, so that DropUploads compares like with like.
@@ -130,12 +130,11 @@ class FileBlobStore : public BlobStore {
     return offset + static_cast<int64_t>(bytes.size());
   }
 
-  absl::Status Finish(const Digest& digest) override {
-    PLAIT_ASSIGN_OR_RETURN(const std::optional<std::string> checking, TakeUpload(digest));
-    if (!checking.has_value()) return absl::OkStatus();
-    absl::Status status = CheckAndPublish(digest, *checking);
+  absl::Status Finish(const BlobUpload& upload) override {
+    PLAIT_ASSIGN_OR_RETURN(const std::string checking, TakeUpload(upload));
+    absl::Status status = CheckAndPublish(upload.digest, checking);
     // Dropped, whatever failed: bytes that are not what was announced are of no use.
-    if (!status.ok()) unlink(checking->c_str());
+    if (!status.ok()) unlink(checking.c_str());
     return status;
   }
 
@@ -220,19 +219,16 @@ class FileBlobStore : public BlobStore {
   std::string BlobPath(const Digest& digest) const {
     return absl::StrCat(Shard(digest), "/", FileName(digest));
   }
-  std::string UploadPath(const Digest& digest) const {
-    return absl::StrCat(uploads_, "/", FileName(digest));
+  // The owner's name by its digest: it may be longer than a file's name, and have slashes in it.
+  std::string UploadPath(const BlobUpload& upload) const {
+    return absl::StrCat(uploads_, "/", DigestOf(upload.owner).sha256_hex.substr(0, 32), "-",
+                        FileName(upload.digest));
   }
 
   static absl::Status Damaged(const Digest& digest) {
     return wire::Error(v1::ERROR_REASON_BLOB_CORRUPT,
                        absl::StrCat("blob ", digest.ToString(),
                                     ": its file has another size; delete it and upload it again"));
-  }
-
-  absl::StatusOr<bool> IsComplete(const Digest& digest) {
-    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(BlobPath(digest)));
-    return size.has_value();
   }
 
   absl::Status Touch(const std::string& path) {
@@ -242,20 +238,18 @@ class FileBlobStore : public BlobStore {
     return absl::OkStatus();
   }
 
-  // Renames a full upload, so that hashing it needs no lock; nothing when the blob is complete.
-  absl::StatusOr<std::optional<std::string>> TakeUpload(const Digest& digest) {
+  // Renames a full upload, so that hashing it needs no lock.
+  absl::StatusOr<std::string> TakeUpload(const BlobUpload& upload) {
     absl::MutexLock lock(&mutex_);
-    PLAIT_ASSIGN_OR_RETURN(const bool complete, IsComplete(digest));
-    if (complete) return std::nullopt;
-    const std::string path = UploadPath(digest);
+    const std::string path = UploadPath(upload);
     PLAIT_ASSIGN_OR_RETURN(std::optional<int64_t> stored, SizeOf(path));
     // Nobody appends to an empty blob, so its upload may not exist yet.
-    if (!stored.has_value() && digest.size_bytes == 0) {
+    if (!stored.has_value() && upload.digest.size_bytes == 0) {
       PLAIT_RETURN_IF_ERROR(OpenFile(path, O_WRONLY | O_CREAT).status());
       stored = 0;
     }
-    if (stored.value_or(0) != digest.size_bytes || !stored.has_value()) {
-      return BlobUnfinished(digest, stored.value_or(0));
+    if (stored.value_or(0) != upload.digest.size_bytes || !stored.has_value()) {
+      return BlobUnfinished(upload.digest, stored.value_or(0));
     }
     std::string checking = absl::StrCat(path, ".", ++checks_, kCheckingSuffix);
     if (rename(path.c_str(), checking.c_str()) != 0) return FileError(errno, path);

@@ -20,8 +20,8 @@ struct StoredBlob {
   absl::Time used_at;
 };
 
-// Bytes on their way to a blob; whoever knows the digest may continue.
-struct Upload {
+// What has arrived of an upload.
+struct Arrived {
   std::string bytes;
   absl::Time grown_at;
 };
@@ -30,41 +30,43 @@ class MemoryBlobStore : public BlobStore {
  public:
   explicit MemoryBlobStore(Clock& clock) : clock_(clock) {}
 
-  absl::StatusOr<BlobState> Find(const Digest& digest) override {
+  absl::StatusOr<bool> Find(const Digest& digest) override {
     // One lock for all blobs: this store is for tests, where nobody waits for it.
     absl::MutexLock lock(&mutex_);
     const auto blob = blobs_.find(digest);
-    if (blob != blobs_.end()) {
-      blob->second.used_at = clock_.Now();
-      return BlobState{true, digest.size_bytes};
-    }
-    return BlobState{false, BytesUploaded(digest)};
+    if (blob == blobs_.end()) return false;
+    blob->second.used_at = clock_.Now();
+    return true;
   }
 
-  absl::StatusOr<int64_t> Append(const Digest& digest, int64_t offset,
+  absl::StatusOr<int64_t> BytesUploaded(const BlobUpload& upload) override {
+    absl::MutexLock lock(&mutex_);
+    return BytesArrived(upload);
+  }
+
+  absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,
                                  absl::string_view bytes) override {
     absl::MutexLock lock(&mutex_);
-    if (blobs_.contains(digest)) return digest.size_bytes;
-    PLAIT_RETURN_IF_ERROR(CheckAppend(digest, BytesUploaded(digest), offset, bytes.size()));
-    Upload& upload = uploads_[digest];
-    upload.bytes.append(bytes.data(), bytes.size());
-    upload.grown_at = clock_.Now();
-    return static_cast<int64_t>(upload.bytes.size());
+    PLAIT_RETURN_IF_ERROR(CheckAppend(upload.digest, BytesArrived(upload), offset, bytes.size()));
+    Arrived& arrived = uploads_[upload];
+    arrived.bytes.append(bytes.data(), bytes.size());
+    arrived.grown_at = clock_.Now();
+    return static_cast<int64_t>(arrived.bytes.size());
   }
 
-  absl::Status Finish(const Digest& digest) override {
+  absl::Status Finish(const BlobUpload& upload) override {
     absl::MutexLock lock(&mutex_);
-    if (blobs_.contains(digest)) return absl::OkStatus();
+    const Digest& digest = upload.digest;
     // No upload is an upload of nothing: right for the empty blob only.
     std::string bytes;
-    if (const auto upload = uploads_.find(digest); upload != uploads_.end()) {
-      bytes = upload->second.bytes;
+    if (const auto arrived = uploads_.find(upload); arrived != uploads_.end()) {
+      bytes = arrived->second.bytes;
     }
     if (static_cast<int64_t>(bytes.size()) != digest.size_bytes) {
       return BlobUnfinished(digest, bytes.size());
     }
     // Before the check: what turns out wrong cannot be continued.
-    uploads_.erase(digest);
+    uploads_.erase(upload);
     if (const Digest actual = DigestOf(bytes); actual != digest) {
       return BlobCorrupt(digest, actual);
     }
@@ -118,16 +120,16 @@ class MemoryBlobStore : public BlobStore {
   }
 
  private:
-  // 0 for an upload that nobody has begun.
-  int64_t BytesUploaded(const Digest& digest) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto upload = uploads_.find(digest);
-    return upload == uploads_.end() ? 0 : static_cast<int64_t>(upload->second.bytes.size());
+  // 0 for an upload that has not begun.
+  int64_t BytesArrived(const BlobUpload& upload) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto arrived = uploads_.find(upload);
+    return arrived == uploads_.end() ? 0 : static_cast<int64_t>(arrived->second.bytes.size());
   }
 
   Clock& clock_;
   absl::Mutex mutex_;
   std::map<Digest, StoredBlob> blobs_ ABSL_GUARDED_BY(mutex_);
-  std::map<Digest, Upload> uploads_ ABSL_GUARDED_BY(mutex_);
+  std::map<BlobUpload, Arrived> uploads_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -45,19 +45,19 @@ TEST_F(StorageUpkeepTest, CollectsAfterADayWhatNoJobNeeds) {
   job.mutable_options()->set_device("cpu");
   ASSERT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
   ASSERT_TRUE(PutBlob(*stores_.blobs, "job never came").ok());
-  const Digest abandoned = DigestOf("abandoned upload");
+  const BlobUpload abandoned = {"alice", DigestOf("abandoned upload")};
   ASSERT_TRUE(stores_.blobs->Append(abandoned, 0, "aban").ok());
 
   clock_.Advance(absl::Hours(23));
   upkeep_.Tick();
   EXPECT_TRUE(IsThere("job never came"));
-  EXPECT_EQ(stores_.blobs->Find(abandoned)->bytes_stored, 4);
+  EXPECT_EQ(*stores_.blobs->BytesUploaded(abandoned), 4);
 
   clock_.Advance(absl::Hours(2));
   upkeep_.Tick();
   EXPECT_FALSE(IsThere("job never came"));
   EXPECT_TRUE(IsThere("model of a job"));
-  EXPECT_EQ(stores_.blobs->Find(abandoned)->bytes_stored, 0);
+  EXPECT_EQ(*stores_.blobs->BytesUploaded(abandoned), 0);
 }
 
 TEST_F(StorageUpkeepTest, CountsEveryTenSeconds) {

@@ -20,10 +20,10 @@ TEST_P(BlobGarbageTest, DeletesOnlyOldBlobsThatNobodyNeeds) {
       DeleteUnreferencedBlobs(blobs(), {needed}, clock_.Now() - absl::Hours(1));
   ASSERT_TRUE(deleted.ok()) << deleted.status();
   EXPECT_EQ(*deleted, 1);
-  EXPECT_FALSE(blobs().Find(garbage)->complete);
-  EXPECT_TRUE(blobs().Find(needed)->complete);
-  EXPECT_TRUE(blobs().Find(asked_for)->complete);
-  EXPECT_TRUE(blobs().Find(fresh)->complete);
+  EXPECT_FALSE(*blobs().Find(garbage));
+  EXPECT_TRUE(*blobs().Find(needed));
+  EXPECT_TRUE(*blobs().Find(asked_for));
+  EXPECT_TRUE(*blobs().Find(fresh));
   EXPECT_TRUE(blobs().Delete(garbage).ok());
 }
 

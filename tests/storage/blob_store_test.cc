@@ -9,6 +9,10 @@ namespace {
 using BlobStoreTest = StoreTest;
 INSTANTIATE_STORE_TEST(BlobStoreTest);
 
+BlobUpload UploadOf(absl::string_view bytes, const std::string& owner = "alice") {
+  return {owner, DigestOf(bytes)};
+}
+
 TEST_P(BlobStoreTest, KeepsBytesOfAnyKind) {
   for (const std::string& bytes :
        {std::string(), std::string("a\0\xff'\"\n", 6), std::string(3'000'000, 'x')}) {
@@ -21,43 +25,64 @@ TEST_P(BlobStoreTest, KeepsBytesOfAnyKind) {
 }
 
 TEST_P(BlobStoreTest, ContinuesAnUploadWhereItStopped) {
-  const Digest digest = DigestOf("hello world");
-  EXPECT_EQ(*blobs().Append(digest, 0, "hello"), 5);
-  EXPECT_FALSE(blobs().Find(digest)->complete);
-  EXPECT_EQ(blobs().Find(digest)->bytes_stored, 5);
-  EXPECT_TRUE(absl::IsOutOfRange(blobs().Append(digest, 0, "hello").status()));
-  EXPECT_TRUE(absl::IsOutOfRange(blobs().Append(digest, 6, "world").status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(blobs().Finish(digest)));
-  EXPECT_EQ(*blobs().Append(digest, 5, " world"), 11);
-  EXPECT_TRUE(absl::IsNotFound(blobs().Read(digest, 0, 1).status()));
-  ASSERT_TRUE(blobs().Finish(digest).ok());
-  EXPECT_TRUE(blobs().Find(digest)->complete);
+  const BlobUpload upload = UploadOf("hello world");
+  EXPECT_EQ(*blobs().Append(upload, 0, "hello"), 5);
+  EXPECT_FALSE(*blobs().Find(upload.digest));
+  EXPECT_EQ(*blobs().BytesUploaded(upload), 5);
+  EXPECT_TRUE(absl::IsOutOfRange(blobs().Append(upload, 0, "hello").status()));
+  EXPECT_TRUE(absl::IsOutOfRange(blobs().Append(upload, 6, "world").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(blobs().Finish(upload)));
+  EXPECT_EQ(*blobs().Append(upload, 5, " world"), 11);
+  EXPECT_TRUE(absl::IsNotFound(blobs().Read(upload.digest, 0, 1).status()));
+  ASSERT_TRUE(blobs().Finish(upload).ok());
+  EXPECT_TRUE(*blobs().Find(upload.digest));
+  EXPECT_EQ(*blobs().BytesUploaded(upload), 0);
+}
+
+// Garbage of one must not spoil the upload of another.
+TEST_P(BlobStoreTest, KeepsTheUploadsOfTwoOwnersApart) {
+  const BlobUpload alice = UploadOf("hello", "alice");
+  const BlobUpload bob = UploadOf("hello", "bob/../alice");
+  ASSERT_TRUE(blobs().Append(bob, 0, "HELL").ok());
+  EXPECT_EQ(*blobs().BytesUploaded(alice), 0);
+  ASSERT_TRUE(blobs().Append(alice, 0, "hello").ok());
+  ASSERT_TRUE(blobs().Finish(alice).ok());
+  EXPECT_EQ(*blobs().BytesUploaded(bob), 4);
+  ASSERT_TRUE(blobs().Append(bob, 4, "O").ok());
+  EXPECT_TRUE(absl::IsDataLoss(blobs().Finish(bob)));
+  EXPECT_EQ(*blobs().Read(alice.digest, 0, 10), "hello");
+}
+
+// The blob of another owner is no proof that this one has its bytes.
+TEST_P(BlobStoreTest, ChecksAnUploadOfABlobThatIsThereAlready) {
+  const Digest digest = *PutBlob(blobs(), "hello");
+  const BlobUpload upload = {"bob", digest};
+  EXPECT_TRUE(absl::IsFailedPrecondition(blobs().Finish(upload)));
+  ASSERT_TRUE(blobs().Append(upload, 0, "guess").ok());
+  EXPECT_TRUE(absl::IsDataLoss(blobs().Finish(upload)));
+  ASSERT_TRUE(blobs().Append(upload, 0, "hello").ok());
+  EXPECT_TRUE(blobs().Finish(upload).ok());
+  EXPECT_EQ(blobs().List()->size(), 1u);
 }
 
 TEST_P(BlobStoreTest, DropsAnUploadWithTheWrongDigest) {
-  const Digest digest = DigestOf("right");
-  ASSERT_TRUE(blobs().Append(digest, 0, "wrong").ok());
-  EXPECT_TRUE(absl::IsDataLoss(blobs().Finish(digest)));
-  EXPECT_TRUE(absl::IsNotFound(blobs().Read(digest, 0, 1).status()));
-  EXPECT_EQ(blobs().Find(digest)->bytes_stored, 0);
+  const BlobUpload upload = UploadOf("right");
+  ASSERT_TRUE(blobs().Append(upload, 0, "wrong").ok());
+  EXPECT_TRUE(absl::IsDataLoss(blobs().Finish(upload)));
+  EXPECT_TRUE(absl::IsNotFound(blobs().Read(upload.digest, 0, 1).status()));
+  EXPECT_EQ(*blobs().BytesUploaded(upload), 0);
   EXPECT_TRUE(PutBlob(blobs(), "right").ok());
 }
 
 TEST_P(BlobStoreTest, RefusesMoreBytesThanAnnounced) {
-  EXPECT_TRUE(absl::IsInvalidArgument(blobs().Append(DigestOf("ab"), 0, "abc").status()));
-  EXPECT_EQ(blobs().Find(DigestOf("ab"))->bytes_stored, 0);
+  const BlobUpload upload = UploadOf("ab");
+  EXPECT_TRUE(absl::IsInvalidArgument(blobs().Append(upload, 0, "abc").status()));
+  EXPECT_EQ(*blobs().BytesUploaded(upload), 0);
 }
 
 TEST_P(BlobStoreTest, RefusesABlobBeyondTheLimit) {
-  const Digest digest{std::string(64, 'a'), kModelBytesMax + 1};
-  EXPECT_TRUE(absl::IsResourceExhausted(blobs().Append(digest, 0, "x").status()));
-}
-
-TEST_P(BlobStoreTest, AcceptsABlobThatIsThereAlready) {
-  const Digest digest = *PutBlob(blobs(), "hello");
-  EXPECT_EQ(*blobs().Append(digest, 0, "hello"), 5);
-  EXPECT_TRUE(blobs().Finish(digest).ok());
-  EXPECT_EQ(blobs().List()->size(), 1u);
+  const BlobUpload upload = {"alice", {std::string(64, 'a'), kModelBytesMax + 1}};
+  EXPECT_TRUE(absl::IsResourceExhausted(blobs().Append(upload, 0, "x").status()));
 }
 
 TEST_P(BlobStoreTest, ReadsFromAnyOffset) {
@@ -79,8 +104,8 @@ TEST_P(BlobStoreTest, OpensABlobForAChild) {
 }
 
 TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {
-  const Digest abandoned = DigestOf("abandoned");
-  const Digest continued = DigestOf("continued");
+  const BlobUpload abandoned = UploadOf("abandoned");
+  const BlobUpload continued = UploadOf("continued");
   ASSERT_TRUE(blobs().Append(abandoned, 0, "aban").ok());
   ASSERT_TRUE(blobs().Append(continued, 0, "cont").ok());
   const Digest whole = *PutBlob(blobs(), "whole");
@@ -89,9 +114,9 @@ TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {
   const absl::StatusOr<int> dropped = blobs().DropUploads(clock_.Now() - absl::Hours(1));
   ASSERT_TRUE(dropped.ok()) << dropped.status();
   EXPECT_EQ(*dropped, 1);
-  EXPECT_EQ(blobs().Find(abandoned)->bytes_stored, 0);
-  EXPECT_EQ(blobs().Find(continued)->bytes_stored, 7);
-  EXPECT_TRUE(blobs().Find(whole)->complete);
+  EXPECT_EQ(*blobs().BytesUploaded(abandoned), 0);
+  EXPECT_EQ(*blobs().BytesUploaded(continued), 7);
+  EXPECT_TRUE(*blobs().Find(whole));
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST_F(BlobServiceTest, SendsALargeBlobInChunks) {
 }
 
 TEST_F(BlobServiceTest, ContinuesABrokenUpload) {
-  ASSERT_TRUE(stores_.blobs->Append(DigestOf("0123456789"), 0, "0123").ok());
+  ASSERT_TRUE(stores_.blobs->Append({"alice", DigestOf("0123456789")}, 0, "0123").ok());
   const auto missing = FindMissing({ProtoOf("0123456789"), ProtoOf("unknown")});
   ASSERT_TRUE(missing.ok()) << missing.status();
   ASSERT_EQ(missing->missing_size(), 2);
@@ -132,10 +132,34 @@ TEST_F(BlobServiceTest, KnowingADigestIsNotHavingTheBytes) {
   EXPECT_EQ(FindMissing({digest}, "bob")->missing(0).offset_bytes(), 0);
   EXPECT_THAT(Upload(digest, {{0, "guessed bytes"}}, "bob"),
               HasReason(v1::ERROR_REASON_BLOB_CORRUPT));
-  EXPECT_THAT(Upload(digest, {{0, ""}}, "bob"), HasReason(v1::ERROR_REASON_BLOB_CORRUPT));
+  EXPECT_FALSE(Upload(digest, {{0, ""}}, "bob").ok());
   EXPECT_THAT(Download(digest, 0, "bob").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
   EXPECT_TRUE(Upload(digest, {{0, "alice's "}, {8, "model"}}, "bob").ok());
   EXPECT_EQ(*Download(digest, 0, "bob"), "alice's model");
+}
+
+// The blob becomes complete while a stream of another tenant is open that has sent nothing of it.
+TEST_F(BlobServiceTest, SomebodyElsesUploadIsNoProof) {
+  const v1::Digest digest = ProtoOf("alice's model");
+  const auto context = ContextOf("bob");
+  Stub stub(channel());
+  v1::UploadBlobResponse response;
+  const auto writer = stub.UploadBlob(context.get(), &response);
+  v1::UploadBlobRequest nothing;
+  *nothing.mutable_digest() = digest;
+  ASSERT_TRUE(writer->Write(nothing));
+  ASSERT_TRUE(Upload(digest, {{0, "alice's model"}}, "alice").ok());
+  writer->WritesDone();
+  EXPECT_FALSE(writer->Finish().ok());
+  EXPECT_THAT(Download(digest, 0, "bob").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+}
+
+// How far another tenant has come is nobody's business, and its garbage nobody's trouble.
+TEST_F(BlobServiceTest, TenantsDoNotMeetInAnUpload) {
+  const v1::Digest digest = ProtoOf("right");
+  ASSERT_TRUE(stores_.blobs->Append({"bob", DigestOf("right")}, 0, "wron").ok());
+  EXPECT_EQ(FindMissing({digest}, "alice")->missing(0).offset_bytes(), 0);
+  EXPECT_TRUE(Upload(digest, {{0, "right"}}, "alice").ok());
 }
 
 TEST_F(BlobServiceTest, WorkersReadTheBlobsOfAllTenants) {

@@ -130,7 +130,7 @@ TEST_F(OptimizationServiceTest, WantsTheModelUploadedByTheSameTenant) {
   EXPECT_THAT(Submit(request).status(),
               AllOf(HasReason(v1::ERROR_REASON_BLOB_MISSING), Says("model")));
   const Digest partial = DigestOf("half of it");
-  ASSERT_TRUE(stores_.blobs->Append(partial, 0, "half").ok());
+  ASSERT_TRUE(stores_.blobs->Append({"alice", partial}, 0, "half").ok());
   *request.mutable_model() = wire::DigestToProto(partial);
   EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_BLOB_MISSING));
   request = ModelRequest();

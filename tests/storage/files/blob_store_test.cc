@@ -9,7 +9,7 @@ namespace {
 TEST(FilesBlobStoreTest, KeepsUploadsAndBlobsOverARestart) {
   TemporaryDirectory directory;
   ManualClock clock;
-  const Digest unfinished = DigestOf("unfinished");
+  const BlobUpload unfinished = {"alice", DigestOf("unfinished")};
   absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
   ASSERT_TRUE(stores.ok());
   ASSERT_TRUE(PutBlob(*stores->blobs, "whole").ok());
@@ -18,7 +18,7 @@ TEST(FilesBlobStoreTest, KeepsUploadsAndBlobsOverARestart) {
   stores = OpenStores("sqlite", {directory.path()}, clock);
   ASSERT_TRUE(stores.ok());
   EXPECT_EQ(*stores->blobs->Read(DigestOf("whole"), 0, 10), "whole");
-  EXPECT_EQ(stores->blobs->Find(unfinished)->bytes_stored, 5);
+  EXPECT_EQ(*stores->blobs->BytesUploaded(unfinished), 5);
 }
 
 TEST(FilesBlobStoreTest, ReportsABlobWhoseFileWasCut) {
