@@ -123,24 +123,6 @@ absl::Status GrantBlobsMadeBy(JobTable& table, const v1::Job& job) {
   return absl::OkStatus();
 }
 
-// The job that the same request made before, if any.
-absl::StatusOr<std::optional<v1::Job>> FindSubmitted(JobTable& table,
-                                                     const JobSubmission& submission) {
-  if (submission.request_id.empty()) return std::nullopt;
-  PLAIT_ASSIGN_OR_RETURN(const std::optional<RequestRow> request,
-                         table.FindRequest(submission.job.tenant(), submission.request_id));
-  if (!request.has_value()) return std::nullopt;
-  // Answering another request with this job would be a silent mix-up.
-  if (request->request_hash != submission.request_hash) {
-    return wire::Error(v1::ERROR_REASON_REQUEST_ID_REUSED,
-                       absl::StrCat("request_id ", submission.request_id,
-                                    ": was used for another request; choose a new one"));
-  }
-  PLAIT_ASSIGN_OR_RETURN(const JobRow row,
-                         FindOfTenant(table, submission.job.tenant(), request->job_id));
-  return row.job;
-}
-
 absl::StatusOr<v1::Job> InsertSubmitted(JobTable& table, const JobSubmission& submission,
                                         int64_t queued_jobs_max, absl::Time now) {
   PLAIT_ASSIGN_OR_RETURN(const int64_t queued, table.CountJobs(v1::JOB_STATE_QUEUED));
@@ -189,6 +171,23 @@ absl::StatusOr<JobRow> FindLeased(JobTable& table, const JobLease& lease) {
                      wire::JobStateName(row->job.state()), " in attempt ", row->job.attempts()));
   }
   return *std::move(row);
+}
+
+absl::StatusOr<std::optional<v1::Job>> FindSubmitted(JobTable& table,
+                                                     const JobSubmission& submission) {
+  if (submission.request_id.empty()) return std::nullopt;
+  PLAIT_ASSIGN_OR_RETURN(const std::optional<RequestRow> request,
+                         table.FindRequest(submission.job.tenant(), submission.request_id));
+  if (!request.has_value()) return std::nullopt;
+  // Answering another request with this job would be a silent mix-up.
+  if (request->request_hash != submission.request_hash) {
+    return wire::Error(v1::ERROR_REASON_REQUEST_ID_REUSED,
+                       absl::StrCat("request_id ", submission.request_id,
+                                    ": was used for another request; choose a new one"));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const JobRow row,
+                         FindOfTenant(table, submission.job.tenant(), request->job_id));
+  return row.job;
 }
 
 absl::StatusOr<SubmittedJob> SubmitJob(JobTable& table, const JobSubmission& submission,

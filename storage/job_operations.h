@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +23,11 @@ absl::StatusOr<JobRow> FindOfTenant(JobTable& table, absl::string_view tenant,
 // The row of the running job whose present run is the lease's.
 // Errors: NotFound; Aborted (STALE_ATTEMPT) when that run is over.
 absl::StatusOr<JobRow> FindLeased(JobTable& table, const JobLease& lease);
+
+// The job that the same request made before, if any.
+// Errors: see JobStore::FindSubmitted.
+absl::StatusOr<std::optional<v1::Job>> FindSubmitted(JobTable& table,
+                                                     const JobSubmission& submission);
 
 // What became of a submission.
 struct SubmittedJob {

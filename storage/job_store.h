@@ -38,7 +38,7 @@ struct JobWish {
 struct JobSubmission {
   v1::Job job;               // id, tenant, model and options; the store fills in the rest
   std::string request_id;    // empty: none
-  std::string request_hash;  // of the whole request: the same id with another hash is an error
+  std::string request_hash;  // of the request: the same id with another hash is an error
 };
 
 // Which jobs to list, newest first. Jobs that arrive between two pages appear on neither.
@@ -92,6 +92,11 @@ class JobStore {
   // Errors: AlreadyExists (REQUEST_ID_REUSED; or the job's id is taken), ResourceExhausted
   // (QUOTA_EXCEEDED) when the queue is full.
   virtual absl::StatusOr<v1::Job> Submit(const JobSubmission& submission) = 0;
+
+  // The job that this request id made before; nothing when there is none, or the id is empty. Of
+  // the submission's job the tenant counts only.
+  // Errors: AlreadyExists (REQUEST_ID_REUSED).
+  virtual absl::StatusOr<std::optional<v1::Job>> FindSubmitted(const JobSubmission& submission) = 0;
 
   // The job with its report, if it has one.
   // Errors: NotFound.

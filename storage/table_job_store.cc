@@ -31,6 +31,15 @@ class TableJobStore : public JobStore {
     return submitted.job;
   }
 
+  absl::StatusOr<std::optional<v1::Job>> FindSubmitted(const JobSubmission& submission) override {
+    std::optional<v1::Job> job;
+    PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(job, plait::FindSubmitted(table, submission));
+      return absl::OkStatus();
+    }));
+    return job;
+  }
+
   absl::StatusOr<v1::Job> Get(absl::string_view tenant, absl::string_view job_id) override {
     v1::Job job;
     PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {

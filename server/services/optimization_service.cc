@@ -74,14 +74,20 @@ absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& 
                                   " queued jobs, the most allowed (try again later)"));
 }
 
-absl::Status Submit(const ServiceContext& context, const Caller& caller,
-                    const v1::OptimizeModelRequest& request, v1::Job& job) {
+// Of what the request says, in fields that this build knows.
+std::string RequestHash(v1::OptimizeModelRequest request) {
+  request.DiscardUnknownFields();
+  return wire::MessageHash(request);
+}
+
+// Checks a request and fills in the job that it asks for, but for the job's id.
+absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
+                          const v1::OptimizeModelRequest& request, v1::Job& job) {
   // First, so that a client tries elsewhere at once.
   if (context.draining) {
     return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (try again later)");
   }
   // From the cheapest check to the dearest.
-  PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
   PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
   PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", request.model()));
@@ -91,10 +97,28 @@ absl::Status Submit(const ServiceContext& context, const Caller& caller,
   }
   job.set_tenant(caller.tenant);
   *job.mutable_model() = request.model();
+  return CheckTenantQuota(context, caller.tenant);
+}
+
+absl::Status Submit(const ServiceContext& context, const Caller& caller,
+                    const v1::OptimizeModelRequest& request, v1::Job& job) {
+  PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
+  JobSubmission submission;
+  submission.request_id = request.request_id();
+  submission.request_hash = RequestHash(request);
+  // Before all that may have changed since: a call that was acknowledged is acknowledged again,
+  // also by a server that is stopping, or whose queue is full of this very job.
+  submission.job.set_tenant(caller.tenant);
+  PLAIT_ASSIGN_OR_RETURN(std::optional<v1::Job> known,
+                         context.stores.jobs->FindSubmitted(submission));
+  if (known) {
+    job = *std::move(known);
+    return absl::OkStatus();
+  }
+  PLAIT_RETURN_IF_ERROR(CheckRequest(context, caller, request, job));
   if (request.validate_only()) return absl::OkStatus();
-  PLAIT_RETURN_IF_ERROR(CheckTenantQuota(context, caller.tenant));
   job.set_id(NewJobId());
-  JobSubmission submission = {job, request.request_id(), wire::MessageHash(request)};
+  submission.job = job;
   const absl::Duration began = context.clock.Monotonic();
   PLAIT_ASSIGN_OR_RETURN(job, context.stores.jobs->Submit(submission));
   context.metrics.StorageCommitted(context.clock.Monotonic() - began);

@@ -107,6 +107,27 @@ TEST_F(OptimizationServiceTest, ARequestIdNamesOneWish) {
   EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_REQUEST_ID_REUSED));
 }
 
+// A client whose first answer was lost asks again, and must hear of its job whatever has happened.
+TEST_F(OptimizationServiceTest, AcknowledgesAgainWhatItHasAcknowledged) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_request_id("one-wish");
+  const auto first = Submit(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  for (int i = 1; i < kTenantJobsMax; ++i) SubmitJob();
+  EXPECT_THAT(Submit(ModelRequest()).status(), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));
+  EXPECT_EQ(Submit(request)->job().id(), first->job().id());
+  draining_ = true;
+  EXPECT_THAT(Submit(ModelRequest()).status(), HasReason(v1::ERROR_REASON_DRAINING));
+  EXPECT_EQ(Submit(request)->job().id(), first->job().id());
+}
+
+TEST_F(OptimizationServiceTest, ValidatesAgainstTheQuotaToo) {
+  for (int i = 0; i < kTenantJobsMax; ++i) SubmitJob();
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_validate_only(true);
+  EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));
+}
+
 TEST_F(OptimizationServiceTest, RefusesMalformedRequests) {
   v1::OptimizeModelRequest request = ModelRequest();
   request.set_request_id("not an id");
