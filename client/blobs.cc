@@ -53,9 +53,13 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
   }
   writer->WritesDone();
   absl::Status status = wire::FromGrpcStatus(writer->Finish());
-  // Another client uploads the same bytes, or the connection broke between question and upload: ask
-  // again where to continue.
-  if (absl::IsOutOfRange(status)) status = absl::UnavailableError(status.message());
+  // Another upload of the same bytes runs, or the connection broke between question and upload: ask
+  // again where to continue. Of bytes that an earlier upload left and that turn out wrong the
+  // server has dropped all, and they begin anew.
+  const bool was_continued = missing.missing(0).offset_bytes() > 0;
+  if (absl::IsOutOfRange(status) || (absl::IsDataLoss(status) && was_continued)) {
+    status = absl::UnavailableError(status.message());
+  }
   return status;
 }
 

@@ -45,7 +45,7 @@ Client::Client(std::shared_ptr<grpc::Channel> channel, RetryPolicy policy, Retri
       blobs_(v1::BlobService::NewStub(channel)),
       capabilities_(v1::CapabilityService::NewStub(channel)) {}
 
-Retrier Client::MakeRetrier() const { return Retrier(policy_, RandomSeed(), sleep_); }
+Retrier Client::MakeRetrier() const { return Retrier(policy_, RandomSeed(), sleep_, server_); }
 
 absl::StatusOr<v1::Job> Client::Submit(v1::OptimizeModelRequest request) const {
   // Once, before the first attempt: all attempts are the same wish.

@@ -75,6 +75,7 @@ class Client {
 
   RetryPolicy policy_;
   Retrier::Sleep sleep_;
+  mutable ServerSeen server_;
   std::unique_ptr<v1::OptimizationService::Stub> optimization_;
   std::unique_ptr<v1::BlobService::Stub> blobs_;
   std::unique_ptr<v1::CapabilityService::Stub> capabilities_;

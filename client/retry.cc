@@ -9,26 +9,41 @@ namespace {
 
 // Only UNAVAILABLE says that the call may not have been answered by anybody.
 bool IsWorthRetrying(const absl::Status& status) {
-  if (status.code() != absl::StatusCode::kUnavailable) return false;
-  const v1::ErrorReason reason = wire::ReasonOf(status);
-  // A connection that broke has no payload, and its code alone maps to the first reason with it.
-  const bool has_reason = status != absl::Status(status.code(), status.message());
-  return !has_reason ||
-         (reason != v1::ERROR_REASON_DEVICE_UNAVAILABLE && reason != v1::ERROR_REASON_DRAINING);
+  return absl::IsUnavailable(status) &&
+         wire::ReasonOf(status) != v1::ERROR_REASON_DEVICE_UNAVAILABLE;
+}
+
+// A connection that broke has no payload; an answer of the server's has one.
+bool IsAnswer(const absl::Status& status) {
+  return !absl::IsUnavailable(status) || status != absl::Status(status.code(), status.message());
 }
 
 }  // namespace
 
 absl::Status Retrier::Run(const std::function<absl::Status()>& call) {
   attempts_ = 0;
+  paused_ = absl::ZeroDuration();
   while (true) {
     absl::Status status = call();
-    if (!IsWorthRetrying(status) || ++attempts_ >= policy_.attempts_max) return status;
+    if (IsAnswer(status)) server_.Note();
+    if (!IsWorthRetrying(status)) return status;
+    ++attempts_;
+    if (server_.seen() ? paused_ >= policy_.absence_max : attempts_ >= policy_.attempts_max) {
+      return status;
+    }
     const int doublings = std::min(attempts_ - 1, 30);
     const absl::Duration pause =
-        std::min(policy_.pause_max, policy_.pause_first * (int64_t{1} << doublings));
-    sleep_(pause * random_.Uniform(0.5, 1));
+        std::min(policy_.pause_max, policy_.pause_first * (int64_t{1} << doublings)) *
+        random_.Uniform(0.5, 1);
+    paused_ += pause;
+    sleep_(pause);
   }
+}
+
+void Retrier::Progress() {
+  server_.Note();
+  attempts_ = 0;
+  paused_ = absl::ZeroDuration();
 }
 
 }  // namespace plait

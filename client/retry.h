@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -8,12 +9,26 @@
 
 namespace plait {
 
-// Six attempts have five pauses between them, of 0.1 to 1.6 seconds before they are shortened: at
-// most three seconds in all, which a server needs to restart.
+// How long a client waits for its server.
 struct RetryPolicy {
+  // For a server that was never heard of: six attempts have five pauses between them, of 0.1 to 1.6
+  // seconds before they are shortened, so that a wrong address is told within three seconds.
   int attempts_max = 6;
   absl::Duration pause_first = absl::Milliseconds(100);
-  absl::Duration pause_max = absl::Seconds(5);
+  absl::Duration pause_max = absl::Seconds(2);
+  // For one that has answered before, or answers that it is stopping: pauses of so much in all. A
+  // restart takes seconds, and a node that is replaced most of a minute.
+  absl::Duration absence_max = absl::Minutes(1);
+};
+
+// Whether a server was ever heard of; shared by the calls of a client. Thread-safe.
+class ServerSeen {
+ public:
+  void Note() { seen_ = true; }
+  bool seen() const { return seen_; }
+
+ private:
+  std::atomic<bool> seen_ = false;
 };
 
 // Repeats calls that are safe to repeat while the server cannot be reached. Pauses double from one
@@ -24,25 +39,26 @@ class Retrier {
   using Sleep = std::function<void(absl::Duration)>;
 
   // The seed decides the random parts of the pauses: a test repeats them, clients need different
-  // ones.
-  Retrier(RetryPolicy policy, uint64_t seed, Sleep sleep)
-      : policy_(policy), random_(seed), sleep_(std::move(sleep)) {}
+  // ones. `server` outlives the retrier.
+  Retrier(RetryPolicy policy, uint64_t seed, Sleep sleep, ServerSeen& server)
+      : policy_(policy), random_(seed), sleep_(std::move(sleep)), server_(server) {}
 
   // Calls until the answer is not UNAVAILABLE, or is UNAVAILABLE for a reason that waiting a moment
-  // does not change (no such device, draining), or the attempts are used up. Returns the last
-  // answer.
+  // does not change (no such device), or the policy's patience is used up. Returns the last answer.
   // REQUIRES: calling twice has the effect of calling once.
   absl::Status Run(const std::function<absl::Status()>& call);
 
-  // The same for a stream that makes progress: attempts are counted from the last Progress on.
-  // So a transfer of hours may survive any number of short breaks.
-  void Progress() { attempts_ = 0; }
+  // The same for a stream that makes progress: attempts and pauses are counted from the last
+  // Progress on. So a transfer of hours may survive any number of short breaks.
+  void Progress();
 
  private:
   RetryPolicy policy_;
   Random random_;
   Sleep sleep_;
+  ServerSeen& server_;
   int attempts_ = 0;
+  absl::Duration paused_;
 };
 
 }  // namespace plait

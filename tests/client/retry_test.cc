@@ -11,7 +11,9 @@ namespace {
 
 TEST(RetryTest, RepeatsUntilTheServerAnswersWithGrowingPauses) {
   std::vector<absl::Duration> pauses;
-  Retrier retrier({}, 1, [&](absl::Duration pause) { pauses.push_back(pause); });
+  ServerSeen server;
+  Retrier retrier(
+      {}, 1, [&](absl::Duration pause) { pauses.push_back(pause); }, server);
   int calls = 0;
   EXPECT_TRUE(
       retrier.Run([&] { return ++calls < 4 ? absl::UnavailableError("gone") : absl::OkStatus(); })
@@ -25,7 +27,9 @@ TEST(RetryTest, RepeatsUntilTheServerAnswersWithGrowingPauses) {
 }
 
 TEST(RetryTest, GivesUpAfterTheLastAttempt) {
-  Retrier retrier({.attempts_max = 3}, 1, [](absl::Duration) {});
+  ServerSeen server;
+  Retrier retrier(
+      {.attempts_max = 3}, 1, [](absl::Duration) {}, server);
   int calls = 0;
   const absl::Status status = retrier.Run([&] {
     ++calls;
@@ -37,9 +41,10 @@ TEST(RetryTest, GivesUpAfterTheLastAttempt) {
 
 TEST(RetryTest, DoesNotRepeatWhatCannotSucceed) {
   for (const absl::Status& status : {absl::InvalidArgumentError("x"), absl::InternalError("x"),
-                                     wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE, "x"),
-                                     wire::Error(v1::ERROR_REASON_DRAINING, "x")}) {
-    Retrier retrier({}, 1, [](absl::Duration) {});
+                                     wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE, "x")}) {
+    ServerSeen server;
+    Retrier retrier(
+        {}, 1, [](absl::Duration) {}, server);
     int calls = 0;
     EXPECT_EQ(retrier.Run([&] {
       ++calls;
@@ -50,16 +55,51 @@ TEST(RetryTest, DoesNotRepeatWhatCannotSucceed) {
   }
 }
 
+// A graceful restart: the server says that it is stopping, is gone for a while, and is there again.
+TEST(RetryTest, OutlastsARestart) {
+  absl::Duration paused;
+  ServerSeen server;
+  Retrier retrier(
+      {}, 1, [&](absl::Duration pause) { paused += pause; }, server);
+  int calls = 0;
+  const absl::Status status = retrier.Run([&]() -> absl::Status {
+    if (++calls == 1) return wire::Error(v1::ERROR_REASON_DRAINING, "stopping");
+    if (paused < absl::Seconds(50)) return absl::UnavailableError("connection refused");
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(RetryTest, RemembersInLaterCallsThatTheServerWasThere) {
+  absl::Duration paused;
+  ServerSeen server;
+  const auto sleep = [&](absl::Duration pause) { paused += pause; };
+  EXPECT_TRUE(Retrier({}, 1, sleep, server).Run([] { return absl::OkStatus(); }).ok());
+  const auto gone = [] { return absl::UnavailableError("connection refused"); };
+  EXPECT_TRUE(absl::IsUnavailable(Retrier({}, 1, sleep, server).Run(gone)));
+  EXPECT_GE(paused, absl::Minutes(1));
+  EXPECT_LE(paused, absl::Seconds(62));
+}
+
 TEST(RetryTest, CountsFromTheLastProgress) {
-  Retrier retrier({.attempts_max = 2}, 1, [](absl::Duration) {});
+  ServerSeen server;
+  absl::Duration paused;
+  Retrier retrier(
+      {.absence_max = absl::Seconds(10)}, 1, [&](absl::Duration pause) { paused += pause; },
+      server);
+  absl::Duration paused_before;
   int calls = 0;
   retrier
       .Run([&] {
-        if (++calls < 10) retrier.Progress();
+        if (++calls < 100) {
+          retrier.Progress();
+          paused_before = paused;
+        }
         return absl::UnavailableError("gone");
       })
       .IgnoreError();
-  EXPECT_EQ(calls, 10);
+  EXPECT_GT(calls, 100);
+  EXPECT_GE(paused - paused_before, absl::Seconds(10));
 }
 
 }  // namespace
