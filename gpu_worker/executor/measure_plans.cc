@@ -26,21 +26,29 @@ struct LoadedCandidate {
 
 using Outputs = std::vector<Tensor>;
 
+absl::Status CheckNotStopped(const MeasureOptions& options) {
+  if (!options.stop.stop_requested()) return absl::OkStatus();
+  return absl::CancelledError("the measurement is not wanted any more");
+}
+
 // Loads the candidate and compares its outputs with `expected`, those of the original for each
 // input; the original, which comes first, finds it empty and fills it.
 absl::Status LoadAndCompare(Executor& executor, const CandidatePlan& plan,
                             const WeightSource& weights, const std::vector<Outputs>& inputs,
-                            double rel_error_max, std::vector<Outputs>& expected,
+                            const MeasureOptions& options, std::vector<Outputs>& expected,
                             LoadedCandidate& candidate) {
+  PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
   PLAIT_ASSIGN_OR_RETURN(candidate.executable, executor.Load(*plan.graph, *plan.plan, weights));
   candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
   for (size_t i = expected.size(); i < inputs.size(); ++i) {
+    PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
     PLAIT_ASSIGN_OR_RETURN(Outputs outputs, candidate.executable->Run(inputs[i]));
     expected.push_back(std::move(outputs));
   }
   // The original, too, runs twice: outputs that differ from run to run prove nothing.
-  OutputComparer comparer(rel_error_max);
+  OutputComparer comparer(options.rel_error_max);
   for (size_t i = 0; i < inputs.size(); ++i) {
+    PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
     PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs[i]));
     comparer.Add(expected[i], outputs);
   }
@@ -56,13 +64,14 @@ absl::Status TimeRound(int repeats, LoadedCandidate& candidate) {
   return absl::OkStatus();
 }
 
-void RunRounds(const MeasureOptions& options, std::vector<LoadedCandidate>& loaded) {
+absl::Status RunRounds(const MeasureOptions& options, std::vector<LoadedCandidate>& loaded) {
   const Stopwatch stopwatch;
   const double time_max_us = absl::ToDoubleMicroseconds(options.time_max);
   const size_t count = loaded.size();
   for (int round = 0; round < options.rounds; ++round) {
-    if (round >= kRoundsMin && stopwatch.elapsed_us() > time_max_us) return;
+    if (round >= kRoundsMin && stopwatch.elapsed_us() > time_max_us) break;
     for (size_t i = 0; i < count; ++i) {
+      PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
       // Every other round runs backwards: what one candidate leaves in the caches helps no other
       // twice.
       LoadedCandidate& candidate = loaded[round % 2 == 0 ? i : count - 1 - i];
@@ -71,6 +80,7 @@ void RunRounds(const MeasureOptions& options, std::vector<LoadedCandidate>& load
       }
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -91,11 +101,11 @@ absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
   std::vector<LoadedCandidate> loaded(candidates.size());
   std::vector<Outputs> expected;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    loaded[i].status = LoadAndCompare(executor, candidates[i], weights, inputs,
-                                      options.rel_error_max, expected, loaded[i]);
+    loaded[i].status =
+        LoadAndCompare(executor, candidates[i], weights, inputs, options, expected, loaded[i]);
     if (i == 0) PLAIT_RETURN_IF_ERROR(loaded[0].status);
   }
-  RunRounds(options, loaded);
+  PLAIT_RETURN_IF_ERROR(RunRounds(options, loaded));
   PLAIT_RETURN_IF_ERROR(loaded[0].status);
   std::vector<absl::StatusOr<CandidateMeasurement>> measurements;
   measurements.reserve(loaded.size());

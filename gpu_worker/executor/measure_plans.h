@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,7 @@ struct MeasureOptions {
   int inputs_tried = 3;         // on which outputs are compared; at least 1
   double rel_error_max = 1e-4;  // see OutputComparer
   uint64_t seed = 1;            // of the inputs
+  std::stop_token stop;         // asked between two runs
 };
 
 // Measures candidates beside the original, candidate 0, so that drift of the machine hits all
@@ -34,7 +36,7 @@ struct MeasureOptions {
 // All candidates stay loaded until the end, so that memory must suffice for their sum. The original
 // is compared with itself too, in a second run: a graph that does not repeat its outputs proves
 // nothing.
-// Errors: those of the original.
+// Errors: those of the original; Cancelled when a stop was requested.
 absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options);

@@ -80,17 +80,17 @@ void SetError(const absl::Status& status, worker::v1::TaskResult& result) {
 
 }  // namespace
 
-worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task) {
+worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task, std::stop_token stop) {
   worker::v1::TaskResult result;
   if (task.has_profile()) {
-    absl::StatusOr<worker::v1::ProfileResult> profiled = Profile(task.profile());
+    absl::StatusOr<worker::v1::ProfileResult> profiled = Profile(task.profile(), stop);
     if (profiled.ok()) {
       *result.mutable_profile() = *std::move(profiled);
     } else {
       SetError(profiled.status(), result);
     }
   } else if (task.has_measure()) {
-    absl::StatusOr<worker::v1::MeasureResult> measured = Measure(task);
+    absl::StatusOr<worker::v1::MeasureResult> measured = Measure(task, stop);
     if (measured.ok()) {
       *result.mutable_measure() = *std::move(measured);
     } else {
@@ -105,7 +105,8 @@ worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task) {
 
 // The device may have changed under the same worker id, by a driver or fewer cores, since the task
 // was made.
-absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::ProfileTask& task) {
+absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::ProfileTask& task,
+                                                              const std::stop_token& stop) {
   const std::string& fingerprint = executor_.device().fingerprint;
   if (task.device_fingerprint() != fingerprint) {
     return absl::FailedPreconditionError(absl::StrCat("profile: for device \"",
@@ -120,6 +121,7 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
   }
   worker::v1::ProfileResult result;
   for (const worker::v1::KernelRequest& request : task.kernels()) {
+    if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
     *result.add_profiles() = ProfileOne(request, options);
   }
   return result;
@@ -152,7 +154,8 @@ absl::Status TaskRunner::CheckVersion(const worker::v1::KernelRequest& request) 
       "\" is asked for, this worker has \"", version, "\" (run the server's build of the worker)"));
 }
 
-absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::Task& task) {
+absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::Task& task,
+                                                              const std::stop_token& stop) {
   const worker::v1::MeasureTask& work = task.measure();
   if (work.candidates().empty()) return absl::InvalidArgumentError("measure: no candidates");
   PLAIT_ASSIGN_OR_RETURN(const Model model, FindModel(task.model()));
@@ -172,6 +175,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();
   options.seed = work.seed();
+  options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto measurements,
                          MeasurePlans(executor_, candidates, weights, options));
   worker::v1::MeasureResult result;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -36,12 +37,14 @@ class TaskRunner {
 
   // Never fails: what goes wrong is in the result.
   // Blocks until the task is done. A kernel or candidate that fails has its error in its own place
-  // and leaves the others alone.
-  worker::v1::TaskResult Run(const worker::v1::Task& task);
+  // and leaves the others alone. Between two kernels, or two runs of a candidate, it looks whether
+  // a stop was requested, and the result is a Cancelled error then.
+  worker::v1::TaskResult Run(const worker::v1::Task& task, std::stop_token stop = {});
 
  private:
   // Errors: FailedPrecondition when the times are wanted for another device than this one.
-  absl::StatusOr<worker::v1::ProfileResult> Profile(const worker::v1::ProfileTask& task);
+  absl::StatusOr<worker::v1::ProfileResult> Profile(const worker::v1::ProfileTask& task,
+                                                    const std::stop_token& stop);
   // The answer carries the request's key, which is not looked into.
   worker::v1::KernelProfile ProfileOne(const worker::v1::KernelRequest& request,
                                        const ProfileOptions& options);
@@ -51,7 +54,8 @@ class TaskRunner {
 
   // Errors: InvalidArgument for a baseline that cannot be read; those of the blob and of the model;
   // those of MeasurePlans.
-  absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task);
+  absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task,
+                                                    const std::stop_token& stop);
   // A kept model, or one that is fetched and imported.
   absl::StatusOr<Model> FindModel(const v1::Digest& digest);
 

@@ -1,8 +1,12 @@
 #include "gpu_worker/process/synchronize_loop.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <stop_token>
 #include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -19,7 +23,10 @@
 namespace plait {
 namespace {
 
-constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
+// Calls without the task in their answers before it is given up.
+constexpr int kUnwantedCallsMin = 2;
+// Calls that a task gets to end after it was asked to.
+constexpr int kStopCallsMax = 3;
 constexpr absl::Duration kPauseMin = absl::Milliseconds(50);
 constexpr absl::Duration kPauseMax = absl::Seconds(2);
 // Longer than the server holds an idle worker's call.
@@ -48,39 +55,107 @@ absl::StatusOr<std::string> Download(v1::BlobService::Stub& stub, const v1::Dige
   return bytes;
 }
 
-// Calls the server while a task runs, from construction to destruction.
+worker::v1::TaskResult DeadlineResult(double deadline_seconds) {
+  worker::v1::TaskResult result;
+  result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  result.mutable_error()->set_message(
+      absl::StrCat("the task took longer than its ", deadline_seconds, " s"));
+  return result;
+}
+
+// Calls the server while a task runs, from construction to destruction, hears whether the task is
+// still wanted, and ends one that is not or that takes too long: first by asking, then by force.
 class Heartbeat {
  public:
-  Heartbeat(worker::v1::WorkerService::Stub& stub, worker::v1::SynchronizeRequest request)
-      : stub_(stub), request_(std::move(request)), thread_([this] { Run(); }) {}
-  ~Heartbeat() {
+  // Both outlive it.
+  Heartbeat(worker::v1::WorkerService::Stub& stub, const SynchronizeOptions& options,
+            worker::v1::SynchronizeRequest executing, const worker::v1::Task& task)
+      : stub_(stub),
+        options_(options),
+        request_(std::move(executing)),
+        deadline_seconds_(task.deadline_seconds()),
+        began_(SystemClock().Monotonic()),
+        thread_([this] { Run(); }) {}
+  ~Heartbeat() { End(); }
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+  // Requested when the task should end.
+  std::stop_token stop() const { return stop_.get_token(); }
+
+  // Calls no more.
+  void End() {
     {
       absl::MutexLock lock(&mutex_);
       ended_ = true;
     }
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
-  Heartbeat(const Heartbeat&) = delete;
-  Heartbeat& operator=(const Heartbeat&) = delete;
+
+  bool IsOverdue() const {
+    return deadline_seconds_ > 0 &&
+           SystemClock().Monotonic() - began_ > absl::Seconds(deadline_seconds_);
+  }
 
  private:
   void Run() {
+    // Calls after each other whose answer did not name the task; one may be an old answer.
+    int unwanted_calls = 0;
+    int overdue_calls = 0;
     while (!Ended()) {
-      grpc::ClientContext context;
-      context.set_deadline(absl::ToChronoTime(absl::Now() + kHeartbeatInterval));
       worker::v1::SynchronizeResponse response;
-      // What the server wants meanwhile is asked again when the task is done.
-      stub_.Synchronize(&context, request_, &response);
+      if (Call(request_, response).ok()) {
+        unwanted_calls = IsWanted(response) ? 0 : unwanted_calls + 1;
+      }
+      if (IsOverdue()) ++overdue_calls;
+      if (unwanted_calls >= kUnwantedCallsMin || overdue_calls > 0) stop_.request_stop();
+      if (overdue_calls > kStopCallsMax) {
+        ReportOverdue();
+        return options_.give_up("the task is past its deadline and cannot be stopped");
+      }
+      if (unwanted_calls > kUnwantedCallsMin + kStopCallsMax) {
+        return options_.give_up("the server does not want the task, which cannot be stopped");
+      }
     }
+  }
+
+  grpc::Status Call(const worker::v1::SynchronizeRequest& request,
+                    worker::v1::SynchronizeResponse& response) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + options_.heartbeat_interval));
+    return stub_.Synchronize(&context, request, &response);
+  }
+
+  bool IsWanted(const worker::v1::SynchronizeResponse& response) const {
+    return response.task().task_id() == request_.executing().task_id() &&
+           response.task().attempt() == request_.executing().attempt();
+  }
+
+  // Otherwise the server would take the task for one that this worker died of, and repeat it.
+  void ReportOverdue() {
+    worker::v1::SynchronizeRequest request = request_;
+    const worker::v1::Executing executing = request.executing();
+    worker::v1::Completed& completed = *request.mutable_completed();
+    completed.set_task_id(executing.task_id());
+    completed.set_attempt(executing.attempt());
+    *completed.mutable_result() = DeadlineResult(deadline_seconds_);
+    // The answer may hold a task, which is not begun: the server hears no more of this worker.
+    request.set_prefer_being_idle(true);
+    worker::v1::SynchronizeResponse response;
+    Call(request, response);
   }
 
   bool Ended() {
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&ended_), kHeartbeatInterval);
+    return mutex_.AwaitWithTimeout(absl::Condition(&ended_), options_.heartbeat_interval);
   }
 
   worker::v1::WorkerService::Stub& stub_;
+  const SynchronizeOptions& options_;
   const worker::v1::SynchronizeRequest request_;
+  const double deadline_seconds_;  // 0: none
+  const absl::Duration began_;
+  std::stop_source stop_;
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last, so that it starts when all else is ready
@@ -93,9 +168,19 @@ bool IsRefusal(const absl::Status& status) {
          absl::IsPermissionDenied(status);
 }
 
+bool IsCancelled(const worker::v1::TaskResult& result) {
+  return result.error().code() == static_cast<int>(absl::StatusCode::kCancelled);
+}
+
 void Pause(absl::Duration duration) { absl::SleepFor(duration); }
 
 }  // namespace
+
+void EndProcess(absl::string_view why) {
+  std::fprintf(stderr, "plait-worker: %s\n", std::string(why).c_str());
+  // Not exit: the task's thread still uses what the destructors would end.
+  _exit(1);
+}
 
 // One request object lives through the loop and says what the worker is: idle, executing or
 // completed. The answer to "completed" is the server's receipt; until it has come, the result is
@@ -143,8 +228,12 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
     executing.set_attempt(task.attempt());
     worker::v1::TaskResult result;
     {
-      const Heartbeat heartbeat(*worker, request);
-      result = runner.Run(task);
+      Heartbeat heartbeat(*worker, options, request, task);
+      result = runner.Run(task, heartbeat.stop());
+      heartbeat.End();
+      if (heartbeat.IsOverdue() && IsCancelled(result)) {
+        result = DeadlineResult(task.deadline_seconds());
+      }
     }
     worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(task.task_id());

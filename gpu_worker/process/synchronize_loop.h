@@ -1,17 +1,22 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include <grpcpp/channel.h>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/process/run_task.h"
 #include "plait/worker/v1/worker.grpc.pb.h"
 
 namespace plait {
+
+// Prints `why` and ends the process at once, with exit code 1.
+[[noreturn]] void EndProcess(absl::string_view why);
 
 // A worker_id that two workers share would let one take the other's task for its own.
 struct SynchronizeOptions {
@@ -20,6 +25,11 @@ struct SynchronizeOptions {
   FamilyVersion family_version;
   // The worker ends when the server has not answered for this long.
   absl::Duration server_silence_max = absl::Minutes(5);
+  // Between two calls while a task runs; as the server announces.
+  absl::Duration heartbeat_interval = absl::Seconds(1);
+  // Ends the process, because the task that runs must end and cannot: a kernel that hangs cannot be
+  // stopped from outside. Says why. Called on another thread than the task's.
+  std::function<void(absl::string_view why)> give_up = EndProcess;
 };
 
 // The life of a worker: calls Synchronize again and again and runs the tasks that it is given, on
@@ -27,6 +37,10 @@ struct SynchronizeOptions {
 // for a hang. Returns only when the server is gone or refuses the worker, and says why. The worker
 // never listens: it may run where nobody can reach it, and the server needs no list of workers.
 // After a lost answer the next call says again what the worker is doing.
+//
+// A task that the server does not want any more, or that is past its deadline, is stopped between
+// two runs of a kernel. Where that does not come about within a few calls, the worker gives up its
+// life: whoever started it starts it again. Of a deadline the server is told before.
 // Errors: InvalidArgument, Unauthenticated and PermissionDenied at once, when the server refuses
 // the worker; the last error of a call when it was silent for server_silence_max.
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
