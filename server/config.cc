@@ -39,6 +39,8 @@ constexpr Setting kSettings[] = {
     {"tenant_queued_jobs_max", &Config::tenant_queued_jobs_max, "N",
      "Jobs of one tenant that may wait", 1, kQueueMax},
     {"job_grace_seconds", &Config::job_grace_seconds, "N", "What a job may take beyond its budget"},
+    {"task_seconds_max", &Config::task_seconds_max, "N",
+     "What one measurement may hold a worker for", 1},
     {"child_memory_bytes", &Config::child_memory_bytes, "N", "Memory of one search; 0: no limit"},
     {"log_level", &Config::log_level, "LEVEL", "debug, info, warning, error or off"},
 };

@@ -40,6 +40,9 @@ struct Config {
   int64_t tenant_queued_jobs_max = 1'000;
   // For profiling the baseline and for verifying, which the budget of the search does not count.
   int64_t job_grace_seconds = 600;
+  // Loading a large model and timing its plans takes a minute or two; a task that takes longer than
+  // this has met a kernel that hangs, and ends its job instead of the device.
+  int64_t task_seconds_max = 600;
   // Of address space, so somewhat more than the memory that a search touches.
   int64_t child_memory_bytes = 0;  // 0: no limit
   std::string log_level = "info";

@@ -114,6 +114,7 @@ void Server::Parts::StartJobs() {
   options.data_directory = config.data_dir;
   options.engine_version = EngineVersion();
   options.grace = absl::Seconds(config.job_grace_seconds);
+  options.task_time_max = absl::Seconds(config.task_seconds_max);
   options.search_threads = static_cast<int>(config.search_threads);
   options.child.limits.memory_bytes_max = config.child_memory_bytes;
   runner = std::make_unique<JobRunner>(context, options);
@@ -208,7 +209,7 @@ const std::string& Server::metrics_address() const {
 
 void Server::Tick() {
   Parts& parts = *parts_;
-  parts.pool.DropSilentWorkers();
+  parts.pool.CheckTimes();
   parts.metrics.SetUptime(parts.clock.Monotonic() - parts.began);
   if (parts.draining) parts.queue->Drain();
   if (const absl::StatusOr<JobCounts> counts = parts.stores.jobs->Count(); counts.ok()) {

@@ -13,15 +13,28 @@ namespace {
 
 // What the child gets to send its incumbent when the time is over.
 constexpr absl::Duration kDeadlineGrace = absl::Seconds(30);
-// A task may hold a worker for this long: the longest verification takes half a minute, loading a
-// large model as much.
-constexpr double kTaskSecondsMax = 600;
 // A search asks one question at a time; more are kept for later versions.
 constexpr size_t kOpenQuestionsMax = 64;
 constexpr size_t kQuestionsMax = 1'000'000;
 
 absl::Status Lie(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
+}
+
+// Whether a worker's answer is about what it was asked, in the same order; an error is about all.
+bool IsAbout(const worker::v1::TaskResult& result, const std::vector<std::string>& names) {
+  if (result.has_error()) return true;
+  std::vector<std::string> answered;
+  for (const auto& profile : result.profile().profiles()) answered.push_back(profile.key());
+  for (const auto& candidate : result.measure().candidates()) answered.push_back(candidate.id());
+  return answered == names;
+}
+
+worker::v1::TaskResult AnswerAboutAnotherTask() {
+  worker::v1::TaskResult result;
+  result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kInternal));
+  result.mutable_error()->set_message("the worker's answer is about another task");
+  return result;
 }
 
 ConversationEnd EndOf(ConversationOutcome outcome, absl::Status status = absl::OkStatus()) {
@@ -74,7 +87,7 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
                  message.status());
   }
   if (!message->has_value()) return std::nullopt;
-  return Take(**std::move(message));
+  return Take(**std::move(message), options);
 }
 
 std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& child,
@@ -114,7 +127,8 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
     const auto found = open_.find(answer.number);
     // Each question has one answer; a second one would be nobody's.
     if (found == open_.end()) continue;
-    if (answer.result.has_profile()) KeepProfiles(found->second, answer.result.profile());
+    if (!IsAbout(answer.result, found->second.names)) answer.result = AnswerAboutAnotherTask();
+    if (answer.result.has_profile()) KeepProfiles(answer.result.profile());
     open_.erase(found);
     internal::ParentMessage message;
     if (answer.is_profile) {
@@ -129,10 +143,11 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
   return absl::OkStatus();
 }
 
-std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage message) {
+std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage message,
+                                                     const ConversationOptions& options) {
   absl::Status status;
   worker::v1::Task task;
-  task.set_deadline_seconds(kTaskSecondsMax);
+  task.set_deadline_seconds(absl::ToDoubleSeconds(options.task_time_max));
   switch (message.message_case()) {
     case internal::ChildMessage::kEvent:
       status = TakeEvent(message.event());
@@ -189,14 +204,9 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
   if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
     return Lie("too many requests");
   }
+  PLAIT_ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(task));
   Question& question = open_[number];
-  for (const worker::v1::KernelRequest& kernel : task.profile().kernels()) {
-    // What is measured is what the fields say, and its time is kept for all under the key.
-    if (kernel.key() != wire::KeyOf(kernel, device_.fingerprint()).ToString()) {
-      return Lie("a key that is not its kernel's");
-    }
-    question.keys.push_back(kernel.key());
-  }
+  question.names = std::move(names);
   const bool is_profile = task.has_profile();
   question.interest = context_.pool.Submit(
       device_, std::move(task),
@@ -210,12 +220,25 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
   return absl::OkStatus();
 }
 
-void JobConversation::KeepProfiles(const Question& question,
-                                   const worker::v1::ProfileResult& result) {
+absl::StatusOr<std::vector<std::string>> JobConversation::NamesIn(
+    const worker::v1::Task& task) const {
+  std::vector<std::string> names;
+  for (const worker::v1::KernelRequest& kernel : task.profile().kernels()) {
+    // What is measured is what the fields say, and its time is kept for all under the key.
+    if (kernel.key() != wire::KeyOf(kernel, device_.fingerprint()).ToString()) {
+      return Lie("a key that is not its kernel's");
+    }
+    names.push_back(kernel.key());
+  }
+  for (const worker::v1::Candidate& candidate : task.measure().candidates()) {
+    names.push_back(candidate.id());
+  }
+  return names;
+}
+
+void JobConversation::KeepProfiles(const worker::v1::ProfileResult& result) {
   std::vector<v1::StoredProfile> stored;
-  for (int i = 0; i < result.profiles_size(); ++i) {
-    const worker::v1::KernelProfile& measured = result.profiles(i);
-    if (i >= static_cast<int>(question.keys.size()) || measured.key() != question.keys[i]) return;
+  for (const worker::v1::KernelProfile& measured : result.profiles()) {
     if (!measured.has_profile()) continue;
     v1::StoredProfile profile;
     profile.set_key(measured.key());

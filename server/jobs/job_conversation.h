@@ -43,8 +43,9 @@ struct ConversationEnd {
 // How long a conversation may go on, and who may end it early.
 struct ConversationOptions {
   // On the monotonic clock from Run's beginning; time in which the child is parked counts, too.
-  absl::Duration time_max;  // of the whole conversation, before the child is told
-  absl::Duration lease;     // how far each heartbeat extends the lease
+  absl::Duration time_max;       // of the whole conversation, before the child is told
+  absl::Duration lease;          // how far each heartbeat extends the lease
+  absl::Duration task_time_max;  // of one task of a worker
   // Never null. Read about once a second, or at once when the wakeup is signalled with it.
   const std::atomic<bool>* stopping = nullptr;
 };
@@ -107,9 +108,9 @@ class JobConversation {
   // A child that repeats the number of one is at fault; see used_numbers_.
   struct Question {
     int64_t interest = 0;  // the pool's number of it
-    // The worker's answer must name the same ones in this order before its times are stored:
-    // otherwise it could give one kernel's time to another.
-    std::vector<std::string> keys;  // of the kernels that were asked about
+    // Keys of the kernels or ids of the candidates that were asked about. The worker's answer must
+    // name the same ones in this order: otherwise one plan's outputs could vouch for another.
+    std::vector<std::string> names;
   };
 
   // Each of these does one thing and returns the end, if that was it.
@@ -124,14 +125,18 @@ class JobConversation {
   absl::Status ForwardAnswers(SearchChildProcess& child);
   // One message of the child's. Its device and model are not asked for: every task gets the job's,
   // so that a child cannot have another tenant's model measured.
-  std::optional<ConversationEnd> Take(internal::ChildMessage message);
+  std::optional<ConversationEnd> Take(internal::ChildMessage message,
+                                      const ConversationOptions& options);
   // Errors: InvalidArgument for what the child may not say, which counts as its fault.
   absl::Status TakeEvent(const v1::Event& event);
   // Errors: InvalidArgument for a repeated number and for too many questions.
   absl::Status Ask(int64_t number, worker::v1::Task task);
-  // Stores what was asked for, and stops at the first answer to something else.
+  // What the task asks about, in its order.
+  // Errors: InvalidArgument for a key that is not its kernel's.
+  absl::StatusOr<std::vector<std::string>> NamesIn(const worker::v1::Task& task) const;
+  // Stores what was measured. REQUIRES: the result is about the kernels that were asked about.
   // Times that CheckStoredProfile refuses are left out: the store serves all tenants' jobs.
-  void KeepProfiles(const Question& question, const worker::v1::ProfileResult& result);
+  void KeepProfiles(const worker::v1::ProfileResult& result);
 
   const ConversationContext context_;
   const LeasedJob& job_;

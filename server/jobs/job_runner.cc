@@ -93,7 +93,8 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
     JobConversation conversation({jobs, *context_.stores.profiles, context_.pool, context_.clock},
                                  job, *device, std::move(wakeup));
     // The one place where time passes.
-    end = conversation.Run(*child, start, {time_max, options_.lease, &stopping});
+    end = conversation.Run(*child, start,
+                           {time_max, options_.lease, options_.task_time_max, &stopping});
   }
   // The child may still live here: what it has written up to now is what counts.
   return Finish(spec, start, end, output.number());

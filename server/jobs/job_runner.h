@@ -35,6 +35,8 @@ struct JobRunnerOptions {
   int search_threads = 0;    // of one search; 0: all
   // What a job may take beyond its budget, for profiling the baseline and verifying.
   absl::Duration grace = absl::Minutes(10);
+  // What one task may hold a worker for.
+  absl::Duration task_time_max = absl::Minutes(10);
   // How long a daemon may be silent until another one takes the job; extended all the while.
   // A minute holds four heartbeats, of which three may fail.
   absl::Duration lease = absl::Minutes(1);

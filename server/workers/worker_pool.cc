@@ -1,10 +1,12 @@
 #include "server/workers/worker_pool.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/limits.h"
 #include "proto/wire/options.h"
 
@@ -26,7 +28,14 @@ absl::string_view KindOf(const worker::v1::Task& task) {
 bool IsFinalError(const worker::v1::TaskError& error) {
   const auto code = static_cast<absl::StatusCode>(error.code());
   return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kUnimplemented ||
-         code == absl::StatusCode::kResourceExhausted;
+         code == absl::StatusCode::kResourceExhausted ||
+         code == absl::StatusCode::kDeadlineExceeded;
+}
+
+// 64 random bits.
+std::string NewEpoch() {
+  std::random_device device;
+  return absl::StrFormat("%08x%08x", device(), device());
 }
 
 worker::v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& message) {
@@ -39,7 +48,7 @@ worker::v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& mes
 }  // namespace
 
 WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
-    : clock_(clock), options_(std::move(options)) {}
+    : clock_(clock), options_(std::move(options)), epoch_(NewEpoch()) {}
 
 int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done) {
   // Equal work must have equal hashes, whoever asked first.
@@ -50,7 +59,7 @@ int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, Resu
   absl::MutexLock lock(&mutex_);
   std::string& task_id = task_by_content_[content_hash];
   if (task_id.empty()) {
-    task_id = absl::StrCat("task-", ++last_task_);
+    task_id = absl::StrCat("task-", epoch_, "-", ++last_task_);
     PoolTask& added = tasks_[task_id];
     task.set_task_id(task_id);
     added.task = std::move(task);
@@ -89,13 +98,14 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
     absl::MutexLock lock(&mutex_);
     // Before this worker is looked at, so that a task it could take is free by then.
     LoseSilent(ended);
+    EndOverdue(ended);
     Worker& worker = workers_[request.worker_id()];
     worker.device = request.device();
     worker.place = place;
     worker.heard_at = clock_.Monotonic();
     worker.synchronized_at = clock_.Now();
     HearState(request, worker, ended);
-    if (worker.task_id.empty() && !request.prefer_being_idle()) {
+    if (worker.task_id.empty() && !worker.unwanted_since && !request.prefer_being_idle()) {
       Assign(request.worker_id(), worker);
     }
     if (worker.task_id.empty()) {
@@ -113,18 +123,29 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
 
 void WorkerPool::HearState(const worker::v1::SynchronizeRequest& request, Worker& worker,
                            std::vector<Ended>& ended) {
-  if (request.has_completed()) {
-    TakeResult(request.completed(), worker, ended);
-  } else if (request.has_executing() && request.executing().task_id() != worker.task_id) {
-    // It works for nobody, for example because the server was restarted: a task that it has
-    // meanwhile been given goes to the next one.
-    if (!worker.task_id.empty()) {
-      const std::string task_id = std::exchange(worker.task_id, "");
-      Retry(task_id, ErrorResult(absl::StatusCode::kAborted, "the worker did not take the task"),
-            "retried", ended);
-    }
+  if (request.has_executing() && !IsAtItsTask(request.executing(), worker)) {
+    // It works for nobody. What it does will end or be stopped, and until then a task that is given
+    // to it would only wait.
+    if (!worker.unwanted_since) worker.unwanted_since = worker.heard_at;
+    if (!worker.task_id.empty()) TakeBack(worker);
+    return;
   }
+  worker.unwanted_since.reset();
   // An idle worker with a task has not heard of it yet, and is told again.
+  if (request.has_completed()) TakeResult(request.completed(), worker, ended);
+}
+
+bool WorkerPool::IsAtItsTask(const worker::v1::Executing& executing, const Worker& worker) const {
+  return executing.task_id() == worker.task_id && !worker.task_id.empty() &&
+         executing.attempt() == tasks_.at(worker.task_id).task.attempt();
+}
+
+void WorkerPool::TakeBack(Worker& worker) {
+  const std::string task_id = std::exchange(worker.task_id, "");
+  PoolTask& task = tasks_.at(task_id);
+  task.task.set_attempt(task.task.attempt() - 1);
+  task.worker_id.clear();
+  waiting_.push_front(task_id);
 }
 
 void WorkerPool::TakeResult(const worker::v1::Completed& completed, Worker& worker,
@@ -157,6 +178,10 @@ void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
   waiting_.erase(next);
   task.worker_id = worker_id;
   task.task.set_attempt(task.task.attempt() + 1);
+  if (task.task.deadline_seconds() > 0) {
+    task.ends_at =
+        clock_.Monotonic() + absl::Seconds(task.task.deadline_seconds()) + options_.deadline_grace;
+  }
   worker.task_id = task.task.task_id();
 }
 
@@ -214,11 +239,28 @@ void WorkerPool::LoseSilent(std::vector<Ended>& ended) {
   for (const std::string& id : silent) Lose(id, ended);
 }
 
-void WorkerPool::DropSilentWorkers() {
+void WorkerPool::EndOverdue(std::vector<Ended>& ended) {
+  for (auto& [id, worker] : workers_) {
+    if (worker.task_id.empty()) continue;
+    const PoolTask& task = tasks_.at(worker.task_id);
+    if (clock_.Monotonic() <= task.ends_at) continue;
+    // It is still at the task, and the next call will not change that.
+    worker.unwanted_since = clock_.Monotonic();
+    Count(task, "error");
+    End(std::exchange(worker.task_id, ""),
+        ErrorResult(absl::StatusCode::kDeadlineExceeded,
+                    absl::StrCat("the task took longer than its ", task.task.deadline_seconds(),
+                                 " s (a kernel that hangs, or is far too slow)")),
+        ended);
+  }
+}
+
+void WorkerPool::CheckTimes() {
   std::vector<Ended> ended;
   {
     absl::MutexLock lock(&mutex_);
     LoseSilent(ended);
+    EndOverdue(ended);
   }
   for (const Ended& end : ended) {
     for (const ResultCallback& callback : end.callbacks) callback(end.result);
@@ -260,6 +302,13 @@ std::optional<absl::Duration> WorkerPool::HeardAt(absl::string_view worker_id) {
   return found->second.heard_at;
 }
 
+std::optional<absl::Duration> WorkerPool::UnwantedSince(absl::string_view worker_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = workers_.find(std::string(worker_id));
+  if (found == workers_.end()) return std::nullopt;
+  return found->second.unwanted_since;
+}
+
 std::vector<admin::v1::WorkerState> WorkerPool::Workers() {
   absl::MutexLock lock(&mutex_);
   std::vector<admin::v1::WorkerState> states;
@@ -280,7 +329,7 @@ std::vector<DeviceAvailability> WorkerPool::Devices() {
     DeviceAvailability& entry = devices[{worker.device.id(), worker.device.fingerprint()}];
     entry.device = worker.device;
     ++entry.workers;
-    if (worker.task_id.empty()) ++entry.workers_idle;
+    if (worker.task_id.empty() && !worker.unwanted_since) ++entry.workers_idle;
   }
   std::vector<DeviceAvailability> available;
   for (auto& [key, entry] : devices) available.push_back(std::move(entry));

@@ -33,6 +33,9 @@ struct WorkerPoolOptions {
   // It is longer than the supervisor's, so that a worker of this machine that hangs is killed
   // before its task is given away: two that time kernels on one processor would disturb each other.
   absl::Duration silence_max = absl::Seconds(15);
+  // A worker ends a task at its deadline itself, and says so. One that cannot even do that is given
+  // this long on top before the pool ends the task in its place: a few of its calls.
+  absl::Duration deadline_grace = absl::Seconds(5);
   // Called with the kind ("profile", "measure") and the outcome ("ok", "error", "retried", "lost").
   // With the pool's lock held: must be short and must not call the pool.
   std::function<void(absl::string_view kind, absl::string_view outcome)> task_ended;
@@ -60,9 +63,14 @@ struct DeviceAvailability {
 // nothing of gRPC and reads time from a clock only. Thread-safe.
 //
 // A task goes through: waiting, given to a worker, ended. It is given away again when its worker is
-// lost, when the worker works on something else, or when it failed for a reason that may be the
-// worker's; InvalidArgument, Unimplemented and ResourceExhausted are the task's own and final. What
-// workers say is believed as far as the request was checked: a wrong time is found by nobody here.
+// lost, or when it failed for a reason that may be the worker's; InvalidArgument, Unimplemented,
+// ResourceExhausted and DeadlineExceeded are the task's own and final: another worker would take as
+// long. What workers say is believed as far as the request was checked: a wrong time is found by
+// nobody here.
+//
+// A worker that is at a task which is not its own (withdrawn, past its deadline, or of a daemon
+// that was here before) gets nothing until it has left it: it is told to be idle, and the task that
+// would have been next waits for another or for this one, without an attempt counted.
 //
 // A task that loses three workers ends with an error, and its job decides what becomes of it.
 class WorkerPool {
@@ -99,9 +107,9 @@ class WorkerPool {
   // Blocks a thread of the server meanwhile; a drain ends the wait.
   void AwaitWork(const v1::Device& device, absl::Duration time_max);
 
-  // Forgets the workers that have been silent for too long. Called from time to time.
-  // Otherwise a silent worker is found out only when another one calls.
-  void DropSilentWorkers();
+  // Forgets the workers that have been silent for too long, and ends tasks that are past their
+  // deadline. Called from time to time: otherwise both are found out only when a worker calls.
+  void CheckTimes();
 
   // A worker is known to be dead; its task is given to another.
   // An unknown id is ignored.
@@ -115,6 +123,11 @@ class WorkerPool {
   // On the pool's clock, monotonic.
   std::optional<absl::Duration> HeardAt(absl::string_view worker_id);
 
+  // Since when the worker has been at a task that nobody wants of it; nothing when it is idle, at
+  // its own task or not connected. Such a worker stops by itself within a few calls, unless what it
+  // runs never ends. On the pool's clock, monotonic.
+  std::optional<absl::Duration> UnwantedSince(absl::string_view worker_id);
+
   // Copies, of one moment; the next call may find others.
   std::vector<admin::v1::WorkerState> Workers();  // by id
   std::vector<DeviceAvailability> Devices();      // by id and fingerprint
@@ -127,6 +140,8 @@ class WorkerPool {
     // Of the message without id and attempt, and of the device: see Submit.
     std::string content_hash;
     std::string worker_id;  // empty while it waits
+    // Monotonic; when the pool ends it. Set when it is given to a worker.
+    absl::Duration ends_at = absl::InfiniteDuration();
     // Never empty: a task that nobody wants is ended.
     std::map<int64_t, ResultCallback> interests;
   };
@@ -135,6 +150,8 @@ class WorkerPool {
     WorkerPlace place = WorkerPlace::kElsewhere;
     // Empty, or the id of a task whose worker_id names this worker.
     std::string task_id;
+    // See UnwantedSince.
+    std::optional<absl::Duration> unwanted_since;
     // Monotonic for the silence; the wall-clock time is for operators to read.
     absl::Duration heard_at;
     absl::Time synchronized_at;
@@ -158,6 +175,13 @@ class WorkerPool {
   void Lose(const std::string& worker_id, std::vector<Ended>& ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LoseSilent(std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the tasks that are past their deadline; their workers are at nobody's task from then on.
+  void EndOverdue(std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the worker is at the task and attempt that it was given.
+  bool IsAtItsTask(const worker::v1::Executing& executing, const Worker& worker) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes a task back from a worker that never began it.
+  void TakeBack(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // To the front of the queue, or to its end with `result` after the last attempt.
   void Retry(const std::string& task_id, worker::v1::TaskResult result, absl::string_view outcome,
              std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -171,6 +195,9 @@ class WorkerPool {
 
   Clock& clock_;
   const WorkerPoolOptions options_;
+  // In the id of each task, and no other pool's: a worker that outlives a daemon must not answer a
+  // task of the next one.
+  const std::string epoch_;
   absl::Mutex mutex_;
   std::map<std::string, PoolTask> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);  // ids of tasks, oldest first

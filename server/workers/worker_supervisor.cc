@@ -64,9 +64,13 @@ bool WorkerSupervisor::RunWorker(int start_number) {
     // ago.
     const std::optional<absl::Duration> heard = pool_.HeardAt(worker_id);
     was_heard |= heard.has_value();
-    const bool is_silent = clock_.Monotonic() - heard.value_or(began) > options_.silence_max;
-    if (is_silent) LogWarning("worker.hung", {{"worker", worker_id}});
-    if (!Pause(kCheckInterval) || is_silent) {
+    const absl::Duration now = clock_.Monotonic();
+    const bool is_silent = now - heard.value_or(began) > options_.silence_max;
+    // It calls, but cannot leave what it does: a kernel that never ends.
+    const bool is_stuck =
+        now - pool_.UnwantedSince(worker_id).value_or(now) > options_.unwanted_max;
+    if (is_silent || is_stuck) LogWarning("worker.hung", {{"worker", worker_id}});
+    if (!Pause(kCheckInterval) || is_silent || is_stuck) {
       end = process->Kill();
       break;
     }

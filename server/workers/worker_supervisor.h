@@ -23,6 +23,9 @@ struct WorkerSupervisorOptions {
   // Ten seconds are ten of its calls. It starts to count with the process, so a worker has as long
   // to call for the first time.
   absl::Duration silence_max = absl::Seconds(10);
+  // A worker that is at a task which nobody wants any more, for this long, cannot leave it, and is
+  // killed. It leaves by itself within about three of its calls where it can.
+  absl::Duration unwanted_max = absl::Seconds(8);
   // Pauses between restarts grow from the first to the second.
   // They double with each worker that ended without having called, and begin anew after one that
   // did: a worker that crashes in a task is back in a moment, a program that is missing costs a

@@ -87,7 +87,8 @@ int Behave(const std::string& how, const internal::Start& start) {
     Ask(1);
     const internal::ProfileReply reply = Listen().profile_reply();
     const bool is_answer = reply.request_number() == 1 && reply.result().has_profile();
-    return Refuse(is_answer ? reply.result().profile().profiles(0).key() : "no answer");
+    return Refuse(is_answer ? reply.result().profile().profiles(0).key()
+                            : reply.result().error().message());
   }
   if (how == "exaggerate") {
     message.mutable_event()->set_type(v1::EVENT_TYPE_PHASE);

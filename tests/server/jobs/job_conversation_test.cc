@@ -49,7 +49,7 @@ class JobConversationTest : public testing::Test {
     start.mutable_options()->set_search(how);
     JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, clock_}, job_, Cpu(),
                                  wakeup_);
-    return conversation.Run(**child, start, {time_max_, lease_, &stopping_});
+    return conversation.Run(**child, start, {time_max_, lease_, task_time_max_, &stopping_});
   }
 
   // Takes the one task as a worker would, and answers with this profile of it.
@@ -82,6 +82,7 @@ class JobConversationTest : public testing::Test {
   LeasedJob job_;
   absl::Duration time_max_ = absl::Minutes(1);
   absl::Duration lease_ = absl::Minutes(1);
+  absl::Duration task_time_max_ = absl::Seconds(90);
   std::atomic<bool> stopping_ = false;
   std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
 };
@@ -95,15 +96,17 @@ TEST_F(JobConversationTest, TakesAQuestionToAWorkerAndKeepsTheAnswer) {
   EXPECT_EQ(end.outcome, ConversationOutcome::kFailure);
   EXPECT_EQ(end.status.message(), AskedKernel().ToString());
   EXPECT_EQ(task.profile().device_fingerprint(), "cpu-1");
+  EXPECT_EQ(task.deadline_seconds(), 90);
   ASSERT_THAT(StoredProfiles(), SizeIs(1));
   EXPECT_EQ(StoredProfiles()[0].key(), AskedKernel().ToString());
   EXPECT_EQ(StoredProfiles()[0].device_fingerprint(), "cpu-1");
   EXPECT_EQ(StoredProfiles()[0].profile().latency_us_median(), 2.5);
 }
 
-TEST_F(JobConversationTest, KeepsNoProfileThatNobodyAskedFor) {
+// Otherwise the time of one kernel, or the outputs of one plan, could vouch for another.
+TEST_F(JobConversationTest, TakesNoAnswerAboutSomethingElse) {
   std::thread worker([&] { AnswerOneTask("another"); });
-  EXPECT_EQ(Talk("ask").status.message(), "another");
+  EXPECT_EQ(Talk("ask").status.message(), "the worker's answer is about another task");
   worker.join();
   EXPECT_THAT(StoredProfiles(), IsEmpty());
 }

@@ -60,6 +60,15 @@ class WorkerPoolTest : public testing::Test {
     return pool_.Synchronize(request, WorkerPlace::kThisHost);
   }
 
+  // A call of a worker that is still at `task`.
+  worker::v1::SynchronizeResponse Executing(const std::string& worker,
+                                            const worker::v1::Task& task) {
+    worker::v1::SynchronizeRequest request = From(worker);
+    request.mutable_executing()->set_task_id(task.task_id());
+    request.mutable_executing()->set_attempt(task.attempt());
+    return pool_.Synchronize(request, WorkerPlace::kThisHost);
+  }
+
   static worker::v1::TaskResult Success() {
     worker::v1::TaskResult result;
     result.mutable_profile();
@@ -151,14 +160,94 @@ TEST_F(WorkerPoolTest, DropsTheLateResultOfALostWorker) {
 TEST_F(WorkerPoolTest, KeepsAWorkerThatSendsHeartbeats) {
   Submit("a");
   const worker::v1::Task task = Idle("w1").task();
-  worker::v1::SynchronizeRequest request = From("w1");
-  request.mutable_executing()->set_task_id(task.task_id());
-  request.mutable_executing()->set_attempt(task.attempt());
   for (int i = 0; i < 5; ++i) {
     clock_.Advance(absl::Seconds(9));
-    EXPECT_EQ(pool_.Synchronize(request, WorkerPlace::kThisHost).task().task_id(), task.task_id());
+    EXPECT_EQ(Executing("w1", task).task().task_id(), task.task_id());
   }
   EXPECT_TRUE(Idle("w2").has_idle());
+}
+
+// A job is cancelled while it measures: the next one must not pay for it.
+TEST_F(WorkerPoolTest, AWithdrawnTaskFailsNobody) {
+  const int64_t withdrawn = Submit("a");
+  const worker::v1::Task old = Idle("w1").task();
+  pool_.Withdraw(withdrawn);
+  Submit("b");
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Executing("w1", old).has_idle());
+  EXPECT_THAT(results_, IsEmpty());
+  const worker::v1::Task next = Complete("w1", old, Success()).task();
+  EXPECT_EQ(next.profile().kernels(0).key(), "b");
+  EXPECT_EQ(next.attempt(), 1);
+}
+
+TEST_F(WorkerPoolTest, SaysSinceWhenAWorkerIsAtATaskThatNobodyWants) {
+  const int64_t withdrawn = Submit("a");
+  const worker::v1::Task old = Idle("w1").task();
+  EXPECT_EQ(pool_.UnwantedSince("w1"), std::nullopt);
+  pool_.Withdraw(withdrawn);
+  clock_.Advance(absl::Seconds(2));
+  const absl::Duration now = clock_.Monotonic();
+  Executing("w1", old);
+  EXPECT_EQ(pool_.Devices()[0].workers_idle, 0);
+  clock_.Advance(absl::Seconds(1));
+  Executing("w1", old);
+  EXPECT_EQ(pool_.UnwantedSince("w1"), now);
+  Idle("w1");
+  EXPECT_EQ(pool_.UnwantedSince("w1"), std::nullopt);
+  EXPECT_EQ(pool_.UnwantedSince("w2"), std::nullopt);
+}
+
+TEST_F(WorkerPoolTest, TakesATaskBackFromAWorkerThatIsAtAnotherOne) {
+  Submit("a");
+  const worker::v1::Task given = Idle("w1").task();
+  worker::v1::Task foreign = given;
+  foreign.set_task_id("task-of-another-life");
+  EXPECT_TRUE(Executing("w1", foreign).has_idle());
+  const worker::v1::Task again = Idle("w2").task();
+  EXPECT_EQ(again.task_id(), given.task_id());
+  EXPECT_EQ(again.attempt(), 1);
+}
+
+TEST_F(WorkerPoolTest, EndsATaskThatTakesLongerThanItsDeadline) {
+  worker::v1::Task endless = ProfileTaskOf("a");
+  endless.set_deadline_seconds(60);
+  pool_.Submit(Cpu(), endless,
+               [this](const worker::v1::TaskResult& result) { results_.push_back(result); });
+  Submit("b");
+  const worker::v1::Task task = Idle("w1").task();
+  for (int second = 0; second < 64; ++second) {
+    clock_.Advance(absl::Seconds(1));
+    EXPECT_TRUE(Executing("w1", task).has_task());
+  }
+  clock_.Advance(absl::Seconds(2));
+  pool_.CheckTimes();
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(results_[0].error().code(), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(results_[0].error().message(), HasSubstr("60 s"));
+  EXPECT_NE(pool_.UnwantedSince("w1"), std::nullopt);
+  // Its worker gets nothing until it is gone, and then the next task is an unspoiled one.
+  EXPECT_TRUE(Executing("w1", task).has_idle());
+  pool_.DropWorker("w1");
+  EXPECT_EQ(Idle("w2").task().attempt(), 1);
+}
+
+// Another worker would take as long.
+TEST_F(WorkerPoolTest, DoesNotRepeatATaskThatAWorkerEndedAtItsDeadline) {
+  Submit("a");
+  const worker::v1::Task task = Idle("w1").task();
+  EXPECT_TRUE(Complete("w1", task, Error(absl::StatusCode::kDeadlineExceeded)).has_idle());
+  EXPECT_THAT(results_, SizeIs(1));
+}
+
+// A worker elsewhere that was at the first task of a daemon, when the daemon was started again.
+TEST_F(WorkerPoolTest, TakesNoAnswerToATaskOfAnEarlierPool) {
+  WorkerPool earlier(clock_, {});
+  earlier.Submit(Cpu(), ProfileTaskOf("old"), [](const worker::v1::TaskResult&) {});
+  const worker::v1::Task old = earlier.Synchronize(From("w1"), WorkerPlace::kElsewhere).task();
+  Submit("a");
+  EXPECT_NE(Idle("w1").task().task_id(), old.task_id());
+  Complete("w1", old, Success());
+  EXPECT_THAT(results_, IsEmpty());
 }
 
 TEST_F(WorkerPoolTest, FailsATaskThatThreeWorkersDiedOf) {

@@ -3,7 +3,9 @@
 #include <csignal>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "server/telemetry/log.h"
 #include "tests/base/manual_clock.h"
 
@@ -57,6 +59,20 @@ TEST_F(WorkerSupervisorTest, KillsAndRestartsAWorkerThatIsStopped) {
   const pid_t first = Await(supervisor, 0);
   kill(first, SIGSTOP);
   clock_.Advance(options_.silence_max + absl::Seconds(1));
+  AwaitRestart();
+  EXPECT_NE(Await(supervisor, first), first);
+}
+
+// It calls as a healthy worker does, so silence does not tell.
+TEST_F(WorkerSupervisorTest, KillsAWorkerThatCannotLeaveATaskThatNobodyWants) {
+  WorkerSupervisor supervisor(pool_, clock_, options_);
+  const pid_t first = Await(supervisor, 0);
+  worker::v1::SynchronizeRequest request;
+  request.set_worker_id(absl::StrCat("local-cpu-", getpid(), "-1"));
+  request.mutable_executing()->set_task_id("task-of-nobody");
+  pool_.Synchronize(request, WorkerPlace::kThisHost);
+  clock_.Advance(options_.unwanted_max + absl::Milliseconds(1));
+  pool_.Synchronize(request, WorkerPlace::kThisHost);
   AwaitRestart();
   EXPECT_NE(Await(supervisor, first), first);
 }
