@@ -13,9 +13,15 @@ bool IsWorthRetrying(const absl::Status& status) {
          wire::ReasonOf(status) != v1::ERROR_REASON_DEVICE_UNAVAILABLE;
 }
 
-// A connection that broke has no payload; an answer of the server's has one.
-bool IsAnswer(const absl::Status& status) {
-  return !absl::IsUnavailable(status) || status != absl::Status(status.code(), status.message());
+// An answer of the server's has a reason; a connection that broke has none.
+bool HasReason(const absl::Status& status) {
+  return status != absl::Status(status.code(), status.message());
+}
+
+// gRPC's server cancels the calls that meet its end. A client never cancels its own.
+absl::Status WithoutForeignCancel(absl::Status status) {
+  if (!absl::IsCancelled(status) || HasReason(status)) return status;
+  return absl::UnavailableError("the server broke the call off");
 }
 
 }  // namespace
@@ -24,8 +30,8 @@ absl::Status Retrier::Run(const std::function<absl::Status()>& call) {
   attempts_ = 0;
   paused_ = absl::ZeroDuration();
   while (true) {
-    absl::Status status = call();
-    if (IsAnswer(status)) server_.Note();
+    absl::Status status = WithoutForeignCancel(call());
+    if (!absl::IsUnavailable(status) || HasReason(status)) server_.Note();
     if (!IsWorthRetrying(status)) return status;
     ++attempts_;
     if (server_.seen() ? paused_ >= policy_.absence_max : attempts_ >= policy_.attempts_max) {

@@ -45,7 +45,8 @@ class Retrier {
 
   // Calls until the answer is not UNAVAILABLE, or is UNAVAILABLE for a reason that waiting a moment
   // does not change (no such device), or the policy's patience is used up. Returns the last answer.
-  // REQUIRES: calling twice has the effect of calling once.
+  // A call that the server cancelled, without a reason of plait's, counts as UNAVAILABLE.
+  // REQUIRES: calling twice has the effect of calling once; the call is not cancelled on this side.
   absl::Status Run(const std::function<absl::Status()>& call);
 
   // The same for a stream that makes progress: attempts and pauses are counted from the last

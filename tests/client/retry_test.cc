@@ -64,10 +64,19 @@ TEST(RetryTest, OutlastsARestart) {
   int calls = 0;
   const absl::Status status = retrier.Run([&]() -> absl::Status {
     if (++calls == 1) return wire::Error(v1::ERROR_REASON_DRAINING, "stopping");
+    // What gRPC's server says of calls that it ends.
+    if (calls == 2) return absl::CancelledError("CANCELLED");
     if (paused < absl::Seconds(50)) return absl::UnavailableError("connection refused");
     return absl::OkStatus();
   });
   EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(RetryTest, DoesNotTakeACancelledJobForABrokenCall) {
+  ServerSeen server;
+  Retrier retrier({}, 1, [](absl::Duration) {}, server);
+  EXPECT_TRUE(absl::IsCancelled(
+      retrier.Run([] { return wire::Error(v1::ERROR_REASON_CANCELLED, "by the client"); })));
 }
 
 TEST(RetryTest, RemembersInLaterCallsThatTheServerWasThere) {

@@ -121,6 +121,11 @@ class Client:
     def cancel(self, job_id):
         return self.call("CancelJob", self.message("CancelJobRequest", job_id=job_id)).job
 
+    def running_task(self):
+        """The task that a worker runs now; empty when all are idle."""
+        return next((worker.task_id for worker in self.call("GetServerState").workers
+                     if worker.task_id), "")
+
     def jobs(self, page_size=1000, **filters):
         found, token = [], ""
         while True:

@@ -1,5 +1,7 @@
 """Jobs in every state: cancelled, watched, continued after a restart, refused while draining."""
 
+import time
+
 import grpc
 import pytest
 
@@ -51,6 +53,34 @@ def test_a_running_and_a_queued_job_are_cancelled(daemon, client):
         assert_ended_once(client, job_id, "CANCELLED")
     (attempt,) = client.get(running).attempts
     assert attempt.outcome == "cancelled"
+
+
+def cancel_while_measuring(client, count):
+    """Cancels jobs at their worker's task; the job after each of them must not notice."""
+    next_model = client.upload(models.small_model())
+    states = []
+    for number in range(count):
+        cancelled = long_job(client)
+        wait_until(client.running_task, "a task runs")
+        # Later each time: some are cancelled while kernels are profiled, some in a verification.
+        time.sleep(number % 10 * 0.4)
+        after = client.submit(next_model, search="none", no_result_cache=True).id
+        client.cancel(cancelled)
+        job = client.wait_for_end(after)
+        assert state_of(job) == "SUCCEEDED", job.error.message
+        states.append(state_of(client.get(cancelled).job))
+    # A few may be done before they hear of it.
+    assert set(states) <= {"CANCELLED", "SUCCEEDED"}
+    assert states.count("CANCELLED") > count / 2
+
+
+def test_a_cancelled_job_costs_no_other_job(client):
+    cancel_while_measuring(client, 3)
+
+
+@pytest.mark.long
+def test_a_hundred_cancelled_jobs_cost_no_other_job(client):
+    cancel_while_measuring(client, 100)
 
 
 def test_cancelling_a_finished_job_changes_nothing(client):

@@ -1,6 +1,7 @@
 """The CLI's other verbs, against a daemon and alone."""
 
 import json
+import subprocess
 
 import numpy as np
 import onnx
@@ -9,6 +10,7 @@ from onnx import numpy_helper
 
 import models
 import sample_inputs
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -32,6 +34,35 @@ def test_submit_watch_result(cli, server, folder, model_file):
     report = cli.run("result", submitted["id"], "-o", output, *server, "--json").expect(0).json
     assert report["id"] == submitted["id"]
     models.assert_equal_in_onnx_runtime(model.read_bytes(), output.read_bytes())
+
+
+def optimize_over_restarts(new_daemon, cli, folder, model_file, clients, restarts):
+    """Stops the daemon in good order and starts it again, while clients wait for their jobs."""
+    daemon = new_daemon(listen=f"unix:{folder}/plaitd.sock").start()
+    daemon.wait_for_worker()
+    waiting = [cli.start("optimize", model_file(models.small_model(width=16 + i), f"model_{i}"),
+                         "-o", folder / f"{i}.opt.onnx", "--search", "none", "--json",
+                         "--server", daemon.address, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+               for i in range(clients)]
+    for _ in range(restarts):
+        with daemon.client() as client:
+            wait_until(lambda: client.jobs(), "a job is there")
+        assert daemon.stop() == 0
+        daemon.start()
+        daemon.wait_for_worker()
+    for process in waiting:
+        out, error = process.communicate(timeout=180)
+        assert process.returncode == 0, error
+        assert json.loads(out)["equivalence"]["verdict"] == "equivalent"
+
+
+def test_waiting_clients_outlast_a_restart(new_daemon, cli, folder, model_file):
+    optimize_over_restarts(new_daemon, cli, folder, model_file, clients=2, restarts=2)
+
+
+@pytest.mark.long
+def test_ten_waiting_clients_outlast_ten_restarts(new_daemon, cli, folder, model_file):
+    optimize_over_restarts(new_daemon, cli, folder, model_file, clients=10, restarts=10)
 
 
 def test_jobs_are_listed(cli, server, model_file):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 import pytest
+from onnx import TensorProto, helper
 
 import models
 import processes
@@ -19,22 +20,16 @@ def daemon(new_daemon):
     return new_daemon().start()
 
 
-def task_of(client):
-    """The task that a worker runs now; empty when all are idle."""
-    return next((worker.task_id for worker in client.call("GetServerState").workers
-                 if worker.task_id), "")
-
-
 def stop_worker_in_mid_task(daemon, client):
     """Stops the worker while it runs a task, and returns its process id."""
 
     def attempt():
-        if not task_of(client):
+        if not client.running_task():
             return 0
         pid = processes.workers(daemon.pid)[0]
         os.kill(pid, signal.SIGSTOP)
         # A stopped worker cannot end its task any more; it may have done so just before.
-        if task_of(client):
+        if client.running_task():
             return pid
         os.kill(pid, signal.SIGCONT)
         return 0
@@ -58,6 +53,28 @@ def test_the_job_succeeds_though_its_worker_is(daemon, how):
         models.assert_equal_in_onnx_runtime(original, client.download(job.result.optimized_model))
     assert daemon.metric("plait_worker_restarts_total") >= 1
     assert len(processes.workers(daemon.pid)) == 1
+
+
+def endless_model(width=4000):
+    """A product of integers, for which there is reference code only: it takes minutes."""
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.INT32, [width, width])
+    graph = helper.make_graph([helper.make_node("MatMul", ["a", "a"], ["b"])], "endless",
+                              [value("a")], [value("b")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model.SerializeToString()
+
+
+def test_a_kernel_that_does_not_end_costs_its_own_job(new_daemon):
+    daemon = new_daemon("--task-seconds-max", "3").start()
+    daemon.wait_for_worker()
+    with daemon.client() as client:
+        endless = client.submit(client.upload(endless_model()), search="none").id
+        after = client.submit(client.upload(models.small_model()), search="none").id
+        job = client.wait_for_end(endless, 60)
+        assert state_of(job) == "FAILED" and "longer than its 3 s" in job.error.message
+        job = client.wait_for_end(after, 30)
+        assert state_of(job) == "SUCCEEDED", job.error.message
+    assert daemon.metric("plait_worker_restarts_total") == 1
 
 
 def test_a_job_waits_for_a_worker(new_daemon, folder):
