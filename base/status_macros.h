@@ -2,9 +2,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
 
 // Returns from the enclosing function when `expression` is a Status that is not OK.
 // The expression is evaluated once. Works for a function that returns Status or StatusOr.
@@ -42,13 +45,17 @@
 
 namespace plait {
 
-// The same status with `phrase` and ": " in front of its message: the code never changes.
-// Payloads are not copied: annotate first, then give the reason.
+// The same status with `phrase` and ": " in front of its message. Code and payloads never change,
+// so that a reason survives every layer that adds a phrase.
 inline absl::Status Annotate(const absl::Status& status, absl::string_view phrase) {
   if (status.ok()) return status;
   std::string message(phrase);
   message.append(": ").append(status.message().data(), status.message().size());
-  return absl::Status(status.code(), message);
+  absl::Status annotated(status.code(), message);
+  status.ForEachPayload([&](absl::string_view type_url, const absl::Cord& payload) {
+    annotated.SetPayload(type_url, payload);
+  });
+  return annotated;
 }
 
 }  // namespace plait

@@ -40,6 +40,15 @@ TEST(StatusMacrosTest, AnnotateKeepsTheCode) {
   EXPECT_TRUE(Annotate(absl::OkStatus(), "conv3").ok());
 }
 
+TEST(StatusMacrosTest, AnnotateKeepsPayloads) {
+  absl::Status status = absl::NotFoundError("gone");
+  status.SetPayload("first", absl::Cord("1"));
+  status.SetPayload("second", absl::Cord("2"));
+  const absl::Status annotated = Annotate(status, "conv3");
+  EXPECT_EQ(annotated.GetPayload("first"), absl::Cord("1"));
+  EXPECT_EQ(annotated.GetPayload("second"), absl::Cord("2"));
+}
+
 TEST(StatusMacrosDeathTest, CheckNamesTheCondition) {
   const int legs = 3;
   EXPECT_DEATH(PLAIT_CHECK(legs == 4), "legs == 4");
