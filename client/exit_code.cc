@@ -20,6 +20,7 @@ ExitCode ExitCodeOfReason(v1::ErrorReason reason) {
     case v1::ERROR_REASON_DEVICE_UNAVAILABLE:
     case v1::ERROR_REASON_DRAINING:
     case v1::ERROR_REASON_STORAGE_UNAVAILABLE:
+    case v1::ERROR_REASON_UNREACHABLE:
       return ExitCode::kUnreachable;
     case v1::ERROR_REASON_QUOTA_EXCEEDED:
       return ExitCode::kQuota;

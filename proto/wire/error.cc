@@ -20,7 +20,6 @@ struct ReasonCode {
   absl::StatusCode code;
 };
 
-// Where several reasons share a code, the first one stands for a status without a reason.
 constexpr ReasonCode kReasonCodes[] = {
     {v1::ERROR_REASON_INTERNAL, absl::StatusCode::kInternal},
     {v1::ERROR_REASON_INVALID_REQUEST, absl::StatusCode::kInvalidArgument},
@@ -44,8 +43,41 @@ constexpr ReasonCode kReasonCodes[] = {
     {v1::ERROR_REASON_DRAINING, absl::StatusCode::kUnavailable},
     {v1::ERROR_REASON_CRASHED, absl::StatusCode::kAborted},
     {v1::ERROR_REASON_UNSUPPORTED, absl::StatusCode::kUnimplemented},
-    {v1::ERROR_REASON_INVALID_REQUEST, absl::StatusCode::kOutOfRange},
+    {v1::ERROR_REASON_UNREACHABLE, absl::StatusCode::kUnavailable},
 };
+
+// What a code means that gRPC, a library or the system chose, and that nobody gave a reason. A code
+// that plait gives to several reasons says nothing about which it was.
+v1::ErrorReason ReasonOfCode(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return v1::ERROR_REASON_INVALID_REQUEST;
+    case absl::StatusCode::kNotFound:
+      return v1::ERROR_REASON_NOT_FOUND;
+    // gRPC refuses messages beyond its limits so.
+    case absl::StatusCode::kResourceExhausted:
+      return v1::ERROR_REASON_LIMIT_EXCEEDED;
+    case absl::StatusCode::kCancelled:
+      return v1::ERROR_REASON_CANCELLED;
+    case absl::StatusCode::kDeadlineExceeded:
+      return v1::ERROR_REASON_DEADLINE;
+    // gRPC answers a method that it does not know so.
+    case absl::StatusCode::kUnimplemented:
+      return v1::ERROR_REASON_UNSUPPORTED;
+    // A connection that broke or was never made.
+    case absl::StatusCode::kUnavailable:
+      return v1::ERROR_REASON_UNREACHABLE;
+    case absl::StatusCode::kUnauthenticated:
+      return v1::ERROR_REASON_UNAUTHENTICATED;
+    case absl::StatusCode::kPermissionDenied:
+      return v1::ERROR_REASON_PERMISSION_DENIED;
+    // Aborted, AlreadyExists, DataLoss and FailedPrecondition too: an attempt that is over, a
+    // request id, an upload and a job's state are named where they are met, so it is none of them.
+    default:
+      return v1::ERROR_REASON_INTERNAL;
+  }
+}
 
 // The length of the UTF-8 character at the front of `text`, 0 when there is none. Overlong forms,
 // surrogates and code points above U+10FFFF are none (RFC 3629).
@@ -91,10 +123,7 @@ v1::ErrorReason ReasonOf(const absl::Status& status) {
       return static_cast<v1::ErrorReason>(number);
     }
   }
-  for (const ReasonCode& entry : kReasonCodes) {
-    if (entry.code == status.code()) return entry.reason;
-  }
-  return v1::ERROR_REASON_INTERNAL;
+  return ReasonOfCode(status.code());
 }
 
 v1::ErrorDetail ErrorDetailOf(const absl::Status& status) {

@@ -19,7 +19,8 @@ absl::Status Error(v1::ErrorReason reason, absl::string_view message);
 // The same status with a reason; OK stays OK.
 absl::Status WithReason(const absl::Status& status, v1::ErrorReason reason);
 
-// The reason that `status` carries, or the one that fits its code best when it carries none.
+// The reason that `status` carries. Where it carries none, or one of a newer server, the reason
+// that its code alone stands for, and INTERNAL for codes that do not say whose fault it was.
 v1::ErrorReason ReasonOf(const absl::Status& status);
 
 // Reason and message, for Job.error. The message is made valid UTF-8.

@@ -19,6 +19,7 @@ TEST(ExitCodeTest, FollowsTheReasonOfAnError) {
       {v1::ERROR_REASON_INVALID_REQUEST, ExitCode::kUsage},
       {v1::ERROR_REASON_MODEL_REJECTED, ExitCode::kModelRejected},
       {v1::ERROR_REASON_DEVICE_UNAVAILABLE, ExitCode::kUnreachable},
+      {v1::ERROR_REASON_UNREACHABLE, ExitCode::kUnreachable},
       {v1::ERROR_REASON_UNAUTHENTICATED, ExitCode::kAuthentication},
       {v1::ERROR_REASON_QUOTA_EXCEEDED, ExitCode::kQuota},
       {v1::ERROR_REASON_DEADLINE, ExitCode::kDeadline},

@@ -18,17 +18,40 @@ TEST(WireErrorTest, EveryReasonHasACodeAndComesBack) {
   }
 }
 
-TEST(WireErrorTest, KeepsTheReasonWhenALayerAddsAPhrase) {
+TEST(WireErrorTest, GivesAReasonAndLeavesTheCode) {
   const absl::Status status = WithReason(absl::InternalError("x"), v1::ERROR_REASON_CRASHED);
   EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_CRASHED);
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(WithReason(absl::OkStatus(), v1::ERROR_REASON_CRASHED).ok());
 }
 
-TEST(WireErrorTest, GuessesTheReasonFromTheCode) {
-  EXPECT_EQ(ReasonOf(absl::InvalidArgumentError("")), v1::ERROR_REASON_INVALID_REQUEST);
-  EXPECT_EQ(ReasonOf(absl::NotFoundError("")), v1::ERROR_REASON_NOT_FOUND);
-  EXPECT_EQ(ReasonOf(absl::DeadlineExceededError("")), v1::ERROR_REASON_DEADLINE);
-  EXPECT_EQ(ReasonOf(absl::UnknownError("")), v1::ERROR_REASON_INTERNAL);
+TEST(WireErrorTest, KeepsTheReasonWhenALayerAddsAPhrase) {
+  const absl::Status status = Annotate(Error(v1::ERROR_REASON_DRAINING, "stopping"), "submit");
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_DRAINING);
+}
+
+TEST(WireErrorTest, ACodeWithoutAReasonMeansNoMoreThanItSays) {
+  const std::pair<absl::StatusCode, v1::ErrorReason> kCases[] = {
+      {absl::StatusCode::kCancelled, v1::ERROR_REASON_CANCELLED},
+      {absl::StatusCode::kUnknown, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST},
+      {absl::StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE},
+      {absl::StatusCode::kNotFound, v1::ERROR_REASON_NOT_FOUND},
+      {absl::StatusCode::kAlreadyExists, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_PERMISSION_DENIED},
+      {absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_LIMIT_EXCEEDED},
+      {absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kAborted, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST},
+      {absl::StatusCode::kUnimplemented, v1::ERROR_REASON_UNSUPPORTED},
+      {absl::StatusCode::kInternal, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kUnavailable, v1::ERROR_REASON_UNREACHABLE},
+      {absl::StatusCode::kDataLoss, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kUnauthenticated, v1::ERROR_REASON_UNAUTHENTICATED},
+  };
+  for (const auto& [code, reason] : kCases) {
+    EXPECT_EQ(ReasonOf(absl::Status(code, "")), reason) << code;
+  }
 }
 
 TEST(WireErrorTest, MakesAnyBytesValidUtf8) {
