@@ -80,6 +80,8 @@ constexpr int64_t kProfileKeyBytesMax = int64_t{64} << 10;
 constexpr int kProfilesPerImportMax = 10'000;
 // 1 KiB: trailing metadata of an RPC is limited to 8 KiB, and percent-encoding may triple the text.
 constexpr int64_t kStatusMessageBytesMax = 1024;
+// 512 bytes: the same words once more for programs, in details that share these 8 KiB.
+constexpr int64_t kViolationTextBytesMax = 512;
 // 10,000 events of one job are kept; a child that sends more is chattering, and is not heard.
 constexpr int64_t kEventsPerJobMax = 10'000;
 // 64 KiB: the end of a dead child's standard error, kept as evidence.

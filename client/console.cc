@@ -13,7 +13,7 @@ ExitCode ReportError(Console& console, absl::string_view what, const absl::Statu
   const v1::ErrorDetail detail = wire::ErrorDetailOf(status);
   if (console.json) {
     Json error;
-    error["error"]["reason"] = ReasonName(detail.reason());
+    error["error"]["reason"] = wire::ReasonName(detail.reason());
     error["error"]["message"] = detail.message();
     console.out << JsonLine(error);
     console.out.flush();

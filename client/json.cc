@@ -5,14 +5,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
 
 namespace plait {
 namespace {
-
-std::string WithoutPrefix(const std::string& name, absl::string_view prefix) {
-  return std::string(absl::StripPrefix(name, prefix));
-}
 
 std::string TimeText(const google::protobuf::Timestamp& time) {
   return google::protobuf::util::TimeUtil::ToString(time);
@@ -28,12 +25,8 @@ std::string Dump(const Json& json, int indent) {
 std::string JsonText(const Json& json) { return Dump(json, 2); }
 std::string JsonLine(const Json& json) { return Dump(json, -1); }
 
-std::string ReasonName(v1::ErrorReason reason) {
-  return WithoutPrefix(v1::ErrorReason_Name(reason), "ERROR_REASON_");
-}
-
 std::string EventTypeName(v1::EventType type) {
-  return WithoutPrefix(v1::EventType_Name(type), "EVENT_TYPE_");
+  return std::string(absl::StripPrefix(v1::EventType_Name(type), "EVENT_TYPE_"));
 }
 
 // The header lists the names: scripts read them.
@@ -52,7 +45,7 @@ Json JobJson(const v1::Job& job) {
     json["speedup"] = job.progress().speedup();
   }
   if (job.has_error()) {
-    json["error"]["reason"] = ReasonName(job.error().reason());
+    json["error"]["reason"] = wire::ReasonName(job.error().reason());
     json["error"]["message"] = job.error().message();
   }
   return json;

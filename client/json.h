@@ -6,7 +6,6 @@
 
 #include "absl/strings/string_view.h"
 #include "plait/v1/capability.pb.h"
-#include "plait/v1/error.pb.h"
 #include "plait/v1/optimization.pb.h"
 
 namespace plait {
@@ -20,8 +19,7 @@ using Json = nlohmann::ordered_json;
 std::string JsonText(const Json& json);
 std::string JsonLine(const Json& json);
 
-// "MODEL_REJECTED", "PHASE": an enum value without its prefix.
-std::string ReasonName(v1::ErrorReason reason);
+// "PHASE": a type without its prefix.
 std::string EventTypeName(v1::EventType type);
 
 // {"id", "state", "submitted_at", "started_at", "ended_at", "device", "model", "phase", "fraction",

@@ -1,19 +1,20 @@
 #include "proto/wire/error.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "plait/internal/rpc_status.pb.h"
+#include "proto/wire/error_details.h"
 
 namespace plait::wire {
 namespace {
 
-constexpr absl::string_view kReasonUrl = "plait.v1.ErrorReason";
+constexpr absl::string_view kReasonPrefix = "ERROR_REASON_";
 
 struct ReasonCode {
   v1::ErrorReason reason;
@@ -79,6 +80,33 @@ v1::ErrorReason ReasonOfCode(absl::StatusCode code) {
   }
 }
 
+// How long a client waits before the same call may succeed; zero where waiting changes nothing.
+absl::Duration RetryDelayOf(v1::ErrorReason reason) {
+  switch (reason) {
+    // 5 s: a server that stops gives its calls 3 s to end, and needs a moment to start.
+    case v1::ERROR_REASON_DRAINING:
+      return absl::Seconds(5);
+    // 10 s: a worker that is started again opens its device first, for a GPU with a gigabyte of
+    // libraries.
+    case v1::ERROR_REASON_DEVICE_UNAVAILABLE:
+      return absl::Seconds(10);
+    // 10 s: mostly a full disk, and somebody who has to make room on it.
+    case v1::ERROR_REASON_STORAGE_UNAVAILABLE:
+      return absl::Seconds(10);
+    // 30 s: a place becomes free when a job ends; a job takes about a minute, so the next one ends
+    // after half of that.
+    case v1::ERROR_REASON_QUOTA_EXCEEDED:
+      return absl::Seconds(30);
+    default:
+      return absl::ZeroDuration();
+  }
+}
+
+void SetDetail(absl::Status& status, absl::string_view type_url,
+               const google::protobuf::Message& detail) {
+  status.SetPayload(type_url, absl::Cord(detail.SerializeAsString()));
+}
+
 // The length of the UTF-8 character at the front of `text`, 0 when there is none. Overlong forms,
 // surrogates and code points above U+10FFFF are none (RFC 3629).
 size_t CharacterBytes(absl::string_view text) {
@@ -110,18 +138,55 @@ absl::Status Error(v1::ErrorReason reason, absl::string_view message) {
   return WithReason(absl::Status(CodeOf(reason), message), reason);
 }
 
+absl::Status FieldError(absl::string_view field, absl::string_view description) {
+  absl::Status status =
+      Error(v1::ERROR_REASON_INVALID_REQUEST, absl::StrCat(field, ": ", description));
+  internal::BadRequest detail;
+  internal::BadRequest::FieldViolation& violation = *detail.add_field_violations();
+  violation.set_field(ValidUtf8(field, kViolationTextBytesMax));
+  violation.set_description(ValidUtf8(description, kViolationTextBytesMax));
+  SetDetail(status, kBadRequestUrl, detail);
+  return status;
+}
+
+absl::Status MissingBlobError(const Digest& digest, absl::string_view message) {
+  absl::Status status = Error(v1::ERROR_REASON_BLOB_MISSING, message);
+  internal::PreconditionFailure detail;
+  internal::PreconditionFailure::Violation& violation = *detail.add_violations();
+  violation.set_type("MISSING");
+  violation.set_subject(absl::StrCat("blobs/", digest.ToString()));
+  violation.set_description(ValidUtf8(message, kViolationTextBytesMax));
+  SetDetail(status, kPreconditionFailureUrl, detail);
+  return status;
+}
+
 absl::Status WithReason(const absl::Status& status, v1::ErrorReason reason) {
   absl::Status result = status;
-  result.SetPayload(kReasonUrl, absl::Cord(absl::StrCat(static_cast<int>(reason))));
+  result.ErasePayload(kErrorInfoUrl);
+  result.ErasePayload(kRetryInfoUrl);
+  // One of a newer server, in a job's error: its code is all that can be said.
+  if (CodeOf(reason) == absl::StatusCode::kUnknown) return result;
+  internal::ErrorInfo info;
+  info.set_reason(ReasonName(reason));
+  info.set_domain(std::string(kErrorDomain));
+  SetDetail(result, kErrorInfoUrl, info);
+  const absl::Duration delay = RetryDelayOf(reason);
+  // Storage that is damaged stays so.
+  if (delay == absl::ZeroDuration() || absl::IsDataLoss(status)) return result;
+  internal::RetryInfo retry;
+  retry.mutable_retry_delay()->set_seconds(absl::ToInt64Seconds(delay));
+  SetDetail(result, kRetryInfoUrl, retry);
   return result;
 }
 
 v1::ErrorReason ReasonOf(const absl::Status& status) {
-  if (const auto payload = status.GetPayload(kReasonUrl)) {
-    int number = 0;
-    if (absl::SimpleAtoi(std::string(*payload), &number) && v1::ErrorReason_IsValid(number)) {
-      return static_cast<v1::ErrorReason>(number);
-    }
+  const auto payload = status.GetPayload(kErrorInfoUrl);
+  internal::ErrorInfo info;
+  v1::ErrorReason reason = v1::ERROR_REASON_UNSPECIFIED;
+  if (payload && info.ParseFromString(std::string(*payload)) && info.domain() == kErrorDomain &&
+      v1::ErrorReason_Parse(absl::StrCat(kReasonPrefix, info.reason()), &reason) &&
+      reason != v1::ERROR_REASON_UNSPECIFIED) {
+    return reason;
   }
   return ReasonOfCode(status.code());
 }
@@ -136,6 +201,10 @@ v1::ErrorDetail ErrorDetailOf(const absl::Status& status) {
 
 absl::Status StatusOf(const v1::ErrorDetail& detail) {
   return Error(detail.reason(), detail.message());
+}
+
+std::string ReasonName(v1::ErrorReason reason) {
+  return std::string(absl::StripPrefix(v1::ErrorReason_Name(reason), kReasonPrefix));
 }
 
 std::string ValidUtf8(absl::string_view text, size_t bytes_max) {

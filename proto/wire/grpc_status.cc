@@ -1,7 +1,12 @@
 #include "proto/wire/grpc_status.h"
 
+#include <algorithm>
+#include <string>
+
 #include "base/limits.h"
+#include "plait/internal/rpc_status.pb.h"
 #include "proto/wire/error.h"
+#include "proto/wire/error_details.h"
 
 namespace plait::wire {
 namespace {
@@ -31,16 +36,40 @@ PLAIT_SAME_CODE(kUnauthenticated, UNAUTHENTICATED);
 
 constexpr int kCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
+// In the order in which they are sent: a status does not keep one of its own.
+constexpr absl::string_view kDetailUrls[] = {kErrorInfoUrl, kRetryInfoUrl, kBadRequestUrl,
+                                             kPreconditionFailureUrl};
+
+// A proxy may have added an ErrorInfo of its own, whose reason means nothing here.
+bool IsOurs(const google::protobuf::Any& detail) {
+  const absl::string_view type_url = detail.type_url();
+  if (type_url == kErrorInfoUrl) {
+    internal::ErrorInfo info;
+    return info.ParseFromString(detail.value()) && info.domain() == kErrorDomain;
+  }
+  return std::find(std::begin(kDetailUrls), std::end(kDetailUrls), type_url) !=
+         std::end(kDetailUrls);
+}
+
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  v1::ErrorDetail detail;
-  detail.set_reason(ReasonOf(status));
-  // Twice, as gRPC's text and in the details: programs of other languages read either.
-  detail.set_message(ValidUtf8(status.message(), kStatusMessageBytesMax));
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), detail.message(),
-                      detail.SerializeAsString());
+  // An error to which nobody gave a reason gets the one that its code stands for.
+  const absl::Status reasoned = WithReason(status, ReasonOf(status));
+  internal::Status details;
+  details.set_code(static_cast<int>(status.code()));
+  // A client's library refuses details that do not repeat gRPC's own code and message.
+  details.set_message(ValidUtf8(status.message(), kStatusMessageBytesMax));
+  for (const absl::string_view type_url : kDetailUrls) {
+    const auto payload = reasoned.GetPayload(type_url);
+    if (!payload) continue;
+    google::protobuf::Any& detail = *details.add_details();
+    detail.set_type_url(std::string(type_url));
+    detail.set_value(std::string(*payload));
+  }
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), details.message(),
+                      details.SerializeAsString());
 }
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {
@@ -50,13 +79,13 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   const bool known = number > 0 && number <= kCodeMax;
   absl::Status result(known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown,
                       status.error_message());
-  // The details may be another program's: they count only when they parse and name a reason.
-  v1::ErrorDetail detail;
-  if (status.error_details().empty() || !detail.ParseFromString(status.error_details()) ||
-      detail.reason() == v1::ERROR_REASON_UNSPECIFIED) {
-    return result;
+  // They may be another program's, or a proxy's.
+  internal::Status details;
+  if (!details.ParseFromString(status.error_details())) return result;
+  for (const google::protobuf::Any& detail : details.details()) {
+    if (IsOurs(detail)) result.SetPayload(detail.type_url(), absl::Cord(detail.value()));
   }
-  return WithReason(result, detail.reason());
+  return result;
 }
 
 }  // namespace plait::wire

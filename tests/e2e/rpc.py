@@ -5,8 +5,10 @@ import uuid
 
 import grpc
 from google.protobuf import descriptor_pool, message_factory
+from google.rpc import error_details_pb2
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
     ProtoReflectionDescriptorDatabase)
+from grpc_status import rpc_status
 
 from waiting import wait_until
 
@@ -64,13 +66,12 @@ class Client:
         return invoke(iter(request) if streams_in else request, timeout=seconds_max,
                       metadata=self.metadata)
 
-    def reason(self, error):
-        """The name of the documented reason that a failed call carries."""
-        details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
-        detail = self.message("ErrorDetail")
-        detail.ParseFromString(details)
-        values = detail.DESCRIPTOR.fields_by_name["reason"].enum_type.values_by_number
-        return values[detail.reason].name.removeprefix("ERROR_REASON_")
+    @staticmethod
+    def reason(error):
+        """The documented reason that a failed call carries, without its prefix."""
+        info = error_detail(error, error_details_pb2.ErrorInfo)
+        assert info.domain == "plait"
+        return info.reason
 
     def digest(self, data):
         return self.message("Digest", sha256_hex=hashlib.sha256(data).hexdigest(),
@@ -152,6 +153,22 @@ class Client:
 
     def wait_for_end(self, job_id, seconds_max=120):
         return self.wait_for(job_id, FINAL_STATES, seconds_max)
+
+
+def error_detail(error, message_type):
+    """A detail of a failed call, read as any client reads it; None when the call has none."""
+    # Raises when code or message in it are not those of the call.
+    for packed in rpc_status.from_call(error).details:
+        detail = message_type()
+        if packed.Unpack(detail):
+            return detail
+    return None
+
+
+def field_violations(error):
+    """The fields that a refused call names, and what is wrong with them."""
+    bad_request = error_detail(error, error_details_pb2.BadRequest)
+    return [(violation.field, violation.description) for violation in bad_request.field_violations]
 
 
 def _enum_name(message, field, prefix):

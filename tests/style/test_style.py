@@ -54,6 +54,7 @@ CUDA = ["gpu_worker/backends/cuda/driver", "gpu_worker/backends/cuda/problem"]
 POLICY_NAMES = ["optimizer/schedule/policies.def", "optimizer/search/policies.def"]
 SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
+    # Errors travel as google.rpc's messages, which it alone reads and writes.
     # Only its targets of devices and measurements link the optimizer; storage links neither.
     "proto/wire": [
         *OPS,
@@ -61,6 +62,7 @@ MAY_INCLUDE |= {
         "optimizer/cost",
         "plait/v1",
         "plait/worker/v1",
+        "plait/internal/rpc_status.pb.h",
         *POLICY_NAMES,
     ],
     "storage": ["base", "proto/wire", "plait/v1"],

@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "tests/proto/wire/details.h"
 
 namespace plait::wire {
 namespace {
+
+bool HasRetryInfo(const absl::Status& status) {
+  return DetailOf<internal::RetryInfo>(status, kRetryInfoUrl).has_value();
+}
 
 TEST(WireErrorTest, EveryReasonHasACodeAndComesBack) {
   for (int number = 1; number <= v1::ErrorReason_MAX; ++number) {
@@ -28,6 +34,7 @@ TEST(WireErrorTest, GivesAReasonAndLeavesTheCode) {
 TEST(WireErrorTest, KeepsTheReasonWhenALayerAddsAPhrase) {
   const absl::Status status = Annotate(Error(v1::ERROR_REASON_DRAINING, "stopping"), "submit");
   EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_DRAINING);
+  EXPECT_TRUE(HasRetryInfo(status));
 }
 
 TEST(WireErrorTest, ACodeWithoutAReasonMeansNoMoreThanItSays) {
@@ -52,6 +59,86 @@ TEST(WireErrorTest, ACodeWithoutAReasonMeansNoMoreThanItSays) {
   for (const auto& [code, reason] : kCases) {
     EXPECT_EQ(ReasonOf(absl::Status(code, "")), reason) << code;
   }
+}
+
+TEST(WireErrorTest, AReasonThatIsNotKnownIsNoReason) {
+  internal::ErrorInfo info;
+  info.set_domain("plait");
+  info.set_reason("OF_A_NEWER_SERVER");
+  absl::Status status = absl::NotFoundError("");
+  status.SetPayload(kErrorInfoUrl, absl::Cord(info.SerializeAsString()));
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_NOT_FOUND);
+  info.set_reason("CRASHED");
+  info.set_domain("somebody.else");
+  status.SetPayload(kErrorInfoUrl, absl::Cord(info.SerializeAsString()));
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_NOT_FOUND);
+  v1::ErrorDetail detail;
+  detail.set_reason(static_cast<v1::ErrorReason>(99));
+  EXPECT_EQ(StatusOf(detail), absl::UnknownError(""));
+}
+
+TEST(WireErrorTest, SaysHowLongToWaitWhereARetryMayHelp) {
+  int reasons = 0;
+  for (int number = 1; number <= v1::ErrorReason_MAX; ++number) {
+    const auto reason = static_cast<v1::ErrorReason>(number);
+    const auto retry = DetailOf<internal::RetryInfo>(Error(reason, "what"), kRetryInfoUrl);
+    const bool helps = reason == v1::ERROR_REASON_DRAINING ||
+                       reason == v1::ERROR_REASON_QUOTA_EXCEEDED ||
+                       reason == v1::ERROR_REASON_STORAGE_UNAVAILABLE ||
+                       reason == v1::ERROR_REASON_DEVICE_UNAVAILABLE;
+    EXPECT_EQ(retry.has_value(), helps) << v1::ErrorReason_Name(reason);
+    if (!retry) continue;
+    EXPECT_GT(retry->retry_delay().seconds(), 0) << v1::ErrorReason_Name(reason);
+    ++reasons;
+  }
+  EXPECT_EQ(reasons, 4);
+}
+
+TEST(WireErrorTest, TellsNobodyToWaitForDamagedStorage) {
+  const auto reason = v1::ERROR_REASON_STORAGE_UNAVAILABLE;
+  EXPECT_TRUE(HasRetryInfo(WithReason(absl::ResourceExhaustedError("full"), reason)));
+  EXPECT_FALSE(HasRetryInfo(WithReason(absl::DataLossError("damaged"), reason)));
+}
+
+TEST(WireErrorTest, AnotherReasonTakesTheWaitAlong) {
+  const absl::Status draining = Error(v1::ERROR_REASON_DRAINING, "stopping");
+  EXPECT_FALSE(HasRetryInfo(WithReason(draining, v1::ERROR_REASON_INTERNAL)));
+}
+
+TEST(WireErrorTest, NamesTheFieldForPeopleAndPrograms) {
+  const absl::Status status = FieldError("options.threads", "must be 0 to 1024, is -1");
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_INVALID_REQUEST);
+  EXPECT_EQ(status.message(), "options.threads: must be 0 to 1024, is -1");
+  const auto detail = DetailOf<internal::BadRequest>(status, kBadRequestUrl);
+  ASSERT_TRUE(detail && detail->field_violations_size() == 1);
+  EXPECT_EQ(detail->field_violations(0).field(), "options.threads");
+  EXPECT_EQ(detail->field_violations(0).description(), "must be 0 to 1024, is -1");
+}
+
+TEST(WireErrorTest, KeepsAViolationShortAndText) {
+  const std::string text = "\xff" + std::string(5000, 'x');
+  const auto detail =
+      DetailOf<internal::BadRequest>(FieldError(text, text), kBadRequestUrl)->field_violations(0);
+  EXPECT_EQ(detail.field(), "?" + std::string(511, 'x'));
+  EXPECT_EQ(detail.description(), detail.field());
+}
+
+TEST(WireErrorTest, NamesTheBlobThatHasToBeUploaded) {
+  const Digest digest = DigestOf("model");
+  const absl::Status status = MissingBlobError(digest, "model is not here");
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_BLOB_MISSING);
+  EXPECT_EQ(status.message(), "model is not here");
+  const auto detail = DetailOf<internal::PreconditionFailure>(status, kPreconditionFailureUrl);
+  ASSERT_TRUE(detail && detail->violations_size() == 1);
+  EXPECT_EQ(detail->violations(0).type(), "MISSING");
+  EXPECT_EQ(detail->violations(0).subject(), absl::StrCat("blobs/", digest.sha256_hex, "/5"));
+  EXPECT_EQ(detail->violations(0).description(), "model is not here");
+}
+
+TEST(WireErrorTest, NamesReasonsWithoutTheirPrefix) {
+  EXPECT_EQ(ReasonName(v1::ERROR_REASON_BLOB_MISSING), "BLOB_MISSING");
+  EXPECT_EQ(ReasonName(static_cast<v1::ErrorReason>(99)), "");
 }
 
 TEST(WireErrorTest, MakesAnyBytesValidUtf8) {
