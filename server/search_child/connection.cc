@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/status_macros.h"
+#include "proto/wire/task_error.h"
 
 namespace plait {
 
@@ -82,10 +83,7 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::AwaitReply(int64_t numbe
   if (found == replies_.end()) return absl::UnavailableError("the daemon is gone");
   worker::v1::TaskResult result = std::move(found->second);
   replies_.erase(found);
-  if (result.has_error()) {
-    return absl::Status(static_cast<absl::StatusCode>(result.error().code()),
-                        result.error().message());
-  }
+  if (result.has_error()) return wire::StatusOfTask(result.error());
   return result;
 }
 

@@ -36,7 +36,8 @@ class ChildConnection {
   absl::Status Send(const internal::ChildMessage& message);
 
   // Asks and waits for the answer.
-  // Errors: those of the task; Cancelled; Unavailable when the daemon is gone.
+  // Errors: the task's, with the reason that the client is told; Unavailable when the daemon is
+  // gone.
   //
   // There is no time limit here: the daemon answers or ends the child. Numbers of questions rise
   // from 1 and are never used twice, which the daemon insists on. What a worker says is passed on

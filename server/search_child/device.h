@@ -38,8 +38,8 @@ class RemoteProfiler : public Profiler {
   RemoteProfiler(ChildConnection& connection, Clock& clock)
       : connection_(connection), clock_(clock) {}
 
-  // Errors: those of the task, Cancelled and Unavailable; InvalidArgument for a time that none can
-  // be, Internal for an answer about another number of kernels.
+  // Errors: those of ChildConnection::Profile; Internal for an answer about another number of
+  // kernels.
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
   // Spent in Measure so far, waiting for a worker included.
@@ -75,8 +75,8 @@ class RemoteVerifier : public Verifier {
   RemoteVerifier(ChildConnection& connection, Clock& clock, const Options& options)
       : connection_(connection), clock_(clock), options_(options) {}
 
-  // Errors: those of the task, Cancelled and Unavailable; Internal when a plan does not fit the
-  // text of its graph, or the answer has another number of candidates.
+  // Errors: those of ChildConnection::Measure; Internal when a plan does not fit the text of its
+  // graph, or the answer has another number of candidates.
   // In the order of the candidates; the verdict is made here, of the error that the worker sends.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, int rounds) override;

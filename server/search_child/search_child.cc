@@ -30,6 +30,7 @@
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
 #include "server/search_child/connection.h"
+#include "server/search_child/failure_reason.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
@@ -115,7 +116,10 @@ absl::StatusOr<absl::string_view> MapModel() {
 absl::Status WriteOutput(absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = write(kChildOutput, bytes.data(), bytes.size());
-    if (count < 0) return absl::UnavailableError("the optimized model cannot be written");
+    if (count < 0) {
+      return wire::Error(v1::ERROR_REASON_STORAGE_UNAVAILABLE,
+                         "the optimized model cannot be written");
+    }
     bytes.remove_prefix(static_cast<size_t>(count));
   }
   return absl::OkStatus();
@@ -160,12 +164,14 @@ class ChildSearch {
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
     // The first look at a stranger's bytes, under limits that were set before.
     absl::StatusOr<Model> model = ImportOnnx(bytes);
-    if (!model.ok()) return Rejected(model.status());
+    if (!model.ok()) return ModelFailure(model.status());
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
-    if (!bound.ok()) return Rejected(bound.status());
+    if (!bound.ok()) return ModelFailure(bound.status());
 
     PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
-    PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+    const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
+    // A worker of another build may have a backend that is not here.
+    if (!catalog.ok()) return wire::WithReason(catalog.status(), v1::ERROR_REASON_UNSUPPORTED);
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
                            MakeMeasurementSource(start_, connection_, clock_));
     MeasurementLog log;
@@ -174,11 +180,11 @@ class ChildSearch {
     ScheduleDevice schedule_device;
     schedule_device.streams_max = device.threads;
     const SearchContext context = {
-        device,           *catalog, schedule_device, profiles, source->verifier(),
-        source->budget(), log,      progress};
+        device,           **catalog, schedule_device, profiles, source->verifier(),
+        source->budget(), log,       progress};
     // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
-    if (!found.ok()) return found.status();
+    if (!found.ok()) return SearchFailure(found.status(), start_.options());
 
     std::vector<std::string> warnings = bound->warnings;
     PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
@@ -199,13 +205,6 @@ class ChildSearch {
   }
 
  private:
-  // What is wrong with a model is the client's business, but a limit is a limit.
-  static absl::Status Rejected(const absl::Status& status) {
-    return wire::WithReason(status, absl::IsResourceExhausted(status)
-                                        ? v1::ERROR_REASON_LIMIT_EXCEEDED
-                                        : v1::ERROR_REASON_MODEL_REJECTED);
-  }
-
   SearchOptions Options() const {
     SearchOptions options;
     options.search = start_.options().search();

@@ -22,9 +22,10 @@ SERVICES = {
     "UploadBlob": "BlobService", "DownloadBlob": "BlobService",
     "GetCapabilities": "CapabilityService", "ListDevices": "CapabilityService",
     "ListProfiles": "ProfileService", "GetServerState": "AdminService",
-    "DrainServer": "AdminService",
+    "DrainServer": "AdminService", "Synchronize": "WorkerService",
 }
-PACKAGES = {"AdminService": "plait.admin.v1"}  # of services that are not in plait.v1
+# Of services that are not in plait.v1.
+PACKAGES = {"AdminService": "plait.admin.v1", "WorkerService": "plait.worker.v1"}
 
 
 class Client:
@@ -48,21 +49,27 @@ class Client:
         descriptor = self.pool.FindMessageTypeByName(f"plait.v1.{name}")
         return message_factory.GetMessageClass(descriptor)(**fields)
 
+    def method(self, name):
+        package = PACKAGES.get(SERVICES[name], "plait.v1")
+        return self.pool.FindServiceByName(f"{package}.{SERVICES[name]}").methods_by_name[name]
+
+    def request_of(self, name):
+        """An empty request of an RPC."""
+        return message_factory.GetMessageClass(self.method(name).input_type)()
+
     def call(self, name, request=None, seconds_max=CALL_SECONDS_MAX):
         """Calls an RPC with a message, or a list of messages when it takes a stream."""
-        package = PACKAGES.get(SERVICES[name], "plait.v1")
-        service = self.pool.FindServiceByName(f"{package}.{SERVICES[name]}")
-        method = service.methods_by_name[name]
+        method = self.method(name)
         answer = message_factory.GetMessageClass(method.output_type)
         streams_in = isinstance(request, list)
         streams_out = method.name in ("WatchJob", "DownloadBlob")
         kind = ("stream" if streams_in else "unary") + ("_stream" if streams_out else "_unary")
         invoke = getattr(self.channel, kind)(
-            f"/{service.full_name}/{name}",
+            f"/{method.containing_service.full_name}/{name}",
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=answer.FromString)
         if request is None:
-            request = message_factory.GetMessageClass(method.input_type)()
+            request = self.request_of(name)
         return invoke(iter(request) if streams_in else request, timeout=seconds_max,
                       metadata=self.metadata)
 
@@ -178,6 +185,10 @@ def _enum_name(message, field, prefix):
 
 def state_of(job):
     return _enum_name(job, "state", "JOB_STATE_")
+
+
+def job_reason(job):
+    return _enum_name(job.error, "reason", "ERROR_REASON_")
 
 
 def type_of(event):

@@ -3,7 +3,7 @@
 import pytest
 
 import models
-from rpc import state_of
+from rpc import job_reason, state_of
 
 # Less than the search wants, so that the log says where the budget ran out.
 SHORT_BUDGET_SECONDS = 1.0
@@ -47,7 +47,7 @@ def test_a_log_of_another_model_is_refused(shared_daemon, client):
     log = client.get(job_id).job.result.measurement_log
     other = client.upload(models.light_model("tiny_inception"))
     job = client.wait_for_end(client.submit(other, measurement_log=log).id)
-    assert state_of(job) == "FAILED"
+    assert (state_of(job), job_reason(job)) == ("FAILED", "INVALID_REQUEST")
     assert "replay it with the model, options and build that wrote it" in job.error.message
 
 
@@ -56,7 +56,7 @@ def test_a_log_that_is_no_log_fails_the_job_and_not_the_daemon(shared_daemon, cl
     for data in (b"\x00\xff" * 1000, b"profile\n", b""):
         log = client.upload(data)
         job = client.wait_for_end(client.submit(model, measurement_log=log).id)
-        assert state_of(job) == "FAILED", data[:10]
+        assert (state_of(job), job_reason(job)) == ("FAILED", "INVALID_REQUEST"), data[:10]
     assert shared_daemon.is_alive()
 
 

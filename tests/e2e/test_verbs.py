@@ -97,6 +97,7 @@ def test_devices(cli, server):
 def test_an_absent_server_is_unreachable(cli):
     finished = cli.run("devices", "--server", "127.0.0.1:1", "--json").expect(9)
     assert finished.last_error_line.startswith("plait: ")
+    assert json_lines(finished.out)[-1]["error"]["reason"] == "UNREACHABLE"
 
 
 def test_verify_accepts_the_same_model_and_refuses_another(cli, model_file):

@@ -97,6 +97,20 @@ TEST_F(MeasurementSourceTest, RefusesALogThatIsNone) {
   EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_INVALID_REQUEST);
 }
 
+TEST_F(MeasurementSourceTest, ATaskThatFailedSaysWhy) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  internal::ParentMessage message;
+  message.mutable_profile_reply()->set_request_number(1);
+  worker::v1::TaskError& error =
+      *message.mutable_profile_reply()->mutable_result()->mutable_error();
+  error.set_code(static_cast<int>(absl::StatusCode::kAborted));
+  error.set_message("worker w1 died");
+  Say(message);
+  EXPECT_EQ((*source)->profiler().Measure({{SampleKey()}}).status(),
+            wire::Error(v1::ERROR_REASON_CRASHED, "worker w1 died"));
+}
+
 TEST_F(MeasurementSourceTest, TheBudgetIsWhatStartSays) {
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();

@@ -1,0 +1,58 @@
+"""What a job is told when its tasks fail: a worker of the test's own answers each of them."""
+
+import pytest
+
+import models
+from rpc import FINAL_STATES, job_reason, state_of
+
+
+@pytest.fixture
+def daemon(new_daemon):
+    """A daemon without workers of its own."""
+    return new_daemon("--workers", "none").start()
+
+
+def idle_worker(client):
+    """A worker for "cpu" that has told the server of itself; returns its request."""
+    request = client.request_of("Synchronize")
+    request.worker_id = "w1"
+    request.device.id = request.device.backend = "cpu"
+    request.device.fingerprint = "cpu-of-the-test"
+    request.device.cores = 2
+    request.idle.SetInParent()
+    client.call("Synchronize", request)
+    return request
+
+
+def fail_every_task(client, request, job_id, code):
+    """Answers the tasks of a job with this code until the job has ended; returns it."""
+    while state_of(job := client.get(job_id).job) not in FINAL_STATES:
+        answer = client.call("Synchronize", request)
+        if not answer.HasField("task"):
+            request.idle.SetInParent()
+            continue
+        request.completed.task_id = answer.task.task_id
+        request.completed.attempt = answer.task.attempt
+        request.completed.result.error.code = code
+        request.completed.result.error.message = "conv3: of the test"
+    return job
+
+
+@pytest.mark.parametrize("code, reason", [
+    (0, "INTERNAL"),  # OK is no error
+    (3, "INTERNAL"),  # INVALID_ARGUMENT: the search made the task, not the client
+    (4, "DEADLINE"),
+    (8, "LIMIT_EXCEEDED"),
+    (9, "DEVICE_UNAVAILABLE"),  # FAILED_PRECONDITION: another driver or build
+    (10, "CRASHED"),  # ABORTED
+    (12, "UNSUPPORTED"),
+    (14, "DEVICE_UNAVAILABLE"),
+])
+def test_a_failed_task_fails_its_job_with_the_reason(daemon, code, reason):
+    with daemon.client() as client:
+        worker = idle_worker(client)
+        job_id = client.submit(client.upload(models.small_model()), search="none").id
+        job = fail_every_task(client, worker, job_id, code)
+    assert state_of(job) == "FAILED"
+    assert job_reason(job) == reason
+    assert "conv3: of the test" in job.error.message

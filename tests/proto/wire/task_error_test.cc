@@ -1,0 +1,49 @@
+#include "proto/wire/task_error.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/wire/error.h"
+
+namespace plait::wire {
+namespace {
+
+worker::v1::TaskError ErrorOf(int code) {
+  worker::v1::TaskError error;
+  error.set_code(code);
+  error.set_message("conv3: does not fit");
+  return error;
+}
+
+TEST(TaskErrorTest, EachCodeHasTheReasonThatTheContractNames) {
+  const std::pair<absl::StatusCode, v1::ErrorReason> kCases[] = {
+      {absl::StatusCode::kCancelled, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kUnknown, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE},
+      {absl::StatusCode::kNotFound, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kAlreadyExists, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_LIMIT_EXCEEDED},
+      {absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_DEVICE_UNAVAILABLE},
+      {absl::StatusCode::kAborted, v1::ERROR_REASON_CRASHED},
+      {absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kUnimplemented, v1::ERROR_REASON_UNSUPPORTED},
+      {absl::StatusCode::kInternal, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kUnavailable, v1::ERROR_REASON_DEVICE_UNAVAILABLE},
+      {absl::StatusCode::kDataLoss, v1::ERROR_REASON_INTERNAL},
+      {absl::StatusCode::kUnauthenticated, v1::ERROR_REASON_INTERNAL},
+  };
+  for (const auto& [code, reason] : kCases) {
+    const absl::Status status = StatusOfTask(ErrorOf(static_cast<int>(code)));
+    EXPECT_EQ(status, Error(reason, "conv3: does not fit")) << code;
+  }
+}
+
+TEST(TaskErrorTest, ACodeThatIsNoErrorIsOneAllTheSame) {
+  for (const int code : {0, -1, 17, 1000}) {
+    EXPECT_EQ(ReasonOf(StatusOfTask(ErrorOf(code))), v1::ERROR_REASON_INTERNAL) << code;
+  }
+}
+
+}  // namespace
+}  // namespace plait::wire
