@@ -8,19 +8,17 @@
 namespace plait::wire {
 
 absl::Status CheckDevice(const v1::Device& device) {
-  PLAIT_RETURN_IF_ERROR(CheckDeviceId(device.id()));
+  PLAIT_RETURN_IF_ERROR(CheckDeviceId("device.id", device.id()));
   // Never guessed from the id: "model:h200" has the kernels of cuda.
   PLAIT_RETURN_IF_ERROR(CheckName("device.backend", device.backend()));
   PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", device.fingerprint()));
   // A kernel's share of the device is a part of it.
   if (device.cores() < 1) {
-    return Error(v1::ERROR_REASON_INVALID_REQUEST,
-                 absl::StrCat("device.cores: must be positive, is ", device.cores()));
+    return FieldError("device.cores", absl::StrCat("must be positive, is ", device.cores()));
   }
   if (device.memory_bytes() < 0) {
-    return Error(
-        v1::ERROR_REASON_INVALID_REQUEST,
-        absl::StrCat("device.memory_bytes: must be 0 or more, is ", device.memory_bytes()));
+    return FieldError("device.memory_bytes",
+                      absl::StrCat("must be 0 or more, is ", device.memory_bytes()));
   }
   return absl::OkStatus();
 }

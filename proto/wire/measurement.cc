@@ -24,7 +24,7 @@ v1::Profile ProfileToProto(const Profile& profile) {
 }
 
 absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto) {
-  PLAIT_RETURN_IF_ERROR(CheckProfile(proto));
+  PLAIT_RETURN_IF_ERROR(CheckProfile(proto, "profile"));
   Profile profile;
   profile.latency_us_median = proto.latency_us_median();
   profile.latency_us_p10 = proto.latency_us_p10();

@@ -23,8 +23,7 @@ std::string Shown(absl::string_view text) {
 }
 
 absl::Status Invalid(absl::string_view field, absl::string_view allowed, absl::string_view value) {
-  return Error(v1::ERROR_REASON_INVALID_REQUEST,
-               absl::StrCat(field, ": must be ", allowed, ", is ", Shown(value)));
+  return FieldError(field, absl::StrCat("must be ", allowed, ", is ", Shown(value)));
 }
 
 bool IsIdCharacter(char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }
@@ -64,7 +63,7 @@ absl::Status CheckRequestId(absl::string_view id) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDeviceId(absl::string_view id) {
+absl::Status CheckDeviceId(absl::string_view field, absl::string_view id) {
   if (id == "cpu") return absl::OkStatus();
   // 255: more GPUs than any machine has.
   constexpr int kOrdinalMax = 255;
@@ -80,7 +79,7 @@ absl::Status CheckDeviceId(absl::string_view id) {
       std::all_of(rest.begin(), rest.end(), IsModelNameCharacter)) {
     return absl::OkStatus();
   }
-  return Invalid("options.device", "cpu, cuda:<number> or model:<name>", id);
+  return Invalid(field, "cpu, cuda:<number> or model:<name>", id);
 }
 
 }  // namespace plait::wire

@@ -31,34 +31,37 @@ constexpr absl::string_view kSchedulePolicies[] = {
 };
 constexpr absl::string_view kPrecisions[] = {"strict", "tf32", "bf16", "fp16", "int8", "auto"};
 
-absl::Status Invalid(absl::string_view message) {
-  return Error(v1::ERROR_REASON_INVALID_REQUEST, message);
+// `field` is one of OptimizeOptions.
+absl::Status Invalid(absl::string_view field, absl::string_view description) {
+  return FieldError(absl::StrCat("options.", field), description);
 }
 
 // The value is escaped and cut, because it is a stranger's text in a message that is logged.
 absl::Status CheckOneOf(absl::string_view field, absl::string_view value,
                         absl::Span<const absl::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return absl::OkStatus();
-  return Invalid(absl::StrCat("options.", field, ": must be one of ", absl::StrJoin(allowed, ", "),
-                              ", is \"", absl::CHexEscape(value.substr(0, 80)), "\""));
+  return Invalid(field, absl::StrCat("must be one of ", absl::StrJoin(allowed, ", "), ", is \"",
+                                     absl::CHexEscape(value.substr(0, 80)), "\""));
 }
 
 absl::Status CheckShape(absl::string_view name, const v1::Shape& shape) {
   if (name.empty() || name.size() > kNameBytesMax) {
-    return Invalid(absl::StrCat("options.shapes: an input's name must have 1 to ", kNameBytesMax,
-                                " bytes, has ", name.size()));
+    return Invalid("shapes", absl::StrCat("an input's name must have 1 to ", kNameBytesMax,
+                                          " bytes, has ", name.size()));
   }
-  const std::string shown = absl::StrCat("options.shapes[", absl::CHexEscape(name), "]");
+  const std::string field = absl::StrCat("shapes[", absl::CHexEscape(name), "]");
   if (shape.dims_size() > kTensorRankMax) {
-    return Invalid(absl::StrCat(shown, ": at most ", kTensorRankMax,
-                                " dimensions are allowed, has ", shape.dims_size()));
+    return Invalid(field, absl::StrCat("at most ", kTensorRankMax, " dimensions are allowed, has ",
+                                       shape.dims_size()));
   }
   int64_t elements = 1;
   for (const int64_t dim : shape.dims()) {
-    if (dim < 1) return Invalid(absl::StrCat(shown, ": dimensions must be positive, one is ", dim));
+    if (dim < 1) {
+      return Invalid(field, absl::StrCat("dimensions must be positive, one is ", dim));
+    }
     // A division, because the product could overflow.
     if (dim > kTensorElementsMax / elements) {
-      return Invalid(absl::StrCat(shown, ": more than ", kTensorElementsMax, " elements"));
+      return Invalid(field, absl::StrCat("more than ", kTensorElementsMax, " elements"));
     }
     elements *= dim;
   }
@@ -67,21 +70,20 @@ absl::Status CheckShape(absl::string_view name, const v1::Shape& shape) {
 
 absl::Status CheckNumbers(const v1::OptimizeOptions& options) {
   if (options.threads() < 0 || options.threads() > kThreadsMax) {
-    return Invalid(
-        absl::StrCat("options.threads: must be 0 to ", kThreadsMax, ", is ", options.threads()));
+    return Invalid("threads",
+                   absl::StrCat("must be 0 to ", kThreadsMax, ", is ", options.threads()));
   }
   // Written so that NaN fails.
   if (!(options.budget_seconds() >= 0 && options.budget_seconds() <= kBudgetSecondsMax)) {
-    return Invalid(absl::StrCat("options.budget_seconds: must be 0 to ", kBudgetSecondsMax, ", is ",
-                                options.budget_seconds()));
+    return Invalid("budget_seconds", absl::StrCat("must be 0 to ", kBudgetSecondsMax, ", is ",
+                                                  options.budget_seconds()));
   }
   if (!(options.max_rel_error() >= 0 && options.max_rel_error() <= 1)) {
-    return Invalid(
-        absl::StrCat("options.max_rel_error: must be 0 to 1, is ", options.max_rel_error()));
+    return Invalid("max_rel_error", absl::StrCat("must be 0 to 1, is ", options.max_rel_error()));
   }
   if (options.opset() != 0 && (options.opset() < kOpsetMin || options.opset() > kOpsetMax)) {
-    return Invalid(absl::StrCat("options.opset: must be 0 or ", kOpsetMin, " to ", kOpsetMax,
-                                ", is ", options.opset()));
+    return Invalid("opset", absl::StrCat("must be 0 or ", kOpsetMin, " to ", kOpsetMax, ", is ",
+                                         options.opset()));
   }
   return absl::OkStatus();
 }
@@ -101,27 +103,26 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   if (checked.search().empty()) checked.set_search("plait");
   if (checked.schedule().empty()) checked.set_schedule("plait");
   if (checked.precision().empty()) checked.set_precision("strict");
-  PLAIT_RETURN_IF_ERROR(CheckDeviceId(checked.device()));
+  PLAIT_RETURN_IF_ERROR(CheckDeviceId("options.device", checked.device()));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("search", checked.search(), kSearchPolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("schedule", checked.schedule(), kSchedulePolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("precision", checked.precision(), kPrecisions));
   PLAIT_RETURN_IF_ERROR(CheckNumbers(checked));
   // Counted before they are looked at.
   if (checked.shapes().size() > kShapesMax) {
-    return Invalid(absl::StrCat("options.shapes: at most ", kShapesMax, " inputs are allowed, has ",
-                                checked.shapes().size()));
+    return Invalid("shapes", absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",
+                                          checked.shapes().size()));
   }
   for (const auto& [name, shape] : checked.shapes()) {
     PLAIT_RETURN_IF_ERROR(CheckShape(name, shape));
   }
   if (checked.has_measurement_log()) {
-    if (!DigestFromProto(checked.measurement_log()).ok()) {
-      return Invalid("options.measurement_log: is no digest");
-    }
+    constexpr absl::string_view kField = "options.measurement_log";
+    PLAIT_RETURN_IF_ERROR(DigestFromProto(checked.measurement_log(), kField).status());
     if (checked.measurement_log().size_bytes() > kMeasurementLogBytesMax) {
-      return Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
-                   absl::StrCat("options.measurement_log: at most ", kMeasurementLogBytesMax,
-                                " bytes are allowed"));
+      return Error(
+          v1::ERROR_REASON_LIMIT_EXCEEDED,
+          absl::StrCat(kField, ": at most ", kMeasurementLogBytesMax, " bytes are allowed"));
     }
   }
   return checked;

@@ -19,8 +19,7 @@ std::string Mark(absl::string_view filter) { return DigestOf(filter).sha256_hex.
 
 absl::StatusOr<int> PageSizeOf(int page_size) {
   if (page_size < 0) {
-    return Error(v1::ERROR_REASON_INVALID_REQUEST,
-                 absl::StrCat("page_size: must be 0 or more, is ", page_size));
+    return FieldError("page_size", absl::StrCat("must be 0 or more, is ", page_size));
   }
   return page_size == 0 ? kPageSizeDefault : std::min(page_size, kPageSizeMax);
 }
@@ -37,8 +36,7 @@ absl::StatusOr<std::string> PagePosition(absl::string_view filter, absl::string_
   if (absl::WebSafeBase64Unescape(token, &text)) position = text;
   // Also where the token was no base64: the position is empty then.
   if (!absl::ConsumePrefix(&position, Mark(filter))) {
-    return Error(v1::ERROR_REASON_INVALID_REQUEST,
-                 "page_token: must be next_page_token of a page of the same listing");
+    return FieldError("page_token", "must be next_page_token of a page of the same listing");
   }
   return std::string(position);
 }

@@ -1,17 +1,19 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "plait/v1/profile.pb.h"
 
-// Profiles from workers and imports. All functions are pure and thread-safe.
+// Profiles from workers and imports. All functions are pure and thread-safe; `field` is the
+// message's path from the request, for errors.
 namespace plait::wire {
 
 // A time that a search may trust: finite, not negative, from at least one sample.
 // Errors: InvalidArgument naming the field.
-absl::Status CheckProfile(const v1::Profile& profile);
+absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
 
 // A profile with a key and a fingerprint that can be stored.
 // Errors: InvalidArgument naming the field.
-absl::Status CheckStoredProfile(const v1::StoredProfile& profile);
+absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field);
 
 }  // namespace plait::wire

@@ -245,7 +245,7 @@ void JobConversation::KeepProfiles(const worker::v1::ProfileResult& result) {
     profile.set_device_fingerprint(device_.fingerprint());
     *profile.mutable_profile() = measured.profile();
     profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
-    if (wire::CheckStoredProfile(profile).ok()) stored.push_back(std::move(profile));
+    if (wire::CheckStoredProfile(profile, "profile").ok()) stored.push_back(std::move(profile));
   }
   // A lost profile is measured again.
   context_.profiles.Put(stored).status().IgnoreError();

@@ -43,13 +43,13 @@ grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext* context,
                                                    v1::ImportProfilesResponse* response) {
   return AnswerRpc(context_, *context, Method::kImportProfiles, [&](const Caller&) -> absl::Status {
     if (request->profiles_size() > kProfilesPerImportMax) {
-      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
-                         absl::StrCat("profiles: at most ", kProfilesPerImportMax, ", are ",
-                                      request->profiles_size()));
+      return wire::FieldError("profiles", absl::StrCat("at most ", kProfilesPerImportMax, ", are ",
+                                                       request->profiles_size()));
     }
     // All are checked before any is stored.
-    for (const v1::StoredProfile& profile : request->profiles()) {
-      PLAIT_RETURN_IF_ERROR(wire::CheckStoredProfile(profile));
+    for (int i = 0; i < request->profiles_size(); ++i) {
+      PLAIT_RETURN_IF_ERROR(
+          wire::CheckStoredProfile(request->profiles(i), absl::StrCat("profiles[", i, "]")));
     }
     const std::vector<v1::StoredProfile> profiles(request->profiles().begin(),
                                                   request->profiles().end());

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/proto/wire/details.h"
+
 namespace plait::wire {
 namespace {
 
@@ -35,22 +37,25 @@ TEST(WireDeviceTest, EveryFieldComesBack) {
 }
 
 TEST(WireDeviceTest, RefusesWhatNoDeviceSays) {
-  const std::function<void(v1::Device&)> kChanges[] = {
-      [](auto& device) { device.clear_id(); },
-      [](auto& device) { device.clear_backend(); },
-      [](auto& device) { device.clear_fingerprint(); },
-      [](auto& device) { device.set_fingerprint("two words"); },
-      [](auto& device) { device.set_fingerprint(std::string(257, 'f')); },
-      [](auto& device) { device.set_cores(0); },
-      [](auto& device) { device.set_cores(-1); },
-      [](auto& device) { device.set_memory_bytes(-1); },
+  const struct {
+    const char* field;
+    std::function<void(v1::Device&)> change;
+  } kCases[] = {
+      {"device.id", [](auto& device) { device.clear_id(); }},
+      {"device.backend", [](auto& device) { device.clear_backend(); }},
+      {"device.fingerprint", [](auto& device) { device.clear_fingerprint(); }},
+      {"device.fingerprint", [](auto& device) { device.set_fingerprint("two words"); }},
+      {"device.fingerprint", [](auto& device) { device.set_fingerprint(std::string(257, 'f')); }},
+      {"device.cores", [](auto& device) { device.set_cores(0); }},
+      {"device.cores", [](auto& device) { device.set_cores(-1); }},
+      {"device.memory_bytes", [](auto& device) { device.set_memory_bytes(-1); }},
   };
-  int number = 0;
-  for (const auto& change : kChanges) {
+  for (const auto& [field, change] : kCases) {
     v1::Device device = DeviceToProto(SampleDevice());
     change(device);
-    EXPECT_TRUE(absl::IsInvalidArgument(DeviceFromProto(device).status())) << number;
-    ++number;
+    const absl::Status status = DeviceFromProto(device).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << field;
+    EXPECT_EQ(FieldOf(status), field);
   }
 }
 

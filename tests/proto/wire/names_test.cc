@@ -4,17 +4,19 @@
 
 #include "proto/wire/digest.h"
 #include "proto/wire/page.h"
+#include "tests/proto/wire/details.h"
 
 namespace plait::wire {
 namespace {
 
 TEST(WireNamesTest, AcceptsAndRefusesDevices) {
   for (const char* id : {"cpu", "cuda:0", "cuda:255", "model:h200", "model:a-b_c.1"}) {
-    EXPECT_TRUE(CheckDeviceId(id).ok()) << id;
+    EXPECT_TRUE(CheckDeviceId("device.id", id).ok()) << id;
   }
   for (const char* id : {"", "CPU", "cuda", "cuda:", "cuda:-1", "cuda:256", "cuda:1x", "cuda: 1",
                          "model:", "model:H200", "model:../x", "cpu:0", "cuda:99999999999999"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(CheckDeviceId(id))) << id;
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckDeviceId("device.id", id))) << id;
+    EXPECT_EQ(FieldOf(CheckDeviceId("device.id", id)), "device.id") << id;
   }
 }
 
@@ -35,6 +37,7 @@ TEST(WireNamesTest, NamesTheFieldAndEscapesTheValue) {
   const absl::Status status = CheckName("worker_id", "a\nb");
   EXPECT_EQ(status.message(),
             "worker_id: must be 1 to 256 printable ASCII characters without spaces, is \"a\\nb\"");
+  EXPECT_EQ(FieldOf(status), "worker_id");
   EXPECT_TRUE(CheckName("worker_id", std::string(256, 'x')).ok());
   EXPECT_FALSE(CheckName("worker_id", std::string(257, 'x')).ok());
   EXPECT_FALSE(CheckName("worker_id", "").ok());
@@ -56,6 +59,8 @@ TEST(WireDigestTest, RefusesMalformedDigests) {
   }
   good.set_size_bytes(-1);
   EXPECT_TRUE(absl::IsInvalidArgument(DigestFromProto(good).status()));
+  EXPECT_EQ(FieldOf(DigestFromProto(good).status()), "digest");
+  EXPECT_EQ(FieldOf(DigestFromProto(good, "model").status()), "model");
 }
 
 TEST(WirePageTest, RoundTripsPositions) {
@@ -67,7 +72,7 @@ TEST(WirePageTest, RoundTripsPositions) {
   }
   EXPECT_EQ(*PagePosition("jobs/alice", ""), "");
   EXPECT_FALSE(PagePosition("jobs/alice", "!!!").ok());
-  EXPECT_FALSE(PagePosition("jobs/alice", "MTI").ok());
+  EXPECT_EQ(FieldOf(PagePosition("jobs/alice", "MTI").status()), "page_token");
 }
 
 TEST(WirePageTest, BoundsThePageSize) {
@@ -75,6 +80,7 @@ TEST(WirePageTest, BoundsThePageSize) {
   EXPECT_EQ(*PageSizeOf(7), 7);
   EXPECT_EQ(*PageSizeOf(1'000'000), 1000);
   EXPECT_TRUE(absl::IsInvalidArgument(PageSizeOf(-1).status()));
+  EXPECT_EQ(FieldOf(PageSizeOf(-1).status()), "page_size");
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "tests/proto/wire/details.h"
+
 namespace plait::wire {
 namespace {
 
@@ -17,31 +20,38 @@ v1::StoredProfile GoodProfile() {
   return profile;
 }
 
-TEST(WireProfileTest, AcceptsAProfile) { EXPECT_TRUE(CheckStoredProfile(GoodProfile()).ok()); }
+TEST(WireProfileTest, AcceptsAProfile) {
+  EXPECT_TRUE(CheckStoredProfile(GoodProfile(), "profiles[2]").ok());
+}
 
 TEST(WireProfileTest, RefusesWhatASearchMustNotTrust) {
-  const std::function<void(v1::StoredProfile&)> kChanges[] = {
-      [](auto& profile) { profile.clear_key(); },
-      [](auto& profile) { profile.set_key(std::string(65'537, 'k')); },
-      [](auto& profile) { profile.clear_device_fingerprint(); },
-      [](auto& profile) { profile.mutable_profile()->set_latency_us_median(-1); },
-      [](auto& profile) {
-        profile.mutable_profile()->set_latency_us_p10(std::numeric_limits<double>::infinity());
-      },
-      [](auto& profile) {
-        profile.mutable_profile()->set_latency_us_mad(std::numeric_limits<double>::quiet_NaN());
-      },
-      [](auto& profile) { profile.mutable_profile()->set_samples(0); },
-      [](auto& profile) { profile.mutable_profile()->set_compute_share(1.1); },
-      [](auto& profile) { profile.mutable_profile()->set_bytes(-1); },
-      [](auto& profile) { profile.mutable_profile()->set_flops(-1); },
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    const char* field;
+    std::function<void(v1::StoredProfile&)> change;
+  } kCases[] = {
+      {"key", [](auto& stored) { stored.clear_key(); }},
+      {"key", [](auto& stored) { stored.set_key(std::string(65'537, 'k')); }},
+      {"device_fingerprint", [](auto& stored) { stored.clear_device_fingerprint(); }},
+      {"profile.latency_us_median",
+       [](auto& stored) { stored.mutable_profile()->set_latency_us_median(-1); }},
+      {"profile.latency_us_p10",
+       [&](auto& stored) { stored.mutable_profile()->set_latency_us_p10(infinity); }},
+      {"profile.latency_us_mad",
+       [&](auto& stored) { stored.mutable_profile()->set_latency_us_mad(nan); }},
+      {"profile.samples", [](auto& stored) { stored.mutable_profile()->set_samples(0); }},
+      {"profile.compute_share",
+       [](auto& stored) { stored.mutable_profile()->set_compute_share(1.1); }},
+      {"profile.bytes", [](auto& stored) { stored.mutable_profile()->set_bytes(-1); }},
+      {"profile.flops", [](auto& stored) { stored.mutable_profile()->set_flops(-1); }},
   };
-  int number = 0;
-  for (const auto& change : kChanges) {
-    v1::StoredProfile profile = GoodProfile();
-    change(profile);
-    EXPECT_TRUE(absl::IsInvalidArgument(CheckStoredProfile(profile))) << number;
-    ++number;
+  for (const auto& [field, change] : kCases) {
+    v1::StoredProfile stored = GoodProfile();
+    change(stored);
+    const absl::Status status = CheckStoredProfile(stored, "profiles[2]");
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << field;
+    EXPECT_EQ(FieldOf(status), absl::StrCat("profiles[2].", field));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "plait/v1/profile.grpc.pb.h"
+#include "tests/proto/wire/details.h"
 #include "tests/server/services/services_fixture.h"
 
 namespace plait {
@@ -96,6 +97,11 @@ TEST_F(ProfileServiceTest, StoresNothingWhenOneProfileIsInvalid) {
                 HasReason(v1::ERROR_REASON_INVALID_REQUEST));
   }
   EXPECT_EQ(*stores_.profiles->Count(), 0);
+}
+
+TEST_F(ProfileServiceTest, NamesTheProfileThatIsInvalid) {
+  const absl::Status status = Import({ProfileOf("d", "right"), ProfileOf("d", "")}).status();
+  EXPECT_EQ(wire::FieldOf(status), "profiles[1].key");
 }
 
 TEST_F(ProfileServiceTest, RefusesTooManyAtOnce) {
