@@ -2,6 +2,7 @@
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 
@@ -19,7 +20,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadTranspose(LoadContext* context) {
   for (int i = 0; order.size() < static_cast<size_t>(rank); ++i) order.push_back(rank - 1 - i);
   const Shape source_strides = source.strides();
   Shape strides(rank);
-  for (int i = 0; i < rank; ++i) strides[i] = source_strides[order[i]];
+  for (int i = 0; i < rank; ++i) strides[i] = source_strides[NormalAxis(order[i], rank)];
   if (BytesOf(source.type.dtype) == 4 && rank > 0) {
     return LoadStridedReorder(context, result.type.shape, {source.data, strides},
                               {result.data, result.strides()});
