@@ -29,8 +29,8 @@ using OnednnAttributes = OnednnHandle<dnnl_primitive_attr_t, dnnl_primitive_attr
 using OnednnPostOperations = OnednnHandle<dnnl_post_ops_t, dnnl_post_ops_destroy>;
 
 // OK, or what oneDNN said about `what`: Unimplemented, ResourceExhausted or Internal.
-// Unimplemented means that the library has no code for this operation on this processor, which is
-// an answer and not a fault: the kernel is then not used.
+// Unimplemented means that the library has no code for this operation on this processor or does not
+// take its numbers, which is an answer and not a fault: the kernel is then not used.
 absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what);
 
 // "2.6.3", for device fingerprints.

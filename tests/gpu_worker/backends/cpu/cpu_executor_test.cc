@@ -244,6 +244,26 @@ TEST_F(CpuExecutorTest, RefusesEveryFamilyForEveryForeignNode) {
   }
 }
 
+// The bounds of a Clip may stand either way round, but not within a oneDNN kernel.
+TEST_F(CpuExecutorTest, SaysThatTheLibraryRefusesAKernel) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[1,8,10,10]
+  const %w: float32[8,8,3,3] = synthetic 1
+  const %low: float32[] = [1.0]
+  const %high: float32[] = [-1.0]
+  %c = Conv(%x, %w) {kernel_shape=[3,3], pads=[1,1,1,1]}
+  %y = Clip(%c, %low, %high)
+  output %y
+})");
+  int fused = 0;
+  for (const Kernel& kernel : catalog_->KernelsAt(graph, 0, true)) {
+    if (kernel.nodes.size() < 2) continue;
+    ++fused;
+    EXPECT_TRUE(absl::IsUnimplemented(executor_->LoadKernel(graph, kernel, NoWeights()).status()));
+  }
+  EXPECT_GT(fused, 0);
+}
+
 TEST_F(CpuExecutorTest, ReportsAMissingWeight) {
   const Graph graph =
       Parse(absl::StrCat("graph {\n  input %x: float32[2,3]\n  const %w: float32[3,4] = weight ",
