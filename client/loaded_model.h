@@ -36,7 +36,7 @@ struct LoadOptions {
 // one that has operators the device cannot run; those of measuring.
 //
 // A plan from a file is hostile input: its size, version, device, graph and interface are compared,
-// then CheckPlan proves it, then the executor loads it. Failing any of these is a warning.
+// then the executor proves and loads it. Failing any of these is a warning.
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 

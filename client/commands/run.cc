@@ -50,13 +50,13 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
                          LoadModel(arguments.positionals()[0], loading, *executor, &warnings));
   for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  PLAIT_ASSIGN_OR_RETURN(const auto executable,
+                         executor->Load(model.graph, model.plan, *model.weights));
   absl::StatusOr<std::vector<Tensor>> inputs =
       arguments.Has("--inputs")
           ? ReadInputs(arguments.Text("--inputs"), model.graph)
           : MakeInputs(model.graph, static_cast<uint64_t>(arguments.Integer("--seed")));
   PLAIT_RETURN_IF_ERROR(inputs.status());
-  PLAIT_ASSIGN_OR_RETURN(const auto executable,
-                         executor->Load(model.graph, model.plan, *model.weights));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable->Run(*inputs));
   if (arguments.Has("--outputs")) {
     PLAIT_RETURN_IF_ERROR(WriteOutputs(arguments.Text("--outputs"), model.graph, outputs));

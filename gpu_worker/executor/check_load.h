@@ -7,6 +7,13 @@
 
 namespace plait {
 
+// Checks that every type of a graph is what the operators make of it: each node's outputs have the
+// types that InferTypes gives, inline constants have their tensor's type, inputs and outputs hold
+// numbers. A graph's text may declare any type, and plans and kernels compute sizes and addresses
+// from types and attributes; only where these agree do they stay within their buffers.
+// Errors: InvalidArgument naming the node or tensor.
+absl::Status CheckTypes(const Graph& graph);
+
 // Checks that a plan was made for this graph and this device.
 // Graphs and devices are compared by their fingerprints, as the plan has them; fewer threads than
 // the device has are allowed.

@@ -12,7 +12,8 @@
 
 // Map of this folder: what every backend has in common, and what is done with any of them.
 //   executor          the interface: a device, and a graph loaded on it
-//   check_load        what a backend checks before it loads a plan or takes inputs
+//   check_load        what is checked before anything of a graph is loaded or run
+//   memory_limits     how much memory a graph takes, and how much there is
 //   one_kernel_plan   the plan by which a backend loads a kernel that is timed alone
 //   make_inputs       seeded inputs that give an operator something to do
 //   profile_kernel    times one kernel, for the profiles that a search asks for
@@ -54,27 +55,40 @@ class Executable {
 
 // A device, free of RPC, storage and server code: the same library serves the worker and
 // `plait run|bench|verify`. One Executor owns its device's threads or streams. Not thread-safe.
+//
+// A graph, a plan or a kernel may come from a stranger's file or a hostile process. All that can be
+// said of them without the device's own code is checked here, for every backend, before a backend
+// sees them: a backend cannot be reached past these checks.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  // The same for the executor's whole life: its fingerprint is part of every profile's key.
+  // The same for the executor's whole life: its fingerprint is part of every profile's key. Its
+  // memory_bytes are known.
   virtual const DeviceDescription& device() const = 0;
 
   // Loads a graph by a plan. The executable must not outlive the executor.
-  // Errors: InvalidArgument when CheckPlan fails or the plan is for another device or graph;
-  // NotFound for a weight that `weights` lacks; ResourceExhausted when memory does not suffice.
-  virtual absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const Plan& plan,
-                                                           const WeightSource& weights) = 0;
+  // Errors: InvalidArgument when CheckTypes or CheckPlan fails or the plan is for another device or
+  // graph; NotFound for a weight that `weights` lacks; ResourceExhausted when memory does not
+  // suffice.
+  absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const Plan& plan,
+                                                   const WeightSource& weights);
 
   // Loads one kernel over all nodes of `graph` (none: a reorder of its only input, which is also
   // its output) so that it can be timed alone. Inputs and outputs lie in the kernel's formats;
   // SetInputs and Run convert outside of what Time measures.
-  // Errors: InvalidArgument when the kernel does not fit the graph or the backend has no such
-  // kernel; Unimplemented when the library refuses it; ResourceExhausted.
-  virtual absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph,
-                                                                 const Kernel& kernel,
-                                                                 const WeightSource& weights) = 0;
+  // Errors: InvalidArgument when CheckTypes fails, the kernel does not fit the graph or the backend
+  // has no such kernel; Unimplemented when the library refuses it; ResourceExhausted.
+  absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
+                                                         const WeightSource& weights);
+
+ private:
+  // Loads what Load or LoadKernel has checked. The plan passed CheckPlan or is OneKernelPlan's.
+  // Whether the device has its kernels, and whether they run these nodes, is still to be checked.
+  // Errors: those of Load and LoadKernel.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph,
+                                                                  const Plan& plan,
+                                                                  const WeightSource& weights) = 0;
 };
 
 }  // namespace plait

@@ -9,7 +9,9 @@
 #include "base/status_macros.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
+#include "gpu_worker/executor/memory_limits.h"
 #include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 namespace {
@@ -31,15 +33,41 @@ absl::Status CheckNotStopped(const MeasureOptions& options) {
   return absl::CancelledError("the measurement is not wanted any more");
 }
 
-// Loads the candidate and compares its outputs with `expected`, those of the original for each
-// input; the original, which comes first, finds it empty and fills it.
-absl::Status LoadAndCompare(Executor& executor, const CandidatePlan& plan,
-                            const WeightSource& weights, const std::vector<Outputs>& inputs,
-                            const MeasureOptions& options, std::vector<Outputs>& expected,
-                            LoadedCandidate& candidate) {
-  PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
+// Loads what has room beside what is loaded already.
+absl::Status LoadCandidate(Executor& executor, const CandidatePlan& plan,
+                           const WeightSource& weights, int64_t& taken_bytes,
+                           LoadedCandidate& candidate) {
+  const int64_t bytes = SaturatingAdd(taken_bytes, LoadedBytes(*plan.graph, *plan.plan));
+  PLAIT_RETURN_IF_ERROR(CheckMemory("candidates", bytes, executor.device()));
   PLAIT_ASSIGN_OR_RETURN(candidate.executable, executor.Load(*plan.graph, *plan.plan, weights));
   candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
+  taken_bytes = bytes;
+  return absl::OkStatus();
+}
+
+// Draws all inputs, if there is room for them and for the outputs that are kept beside them.
+// REQUIRES: the graph was loaded, which checks its types.
+absl::StatusOr<std::vector<std::vector<Tensor>>> MakeAllInputs(const Executor& executor,
+                                                               const Graph& graph,
+                                                               const MeasureOptions& options,
+                                                               int64_t& taken_bytes) {
+  const int count = std::max(1, options.inputs_tried);
+  // One more, for the outputs of the candidate that is being compared.
+  for (int i = 0; i < count + 1; ++i) taken_bytes = SaturatingAdd(taken_bytes, PortBytes(graph));
+  PLAIT_RETURN_IF_ERROR(CheckMemory("inputs and outputs", taken_bytes, executor.device()));
+  std::vector<std::vector<Tensor>> inputs;
+  for (int i = 0; i < count; ++i) {
+    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> input, MakeInputs(graph, options.seed + i));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// Compares the candidate's outputs with `expected`, those of the original for each input; the
+// original, which comes first, finds it empty and fills it.
+absl::Status CompareOutputs(const std::vector<std::vector<Tensor>>& inputs,
+                            const MeasureOptions& options, std::vector<Outputs>& expected,
+                            LoadedCandidate& candidate) {
   for (size_t i = expected.size(); i < inputs.size(); ++i) {
     PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
     PLAIT_ASSIGN_OR_RETURN(Outputs outputs, candidate.executable->Run(inputs[i]));
@@ -92,18 +120,21 @@ absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options) {
   if (candidates.empty()) return absl::InvalidArgumentError("measure: no candidates");
-  std::vector<std::vector<Tensor>> inputs;
-  for (int i = 0; i < std::max(1, options.inputs_tried); ++i) {
-    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> input,
-                           MakeInputs(*candidates[0].graph, options.seed + i));
-    inputs.push_back(std::move(input));
-  }
+  int64_t taken_bytes = 0;
   std::vector<LoadedCandidate> loaded(candidates.size());
+  PLAIT_RETURN_IF_ERROR(LoadCandidate(executor, candidates[0], weights, taken_bytes, loaded[0]));
+  PLAIT_ASSIGN_OR_RETURN(const auto inputs,
+                         MakeAllInputs(executor, *candidates[0].graph, options, taken_bytes));
   std::vector<Outputs> expected;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    loaded[i].status =
-        LoadAndCompare(executor, candidates[i], weights, inputs, options, expected, loaded[i]);
-    if (i == 0) PLAIT_RETURN_IF_ERROR(loaded[0].status);
+    LoadedCandidate& candidate = loaded[i];
+    if (i > 0) {
+      candidate.status = LoadCandidate(executor, candidates[i], weights, taken_bytes, candidate);
+    }
+    if (candidate.status.ok()) {
+      candidate.status = CompareOutputs(inputs, options, expected, candidate);
+    }
+    if (i == 0) PLAIT_RETURN_IF_ERROR(candidate.status);
   }
   PLAIT_RETURN_IF_ERROR(RunRounds(options, loaded));
   PLAIT_RETURN_IF_ERROR(loaded[0].status);

@@ -33,9 +33,9 @@ struct MeasureOptions {
 // Measures candidates beside the original, candidate 0, so that drift of the machine hits all
 // alike: in every round each runs once, in alternating order. Results are in the candidates' order,
 // without their ids. A candidate that cannot be loaded or run has its status in its place.
-// All candidates stay loaded until the end, so that memory must suffice for their sum. The original
-// is compared with itself too, in a second run: a graph that does not repeat its outputs proves
-// nothing.
+// All candidates stay loaded until the end, so that memory must suffice for their sum; one for
+// which it does not is left out with ResourceExhausted. The original is compared with itself too,
+// in a second run: a graph that does not repeat its outputs proves nothing.
 // Errors: those of the original; Cancelled when a stop was requested.
 absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,

@@ -67,6 +67,25 @@ absl::Status CheckOutputs(absl::Span<const TensorType> types) {
   return absl::OkStatus();
 }
 
+// The tensors are those of a builder or of a graph.
+template <typename Tensors>
+Types InferNode(const Tensors& tensors, const Node& node, int output_count) {
+  std::vector<TensorType> types;
+  std::vector<const Tensor*> constants;
+  for (TensorId id : node.inputs) {
+    if (id == kNoTensor && node.op != OpKind::kOpaque &&
+        static_cast<int>(types.size()) < SpecOf(node.op).inputs.min) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(OpKindName(node.op), ": input ", types.size(), " must not be omitted"));
+    }
+    const TensorInfo* info = id == kNoTensor ? nullptr : &tensors.tensor(id);
+    types.push_back(info == nullptr ? TensorType{} : info->type);
+    constants.push_back(
+        info == nullptr || info->constant == nullptr ? nullptr : info->constant->inline_value());
+  }
+  return InferTypes(node.op, *node.attributes, types, constants, output_count);
+}
+
 }  // namespace
 
 const OpSpec& SpecOf(OpKind op) {
@@ -94,20 +113,12 @@ Types InferTypes(OpKind op, const Attributes& attributes, absl::Span<const Tenso
 }
 
 Types InferTypes(const GraphBuilder& builder, const Node& node, int output_count) {
-  std::vector<TensorType> types;
-  std::vector<const Tensor*> constants;
-  for (TensorId id : node.inputs) {
-    if (id == kNoTensor && node.op != OpKind::kOpaque &&
-        static_cast<int>(types.size()) < SpecOf(node.op).inputs.min) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(OpKindName(node.op), ": input ", types.size(), " must not be omitted"));
-    }
-    const TensorInfo* info = id == kNoTensor ? nullptr : &builder.tensor(id);
-    types.push_back(info == nullptr ? TensorType{} : info->type);
-    constants.push_back(
-        info == nullptr || info->constant == nullptr ? nullptr : info->constant->inline_value());
-  }
-  return InferTypes(node.op, *node.attributes, types, constants, output_count);
+  return InferNode(builder, node, output_count);
+}
+
+Types InferTypes(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return InferNode(graph, node, static_cast<int>(node.outputs.size()));
 }
 
 absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text) {

@@ -143,6 +143,10 @@ Types InferTypes(OpKind op, const Attributes& attributes, absl::Span<const Tenso
 // Errors: as above; InvalidArgument when an input that must be there is omitted.
 Types InferTypes(const GraphBuilder& builder, const Node& node, int output_count);
 
+// Output types of a node of a graph, whatever types the graph declares for them.
+// Errors: as above.
+Types InferTypes(const Graph& graph, NodeId node);
+
 // A graph from its text form, as ParseGraph with InferTypes: output types may be left out, and
 // those that are given must be the inferred ones. Errors: InvalidArgument naming the line.
 absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text);

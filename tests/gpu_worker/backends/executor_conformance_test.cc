@@ -1,8 +1,12 @@
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
+#include "gpu_worker/executor/measure_plans.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 #include "tests/gpu_worker/executor/simple_plan.h"
@@ -44,6 +48,7 @@ TEST_P(ExecutorConformanceTest, DescribesADeviceOfItsBackend) {
   EXPECT_GE(device.threads, 1);
   EXPECT_EQ(device.fingerprint.find(' '), std::string::npos) << "it is a name in listings";
   EXPECT_FALSE(device.fingerprint.empty());
+  EXPECT_GT(device.memory_bytes, 0);
 }
 
 TEST_P(ExecutorConformanceTest, OfferedKernelsAreOfAFamilyThatHasAVersion) {
@@ -81,6 +86,189 @@ TEST_P(ExecutorConformanceTest, RunsTheSampleAsTheReferenceDoes) {
   const OutputComparison comparison = comparer.Result();
   EXPECT_NE(comparison.equivalence.verdict, Verdict::kDifferent) << comparison.reason;
 }
+
+// A graph that declares other types than its nodes have: what a text can make of any graph.
+struct Lie {
+  const char* name;
+  // nullptr: the types stay.
+  void (*change_input)(TensorType* type);
+  void (*change_output)(TensorType* type);
+};
+
+const Lie kLies[] = {
+    {"a dimension more", nullptr, [](TensorType* type) { type->shape.push_back(3); }},
+    {"a smaller result", nullptr,
+     [](TensorType* type) {
+       for (int64_t& dim : type->shape) dim = 1;
+       if (type->elements() == 1 && type->rank() < 2) type->shape.assign(3, 1);
+     }},
+    {"another element type", nullptr,
+     [](TensorType* type) {
+       type->dtype = type->dtype == DataType::kInt8 ? DataType::kFloat64 : DataType::kInt8;
+     }},
+    {"no type", nullptr, [](TensorType* type) { *type = TensorType(); }},
+    // Inference gives no types for any of these, so that nothing contradicts a text.
+    {"complex inputs", [](TensorType* type) { type->dtype = DataType::kComplex64; }, nullptr},
+    {"inputs of text", [](TensorType* type) { type->dtype = DataType::kString; }, nullptr},
+};
+
+// The graph with other types, and wherever types change, inputs in the place of constants.
+Graph Told(const Lie& lie, const Graph& graph) {
+  GraphBuilder builder;
+  std::vector<TensorId> told(static_cast<size_t>(graph.tensor_count()), kNoTensor);
+  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    TensorInfo info = graph.tensor(id);
+    if (info.producer != kNoNode) continue;
+    if (lie.change_input != nullptr) lie.change_input(&info.type);
+    const bool stays = info.constant != nullptr && lie.change_input == nullptr;
+    told[id] = stays ? builder.AddConstant(info.constant) : builder.AddInput(info.type, "");
+  }
+  for (Node node : graph.nodes()) {
+    std::vector<TensorType> types;
+    for (const TensorId output : node.outputs) {
+      types.push_back(graph.type(output));
+      if (lie.change_output != nullptr) lie.change_output(&types.back());
+    }
+    for (TensorId& input : node.inputs) input = input == kNoTensor ? kNoTensor : told[input];
+    for (const TensorId output : builder.AddNode(node, types)) builder.AddOutput(output);
+  }
+  absl::StatusOr<Graph> lying = std::move(builder).Finish();
+  EXPECT_TRUE(lying.ok()) << lying.status();
+  return lying.ok() ? *std::move(lying) : Graph();
+}
+
+// A kernel of a family over all nodes of a graph, in the formats that every family has.
+Kernel PlainKernel(const std::string& family, const Graph& graph) {
+  Kernel kernel{.family = family};
+  for (NodeId node = 0; node < graph.node_count(); ++node) kernel.nodes.push_back(node);
+  kernel.input_formats.assign(InputsOf(graph, kernel.nodes).size(), Format::kPlain);
+  kernel.output_formats.assign(OutputsOf(graph, kernel.nodes).size(), Format::kPlain);
+  return kernel;
+}
+
+// A plan that runs a graph by one kernel between the caller's inputs and outputs.
+Plan PlanOf(const Kernel& kernel, const Graph& graph, const DeviceDescription& device) {
+  Plan plan;
+  plan.graph_fingerprint = graph.fingerprint().ToString();
+  plan.device_fingerprint = device.fingerprint;
+  Step step{.kernel = kernel};
+  const auto add = [&](const TensorId tensor) {
+    plan.values.push_back({.tensor = tensor});
+    return static_cast<int>(plan.values.size()) - 1;
+  };
+  for (const TensorId input : InputsOf(graph, kernel.nodes)) step.inputs.push_back(add(input));
+  for (const TensorId output : OutputsOf(graph, kernel.nodes)) step.outputs.push_back(add(output));
+  plan.steps.push_back(std::move(step));
+  return plan;
+}
+
+class HostileGraphTest : public testing::TestWithParam<std::string>, protected WithExecutor {
+ protected:
+  void SetUp() override { Open(GetParam(), 1); }
+
+  // All that the backend offers for any operator.
+  std::set<std::string> Families() const {
+    std::set<std::string> families;
+    for (const OperatorSample& sample : OperatorSamples()) {
+      const Graph graph = ParseTyped(GraphTextOf(sample));
+      for (const Kernel& kernel : catalog_->KernelsAt(graph, 0, true)) {
+        families.insert(kernel.family);
+      }
+    }
+    return families;
+  }
+};
+
+// Before any family sees the graph: what one of them would compute from its types is never asked.
+TEST_P(HostileGraphTest, RefusesEveryOperatorInEveryFamilyWhenTypesAreNotTheInferredOnes) {
+  const std::set<std::string> families = Families();
+  for (const OperatorSample& sample : OperatorSamples()) {
+    const Graph honest = ParseTyped(GraphTextOf(sample));
+    ASSERT_TRUE(CheckTypes(honest).ok()) << CheckTypes(honest);
+    for (const Lie& lie : kLies) {
+      const Graph graph = Told(lie, honest);
+      const absl::Status expected = CheckTypes(graph);
+      EXPECT_TRUE(absl::IsInvalidArgument(expected)) << sample.node << ": " << lie.name;
+      for (const std::string& family : families) {
+        SCOPED_TRACE(absl::StrCat(sample.node, " by ", family, ": ", lie.name));
+        const Kernel kernel = PlainKernel(family, graph);
+        EXPECT_EQ(executor_->LoadKernel(graph, kernel, NoWeights()).status(), expected);
+        const Plan plan = PlanOf(kernel, graph, executor_->device());
+        EXPECT_EQ(executor_->Load(graph, plan, NoWeights()).status(), expected);
+      }
+    }
+  }
+}
+
+TEST_P(HostileGraphTest, RefusesAConstantWhoseValueIsOfAnotherType) {
+  GraphBuilder builder;
+  const TensorType type{DataType::kFloat32, {100}};
+  const TensorId constant = builder.AddConstant(
+      std::make_shared<const Constant>(type, Constant::Inline{Tensor::Of<float>({1}, {1.0f})}));
+  Node node{.op = OpKind::kAdd, .inputs = {builder.AddInput(type, "x"), constant}};
+  builder.AddOutput(builder.AddNode(std::move(node), {type})[0]);
+  const absl::StatusOr<Graph> graph = std::move(builder).Finish();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Plan plan = SimplePlan(*graph, executor_->device(), *catalog_, {});
+  EXPECT_TRUE(absl::IsInvalidArgument(executor_->Load(*graph, plan, NoWeights()).status()));
+}
+
+TEST_P(HostileGraphTest, RefusesOutputsThatHoldNoNumbers) {
+  const Graph graph = ParseTyped(R"(graph {
+  input %x: float32[1]
+  const %c: complex64[1] = raw "AAAAAAAAAAA="
+  %y = Relu(%x)
+  output %y, %c
+})");
+  const Plan plan = SimplePlan(graph, executor_->device(), *catalog_, {});
+  EXPECT_TRUE(absl::IsInvalidArgument(executor_->Load(graph, plan, NoWeights()).status()));
+}
+
+// Some of these would be reserved, because memory that nobody writes costs nothing, and then be
+// written.
+TEST_P(HostileGraphTest, RefusesMoreMemoryThanThereIsBeforeAnyIsReserved) {
+  for (const char* text :
+       {"graph {\n input %x: float32[1099511627776]\n %y = Relu(%x)\n output %y\n}",
+        "graph {\n input %x: float32[1]\n const %c: float32[1099511627776] = synthetic 1\n"
+        " %y = Add(%x, %c)\n %z = ReduceSum(%y)\n output %z\n}",
+        "graph {\n input %x: float32[1]\n const %s: int64[1] = [1099511627776]\n"
+        " %y = Expand(%x, %s)\n %z = ReduceSum(%y)\n output %z\n}"}) {
+    const Graph graph = ParseTyped(text);
+    const Plan plan = SimplePlan(graph, executor_->device(), *catalog_, {});
+    const CandidatePlan candidates[] = {{&graph, &plan}};
+    EXPECT_TRUE(absl::IsResourceExhausted(executor_->Load(graph, plan, NoWeights()).status()));
+    EXPECT_TRUE(absl::IsResourceExhausted(
+        MeasurePlans(*executor_, candidates, NoWeights(), {.rounds = 3}).status()));
+  }
+  const Graph graph =
+      ParseTyped("graph {\n input %x: float32[1099511627776]\n %y = Relu(%x)\n output %y\n}");
+  const Kernel kernel = PlainKernel("reference", graph);
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(executor_->LoadKernel(graph, kernel, NoWeights()).status()));
+}
+
+// A gibibyte fits once; what is kept to be compared does not.
+TEST_P(HostileGraphTest, RefusesToDrawMoreInputsThanMemoryHolds) {
+  const Graph graph =
+      ParseTyped("graph {\n input %x: float32[268435456]\n %y = Relu(%x)\n output %y\n}");
+  const Plan plan = SimplePlan(graph, executor_->device(), *catalog_, {});
+  const CandidatePlan candidates[] = {{&graph, &plan}};
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      MeasurePlans(*executor_, candidates, NoWeights(), {.inputs_tried = 10'000}).status()));
+}
+
+std::vector<std::string> AllBackends() {
+  return {
+#define PLAIT_BACKEND(name, Name) #name,
+#include "gpu_worker/backends/backends.def"
+#undef PLAIT_BACKEND
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryBackend, HostileGraphTest, testing::ValuesIn(AllBackends()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return info.param;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(EveryBackend, ExecutorConformanceTest,
                          testing::ValuesIn(AllBackendSamples()),

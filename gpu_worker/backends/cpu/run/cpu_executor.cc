@@ -2,9 +2,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/cpu/run/device.h"
-#include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/executor.h"
-#include "gpu_worker/executor/one_kernel_plan.h"
 
 namespace plait {
 namespace {
@@ -16,29 +14,12 @@ class CpuExecutor : public Executor {
 
   const DeviceDescription& device() const override { return device_; }
 
-  absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const Plan& plan,
-                                                   const WeightSource& weights) override {
-    PLAIT_RETURN_IF_ERROR(CheckPlan(plan, graph));
-    PLAIT_RETURN_IF_ERROR(CheckBinding(plan, graph, device_));
-    if (plan.arena_bytes > device_.memory_bytes) {
-      return absl::ResourceExhaustedError(absl::StrCat("plan: needs ", plan.arena_bytes,
-                                                       " bytes of activations, the machine has ",
-                                                       device_.memory_bytes));
-    }
-    return CpuExecutable::Create(graph, plan, weights, onednn_.get());
-  }
-
-  absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
-                                                         const WeightSource& weights) override {
-    if (kernel.width > device_.threads) {
-      return absl::InvalidArgumentError(absl::StrCat("kernel: needs ", kernel.width,
-                                                     " threads, the device has ", device_.threads));
-    }
-    PLAIT_ASSIGN_OR_RETURN(const Plan plan, OneKernelPlan(graph, kernel));
-    return CpuExecutable::Create(graph, plan, weights, onednn_.get());
-  }
-
  private:
+  absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
+                                                          const WeightSource& weights) override {
+    return CpuExecutable::Create(graph, plan, weights, onednn_.get());
+  }
+
   DeviceDescription device_;
   std::unique_ptr<Onednn> onednn_;
 };

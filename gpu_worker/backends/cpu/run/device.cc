@@ -4,13 +4,13 @@
 #include <cstring>
 
 #include <sched.h>
-#include <unistd.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
+#include "gpu_worker/executor/memory_limits.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -67,7 +67,7 @@ DeviceDescription DescribeCpu(int threads) {
   device.name = ProcessorName();
   device.instruction_set = InstructionSet();
   device.threads = threads > 0 ? std::min(threads, AvailableCores()) : AvailableCores();
-  device.memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  device.memory_bytes = MachineMemoryBytes();
   device.fingerprint =
       absl::StrCat("cpu; ", device.name, "; ", device.instruction_set, "; threads=", device.threads,
                    "; onednn=", OnednnVersion(), "; loops=", Loops().instruction_set);

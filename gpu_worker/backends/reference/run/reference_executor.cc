@@ -1,9 +1,10 @@
 #include "base/status_macros.h"
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/executor.h"
-#include "gpu_worker/executor/one_kernel_plan.h"
+#include "gpu_worker/executor/memory_limits.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 namespace {
@@ -16,6 +17,15 @@ class ReferenceExecutable : public Executable {
     for (const Step& step : plan.steps) {
       order_.insert(order_.end(), step.kernel.nodes.begin(), step.kernel.nodes.end());
     }
+  }
+
+  // What a run of the graph holds at its end: all of its tensors.
+  static int64_t Bytes(const Graph& graph) {
+    int64_t bytes = 0;
+    for (const TensorInfo& tensor : graph.tensors()) {
+      bytes = SaturatingAdd(bytes, tensor.type.bytes());
+    }
+    return bytes;
   }
 
   // Once, at load: constants that are computed from others would cost every run.
@@ -85,7 +95,7 @@ class ReferenceExecutable : public Executable {
   std::vector<Tensor> inputs_;
 };
 
-// The same on every machine, so that its plans and profiles may go anywhere.
+// The same on every machine but for its memory, so that its plans and profiles may go anywhere.
 class ReferenceExecutor : public Executor {
  public:
   ReferenceExecutor() {
@@ -94,26 +104,15 @@ class ReferenceExecutor : public Executor {
     device_.name = "reference evaluation";
     device_.fingerprint = "reference/1";
     device_.instruction_set = "none";
+    device_.memory_bytes = MachineMemoryBytes();
   }
 
   const DeviceDescription& device() const override { return device_; }
 
-  absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const Plan& plan,
-                                                   const WeightSource& weights) override {
-    PLAIT_RETURN_IF_ERROR(CheckPlan(plan, graph));
-    PLAIT_RETURN_IF_ERROR(CheckBinding(plan, graph, device_));
-    return Create(graph, plan, weights);
-  }
-
-  absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
-                                                         const WeightSource& weights) override {
-    PLAIT_ASSIGN_OR_RETURN(const Plan plan, OneKernelPlan(graph, kernel));
-    return Create(graph, plan, weights);
-  }
-
  private:
-  static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, const Plan& plan,
-                                                            const WeightSource& weights) {
+  absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
+                                                          const WeightSource& weights) override {
+    PLAIT_RETURN_IF_ERROR(CheckMemory("reference", ReferenceExecutable::Bytes(graph), device_));
     auto executable = std::make_unique<ReferenceExecutable>(graph, plan);
     PLAIT_RETURN_IF_ERROR(executable->EvaluateConstants(weights));
     return executable;

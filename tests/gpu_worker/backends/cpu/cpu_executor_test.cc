@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gpu_worker/backends/catalogs.h"
@@ -8,6 +9,7 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
+#include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
@@ -229,6 +231,71 @@ TEST_F(CpuExecutorTest, RefusesHostilePlans) {
   expect_refused("relabelled format",
                  [](Plan* plan) { plan->steps[1].kernel.variant = "channels_last"; });
   expect_refused("missing step", [](Plan* plan) { plan->steps.pop_back(); });
+}
+
+// Nobody infers types of complex numbers, so that the text may declare what it likes: the first Pad
+// would store its 32 bytes 8 TiB behind a result of 8.
+TEST_F(CpuExecutorTest, RefusesAGraphWhosePadWouldWriteBehindItsResult) {
+  const Graph graph = Parse(absl::StrCat(R"(graph {
+  input %x: float32[1]
+  const %c: complex64[4] = raw ")",
+                                         absl::Base64Escape(std::string(32, 'A')), R"("
+  const %p: int64[2] = [1099511627776,0]
+  %y: complex64[1] = Pad(%c, %p)
+  const %q: int64[2] = [0,0]
+  %z: float32[1] = Pad(%y, %q)
+  output %z
+})"));
+  EXPECT_EQ(LoadStatus(graph, PlanOf(graph)).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// The kernel keeps the value in as many bytes as an element has.
+TEST_F(CpuExecutorTest, RefusesAGraphWhosePadHasAValueOfManyElements) {
+  const Graph graph = Parse(absl::StrCat(R"(graph {
+  input %x: float32[1]
+  const %c: complex64[4] = raw ")",
+                                         absl::Base64Escape(std::string(32, 'A')), R"("
+  const %p: int64[2] = [0,0]
+  const %v: float32[200] = raw ")",
+                                         absl::Base64Escape(std::string(800, 'B')), R"("
+  %y: complex64[4] = Pad(%c, %p, %v)
+  %z: float32[1] = Pad(%y, %p)
+  output %z
+})"));
+  EXPECT_EQ(LoadStatus(graph, PlanOf(graph)).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Without inference a graph's text is believed; each of these declares one type that is not its
+// node's, and has a plan with room for what is declared.
+TEST_F(CpuExecutorTest, RefusesHostileGraphs) {
+  const std::string good = PrintGraph(Ladder(2));
+  const auto load = [&](const std::string& text) {
+    const absl::StatusOr<Graph> graph = ParseGraph(text);
+    EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+    Plan plan = PlanOf(Ladder(2));
+    plan.graph_fingerprint = graph->fingerprint().ToString();
+    // Every value gets as much as the largest type of the texts below needs.
+    constexpr int64_t kRoomBytes = 1 << 20;
+    int64_t offset_bytes = 0;
+    for (Value& value : plan.values) {
+      if (value.buffer.size_bytes == 0) continue;
+      value.buffer = {offset_bytes, kRoomBytes};
+      offset_bytes += kRoomBytes;
+    }
+    plan.arena_bytes = offset_bytes;
+    return LoadStatus(*graph, plan);
+  };
+  ASSERT_TRUE(load(good).ok()) << load(good);
+  const std::string type = ": float32[1,8,10,10] = ";
+  for (size_t at = good.find(type); at != std::string::npos; at = good.find(type, at + 1)) {
+    for (const char* other : {"float32[1,8,10,9]", "float32[1,8,100,100]", "float32[8,10,10]",
+                              "float32[800]", "float32[]", "int32[1,8,10,10]", "float64[1,8,10,10]",
+                              "complex64[1,8,10,10]", "undefined"}) {
+      std::string text = good;
+      text.replace(at, type.size(), absl::StrCat(": ", other, " = "));
+      EXPECT_EQ(load(text).code(), absl::StatusCode::kInvalidArgument) << text;
+    }
+  }
 }
 
 TEST_F(CpuExecutorTest, RefusesEveryFamilyForEveryForeignNode) {

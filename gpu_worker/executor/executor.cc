@@ -1,0 +1,35 @@
+#include "gpu_worker/executor/executor.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/executor/check_load.h"
+#include "gpu_worker/executor/memory_limits.h"
+#include "gpu_worker/executor/one_kernel_plan.h"
+
+namespace plait {
+
+// Types come first: what a plan's buffers must hold, and how much memory is asked for, is computed
+// from them.
+absl::StatusOr<std::unique_ptr<Executable>> Executor::Load(const Graph& graph, const Plan& plan,
+                                                           const WeightSource& weights) {
+  PLAIT_RETURN_IF_ERROR(CheckTypes(graph));
+  PLAIT_RETURN_IF_ERROR(CheckPlan(plan, graph));
+  PLAIT_RETURN_IF_ERROR(CheckBinding(plan, graph, device()));
+  PLAIT_RETURN_IF_ERROR(CheckMemory("plan", LoadedBytes(graph, plan), device()));
+  return LoadChecked(graph, plan, weights);
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> Executor::LoadKernel(const Graph& graph,
+                                                                 const Kernel& kernel,
+                                                                 const WeightSource& weights) {
+  if (kernel.width > device().threads) {
+    return absl::InvalidArgumentError(absl::StrCat("kernel: needs ", kernel.width,
+                                                   " threads, the device has ", device().threads));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckTypes(graph));
+  PLAIT_ASSIGN_OR_RETURN(const Plan plan, OneKernelPlan(graph, kernel));
+  PLAIT_RETURN_IF_ERROR(CheckMemory("kernel", LoadedBytes(graph, plan), device()));
+  return LoadChecked(graph, plan, weights);
+}
+
+}  // namespace plait
