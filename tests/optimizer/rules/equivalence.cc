@@ -59,6 +59,39 @@ absl::Status CheckInField(const Graph& before, const Graph& after, uint64_t seed
   return absl::OkStatus();
 }
 
+// What is not finite must be the same on both sides; it takes no part in what errors are relative
+// to, which it would make infinite.
+absl::Status CompareOutput(size_t index, const Tensor& expected, const Tensor& actual) {
+  if (expected.type() != actual.type()) {
+    return absl::FailedPreconditionError(absl::StrCat("output ", index, " changed its type"));
+  }
+  const std::vector<double> a = expected.AsDoubles();
+  const std::vector<double> b = actual.AsDoubles();
+  double largest = 1e-30;
+  double error = 0;
+  size_t nans = 0;
+  for (size_t j = 0; j < a.size(); ++j) {
+    const bool both_nan = std::isnan(a[j]) && std::isnan(b[j]);
+    nans += both_nan ? 1 : 0;
+    if (std::isfinite(a[j]) && std::isfinite(b[j])) {
+      largest = std::max(largest, std::abs(a[j]));
+      error = std::max(error, std::abs(a[j] - b[j]));
+    } else if (a[j] != b[j] && !both_nan) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("output ", index, " element ", j, " is ", b[j], ", not ", a[j]));
+    }
+  }
+  if (error > kRelativeTolerance * largest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("output ", index, " differs by ", error / largest, " of its largest value"));
+  }
+  if (nans > 0 && nans == a.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("output ", index, " is NaN everywhere, which shows nothing"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckInFloat(const Graph& before, const Graph& after, uint64_t seed) {
   const std::vector<Tensor> inputs = RandomInputs(before, seed);
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
@@ -66,23 +99,7 @@ absl::Status CheckInFloat(const Graph& before, const Graph& after, uint64_t seed
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> actual,
                          EvaluateGraph(after, inputs, NoWeights()));
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].type() != actual[i].type()) {
-      return absl::FailedPreconditionError(absl::StrCat("output ", i, " changed its type"));
-    }
-    const std::vector<double> a = expected[i].AsDoubles();
-    const std::vector<double> b = actual[i].AsDoubles();
-    double largest = 1e-30;
-    double error = 0;
-    for (size_t j = 0; j < a.size(); ++j) {
-      largest = std::max(largest, std::abs(a[j]));
-      // A NaN on one side only compares as the largest error.
-      if (std::isnan(a[j]) != std::isnan(b[j])) error = INFINITY;
-      if (!std::isnan(a[j])) error = std::max(error, std::abs(a[j] - b[j]));
-    }
-    if (error > kRelativeTolerance * largest) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("output ", i, " differs by ", error / largest, " of its largest value"));
-    }
+    PLAIT_RETURN_IF_ERROR(CompareOutput(i, expected[i], actual[i]));
   }
   return absl::OkStatus();
 }

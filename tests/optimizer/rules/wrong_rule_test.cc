@@ -81,5 +81,43 @@ TEST(WrongRuleTest, SwappedHalvesOfASplitAreCaught) {
   EXPECT_FALSE(CheckRewrite(graph, builder.Replace(0, swapped)).ok());
 }
 
+// Two graphs of a sum that is NaN, minus infinity and finite.
+absl::Status CompareSums(const std::string& before, const std::string& after) {
+  const auto graph = [](const std::string& last) {
+    return Parse(R"(graph {
+    input %x: float32[3]
+    const %c: float32[3] = [-1.0, 0.0, 1.0]
+    %l = Log(%c) {}
+    %s = Add(%x, %l) {}
+    %y = )" + last +
+                 R"( {}
+    output %y
+  })");
+  };
+  return CheckEquivalent(graph(before), graph(after), /*exact=*/false);
+}
+
+TEST(EquivalenceTest, WhatIsNotFiniteMustBeTheSame) {
+  EXPECT_TRUE(CompareSums("Identity(%s)", "Add(%l, %x)").ok())
+      << CompareSums("Identity(%s)", "Add(%l, %x)");
+  // The infinity alone has another sign.
+  EXPECT_FALSE(CompareSums("Identity(%s)", "Sub(%x, %l)").ok());
+}
+
+TEST(EquivalenceTest, AnInfinityHidesNoError) {
+  EXPECT_FALSE(CompareSums("Identity(%s)", "Add(%s, %x)").ok());
+}
+
+TEST(EquivalenceTest, NanEverywhereShowsNothing) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[3]
+    const %c: float32[3] = [-1.0, -2.0, -3.0]
+    %l = Log(%c) {}
+    %y = Add(%x, %l) {}
+    output %y
+  })");
+  EXPECT_FALSE(CheckEquivalent(graph, graph).ok());
+}
+
 }  // namespace
 }  // namespace plait
