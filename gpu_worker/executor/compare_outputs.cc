@@ -2,17 +2,63 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 
 namespace plait {
 namespace {
 
-// NaN equals NaN, and an infinity the same infinity.
-bool AreBothSpecial(double a, double b) {
-  if (std::isnan(a) && std::isnan(b)) return true;
-  return std::isinf(a) && a == b;
+// A channel is measured by its own largest value and this share of its output's: what is small
+// beside the rest was often computed from the rest, whose rounding it carries.
+constexpr double kOutputShare = 0.1;
+
+// 8,192 elements of each side are doubles at a time: an output may be larger than what is left of
+// the memory.
+constexpr int64_t kBlockElements = 8192;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// NaN is the same as NaN, and an infinity as the same infinity.
+bool AreSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::vector<double> BlockOf(const Tensor& tensor, int64_t begin, int64_t count) {
+  const int64_t element_bytes = BytesOf(tensor.type().dtype);
+  const absl::string_view bytes = tensor.bytes().substr(static_cast<size_t>(begin * element_bytes),
+                                                        static_cast<size_t>(count * element_bytes));
+  return Tensor({tensor.type().dtype, {count}}, bytes, nullptr).AsDoubles();
 }
+
+// Where an element of a row-major output lies: runs of one channel follow each other.
+class ChannelWalk {
+ public:
+  explicit ChannelWalk(const TensorType& type) {
+    if (type.rank() < 3) {
+      run_ = type.elements();
+      return;
+    }
+    count_ = type.shape[1];
+    for (int axis = 2; axis < type.rank(); ++axis) run_ *= type.shape[axis];
+  }
+
+  int64_t count() const { return count_; }
+  int64_t channel() const { return channel_; }
+
+  void Next() {
+    if (++in_run_ < run_) return;
+    in_run_ = 0;
+    channel_ = channel_ + 1 == count_ ? 0 : channel_ + 1;
+  }
+
+ private:
+  int64_t count_ = 1;  // channels
+  int64_t run_ = 1;    // elements of one channel that lie together
+  int64_t channel_ = 0;
+  int64_t in_run_ = 0;
+};
+
+// Where nothing is to be relative to, the error itself.
+double Relative(double error, double scale) { return scale > 0 ? error / scale : error; }
 
 }  // namespace
 
@@ -20,73 +66,107 @@ void OutputComparer::SetDifferent(std::string reason) {
   if (difference_.empty()) difference_ = std::move(reason);
 }
 
+void OutputComparer::SetHopeless(std::string reason) {
+  errors_.max_rel_error = kInfinity;
+  errors_.max_channel_error = kInfinity;
+  SetDifferent(std::move(reason));
+}
+
 void OutputComparer::Add(absl::Span<const Tensor> original, absl::Span<const Tensor> candidate) {
-  ++comparison_.equivalence.inputs_tried;
+  ++errors_.inputs_tried;
   if (original.size() != candidate.size()) {
-    return SetDifferent(
+    return SetHopeless(
         absl::StrCat("the candidate has ", candidate.size(), " outputs, not ", original.size()));
   }
-  alive_.resize(original.size(), false);
-  first_values_.resize(original.size(), 0);
+  outputs_.resize(original.size());
   for (size_t i = 0; i < original.size(); ++i) {
     if (original[i].type() != candidate[i].type()) {
-      SetDifferent(absl::StrCat("output ", i, " is ", candidate[i].type().ToString(), ", not ",
-                                original[i].type().ToString()));
+      SetHopeless(absl::StrCat("output ", i, " is ", candidate[i].type().ToString(), ", not ",
+                               original[i].type().ToString()));
     } else {
       Compare(i, original[i], candidate[i]);
     }
   }
 }
 
-// In double, where float32 and the integers below 2^53 are exact.
 void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor& candidate) {
-  const std::vector<double> a = original.AsDoubles();
-  const std::vector<double> b = candidate.AsDoubles();
   // An output of no elements has nothing that could be dead.
-  if (a.empty()) {
-    alive_[index] = true;
+  if (original.elements() == 0) {
+    outputs_[index].is_alive = true;
     return;
   }
-  if (comparison_.equivalence.inputs_tried == 1) first_values_[index] = a[0];
-  double largest = 0;
-  double error = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != first_values_[index]) alive_[index] = true;
-    if (AreBothSpecial(a[i], b[i])) continue;
-    // Would make every error below NaN or infinite and hide the other elements'.
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      SetDifferent(absl::StrCat("output ", index, " element ", i, " is ", b[i], ", not ", a[i]));
-      continue;
+  Judge(index, !IsFloat(original.type().dtype), CompareElements(index, original, candidate));
+}
+
+// In double, where float32 and the integers below 2^53 are exact.
+OutputComparer::Channels OutputComparer::CompareElements(size_t index, const Tensor& original,
+                                                         const Tensor& candidate) {
+  Output& output = outputs_[index];
+  ChannelWalk walk(original.type());
+  const auto count = static_cast<size_t>(walk.count());
+  Channels channels{std::vector<double>(count, 0), std::vector<double>(count, 0)};
+  for (int64_t begin = 0; begin < original.elements(); begin += kBlockElements) {
+    const int64_t size = std::min(kBlockElements, original.elements() - begin);
+    const std::vector<double> a = BlockOf(original, begin, size);
+    const std::vector<double> b = BlockOf(candidate, begin, size);
+    if (!output.has_first) {
+      output.has_first = true;
+      output.first = a[0];
     }
-    largest = std::max(largest, std::abs(a[i]));
-    error = std::max(error, std::abs(a[i] - b[i]));
+    for (size_t i = 0; i < a.size(); ++i, walk.Next()) {
+      output.is_alive = output.is_alive || !AreSame(a[i], output.first);
+      const auto channel = static_cast<size_t>(walk.channel());
+      if (std::isfinite(a[i]) && std::isfinite(b[i])) {
+        channels.largest[channel] = std::max(channels.largest[channel], std::abs(a[i]));
+        channels.error[channel] = std::max(channels.error[channel], std::abs(a[i] - b[i]));
+      } else if (!AreSame(a[i], b[i])) {
+        SetHopeless(absl::StrCat("output ", index, " element ", begin + static_cast<int64_t>(i),
+                                 " is ", b[i], ", not ", a[i]));
+      }
+    }
   }
-  // Relative to the output's largest value and not element by element: what is nearly 0 is the
-  // difference of large numbers, whose rounding it carries. See docs/accuracy.md.
-  const double rel_error = largest > 0 ? error / largest : error;
-  comparison_.equivalence.max_abs_error = std::max(comparison_.equivalence.max_abs_error, error);
-  comparison_.equivalence.max_rel_error =
-      std::max(comparison_.equivalence.max_rel_error, rel_error);
-  const bool is_exact = !IsFloat(original.type().dtype);
-  if (is_exact ? error > 0 : rel_error > rel_error_max_) {
+  return channels;
+}
+
+// Relative to the output's largest value and not element by element: what is nearly 0 is the
+// difference of large numbers, whose rounding it carries. See docs/accuracy.md.
+void OutputComparer::Judge(size_t index, bool is_exact, const Channels& channels) {
+  const double largest = *std::max_element(channels.largest.begin(), channels.largest.end());
+  const double error = *std::max_element(channels.error.begin(), channels.error.end());
+  errors_.max_abs_error = std::max(errors_.max_abs_error, error);
+  if (is_exact && error > 0) {
+    return SetHopeless(absl::StrCat("output ", index, " differs by ", error));
+  }
+  const double rel_error = Relative(error, largest);
+  errors_.max_rel_error = std::max(errors_.max_rel_error, rel_error);
+  if (rel_error > rel_error_max_) {
     SetDifferent(absl::StrCat("output ", index, " differs by ", error,
                               " where the largest value is ", largest));
+  }
+  for (size_t channel = 0; channel < channels.error.size(); ++channel) {
+    const double scale = channels.largest[channel] + kOutputShare * largest;
+    const double channel_error = Relative(channels.error[channel], scale);
+    errors_.max_channel_error = std::max(errors_.max_channel_error, channel_error);
+    if (channel_error <= rel_error_max_) continue;
+    SetDifferent(absl::StrCat("output ", index, " differs by ", channels.error[channel],
+                              " in channel ", channel, " where the largest value is ",
+                              channels.largest[channel], " (of the whole output ", largest, ")"));
   }
 }
 
 OutputComparison OutputComparer::Result() const {
-  OutputComparison result = comparison_;
-  const auto dead = std::find(alive_.begin(), alive_.end(), false);
-  if (!difference_.empty()) {
-    result.equivalence.verdict = Verdict::kDifferent;
+  OutputComparison result{errors_, ""};
+  const auto dead = std::find_if(outputs_.begin(), outputs_.end(),
+                                 [](const Output& output) { return !output.is_alive; });
+  result.equivalence.dead_outputs = dead != outputs_.end();
+  result.equivalence.verdict = JudgeErrors(result.equivalence, rel_error_max_);
+  if (result.equivalence.verdict == Verdict::kDifferent) {
     result.reason = difference_;
   } else if (result.equivalence.inputs_tried == 0) {
     result.reason = "nothing was compared";
-  } else if (dead != alive_.end()) {
-    result.reason = absl::StrCat("output ", dead - alive_.begin(),
-                                 " has one value everywhere, whatever the input");
-  } else {
-    result.equivalence.verdict = Verdict::kEquivalent;
+  } else if (result.equivalence.dead_outputs) {
+    result.reason = absl::StrCat("output ", dead - outputs_.begin(), " is ", dead->first,
+                                 " everywhere, whatever the input");
   }
   return result;
 }

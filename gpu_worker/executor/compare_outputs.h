@@ -9,8 +9,8 @@
 
 namespace plait {
 
-// How the outputs of a candidate relate to those of the original. An output that never changed
-// makes the verdict inconclusive, because its equality says nothing.
+// How the outputs of a candidate relate to those of the original. An output that never changed, or
+// is NaN everywhere, makes the verdict inconclusive, because its equality says nothing.
 // One value whatever the input is what a model with dead weights gives: every rewrite would pass.
 struct OutputComparison {
   Equivalence equivalence;
@@ -20,15 +20,13 @@ struct OutputComparison {
 // Compares outputs of two executions, over several inputs. Not thread-safe.
 class OutputComparer {
  public:
-  // Float outputs differ beyond this relative error; integers and bools differ when they are not
-  // equal.
-  // The error of an output is its largest difference over its own largest value, not element by
-  // element.
+  // Float outputs differ beyond this error, of an output or of a channel (see Equivalence);
+  // integers and bools differ when they are not equal.
   explicit OutputComparer(double rel_error_max) : rel_error_max_(rel_error_max) {}
 
   // The outputs of both for one input. A different number or type of outputs, a NaN or infinity on
   // one side only, are differences.
-  // REQUIRES: the originals of all calls have the same outputs.
+  // REQUIRES: the originals of all calls have the same outputs, which hold numbers.
   void Add(absl::Span<const Tensor> original, absl::Span<const Tensor> candidate);
 
   // What all inputs so far say: one difference is enough to be different, and equivalence needs
@@ -36,15 +34,31 @@ class OutputComparer {
   OutputComparison Result() const;
 
  private:
+  // What is known of one output from all inputs so far.
+  struct Output {
+    bool is_alive = false;  // saw two different values
+    bool has_first = false;
+    double first = 0;  // its very first element
+  };
+
+  // The largest values and errors along an output's channels, for one input.
+  struct Channels {
+    std::vector<double> largest;
+    std::vector<double> error;
+  };
+
   void Compare(size_t index, const Tensor& original, const Tensor& candidate);
+  Channels CompareElements(size_t index, const Tensor& original, const Tensor& candidate);
+  void Judge(size_t index, bool is_exact, const Channels& channels);
   // Keeps the first reason: what follows a difference is often its consequence.
   void SetDifferent(std::string reason);
+  // The same for what no tolerance accepts.
+  void SetHopeless(std::string reason);
 
   double rel_error_max_;
-  OutputComparison comparison_;
+  Equivalence errors_;
   std::string difference_;
-  std::vector<bool> alive_;           // by output: saw two different values
-  std::vector<double> first_values_;  // by output: its very first element
+  std::vector<Output> outputs_;
 };
 
 }  // namespace plait

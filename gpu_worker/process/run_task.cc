@@ -190,7 +190,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
     }
     if (!status.ok()) measurement.error = ErrorText(status);
     measurement.candidate = work.candidates(i).id();
-    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement, work.tolerance());
+    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
   }
   return result;
 }

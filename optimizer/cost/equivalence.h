@@ -16,15 +16,30 @@ enum class Verdict {
 absl::string_view VerdictName(Verdict verdict);  // "inconclusive", "equivalent", "different"
 
 // A candidate's outputs beside the baseline's, over several seeded inputs. Errors are the largest
-// over all outputs and inputs.
-// Floats are compared relative to the largest value of their output; integers and booleans exactly.
+// over all outputs and inputs. Infinite for what no tolerance accepts: integers and booleans that
+// are not equal, a NaN or an infinity that does not stand on both sides with the same sign, another
+// shape.
+//
+// The largest value of an output hides an error in a part of it that is small, so that each channel
+// is looked at too. Channels are the places along axis 1 of an output of rank 3 or more; any other
+// output is one channel. Of an output whose largest value is 1, a channel with values up to 0.01
+// may be off by 0.11 times the tolerance.
 struct Equivalence {
   Verdict verdict = Verdict::kInconclusive;
   double max_abs_error = 0;  // over all elements of all outputs
   double max_rel_error = 0;  // largest |a-b| of an output over the largest |a| of that output
   int inputs_tried = 0;
+  // Largest |a-b| of a channel over the largest |a| of that channel and a tenth of its output's.
+  double max_channel_error = 0;
+  // Some output had one value everywhere, whatever the input, or was NaN everywhere.
+  bool dead_outputs = false;
 
   friend bool operator==(const Equivalence&, const Equivalence&) = default;
 };
+
+// The verdict that the errors deserve: different when one of them is beyond `rel_error_max` or no
+// number; else equivalent, unless nothing was compared or an output is dead. The one place that
+// says what counts as equal. Pure.
+Verdict JudgeErrors(const Equivalence& errors, double rel_error_max);
 
 }  // namespace plait

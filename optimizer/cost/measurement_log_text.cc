@@ -16,9 +16,10 @@ namespace {
 // be counted without understanding them:
 //   profile            key, median, p10, mad, samples, bytes, flops, compute share
 //   verification       number of the candidate lines that follow
-//   candidate          id, samples, verdict, errors, inputs, fallback nodes, error text
+//   candidate          id, samples, verdict, the three errors, inputs, dead outputs (0 or 1),
+//                      fallback nodes, error text
 //   exhausted_at_step  the step that the budget refused, -1: none
-constexpr absl::string_view kHeader = "plait-measurement-log 2";
+constexpr absl::string_view kHeader = "plait-measurement-log 3";
 
 // 17 significant digits: every double parses back to the same bits.
 std::string Number(double value) { return absl::StrFormat("%.17g", value); }
@@ -37,8 +38,10 @@ std::string CandidateLine(const CandidateMeasurement& measurement) {
                     [](std::string* out, double sample) { absl::StrAppend(out, Number(sample)); });
   return absl::StrCat("candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
                       VerdictName(equivalence.verdict), "\t", Number(equivalence.max_abs_error),
-                      "\t", Number(equivalence.max_rel_error), "\t", equivalence.inputs_tried, "\t",
-                      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error), "\n");
+                      "\t", Number(equivalence.max_rel_error), "\t",
+                      Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
+                      equivalence.dead_outputs ? 1 : 0, "\t", measurement.fallback_nodes, "\t",
+                      absl::CEscape(measurement.error), "\n");
 }
 
 // Reads the tab-separated fields of one line in order; remembers whether all of them were right.
@@ -123,10 +126,13 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   CandidateMeasurement measurement;
   measurement.candidate = reader.NextEscaped();
   measurement.latency_us = reader.NextDoubles();
-  measurement.equivalence.verdict = reader.NextVerdict();
-  measurement.equivalence.max_abs_error = reader.NextDouble();
-  measurement.equivalence.max_rel_error = reader.NextDouble();
-  measurement.equivalence.inputs_tried = reader.NextInteger<int>();
+  Equivalence& equivalence = measurement.equivalence;
+  equivalence.verdict = reader.NextVerdict();
+  equivalence.max_abs_error = reader.NextDouble();
+  equivalence.max_rel_error = reader.NextDouble();
+  equivalence.max_channel_error = reader.NextDouble();
+  equivalence.inputs_tried = reader.NextInteger<int>();
+  equivalence.dead_outputs = reader.NextInteger<int>() != 0;
   measurement.fallback_nodes = reader.NextInteger<int>();
   measurement.error = reader.NextEscaped();
   return measurement;

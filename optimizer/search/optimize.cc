@@ -77,7 +77,10 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   } else {
     equivalence.max_abs_error = std::max(equivalence.max_abs_error, found.max_abs_error);
     equivalence.max_rel_error = std::max(equivalence.max_rel_error, found.max_rel_error);
+    equivalence.max_channel_error =
+        std::max(equivalence.max_channel_error, found.max_channel_error);
     equivalence.inputs_tried = std::min(equivalence.inputs_tried, found.inputs_tried);
+    equivalence.dead_outputs |= found.dead_outputs;
   }
   whole.improved |= island.improved;
 }

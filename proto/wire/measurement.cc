@@ -67,7 +67,7 @@ ProfileKey KeyOf(const worker::v1::KernelRequest& request, absl::string_view dev
 }
 
 worker::v1::CandidateMeasurement CandidateMeasurementToProto(
-    const CandidateMeasurement& measurement, double tolerance) {
+    const CandidateMeasurement& measurement) {
   worker::v1::CandidateMeasurement proto;
   proto.set_id(measurement.candidate);
   proto.set_error(measurement.error);
@@ -77,13 +77,10 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   const Equivalence& equivalence = measurement.equivalence;
   proto.set_max_abs_error(equivalence.max_abs_error);
   proto.set_max_rel_error(equivalence.max_rel_error);
+  proto.set_max_channel_error(equivalence.max_channel_error);
   proto.set_inputs_tried(equivalence.inputs_tried);
-  proto.set_dead_outputs(equivalence.verdict == Verdict::kInconclusive);
+  proto.set_dead_outputs(equivalence.dead_outputs);
   proto.set_fallback_nodes(measurement.fallback_nodes);
-  // Written so that NaN, too, becomes infinite.
-  if (equivalence.verdict == Verdict::kDifferent && !(equivalence.max_rel_error > tolerance)) {
-    proto.set_max_rel_error(std::numeric_limits<double>::infinity());
-  }
   return proto;
 }
 
@@ -95,16 +92,13 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   measurement.fallback_nodes = proto.fallback_nodes();
   measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
   Equivalence& equivalence = measurement.equivalence;
-  // For the report only; the relative error decides.
+  // For the report only; the relative errors decide.
   equivalence.max_abs_error = proto.max_abs_error();
   equivalence.max_rel_error = proto.max_rel_error();
+  equivalence.max_channel_error = proto.max_channel_error();
   equivalence.inputs_tried = proto.inputs_tried();
-  // Written so that NaN is a difference.
-  if (!(proto.max_rel_error() <= tolerance)) {
-    equivalence.verdict = Verdict::kDifferent;
-  } else if (proto.inputs_tried() > 0 && !proto.dead_outputs()) {
-    equivalence.verdict = Verdict::kEquivalent;
-  }
+  equivalence.dead_outputs = proto.dead_outputs();
+  equivalence.verdict = JudgeErrors(equivalence, tolerance);
   return measurement;
 }
 

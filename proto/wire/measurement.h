@@ -26,15 +26,12 @@ worker::v1::KernelRequest KernelRequestToProto(const ProfileKey& key);
 ProfileKey KeyOf(const worker::v1::KernelRequest& request, absl::string_view device_fingerprint);
 
 // The measurement as a worker answers with it. The contract has no verdict: whoever asked judges
-// by the tolerance that it sent along. What differs although its error is within `tolerance`
-// (integers, another shape, a NaN on one side) is sent with an infinite error, which no tolerance
-// accepts.
+// the errors by the tolerance that it sent along.
 worker::v1::CandidateMeasurement CandidateMeasurementToProto(
-    const CandidateMeasurement& measurement, double tolerance);
+    const CandidateMeasurement& measurement);
 
-// The inverse, with the verdict that `tolerance` gives: different beyond it (or when the error is
-// no number), else equivalent, unless nothing was compared or an output never changed. Believes
-// the numbers: whoever uses the samples checks them.
+// The inverse, with the verdict that `tolerance` gives (JudgeErrors). Believes the numbers: whoever
+// uses the samples checks them.
 CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMeasurement& proto,
                                                    double tolerance);
 

@@ -1,11 +1,14 @@
 #include "gpu_worker/executor/compare_outputs.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
 
 namespace plait {
 namespace {
@@ -15,6 +18,12 @@ using testing::HasSubstr;
 Tensor Floats(std::vector<float> values) {
   const Shape shape = {static_cast<int64_t>(values.size())};
   return Tensor::Of<float>(shape, values);
+}
+
+// Values up to 1 in the first channel and to 0.01 in the second.
+Tensor TwoChannels(float change_first, float change_second, Shape shape = {1, 2, 2}) {
+  return Tensor::Of<float>(std::move(shape),
+                           {1.0f + change_first, -0.5f, 0.01f + change_second, -0.005f});
 }
 
 OutputComparison Compare(const Tensor& original, const Tensor& candidate) {
@@ -67,9 +76,83 @@ TEST(OutputComparerTest, SpecialValuesMustAgree) {
             Verdict::kEquivalent);
 }
 
-TEST(OutputComparerTest, IntegersMustBeEqual) {
-  EXPECT_EQ(Compare(Tensor::Int64s({1000000, 7}), Tensor::Int64s({1000001, 7})).equivalence.verdict,
+TEST(OutputComparerTest, ANonFiniteValueOnOneSideIsAnInfiniteError) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& [a, b] : {std::pair(nan, 1.0f), std::pair(1.0f, nan), std::pair(nan, infinity),
+                             std::pair(infinity, -infinity), std::pair(infinity, 3e38f)}) {
+    const Equivalence equivalence = Compare(Floats({a, 1}), Floats({b, 1})).equivalence;
+    EXPECT_EQ(equivalence.verdict, Verdict::kDifferent) << a << " " << b;
+    EXPECT_EQ(equivalence.max_rel_error, infinity) << a << " " << b;
+  }
+}
+
+// An infinity on both sides must not make the others' errors small.
+TEST(OutputComparerTest, AnInfinityHidesNoError) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(Compare(Floats({infinity, 1}), Floats({infinity, 2})).equivalence.verdict,
             Verdict::kDifferent);
+}
+
+TEST(OutputComparerTest, AnOutputThatIsNanEverywhereIsDead) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  OutputComparer comparer(1e-4);
+  comparer.Add({Floats({nan, nan})}, {Floats({nan, nan})});
+  comparer.Add({Floats({nan, nan})}, {Floats({nan, nan})});
+  EXPECT_EQ(comparer.Result().equivalence.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(comparer.Result().equivalence.dead_outputs);
+  EXPECT_THAT(comparer.Result().reason, HasSubstr("output 0 is nan everywhere"));
+}
+
+TEST(OutputComparerTest, AnOutputThatIsDeadAndDiffersIsDifferent) {
+  const OutputComparison comparison = Compare(Floats({1, 1}), Floats({2, 1}));
+  EXPECT_EQ(comparison.equivalence.verdict, Verdict::kDifferent);
+  EXPECT_TRUE(comparison.equivalence.dead_outputs);
+}
+
+TEST(OutputComparerTest, ASmallChannelIsMeasuredByItsOwnValues) {
+  // 1e-4 of the channel's largest value and of a tenth of the output's: 1.1e-5.
+  EXPECT_EQ(Compare(TwoChannels(0, 0), TwoChannels(0, 1.0e-5f)).equivalence.verdict,
+            Verdict::kEquivalent);
+  const OutputComparison comparison = Compare(TwoChannels(0, 0), TwoChannels(0, 1.2e-5f));
+  EXPECT_EQ(comparison.equivalence.verdict, Verdict::kDifferent);
+  EXPECT_LT(comparison.equivalence.max_rel_error, 1e-4);
+  EXPECT_NEAR(comparison.equivalence.max_channel_error, 1.2e-5 / 0.11, 1e-6);
+  EXPECT_THAT(comparison.reason, HasSubstr("in channel 1"));
+}
+
+TEST(OutputComparerTest, AnOutputBelowRankThreeHasOneChannel) {
+  for (const Shape& shape : {Shape{4}, Shape{2, 2}}) {
+    EXPECT_EQ(Compare(TwoChannels(0, 0, shape), TwoChannels(0, 9e-5f, shape)).equivalence.verdict,
+              Verdict::kEquivalent);
+  }
+}
+
+// Larger than one block, and with runs of a channel that end within one.
+TEST(OutputComparerTest, FindsTheChannelOfAnyElement) {
+  const Shape shape = {2, 3, 5000};
+  std::vector<float> values(30'000, 1e-3f);
+  values[0] = 1;
+  values[29'999] = 2e-3f;
+  const Tensor original = Tensor::Of<float>(shape, values);
+  values[4'999] += 1e-5f;  // of channel 0, whose largest value is 1
+  EXPECT_EQ(Compare(original, Tensor::Of<float>(shape, values)).equivalence.verdict,
+            Verdict::kEquivalent);
+  for (const size_t element : {5'000, 14'999, 20'000, 25'000, 29'999}) {
+    std::vector<float> changed = values;
+    changed[element] += 2e-5f;
+    const OutputComparison comparison = Compare(original, Tensor::Of<float>(shape, changed));
+    EXPECT_EQ(comparison.equivalence.verdict, Verdict::kDifferent) << element;
+    EXPECT_THAT(comparison.reason, HasSubstr(absl::StrCat("channel ", element / 5000 % 3)));
+  }
+}
+
+TEST(OutputComparerTest, IntegersMustBeEqual) {
+  const Equivalence equivalence =
+      Compare(Tensor::Int64s({1000000, 7}), Tensor::Int64s({1000001, 7})).equivalence;
+  EXPECT_EQ(equivalence.verdict, Verdict::kDifferent);
+  EXPECT_EQ(equivalence.max_abs_error, 1);
+  EXPECT_TRUE(std::isinf(equivalence.max_rel_error));
 }
 
 TEST(OutputComparerTest, OtherShapesAndCountsAreDifferent) {

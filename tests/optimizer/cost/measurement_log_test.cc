@@ -22,7 +22,8 @@ MeasurementLog SampleLog() {
   Profile profile{0.1, 1e-300, 12345.678901234567, 20, int64_t{1} << 60, -1, 1.0 / 3};
   log.AddProfile(KeyOf("a").ToString(), profile);
   CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {}, 0, ""};
-  CandidateMeasurement other{"b", {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3}, 2, "it \"fell\"\n"};
+  CandidateMeasurement other{
+      "b", {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, "it \"fell\"\n"};
   log.AddVerification({baseline, other});
   log.AddVerification({});
   log.set_exhausted_at_step(7);
@@ -52,7 +53,7 @@ TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   for (const char* fields :
        {"inf\t1\t1\t5\t1\t1\t1", "nan\t1\t1\t5\t1\t1\t1", "-1\t1\t1\t5\t1\t1\t1",
         "1\t1\t1\t5\t1\t1\tinf", "1\t1\t1\t5\t1\t1\t1.5"}) {
-    const std::string text = std::string("plait-measurement-log 2\nprofile\tkey\t") + fields + "\n";
+    const std::string text = std::string("plait-measurement-log 3\nprofile\tkey\t") + fields + "\n";
     EXPECT_EQ(MeasurementLog::Parse(text).status().code(), absl::StatusCode::kInvalidArgument)
         << fields;
   }

@@ -34,32 +34,50 @@ TEST(WireMeasurementTest, MoreSamplesThanAnIntCountsAreStillMany) {
   EXPECT_EQ(ProfileFromProto(proto)->samples, std::numeric_limits<int>::max());
 }
 
-CandidateMeasurement Sample(Verdict verdict, double max_rel_error) {
-  return {"id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {verdict, 0.5, max_rel_error, 3}, 2, ""};
+// Errors that are all of one size, with the verdict that they deserve.
+CandidateMeasurement Sample(double error) {
+  CandidateMeasurement measurement{"id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {}, 2, ""};
+  measurement.equivalence = {.max_abs_error = 0.5,
+                             .max_rel_error = error,
+                             .inputs_tried = 3,
+                             .max_channel_error = error / 3};
+  measurement.equivalence.verdict = JudgeErrors(measurement.equivalence, kTolerance);
+  return measurement;
 }
 
 CandidateMeasurement RoundTrip(const CandidateMeasurement& measurement) {
-  return CandidateMeasurementFromProto(CandidateMeasurementToProto(measurement, kTolerance),
-                                       kTolerance);
+  return CandidateMeasurementFromProto(CandidateMeasurementToProto(measurement), kTolerance);
 }
 
 TEST(WireMeasurementTest, AMeasurementComesBackWithItsVerdict) {
-  for (const auto& [verdict, error] :
-       {std::pair(Verdict::kEquivalent, 1e-7), std::pair(Verdict::kEquivalent, kTolerance),
-        std::pair(Verdict::kDifferent, 0.5), std::pair(Verdict::kDifferent, kInfinity),
-        std::pair(Verdict::kInconclusive, 0.0)}) {
-    const CandidateMeasurement measurement = Sample(verdict, error);
-    EXPECT_EQ(RoundTrip(measurement), measurement) << VerdictName(verdict) << " " << error;
+  for (const auto& [error, verdict] :
+       {std::pair(1e-7, Verdict::kEquivalent), std::pair(kTolerance, Verdict::kEquivalent),
+        std::pair(0.5, Verdict::kDifferent), std::pair(kInfinity, Verdict::kDifferent)}) {
+    const CandidateMeasurement measurement = Sample(error);
+    EXPECT_EQ(measurement.equivalence.verdict, verdict) << error;
+    EXPECT_EQ(RoundTrip(measurement), measurement) << error;
   }
 }
 
-// As of integers that differ by one in a million, or of outputs of another shape.
-TEST(WireMeasurementTest, ADifferenceWithinTheToleranceStaysOne) {
-  for (const double error : {0.0, 1e-6, kNaN}) {
-    const CandidateMeasurement read = RoundTrip(Sample(Verdict::kDifferent, error));
-    EXPECT_EQ(read.equivalence.verdict, Verdict::kDifferent) << error;
-    EXPECT_TRUE(std::isinf(read.equivalence.max_rel_error)) << error;
+TEST(WireMeasurementTest, ADeadOutputIsInconclusiveUnlessItDiffers) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.equivalence.dead_outputs = true;
+  EXPECT_EQ(RoundTrip(measurement).equivalence.verdict, Verdict::kInconclusive);
+  measurement.equivalence.max_rel_error = 0.5;
+  EXPECT_EQ(RoundTrip(measurement).equivalence.verdict, Verdict::kDifferent);
+  EXPECT_TRUE(RoundTrip(measurement).equivalence.dead_outputs);
+}
+
+TEST(WireMeasurementTest, AChannelBeyondTheToleranceIsADifference) {
+  for (const double error : {0.5, kInfinity, kNaN}) {
+    CandidateMeasurement measurement = Sample(1e-7);
+    measurement.equivalence.max_channel_error = error;
+    EXPECT_EQ(RoundTrip(measurement).equivalence.verdict, Verdict::kDifferent) << error;
   }
+}
+
+TEST(WireMeasurementTest, AnErrorThatIsNoNumberIsADifference) {
+  EXPECT_EQ(RoundTrip(Sample(kNaN)).equivalence.verdict, Verdict::kDifferent);
 }
 
 TEST(WireMeasurementTest, WhatCannotRunHasOnlyItsError) {
@@ -72,7 +90,7 @@ TEST(WireMeasurementTest, WhatCannotRunHasOnlyItsError) {
 }
 
 TEST(WireMeasurementTest, NothingComparedIsNotEquivalent) {
-  CandidateMeasurement measurement = Sample(Verdict::kEquivalent, 0);
+  CandidateMeasurement measurement = Sample(0);
   measurement.equivalence.inputs_tried = 0;
   EXPECT_EQ(RoundTrip(measurement).equivalence.verdict, Verdict::kInconclusive);
 }
