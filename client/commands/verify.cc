@@ -33,25 +33,25 @@ std::vector<OptionSpec> Options() {
 absl::StatusOr<OutputComparison> Compare(const Arguments& arguments,
                                          const std::vector<LoadedModel>& models,
                                          Executor& executor) {
-  const int64_t inputs_count =
-      std::clamp<int64_t>(arguments.Integer("--inputs", kInputsDefault), 1, 10'000);
+  const auto inputs_count = static_cast<int>(
+      std::clamp<int64_t>(arguments.Integer("--inputs", kInputsDefault), 1, 10'000));
   const auto seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   std::vector<std::vector<Tensor>> outputs[2];
   for (size_t side = 0; side < 2; ++side) {
     const LoadedModel& model = models[side];
     PLAIT_ASSIGN_OR_RETURN(const auto executable,
                            executor.Load(model.graph, model.plan, *model.weights));
-    for (int64_t i = 0; i < inputs_count; ++i) {
+    for (int i = 0; i < inputs_count; ++i) {
       // Inputs are drawn again for the second model instead of being kept: equal seeds, equal
       // inputs.
-      PLAIT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(models[0].graph, seed + i));
+      PLAIT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(models[0].graph, seed, i));
       absl::StatusOr<std::vector<Tensor>> result = executable->Run(inputs);
       if (!result.ok()) return Annotate(result.status(), model.path);
       outputs[side].push_back(*std::move(result));
     }
   }
   OutputComparer comparer(arguments.Number("--max-rel-error", kRelErrorMaxDefault));
-  for (int64_t i = 0; i < inputs_count; ++i) comparer.Add(outputs[0][i], outputs[1][i]);
+  for (int i = 0; i < inputs_count; ++i) comparer.Add(outputs[0][i], outputs[1][i]);
   return comparer.Result();
 }
 

@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> MakeAllInputs(const Executor& e
   PLAIT_RETURN_IF_ERROR(CheckMemory("inputs and outputs", taken_bytes, executor.device()));
   std::vector<std::vector<Tensor>> inputs;
   for (int i = 0; i < count; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> input, MakeInputs(graph, options.seed + i));
+    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> input, MakeInputs(graph, options.seed, i));
     inputs.push_back(std::move(input));
   }
   return inputs;

@@ -1,5 +1,8 @@
 #include "gpu_worker/executor/make_inputs.h"
 
+#include <cmath>
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,6 +36,40 @@ TEST(MakeInputsTest, ValuesAreSeededAndFitTheirUse) {
               testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(2))));
   EXPECT_THAT((*inputs)[2].AsInt64s(), testing::Each(1));
   EXPECT_THAT((*inputs)[3].AsDoubles(), testing::Each(testing::Ne(0)));
+}
+
+double MeanOf(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double DeviationOf(std::vector<double> values) {
+  const double mean = MeanOf(values);
+  for (double& value : values) value = (value - mean) * (value - mean);
+  return std::sqrt(MeanOf(values));
+}
+
+// More than one block of elements.
+TEST(MakeInputsTest, FloatsAreDrawnFromFourDistributionsInTurn) {
+  const Graph graph = ParseTyped("graph {\n input %x: float32[3,10000]\n output %x\n}");
+  const auto draw = [&](int index) { return (*MakeInputs(graph, 5, index))[0].AsDoubles(); };
+  EXPECT_THAT(draw(0), testing::Each(testing::AllOf(testing::Ge(-1), testing::Lt(1))));
+  EXPECT_NEAR(DeviationOf(draw(0)), 1 / std::sqrt(3.0), 0.02);
+  EXPECT_NEAR(MeanOf(draw(1)), 0, 0.1);
+  EXPECT_NEAR(DeviationOf(draw(1)), 3, 0.1);
+  EXPECT_THAT(draw(2), testing::Each(testing::Ge(0)));
+  EXPECT_NEAR(MeanOf(draw(2)), std::sqrt(2 / M_PI), 0.02);
+  EXPECT_NEAR(MeanOf(draw(3)), 0, 0.03);
+  EXPECT_NEAR(DeviationOf(draw(3)), 1, 0.03);
+  EXPECT_THAT(draw(4), testing::Each(testing::AllOf(testing::Ge(-1), testing::Lt(1))));
+  EXPECT_NE(draw(4), draw(0));
+  EXPECT_EQ(draw(1), draw(1));
+}
+
+TEST(MakeInputsTest, MasksAreOnesInEveryDistribution) {
+  const Graph graph = ParseTyped("graph {\n input %mask: float16[7]\n output %mask\n}");
+  for (int index = 0; index < 4; ++index) {
+    EXPECT_THAT((*MakeInputs(graph, 5, index))[0].AsDoubles(), testing::Each(1));
+  }
 }
 
 }  // namespace

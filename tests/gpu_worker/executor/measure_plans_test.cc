@@ -44,6 +44,46 @@ TEST_F(MeasurePlansTest, CandidatesAreComparedAndTimedBesideTheOriginal) {
   EXPECT_THAT(std::string((*measurements)[3].status().message()), HasSubstr("plan"));
 }
 
+// Equal between -1 and 1, which is all that uniform inputs would show.
+TEST_F(MeasurePlansTest, InputsReachWhereAFunctionSaturates) {
+  const Graph original = ParseTyped(R"(graph {
+  input %x: float32[4,50]
+  const %low: float32[] = [-1.0]
+  const %high: float32[] = [1.0]
+  %y = Clip(%x, %low, %high)
+  output %y
+})");
+  const Graph wrong = ParseTyped(R"(graph {
+  input %x: float32[4,50]
+  %y = Identity(%x)
+  output %y
+})");
+  const Plan plans[] = {PlanOf(original), PlanOf(wrong)};
+  const CandidatePlan candidates[] = {{&original, &plans[0]}, {&wrong, &plans[1]}};
+  const auto measurements = MeasurePlans(*executor_, candidates, NoWeights(), {.rounds = 3});
+  ASSERT_TRUE(measurements.ok()) << measurements.status();
+  EXPECT_EQ((*measurements)[0]->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_EQ((*measurements)[1]->equivalence.verdict, Verdict::kDifferent);
+}
+
+// The logarithm of what is never positive is NaN, in any plan.
+TEST_F(MeasurePlansTest, AModelThatGivesNothingButNanIsInconclusive) {
+  const Graph graph = ParseTyped(R"(graph {
+  input %x: float32[4,50]
+  const %one: float32[] = [1.0]
+  %a = Abs(%x)
+  %n = Neg(%a)
+  %s = Sub(%n, %one)
+  %y = Log(%s)
+  output %y
+})");
+  const Plan plan = PlanOf(graph);
+  const CandidatePlan candidates[] = {{&graph, &plan}, {&graph, &plan}};
+  const auto measurements = MeasurePlans(*executor_, candidates, NoWeights(), {.rounds = 3});
+  ASSERT_TRUE(measurements.ok()) << measurements.status();
+  EXPECT_EQ((*measurements)[1]->equivalence.verdict, Verdict::kInconclusive);
+}
+
 TEST_F(MeasurePlansTest, TheOriginalsErrorIsTheCalls) {
   const Graph graph = ParseTyped(R"(graph {
   input %x: float32[4]
