@@ -34,6 +34,8 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--precision", OptionKind::kText, "FORMAT",
        "strict (default), tf32, bf16, fp16, int8, auto"},
       {"--max-rel-error", OptionKind::kNumber, "X", "largest error of an output, relative"},
+      {"--accept-inconclusive", OptionKind::kSwitch, "",
+       "return the fastest plan even if comparing outputs proves little"},
       kShapeOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
       {"--portable", OptionKind::kSwitch, "", "leave out what is slower in other runtimes"},
@@ -57,6 +59,7 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
   options.set_seed(static_cast<uint64_t>(arguments.Integer("--seed")));
   options.set_precision(arguments.Text("--precision"));
   options.set_max_rel_error(arguments.Number("--max-rel-error"));
+  options.set_accept_inconclusive(arguments.Has("--accept-inconclusive"));
   options.set_opset(number("--opset"));
   options.set_portable(arguments.Has("--portable"));
   options.set_no_result_cache(arguments.Has("--no-result-cache"));

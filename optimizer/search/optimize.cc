@@ -85,11 +85,19 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   whole.improved |= island.improved;
 }
 
+// What is searched for in an island. The pieces may be equal one by one, but the whole was never
+// run: where that is not accepted only the baselines are measured.
+SearchOptions IslandOptions(SearchOptions options) {
+  if (!options.verification.accept_inconclusive) options.search = "none";
+  return options;
+}
+
 // A graph with opaque nodes cannot run as a whole: what lies between them is optimized and verified
 // piece by piece.
 absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOptions& options,
                                              const SearchContext& context,
                                              BudgetedProfiles& profiles) {
+  PLAIT_RETURN_IF_ERROR(CheckSearchPolicy(options.search));
   const std::vector<Region> regions = RunsOf(graph);
   std::vector<Graph> replacements;
   SearchResult whole;
@@ -101,7 +109,7 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
                                 context.profiles, context.verifier, context.budget,
                                 context.log,      progress};
       PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
-                             OptimizeWhole(island, options, inner, profiles));
+                             OptimizeWhole(island, IslandOptions(options), inner, profiles));
       AddIsland(whole, result);
       island = result.graph;
     }

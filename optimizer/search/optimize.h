@@ -96,12 +96,12 @@ struct SearchResult {
 // budget reach: canonicalize, partition, backtracking per region, dynamic program over intervals,
 // cover, schedule, simulate, and verify the best few whole plans on the device beside the baseline.
 // The baseline is the first candidate and stays when no other one is equal in its outputs and
-// faster beyond the noise. Deterministic: the result follows from the arguments and the measurement
-// log. Blocks until the end; call it from one thread per context. The main loop is AutoGraph's
-// (AAAI 2023, algorithm 1) with one round.
-// Errors: InvalidArgument for an unknown policy; ResourceExhausted above kSearchNodesMax nodes;
-// FailedPrecondition for a node that the device cannot run; those of measuring and verifying;
-// Internal for a wrong rule.
+// faster beyond the noise. A graph with opaque nodes cannot be compared as a whole and stays as it
+// is, unless options.verification.accept_inconclusive. Deterministic: the result follows from the
+// arguments and the measurement log. Blocks until the end; call it from one thread per context. The
+// main loop is AutoGraph's (AAAI 2023, algorithm 1) with one round. Errors: InvalidArgument for an
+// unknown policy; ResourceExhausted above kSearchNodesMax nodes; FailedPrecondition for a node that
+// the device cannot run; those of measuring and verifying; Internal for a wrong rule.
 absl::StatusOr<SearchResult> Optimize(const Graph& graph, const SearchOptions& options,
                                       const SearchContext& context);
 

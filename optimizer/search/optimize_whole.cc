@@ -189,6 +189,8 @@ class Optimizer {
 
 }  // namespace
 
+absl::Status CheckSearchPolicy(absl::string_view name) { return FindSearchPolicy(name).status(); }
+
 absl::StatusOr<SearchResult> OptimizeWhole(const Graph& graph, const SearchOptions& options,
                                            const SearchContext& context,
                                            BudgetedProfiles& profiles) {

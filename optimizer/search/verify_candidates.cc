@@ -54,20 +54,27 @@ absl::StatusOr<Batch> Measure(absl::Span<const PlanCandidate> all, std::vector<i
   return batch;
 }
 
+bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
+  if (equivalence.verdict == Verdict::kEquivalent) return true;
+  return accept_inconclusive && equivalence.verdict == Verdict::kInconclusive &&
+         equivalence.inputs_tried > 0;
+}
+
 // True for a candidate whose samples are worth comparing.
-bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline) {
-  return measurement.error.empty() && measurement.equivalence.verdict == Verdict::kEquivalent &&
+bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline,
+              bool accept_inconclusive) {
+  return measurement.error.empty() && IsAccepted(measurement.equivalence, accept_inconclusive) &&
          AreSamples(measurement.latency_us) &&
          measurement.latency_us.size() == baseline.latency_us.size();
 }
 
 // The usable candidates' positions in the batch, fastest first.
-std::vector<size_t> RankUsable(const Batch& batch) {
+std::vector<size_t> RankUsable(const Batch& batch, bool accept_inconclusive) {
   const CandidateMeasurement& baseline = batch.measurements.front();
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t i = 1; i < batch.measurements.size(); ++i) {
     const CandidateMeasurement& measurement = batch.measurements[i];
-    if (!IsUsable(measurement, baseline)) continue;
+    if (!IsUsable(measurement, baseline, accept_inconclusive)) continue;
     std::vector<double> ratios;
     for (size_t round = 0; round < baseline.latency_us.size(); ++round) {
       ratios.push_back(baseline.latency_us[round] / measurement.latency_us[round]);
@@ -93,7 +100,7 @@ absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandida
   while (survivors.size() > 3) {
     PLAIT_ASSIGN_OR_RETURN(const Batch batch,
                            Measure(candidates, survivors, rounds, verifier, log));
-    const std::vector<size_t> ranked = RankUsable(batch);
+    const std::vector<size_t> ranked = RankUsable(batch, options.accept_inconclusive);
     const size_t kept = std::min(ranked.size(), std::max<size_t>(2, (survivors.size() - 1) / 2));
     survivors = {0};
     for (size_t i = 0; i < kept; ++i) survivors.push_back(batch.candidates[ranked[i]]);
@@ -104,7 +111,7 @@ absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandida
       Measure(candidates, survivors, std::max(rounds, options.rounds_final), verifier, log));
   result.baseline = batch.measurements.front();
   result.optimized = result.baseline;
-  for (const size_t place : RankUsable(batch)) {
+  for (const size_t place : RankUsable(batch, options.accept_inconclusive)) {
     const CandidateMeasurement& measurement = batch.measurements[place];
     const RatioInterval speedup =
         PairedRatio(result.baseline.latency_us, measurement.latency_us, options.seed);

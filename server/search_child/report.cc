@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "base/statistics.h"
 #include "optimizer/rules/rule.h"
 
@@ -49,6 +50,19 @@ bool IsPortable(const RuleCounts& rules_applied) {
     const Rule* const rule = FindRule(entry.first);
     return rule == nullptr || rule->portable;  // folding and merging are no rules of the table
   });
+}
+
+// The report's verdict alone would leave a user to guess.
+std::string InconclusiveWarning(const SearchResult& result) {
+  const absl::string_view reason =
+      result.islands > 0                ? "nodes that are not understood kept the model from being "
+                                          "run as a whole"
+      : result.equivalence.dead_outputs ? "an output has one value everywhere, whatever the input"
+                                        : "no outputs were compared";
+  return absl::StrCat("the comparison of outputs is inconclusive: ", reason, "; ",
+                      result.improved ? "the optimized model is returned, because that was accepted"
+                                      : "the original is returned (--accept-inconclusive returns "
+                                        "the fastest plan whose outputs agree)");
 }
 
 }  // namespace
@@ -108,6 +122,9 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   equivalence.set_inputs_tried(result.equivalence.inputs_tried);
   SetSearch(facts, result, report.mutable_search());
   for (const std::string& warning : facts.warnings) report.add_warnings(warning);
+  if (equivalence.verdict() == v1::VERDICT_INCONCLUSIVE) {
+    report.add_warnings(InconclusiveWarning(result));
+  }
   report.set_engine_version(start.engine_version());
   return report;
 }

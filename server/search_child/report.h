@@ -27,7 +27,8 @@ struct SearchFacts {
 // The report of a finished search, without id, output and digests, which the daemon fills in.
 // Pure and thread-safe.
 // Around opaque nodes only the parts between them ran on the device, so the verdict is then
-// "inconclusive", whatever the parts gave.
+// "inconclusive", whatever the parts gave. A warning says why a verdict is inconclusive and what
+// was returned for it.
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result);
 

@@ -215,6 +215,7 @@ class ChildSearch {
         threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options.seed = start_.options().seed();
     options.engine_version = start_.engine_version();
+    options.verification.accept_inconclusive = start_.options().accept_inconclusive();
     return options;
   }
 

@@ -147,6 +147,16 @@ TEST(OptimizeTest, NeverReturnsAGraphWithOtherOutputs) {
   }
 }
 
+TEST(OptimizeTest, ReturnsAGraphWhoseOutputsProveLittleWhereThatIsAccepted) {
+  Job job;
+  job.verifier.verdict = Verdict::kInconclusive;
+  job.options.verification.accept_inconclusive = true;
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(3));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->improved);
+  EXPECT_EQ(result->equivalence.verdict, Verdict::kInconclusive);
+}
+
 TEST(OptimizeTest, EqualRegionsAreSolvedOnce) {
   Job few;
   Job many;
@@ -244,6 +254,7 @@ Graph CellsAroundAnOpaqueNode() {
 
 TEST(OptimizeTest, IslandsBetweenOpaqueNodesAreVerifiedOneByOne) {
   Job job;
+  job.options.verification.accept_inconclusive = true;
   const absl::StatusOr<SearchResult> result = job.Run(CellsAroundAnOpaqueNode());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->islands, 2);
@@ -256,10 +267,24 @@ TEST(OptimizeTest, IslandsBetweenOpaqueNodesAreVerifiedOneByOne) {
   EXPECT_EQ(job.progress.last_fraction, 1);
 }
 
+// The whole was never run, so nothing is searched for that could not be returned.
+TEST(OptimizeTest, AGraphWithAnOpaqueNodeStaysUnlessInconclusiveIsAccepted) {
+  Job job;
+  const Graph graph = CellsAroundAnOpaqueNode();
+  const absl::StatusOr<SearchResult> result = job.Run(graph);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->improved);
+  EXPECT_EQ(result->graph.fingerprint(), graph.fingerprint());
+  EXPECT_EQ(result->candidates_measured, 0);
+  EXPECT_EQ(result->speedup.median, 1);
+  EXPECT_FALSE(result->baseline_latency_us.empty());
+}
+
 TEST(OptimizeTest, UnknownPoliciesAreRefused) {
   Job job;
   job.options.search = "magic";
   EXPECT_EQ(job.Run(Cells(1)).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(job.Run(CellsAroundAnOpaqueNode()).status().code(), absl::StatusCode::kInvalidArgument);
   job.options.search = "plait";
   job.options.schedule = "magic";
   EXPECT_EQ(job.Run(Cells(1)).status().code(), absl::StatusCode::kInvalidArgument);

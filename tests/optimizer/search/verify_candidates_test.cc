@@ -115,6 +115,22 @@ TEST(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
   }
 }
 
+// Outputs that agree and prove little are the user's to accept; others are nobody's.
+TEST(VerifyCandidatesTest, AnInconclusiveCandidateWinsOnlyWhereThatIsAccepted) {
+  for (const bool accepted : {false, true}) {
+    ScriptedVerifier verifier;
+    verifier.latency_us = {{"base", 100}, {"1", 50}, {"2", 40}, {"3", 30}};
+    verifier.change["1"] = [](auto& m) { m.equivalence.verdict = Verdict::kInconclusive; };
+    verifier.change["2"] = [](auto& m) { m.equivalence = {}; };  // never compared
+    verifier.change["3"] = [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; };
+    MeasurementLog log;
+    const auto result =
+        VerifyCandidates(Candidates(3), {.accept_inconclusive = accepted}, verifier, log);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->winner, accepted ? 1 : 0);
+  }
+}
+
 TEST(VerifyCandidatesTest, TheNextBestWinsWhenTheFastestIsWrong) {
   ScriptedVerifier verifier;
   verifier.latency_us = {{"base", 100}, {"1", 90}, {"2", 50}};

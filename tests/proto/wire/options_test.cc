@@ -120,6 +120,7 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { (*options.mutable_shapes())["x"].add_dims(1); },
       [](auto& options) { options.set_opset(17); },
       [](auto& options) { options.set_portable(true); },
+      [](auto& options) { options.set_accept_inconclusive(true); },
       [](auto& options) { *options.mutable_measurement_log() = DigestToProto(DigestOf("a log")); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.
