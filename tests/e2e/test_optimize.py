@@ -133,9 +133,22 @@ def test_an_unknown_operator_is_kept_or_refused_by_name(cli, folder, model_file)
     finished.expect(0)
     assert finished.json["model"]["opaque_nodes"][0] == "second"
     assert finished.json["equivalence"]["verdict"] == "inconclusive"
+    assert finished.json["speedup"] == 1
     kept = [node for node in onnx.load(folder / "out.onnx").graph.node
             if (node.op_type, node.domain) == ("Frobnicate", "com.example")]
     assert len(kept) == 1 and kept[0].name == "second"
+
+
+def test_a_model_that_gives_nothing_but_nan_is_returned_as_it_is(cli, folder, model_file):
+    # A logarithm of numbers of both signs, and a sum over each row of them.
+    model = model_file(models.small_model(operator="Log"))
+    finished = optimize(cli, model, folder / "out.onnx").expect(0)
+    assert finished.json["equivalence"]["verdict"] == "inconclusive"
+    assert finished.json["speedup"] == 1
+    assert "--accept-inconclusive" in finished.err
+    accepted = optimize(cli, model, folder / "out.onnx", "--accept-inconclusive").expect(0)
+    assert accepted.json["equivalence"]["verdict"] == "inconclusive"
+    assert accepted.json["cached"] is False
 
 
 def test_a_missing_file_is_a_usage_error(cli, folder):
