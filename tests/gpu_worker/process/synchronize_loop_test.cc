@@ -24,22 +24,18 @@ class ScriptedExecutor : public Executor {
     device_.id = "cpu";
     device_.fingerprint = "scripted";
     device_.threads = 1;
+    device_.memory_bytes = int64_t{1} << 30;
   }
 
   const DeviceDescription& device() const override { return device_; }
 
-  absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, const Plan&,
-                                                   const WeightSource&) override {
-    return absl::UnimplementedError("no plans here");
-  }
-
-  absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph&, const Kernel&,
-                                                         const WeightSource&) override {
+ private:
+  absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph&, const Plan&,
+                                                          const WeightSource&) override {
     on_load_();
     return absl::UnimplementedError("no kernels here");
   }
 
- private:
   const std::function<void()> on_load_;
   DeviceDescription device_;
 };
