@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "proto/wire/error.h"
 
 namespace plait {
 
@@ -22,7 +23,10 @@ absl::StatusOr<std::string> ReadBlob(BlobStore& store, const Digest& digest) {
         const std::string chunk,
         store.Read(digest, static_cast<int64_t>(bytes.size()), kBlobChunkBytesMax));
     // Otherwise a file that was cut would make this loop forever.
-    if (chunk.empty()) return absl::DataLossError(digest.ToString() + " ends early");
+    if (chunk.empty()) {
+      return wire::WithReason(absl::DataLossError(digest.ToString() + " ends early"),
+                              v1::ERROR_REASON_STORAGE_UNAVAILABLE);
+    }
     bytes += chunk;
   }
   return bytes;

@@ -15,9 +15,8 @@ grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
   return AnswerRpc(
       context_, *context, Method::kFindMissingBlobs, [&](const Caller& caller) -> absl::Status {
         if (request->digests_size() > kDigestsPerCallMax) {
-          return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
-                             absl::StrCat("digests: at most ", kDigestsPerCallMax, ", are ",
-                                          request->digests_size()));
+          return wire::FieldError("digests", absl::StrCat("at most ", kDigestsPerCallMax, ", are ",
+                                                          request->digests_size()));
         }
         for (const v1::Digest& proto : request->digests()) {
           PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
@@ -61,9 +60,8 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
   PLAIT_ASSIGN_OR_RETURN(const bool has_it, HasBlob(caller, digest));
   do {
     if (static_cast<int64_t>(chunk.data().size()) > kBlobChunkBytesMax) {
-      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
-                         absl::StrCat("data: at most ", kBlobChunkBytesMax, " bytes a chunk, has ",
-                                      chunk.data().size()));
+      return wire::FieldError("data", absl::StrCat("at most ", kBlobChunkBytesMax,
+                                                   " bytes a chunk, has ", chunk.data().size()));
     }
     context_.metrics.BlobBytesReceived(static_cast<int64_t>(chunk.data().size()));
     if (has_it) continue;

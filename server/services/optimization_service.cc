@@ -48,16 +48,16 @@ absl::Status CheckDevice(const ServiceContext& context, const std::string& devic
                                   "\" (there are: ", names.empty() ? "none" : names, ")"));
 }
 
-// `what` names the blob in the error.
+// `what` names the blob in the error, `field` its digest's place in the request.
 absl::Status CheckBlob(const ServiceContext& context, const std::string& tenant,
-                       absl::string_view what, const v1::Digest& proto) {
-  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
+                       absl::string_view what, absl::string_view field, const v1::Digest& proto) {
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto, field));
   PLAIT_ASSIGN_OR_RETURN(const bool may_read, context.stores.jobs->MayReadBlob(tenant, digest));
   PLAIT_ASSIGN_OR_RETURN(const bool is_there,
                          may_read ? context.stores.blobs->Find(digest) : false);
   if (is_there) return absl::OkStatus();
-  return wire::Error(v1::ERROR_REASON_BLOB_MISSING,
-                     absl::StrCat(what, " ", digest.ToString(), " is not here (upload it first)"));
+  return wire::MissingBlobError(
+      digest, absl::StrCat(what, " ", digest.ToString(), " is not here (upload it first)"));
 }
 
 // The whole queue is guarded by the store; this keeps one tenant from filling it.
@@ -90,10 +90,10 @@ absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
   // From the cheapest check to the dearest.
   PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
-  PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", request.model()));
+  PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", "model", request.model()));
   if (job.options().has_measurement_log()) {
-    PLAIT_RETURN_IF_ERROR(
-        CheckBlob(context, caller.tenant, "measurement log", job.options().measurement_log()));
+    PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "measurement log",
+                                    "options.measurement_log", job.options().measurement_log()));
   }
   job.set_tenant(caller.tenant);
   *job.mutable_model() = request.model();
@@ -136,8 +136,7 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
   PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request.job_id()));
   int64_t after = request.after_sequence();
   if (after < 0) {
-    return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
-                       absl::StrCat("after_sequence: must be 0 or more, is ", after));
+    return wire::FieldError("after_sequence", absl::StrCat("must be 0 or more, is ", after));
   }
   v1::WatchJobResponse response;
   PLAIT_ASSIGN_OR_RETURN(*response.mutable_job(),
@@ -213,7 +212,7 @@ grpc::Status OptimizationServiceHandler::ListJobs(grpc::ServerContext* context,
         PLAIT_ASSIGN_OR_RETURN(const std::string position,
                                wire::PagePosition(filter, request->page_token()));
         if (!position.empty() && !absl::SimpleAtoi(position, &query.before)) {
-          return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "page_token: is not one of ours");
+          return wire::FieldError("page_token", "is not one of ours");
         }
         PLAIT_ASSIGN_OR_RETURN(const JobPage page, context_.stores.jobs->List(query));
         for (const v1::Job& job : page.jobs) *response->add_jobs() = job;

@@ -111,10 +111,14 @@ def test_a_job_that_is_not_there_is_not_found(client):
 
 
 def test_a_job_needs_its_model_uploaded(client):
+    digest = client.digest(b"never uploaded")
     with pytest.raises(grpc.RpcError) as refused:
-        client.submit(client.digest(b"never uploaded"))
+        client.submit(digest)
     assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
     assert client.reason(refused.value) == "BLOB_MISSING"
+    (missing,) = error_detail(refused.value, error_details_pb2.PreconditionFailure).violations
+    assert missing.type == "MISSING"
+    assert missing.subject == f"blobs/{digest.sha256_hex}/{digest.size_bytes}"
 
 
 def test_validate_only_queues_nothing(client):
