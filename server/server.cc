@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <grpcpp/health_check_service_interface.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,11 @@ struct Server::Parts {
   RpcListener rpc;
   std::unique_ptr<HttpEndpoint> http;
   std::vector<std::unique_ptr<WorkerSupervisor>> supervisors;
+
+  // Load balancers that ask for the health send no more calls.
+  void TellDraining() {
+    if (rpc.server != nullptr) rpc.server->GetHealthCheckService()->SetServingStatus(false);
+  }
 
   absl::Status OpenStorage();
   void StartJobs();
@@ -184,6 +190,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Cloc
 Server::~Server() {
   Parts& parts = *parts_;
   parts.draining = true;
+  parts.TellDraining();
   // First those who wait in calls, so that the calls can end within the grace.
   parts.events.Close();
   // Before the workers end: runners that wait for an answer are told to stop, not left waiting.
@@ -211,7 +218,10 @@ void Server::Tick() {
   Parts& parts = *parts_;
   parts.pool.CheckTimes();
   parts.metrics.SetUptime(parts.clock.Monotonic() - parts.began);
-  if (parts.draining) parts.queue->Drain();
+  if (parts.draining) {
+    parts.queue->Drain();
+    parts.TellDraining();
+  }
   if (const absl::StatusOr<JobCounts> counts = parts.stores.jobs->Count(); counts.ok()) {
     parts.metrics.SetJobs(counts->queued, counts->running);
   }

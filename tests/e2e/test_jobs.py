@@ -4,6 +4,7 @@ import time
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import models
 import processes
@@ -124,6 +125,9 @@ def test_a_draining_daemon_takes_no_jobs_and_ends(daemon, client):
     assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
     assert client.reason(refused.value) == "DRAINING"
     assert daemon.get("/readyz")[0] == 503
+    health = health_pb2_grpc.HealthStub(client.channel)
+    wait_until(lambda: health.Check(health_pb2.HealthCheckRequest(), timeout=10).status
+               == health_pb2.HealthCheckResponse.NOT_SERVING, "health says that it drains")
     client.cancel(running)
     assert daemon.process.wait(60) == 0
 
