@@ -29,7 +29,7 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--search", OptionKind::kText, "POLICY", search},
       {"--schedule", OptionKind::kText, "POLICY", schedule},
       {"--threads", OptionKind::kInteger, "N", "threads that the model may use; 0: all"},
-      {"--budget", OptionKind::kSeconds, "TIME", "how long to search, such as 60s or 5m"},
+      {"--budget", OptionKind::kSeconds, "TIME", "how long all of it may take, such as 60s or 5m"},
       {"--seed", OptionKind::kInteger, "N", "of everything random; default 0"},
       {"--precision", OptionKind::kText, "FORMAT",
        "strict (default), tf32, bf16, fp16, int8, auto"},

@@ -26,12 +26,6 @@ constexpr absl::string_view kEngineVersion = "plait-" PLAIT_VERSION;
 constexpr ProfileOptions kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
 constexpr ProfileOptions kQuickTiming = {.samples_max = 1, .time_max = absl::Milliseconds(1)};
 
-// Measures whatever is asked: a plan is needed, however long it takes.
-class NoBudget : public Budget {
- public:
-  bool Allows(int64_t) override { return true; }
-};
-
 // The plan is for a graph whose names and types of inputs and outputs are those of the model.
 absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
   const auto same = [&](absl::Span<const TensorId> a, absl::Span<const TensorId> b) {
@@ -87,7 +81,8 @@ absl::StatusOr<Plan> BaselinePlan(const Graph& graph, bool quick, Executor& exec
   MeasurementLog log;
   LocalProfiler profiler(executor, quick ? kQuickTiming : kTiming);
   ProfileCache profiles(profiler, log);
-  NoBudget budget;
+  // A plan is needed, however long it takes.
+  UnlimitedBudget budget;
   BudgetedProfiles budgeted(profiles, budget, log);
   ScheduleDevice schedule;
   schedule.threads = device.threads;

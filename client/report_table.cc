@@ -62,7 +62,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         "kernels");
   AppendLatency("  baseline", report.baseline(), &text);
   AppendLatency("  optimized", report.optimized(), &text);
-  absl::StrAppendFormat(&text, "speedup      %.3f (95 %% interval %.3f to %.3f)\n",
+  absl::StrAppendFormat(&text, "speedup      %.3f (%.3f to %.3f when measured again)\n",
                         report.speedup(), report.speedup_low(), report.speedup_high());
   absl::StrAppendFormat(&text,
                         "outputs      %s: max abs error %.3g, max rel error %.3g, "

@@ -38,7 +38,7 @@ struct Config {
   // kQueuedJobsMax, and a tenth of it for one tenant, so that none can fill the queue alone.
   int64_t queued_jobs_max = 10'000;
   int64_t tenant_queued_jobs_max = 1'000;
-  // For profiling the baseline and for verifying, which the budget of the search does not count.
+  // A search keeps to its budget by what it predicts; this is for what took far longer.
   int64_t job_grace_seconds = 600;
   // Loading a large model and timing its plans takes a minute or two; a task that takes longer than
   // this has met a kernel that hangs, and ends its job instead of the device.

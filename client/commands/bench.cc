@@ -9,7 +9,7 @@
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "gpu_worker/executor/measure_plans.h"
-#include "optimizer/search/paired_ratio.h"
+#include "optimizer/search/speedup.h"
 #include "proto/wire/error.h"
 
 // For scripts: exit code 0 says that every model was timed, not that one is faster than the other.
@@ -20,6 +20,9 @@ namespace plait {
 namespace {
 
 constexpr int kRoundsDefault = 50;
+// Whatever the time: what fewer rounds, or those of one load, find may be chance.
+constexpr int kRoundsMin = 15;
+constexpr int kLoads = 2;
 constexpr double kBudgetSecondsDefault = 30;
 
 std::vector<OptionSpec> Options() {
@@ -91,8 +94,8 @@ Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models
   json["ratio"] = nullptr;
   if (models.size() == 2) {
     // Pairs are the samples of one round, so that a change of the clock speed meets both models.
-    const RatioInterval ratio =
-        PairedRatio(measurements[0].latency_us, measurements[1].latency_us, /*seed=*/0);
+    const Speedup ratio = EstimateSpeedup(
+        {measurements[0].latency_us, measurements[1].latency_us, measurements[0].load_rounds}, {});
     json["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
   }
   return json;
@@ -113,8 +116,11 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   for (const LoadedModel& model : models) candidates.push_back({&model.graph, &model.plan});
   MeasureOptions measuring;
   // A round is one sample of every model, in turn.
-  measuring.rounds = static_cast<int>(
-      std::clamp<int64_t>(arguments.Integer("--rounds", kRoundsDefault), 1, 1'000'000));
+  const int64_t rounds =
+      std::clamp<int64_t>(arguments.Integer("--rounds", kRoundsDefault), 1, 1'000'000);
+  measuring.loads = rounds == 1 ? 1 : kLoads;
+  measuring.rounds = static_cast<int>((rounds + measuring.loads - 1) / measuring.loads);
+  measuring.rounds_min = static_cast<int>(std::min<int64_t>(rounds, kRoundsMin));
   measuring.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));
   measuring.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   // Comparing outputs is verify's business: a fast wrong model is timed, too.

@@ -16,15 +16,10 @@
 namespace plait {
 namespace {
 
-// Fewer paired samples give no interval worth the name.
-constexpr int kRoundsMin = 3;
-
-// A candidate while it is measured.
-struct LoadedCandidate {
-  absl::Status status;  // once it is not OK the candidate is left alone
-  std::unique_ptr<Executable> executable;
-  CandidateMeasurement measurement;
-};
+// 20 ms: a run that takes longer reads more than any cache holds, and repeats of it within a round
+// would only take the time of further rounds.
+constexpr double kShortRunUs = 20'000;
+constexpr int kRepeatsOfShortRun = 3;
 
 using Outputs = std::vector<Tensor>;
 
@@ -33,83 +28,174 @@ absl::Status CheckNotStopped(const MeasureOptions& options) {
   return absl::CancelledError("the measurement is not wanted any more");
 }
 
-// Loads what has room beside what is loaded already.
-absl::Status LoadCandidate(Executor& executor, const CandidatePlan& plan,
-                           const WeightSource& weights, int64_t& taken_bytes,
-                           LoadedCandidate& candidate) {
-  const int64_t bytes = SaturatingAdd(taken_bytes, LoadedBytes(*plan.graph, *plan.plan));
-  PLAIT_RETURN_IF_ERROR(CheckMemory("candidates", bytes, executor.device()));
-  PLAIT_ASSIGN_OR_RETURN(candidate.executable, executor.Load(*plan.graph, *plan.plan, weights));
-  candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
-  taken_bytes = bytes;
-  return absl::OkStatus();
-}
+// A candidate while it is measured.
+struct MeasuredCandidate {
+  CandidatePlan plan;
+  absl::Status status;  // once it is not OK the candidate is left alone
+  std::unique_ptr<Executable> executable;
+  CandidateMeasurement measurement;
+};
 
-// Draws all inputs, if there is room for them and for the outputs that are kept beside them.
-// REQUIRES: the graph was loaded, which checks its types.
-absl::StatusOr<std::vector<std::vector<Tensor>>> MakeAllInputs(const Executor& executor,
-                                                               const Graph& graph,
-                                                               const MeasureOptions& options,
-                                                               int64_t& taken_bytes) {
-  const int count = std::max(1, options.inputs_tried);
-  // One more, for the outputs of the candidate that is being compared.
-  for (int i = 0; i < count + 1; ++i) taken_bytes = SaturatingAdd(taken_bytes, PortBytes(graph));
-  PLAIT_RETURN_IF_ERROR(CheckMemory("inputs and outputs", taken_bytes, executor.device()));
-  std::vector<std::vector<Tensor>> inputs;
-  for (int i = 0; i < count; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> input, MakeInputs(graph, options.seed, i));
-    inputs.push_back(std::move(input));
+class Measurement {
+ public:
+  Measurement(Executor& executor, absl::Span<const CandidatePlan> plans,
+              const WeightSource& weights, const MeasureOptions& options)
+      : executor_(executor), weights_(weights), options_(options) {
+    for (const CandidatePlan& plan : plans) candidates_.emplace_back().plan = plan;
   }
-  return inputs;
-}
 
-// Compares the candidate's outputs with `expected`, those of the original for each input; the
-// original, which comes first, finds it empty and fills it.
-absl::Status CompareOutputs(const std::vector<std::vector<Tensor>>& inputs,
-                            const MeasureOptions& options, std::vector<Outputs>& expected,
-                            LoadedCandidate& candidate) {
-  for (size_t i = expected.size(); i < inputs.size(); ++i) {
-    PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
-    PLAIT_ASSIGN_OR_RETURN(Outputs outputs, candidate.executable->Run(inputs[i]));
-    expected.push_back(std::move(outputs));
+  absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> Run() {
+    const int loads_min = std::min(options_.loads, 2);
+    for (int load = 0; load < std::max(1, options_.loads); ++load) {
+      const bool is_enough = load >= loads_min && rounds_ >= options_.rounds_min;
+      if (is_enough && TimeAfter(1) > time_max_us()) break;
+      PLAIT_RETURN_IF_ERROR(MeasureLoad(load));
+    }
+    return Results();
   }
-  // The original, too, runs twice: outputs that differ from run to run prove nothing.
-  OutputComparer comparer(options.rel_error_max);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
-    PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs[i]));
-    comparer.Add(expected[i], outputs);
+
+ private:
+  double time_max_us() const { return absl::ToDoubleMicroseconds(options_.time_max); }
+
+  // The time that will have passed after so many further loads like those so far.
+  double TimeAfter(int loads) const {
+    const double elapsed_us = stopwatch_.elapsed_us();
+    return elapsed_us + loads * elapsed_us / std::max(1, loads_);
   }
-  candidate.measurement.equivalence = comparer.Result().equivalence;
-  return absl::OkStatus();
-}
 
-// The untimed run brings back what the candidate before has driven out of the caches.
-absl::Status TimeRound(int repeats, LoadedCandidate& candidate) {
-  PLAIT_RETURN_IF_ERROR(candidate.executable->Time(1).status());
-  PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, candidate.executable->Time(repeats));
-  candidate.measurement.latency_us.push_back(Median(std::move(samples)));
-  return absl::OkStatus();
-}
+  absl::Status MeasureLoad(int load) {
+    loaded_bytes_ = 0;
+    for (MeasuredCandidate& candidate : candidates_) {
+      if (candidate.status.ok()) candidate.status = Load(candidate);
+      if (inputs_.empty()) {
+        PLAIT_RETURN_IF_ERROR(candidate.status);
+        PLAIT_RETURN_IF_ERROR(DrawInputs(*candidate.plan.graph));
+      }
+      if (candidate.status.ok() && load == 0) candidate.status = CompareOutputs(candidate);
+      if (candidate.status.ok()) candidate.status = WarmUp(candidate);
+      PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
+      PLAIT_RETURN_IF_ERROR(candidates_[0].status);
+    }
+    PLAIT_RETURN_IF_ERROR(RunRounds());
+    ++loads_;
+    // Before the next load: two of them need not fit into memory, and its pages are to be others.
+    for (MeasuredCandidate& candidate : candidates_) candidate.executable.reset();
+    return candidates_[0].status;
+  }
 
-absl::Status RunRounds(const MeasureOptions& options, std::vector<LoadedCandidate>& loaded) {
-  const Stopwatch stopwatch;
-  const double time_max_us = absl::ToDoubleMicroseconds(options.time_max);
-  const size_t count = loaded.size();
-  for (int round = 0; round < options.rounds; ++round) {
-    if (round >= kRoundsMin && stopwatch.elapsed_us() > time_max_us) break;
-    for (size_t i = 0; i < count; ++i) {
-      PLAIT_RETURN_IF_ERROR(CheckNotStopped(options));
-      // Every other round runs backwards: what one candidate leaves in the caches helps no other
-      // twice.
-      LoadedCandidate& candidate = loaded[round % 2 == 0 ? i : count - 1 - i];
-      if (candidate.status.ok()) {
-        candidate.status = TimeRound(std::max(1, options.repeats), candidate);
+  // Loads what has room beside what is loaded already.
+  absl::Status Load(MeasuredCandidate& candidate) {
+    const int64_t bytes =
+        SaturatingAdd(loaded_bytes_, LoadedBytes(*candidate.plan.graph, *candidate.plan.plan));
+    PLAIT_RETURN_IF_ERROR(
+        CheckMemory("candidates", SaturatingAdd(bytes, kept_bytes_), executor_.device()));
+    PLAIT_ASSIGN_OR_RETURN(candidate.executable,
+                           executor_.Load(*candidate.plan.graph, *candidate.plan.plan, weights_));
+    candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
+    loaded_bytes_ = bytes;
+    return absl::OkStatus();
+  }
+
+  // If there is room for them and for the outputs that are kept beside them.
+  // REQUIRES: the graph was loaded, which checks its types.
+  absl::Status DrawInputs(const Graph& graph) {
+    const int count = std::max(1, options_.inputs_tried);
+    // One more, for the outputs of the candidate that is being compared.
+    for (int i = 0; i < count + 1; ++i) kept_bytes_ = SaturatingAdd(kept_bytes_, PortBytes(graph));
+    PLAIT_RETURN_IF_ERROR(CheckMemory(
+        "inputs and outputs", SaturatingAdd(loaded_bytes_, kept_bytes_), executor_.device()));
+    for (int i = 0; i < count; ++i) {
+      PLAIT_ASSIGN_OR_RETURN(inputs_.emplace_back(), MakeInputs(graph, options_.seed, i));
+    }
+    return absl::OkStatus();
+  }
+
+  // With the outputs of the original, which comes first and is run twice: outputs that differ from
+  // run to run prove nothing.
+  absl::Status CompareOutputs(MeasuredCandidate& candidate) {
+    OutputComparer comparer(options_.rel_error_max);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
+      if (i == expected_.size()) {
+        PLAIT_ASSIGN_OR_RETURN(expected_.emplace_back(), candidate.executable->Run(inputs_[i]));
+      }
+      PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs_[i]));
+      comparer.Add(expected_[i], outputs);
+    }
+    candidate.measurement.equivalence = comparer.Result().equivalence;
+    return absl::OkStatus();
+  }
+
+  // The first run of a load pages in, and tells how long a run takes.
+  absl::Status WarmUp(MeasuredCandidate& candidate) {
+    PLAIT_RETURN_IF_ERROR(candidate.executable->SetInputs(inputs_[0]));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<double> run_us, candidate.executable->Time(1));
+    // By the original for all: what is compared is taken alike.
+    if (&candidate == &candidates_[0]) is_short_run_ = run_us[0] < kShortRunUs;
+    return absl::OkStatus();
+  }
+
+  absl::Status RunRounds() {
+    const size_t count = candidates_.size();
+    // The least ones are divided among the first two loads, where there are two.
+    const int rounds_least =
+        options_.loads > 1 ? (options_.rounds_min + 1) / 2 : options_.rounds_min;
+    const Stopwatch load_time;
+    const double share_us = time_max_us() / std::max(1, options_.loads);
+    int rounds = 0;
+    for (; rounds < std::max(options_.rounds, rounds_least); ++rounds) {
+      const bool is_out_of_time =
+          stopwatch_.elapsed_us() > time_max_us() || load_time.elapsed_us() > share_us;
+      if (rounds >= rounds_least && is_out_of_time) break;
+      for (size_t i = 0; i < count; ++i) {
+        PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
+        // Every other round runs backwards: what one candidate leaves in the caches helps no other
+        // twice.
+        MeasuredCandidate& candidate = candidates_[rounds % 2 == 0 ? i : count - 1 - i];
+        if (candidate.status.ok()) candidate.status = TimeRound(candidate);
       }
     }
+    rounds_ += rounds;
+    for (MeasuredCandidate& candidate : candidates_) {
+      candidate.measurement.load_rounds.push_back(rounds);
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+  absl::Status TimeRound(MeasuredCandidate& candidate) {
+    // The untimed run brings back what the candidate before has driven out of the caches.
+    if (is_short_run_) PLAIT_RETURN_IF_ERROR(candidate.executable->Time(1).status());
+    PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples,
+                           candidate.executable->Time(is_short_run_ ? kRepeatsOfShortRun : 1));
+    candidate.measurement.latency_us.push_back(Median(std::move(samples)));
+    return absl::OkStatus();
+  }
+
+  std::vector<absl::StatusOr<CandidateMeasurement>> Results() {
+    std::vector<absl::StatusOr<CandidateMeasurement>> results;
+    for (MeasuredCandidate& candidate : candidates_) {
+      if (candidate.status.ok()) {
+        results.emplace_back(std::move(candidate.measurement));
+      } else {
+        results.emplace_back(std::move(candidate.status));
+      }
+    }
+    return results;
+  }
+
+  Executor& executor_;
+  const WeightSource& weights_;
+  const MeasureOptions& options_;
+  const Stopwatch stopwatch_;
+  std::vector<MeasuredCandidate> candidates_;
+  std::vector<std::vector<Tensor>> inputs_;
+  std::vector<Outputs> expected_;  // the original's, for each input
+  int64_t loaded_bytes_ = 0;       // of what is loaded now
+  int64_t kept_bytes_ = 0;         // of inputs and expected outputs
+  bool is_short_run_ = true;
+  int loads_ = 0;   // so far
+  int rounds_ = 0;  // so far, in all of them
+};
 
 }  // namespace
 
@@ -120,34 +206,7 @@ absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options) {
   if (candidates.empty()) return absl::InvalidArgumentError("measure: no candidates");
-  int64_t taken_bytes = 0;
-  std::vector<LoadedCandidate> loaded(candidates.size());
-  PLAIT_RETURN_IF_ERROR(LoadCandidate(executor, candidates[0], weights, taken_bytes, loaded[0]));
-  PLAIT_ASSIGN_OR_RETURN(const auto inputs,
-                         MakeAllInputs(executor, *candidates[0].graph, options, taken_bytes));
-  std::vector<Outputs> expected;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    LoadedCandidate& candidate = loaded[i];
-    if (i > 0) {
-      candidate.status = LoadCandidate(executor, candidates[i], weights, taken_bytes, candidate);
-    }
-    if (candidate.status.ok()) {
-      candidate.status = CompareOutputs(inputs, options, expected, candidate);
-    }
-    if (i == 0) PLAIT_RETURN_IF_ERROR(candidate.status);
-  }
-  PLAIT_RETURN_IF_ERROR(RunRounds(options, loaded));
-  PLAIT_RETURN_IF_ERROR(loaded[0].status);
-  std::vector<absl::StatusOr<CandidateMeasurement>> measurements;
-  measurements.reserve(loaded.size());
-  for (LoadedCandidate& candidate : loaded) {
-    if (candidate.status.ok()) {
-      measurements.emplace_back(std::move(candidate.measurement));
-    } else {
-      measurements.emplace_back(std::move(candidate.status));
-    }
-  }
-  return measurements;
+  return Measurement(executor, candidates, weights, options).Run();
 }
 
 }  // namespace plait

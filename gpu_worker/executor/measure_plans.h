@@ -18,11 +18,13 @@ struct CandidatePlan {
 
 // How much is measured, and what counts as equal.
 struct MeasureOptions {
-  int rounds = 20;
-  // Within a round a candidate runs once untimed, which brings its weights back, then so often; the
-  // round's sample is the median.
-  int repeats = 3;
-  // No round is started after this time, but for the first three.
+  // Loads, at most: the candidates are loaded anew for each, because what a load is lucky or
+  // unlucky with lasts as long as it does. At least two, whatever the time, when more than one is
+  // allowed.
+  int loads = 1;
+  int rounds = 20;     // of each load, at most
+  int rounds_min = 3;  // of all loads together, whatever the time
+  // No round and no load is started after this time, but for the least ones. Loads share it.
   absl::Duration time_max = absl::Seconds(30);
   int inputs_tried = 3;         // on which outputs are compared; at least 1
   double rel_error_max = 1e-4;  // see OutputComparer
@@ -33,9 +35,14 @@ struct MeasureOptions {
 // Measures candidates beside the original, candidate 0, so that drift of the machine hits all
 // alike: in every round each runs once, in alternating order. Results are in the candidates' order,
 // without their ids. A candidate that cannot be loaded or run has its status in its place.
-// All candidates stay loaded until the end, so that memory must suffice for their sum; one for
-// which it does not is left out with ResourceExhausted. The original is compared with itself too,
-// in a second run: a graph that does not repeat its outputs proves nothing.
+//
+// A round's sample is one run of a plan that takes long; of a short one it is the median of three,
+// after a run that brings its weights back.
+//
+// All candidates of a load are in memory at the same time; one for which there is no room beside the
+// others is left out with ResourceExhausted. Outputs are compared in the first load.
+// The original is compared with itself too, in a second run: a graph that does not repeat its
+// outputs proves nothing.
 // Errors: those of the original; Cancelled when a stop was requested.
 absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,

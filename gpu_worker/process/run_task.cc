@@ -22,6 +22,7 @@ constexpr size_t kModelsKept = 2;
 // A task comes from the server, but its numbers may be a child's: beyond these a worker would be
 // busy for hours.
 constexpr int kKernelSamplesMax = 10'000;
+constexpr int kLoadsMax = 100;
 constexpr int kRoundsMax = 10'000;
 constexpr int kInputsMax = 100;
 
@@ -170,7 +171,9 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
     if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
   }
   MeasureOptions options;
+  options.loads = std::clamp(work.loads(), 1, kLoadsMax);
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
+  options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
   options.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();

@@ -15,6 +15,7 @@ namespace plait {
 struct CandidateMeasurement {
   std::string candidate;           // names graph and plan by content; empty where order tells
   std::vector<double> latency_us;  // one per round, paired by index with the baseline's
+  std::vector<int> load_rounds;    // how many of them each load had, in order; their sum is all
   Equivalence equivalence;         // with the outputs of the baseline
   int fallback_nodes = 0;          // nodes that ran as reference code
   std::string error;  // why the candidate could not run; empty when it ran. Then: no samples

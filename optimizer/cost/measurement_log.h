@@ -8,13 +8,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/cost/candidate_measurement.h"
+#include "optimizer/cost/load_effect.h"
 #include "optimizer/cost/profile.h"
 
 namespace plait {
 
-// Everything from outside that a job's decisions depended on: the profiles it used, the samples of
-// its verifications in order, and the step at which its budget ran out. A job that is repeated from
-// its log decides the same on any number of threads. Not thread-safe.
+// Everything from outside that a job's decisions depended on: the profiles it used, the device's
+// load effect, the samples of its verifications in order, and what its budget said of the time. A
+// job that is repeated from its log decides the same on any number of threads. Not thread-safe.
 //
 // With a ReplayingProfiler, a ReplayingVerifier and a ReplayingBudget on it a search runs without
 // device and clock, and its result is the first one's, bit for bit. What the search computes from
@@ -28,6 +29,10 @@ class MeasurementLog {
   // In the order in which they happened, which a replay repeats.
   // One measurement per candidate of the batch, the baseline first.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
+  // What the budget said of the time that is left, in the order in which it was asked.
+  void AddTimeAnswer(bool has_time) { time_answers_.push_back(has_time); }
+  // By which the verifications were judged.
+  void set_load_effect(const LoadEffect& effect) { load_effect_ = effect; }
   // The first step that the budget refused; kNeverExhausted when it refused none.
   void set_exhausted_at_step(int64_t step) { exhausted_at_step_ = step; }
 
@@ -37,6 +42,8 @@ class MeasurementLog {
     return verifications_;
   }
   int64_t exhausted_at_step() const { return exhausted_at_step_; }
+  const std::vector<bool>& time_answers() const { return time_answers_; }
+  const LoadEffect& load_effect() const { return load_effect_; }
 
   // One line per record, sorted where order has no meaning; numbers parse to the same bits. Equal
   // logs have equal texts.
@@ -52,6 +59,8 @@ class MeasurementLog {
   std::map<std::string, Profile> profiles_;
   std::vector<std::vector<CandidateMeasurement>> verifications_;
   int64_t exhausted_at_step_ = kNeverExhausted;
+  std::vector<bool> time_answers_;
+  LoadEffect load_effect_;
 };
 
 }  // namespace plait

@@ -19,6 +19,9 @@ namespace {
 //   candidate          id, samples, verdict, the three errors, inputs, dead outputs (0 or 1),
 //                      fallback nodes, error text
 //   exhausted_at_step  the step that the budget refused, -1: none
+//   time_answers       1 or 0 for each time that was asked for
+//   load_effect        deviation, loads
+// The samples of a load are separated by commas, loads by semicolons.
 constexpr absl::string_view kHeader = "plait-measurement-log 3";
 
 // 17 significant digits: every double parses back to the same bits.
@@ -31,11 +34,21 @@ std::string ProfileLine(const std::string& key_text, const Profile& profile) {
                       Number(profile.compute_share), "\n");
 }
 
+std::string SamplesText(const CandidateMeasurement& measurement) {
+  std::string text;
+  size_t next = 0;
+  for (size_t load = 0; load < measurement.load_rounds.size(); ++load) {
+    if (load > 0) text += ";";
+    for (int round = 0; round < measurement.load_rounds[load]; ++round) {
+      absl::StrAppend(&text, round > 0 ? "," : "", Number(measurement.latency_us[next++]));
+    }
+  }
+  return text;
+}
+
 std::string CandidateLine(const CandidateMeasurement& measurement) {
   const Equivalence& equivalence = measurement.equivalence;
-  const std::string samples =
-      absl::StrJoin(measurement.latency_us, ",",
-                    [](std::string* out, double sample) { absl::StrAppend(out, Number(sample)); });
+  const std::string samples = SamplesText(measurement);
   return absl::StrCat("candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
                       VerdictName(equivalence.verdict), "\t", Number(equivalence.max_abs_error),
                       "\t", Number(equivalence.max_rel_error), "\t",
@@ -68,14 +81,16 @@ class FieldReader {
     if (!absl::SimpleAtoi(Next(), &value)) ok_ = false;
     return value;
   }
-  std::vector<double> NextDoubles() {
-    std::vector<double> values;
-    const absl::string_view list = Next();
-    if (list.empty()) return values;
-    for (const absl::string_view item : absl::StrSplit(list, ',')) {
-      values.push_back(ParseDouble(item));
+  void NextSamples(CandidateMeasurement& measurement) {
+    const absl::string_view loads = Next();
+    if (loads.empty()) return;
+    for (const absl::string_view load : absl::StrSplit(loads, ';')) {
+      const std::vector<absl::string_view> samples = absl::StrSplit(load, ',');
+      for (const absl::string_view sample : samples) {
+        measurement.latency_us.push_back(ParseDouble(sample));
+      }
+      measurement.load_rounds.push_back(static_cast<int>(samples.size()));
     }
-    return values;
   }
   Verdict NextVerdict() {
     const absl::string_view name = Next();
@@ -125,7 +140,7 @@ void ReadProfile(FieldReader& reader, MeasurementLog& log) {
 CandidateMeasurement ReadCandidate(FieldReader& reader) {
   CandidateMeasurement measurement;
   measurement.candidate = reader.NextEscaped();
-  measurement.latency_us = reader.NextDoubles();
+  reader.NextSamples(measurement);
   Equivalence& equivalence = measurement.equivalence;
   equivalence.verdict = reader.NextVerdict();
   equivalence.max_abs_error = reader.NextDouble();
@@ -152,6 +167,10 @@ std::string MeasurementLog::ToText() const {
     }
   }
   absl::StrAppend(&text, "exhausted_at_step\t", exhausted_at_step_, "\n");
+  absl::StrAppend(&text, "time_answers\t");
+  for (const bool has_time : time_answers_) text += has_time ? '1' : '0';
+  absl::StrAppend(&text, "\nload_effect\t", Number(load_effect_.deviation), "\t",
+                  load_effect_.loads, "\n");
   return text;
 }
 
@@ -184,6 +203,16 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
       --candidates_left;
     } else if (record == "exhausted_at_step") {
       log.exhausted_at_step_ = reader.NextInteger<int64_t>();
+    } else if (record == "time_answers") {
+      for (const char answer : reader.Next()) {
+        reader.Require(answer == '0' || answer == '1');
+        log.time_answers_.push_back(answer == '1');
+      }
+    } else if (record == "load_effect") {
+      log.load_effect_.deviation = reader.NextDouble();
+      log.load_effect_.loads = reader.NextInteger<int>();
+      reader.Require(log.load_effect_.deviation >= 0 && log.load_effect_.deviation < 1 &&
+                     log.load_effect_.loads >= 0);
     } else {
       return wrong("unknown record");
     }

@@ -18,6 +18,20 @@ class Budget {
   // is one batch of measurements, so a no comes at most one batch late. Once it has said no it is
   // not asked again (see BudgetedProfiles).
   virtual bool Allows(int64_t step) = 0;
+
+  // Steps end so many seconds earlier: what is left then belongs to the verification. May be called
+  // again; the last number counts. Nothing, for a budget without a clock.
+  virtual void Reserve(double /*seconds*/) {}
+
+  // Whether so many seconds are left, those that were reserved included. Whoever asks writes the
+  // answer into the log. Always, for a budget without a clock.
+  virtual bool HasSeconds(double /*seconds*/) { return true; }
+};
+
+// Allows everything.
+class UnlimitedBudget : public Budget {
+ public:
+  bool Allows(int64_t) override { return true; }
 };
 
 // Ends where the search ended that wrote the log.
@@ -29,9 +43,15 @@ class ReplayingBudget : public Budget {
     return log_.exhausted_at_step() == MeasurementLog::kNeverExhausted ||
            step < log_.exhausted_at_step();
   }
+  // No, beyond what the log holds: a search that asks more often than the one that wrote it is
+  // another one, and finds that out when it verifies.
+  bool HasSeconds(double) override {
+    return next_answer_ < log_.time_answers().size() && log_.time_answers()[next_answer_++];
+  }
 
  private:
   const MeasurementLog& log_;
+  size_t next_answer_ = 0;
 };
 
 }  // namespace plait

@@ -66,6 +66,7 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   whole.candidates_measured += island.candidates_measured;
   whole.fallback_nodes += island.fallback_nodes;
   whole.budget_exhausted |= island.budget_exhausted;
+  whole.seconds_needed += island.seconds_needed;
   for (const auto& [rule, count] : island.rules_applied) whole.rules_applied[rule] += count;
   absl::StrAppend(&whole.trace, "island ", whole.islands, "\n", island.trace);
   // An island that stays as it is says nothing about one that was changed.
@@ -107,7 +108,7 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
       IslandProgress progress(context.progress, i, regions.size());
       const SearchContext inner{context.device,   context.catalog,  context.schedule_device,
                                 context.profiles, context.verifier, context.budget,
-                                context.log,      progress};
+                                context.log,      progress,         context.load_effect};
       PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
                              OptimizeWhole(island, IslandOptions(options), inner, profiles));
       AddIsland(whole, result);
@@ -117,8 +118,11 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
   }
   PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements));
   if (whole.improved) {
+    // Sums over islands that were loaded apart: no two rounds are known to share a load.
+    whole.load_rounds = {static_cast<int>(whole.baseline_latency_us.size())};
     whole.speedup =
-        PairedRatio(whole.baseline_latency_us, whole.optimized_latency_us, options.seed);
+        EstimateSpeedup({whole.baseline_latency_us, whole.optimized_latency_us, whole.load_rounds},
+                        context.load_effect);
   }
   context.progress.OnPhase("done", 1);
   return whole;

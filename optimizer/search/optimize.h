@@ -18,7 +18,7 @@
 //                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
 //   region           a piece of a graph as a graph, and back
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
-//   verify_candidates  the device decides (with verifier, paired_ratio)
+//   verify_candidates  the device decides (with verifier, speedup)
 //   budget, parallel   when to stop, and how to use several processors
 namespace plait {
 
@@ -32,7 +32,6 @@ struct SearchOptions {
   std::string schedule = "plait";  // a scheduling policy's name
   RuleList rules;                  // AllRules() outside of tests
   int threads = 1;                 // of the search itself; the result does not depend on it
-  uint64_t seed = 0;               // of the bootstrap that compares measurements
   std::string engine_version;      // written into plans, never interpreted here
   // 6: the simulator's order is good but not perfect, and each further plan costs device time.
   int candidates_max = 6;  // plans verified on the device, beside the baseline
@@ -64,6 +63,7 @@ struct SearchContext {
   Budget& budget;
   MeasurementLog& log;  // the same that `profiles` writes to
   ProgressSink& progress;
+  LoadEffect load_effect = {};  // of the device
 };
 
 // What came out. Latencies are microseconds of the whole graph.
@@ -78,7 +78,8 @@ struct SearchResult {
 
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
-  RatioInterval speedup;                     // 1, 1, 1 when not improved
+  std::vector<int> load_rounds;              // how many of them each load had
+  Speedup speedup;                           // all 1 when not improved
   // Of the optimized graph's outputs with those of the original, over several inputs.
   Equivalence equivalence;
   int fallback_nodes = 0;  // that ran as reference code, because no kernel took them
@@ -89,6 +90,9 @@ struct SearchResult {
   int candidates_measured = 0;  // plans that ran on the device, beside the baseline
   RuleCounts rules_applied;     // on the way to `graph`; empty when not improved
   bool budget_exhausted = false;
+  // 0, or the seconds that verifying one candidate takes, for which there was no time: then the
+  // baseline was returned, and something may have been faster.
+  double seconds_needed = 0;
   std::string trace;  // what was decided and why, equal for equal logs
 };
 

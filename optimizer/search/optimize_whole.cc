@@ -82,6 +82,9 @@ class Optimizer {
     result_.predicted_baseline_us = baseline.predicted_us;
     absl::StrAppendFormat(&result_.trace, "baseline: %.6g us\n", baseline.predicted_us);
     AddPlan(graph_, std::move(baseline), {}, 0);
+    // A search that leaves no time to verify what it has found has found nothing.
+    const PlanCandidate& candidate = plans_[0].candidate;
+    context_.budget.Reserve(SecondsToDecide(candidate, candidate, options_.verification));
     return absl::OkStatus();
   }
 
@@ -126,7 +129,8 @@ class Optimizer {
 
   void AddPlan(const Graph& graph, PlannedGraph planned, const RuleCounts& counts, double rank_us) {
     RankedPlan ranked;
-    ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan};
+    ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
+                        planned.predicted_us};
     if (!known_.insert(ranked.candidate.id).second) return;
     ranked.planned = std::move(planned);
     ranked.counts = counts;
@@ -152,10 +156,10 @@ class Optimizer {
   absl::Status Verify() {
     std::vector<PlanCandidate> candidates;
     for (const RankedPlan& ranked : plans_) candidates.push_back(ranked.candidate);
-    VerificationOptions options = options_.verification;
-    options.seed = options_.seed;
-    PLAIT_ASSIGN_OR_RETURN(VerificationResult verified,
-                           VerifyCandidates(candidates, options, context_.verifier, context_.log));
+    PLAIT_ASSIGN_OR_RETURN(
+        VerificationResult verified,
+        VerifyCandidates(candidates, options_.verification,
+                         {context_.verifier, context_.budget, context_.log, context_.load_effect}));
     const RankedPlan& winner = plans_[verified.winner];
     result_.improved = verified.winner != 0;
     result_.graph = winner.candidate.graph;
@@ -164,13 +168,17 @@ class Optimizer {
     result_.rules_applied = winner.counts;
     result_.baseline_latency_us = std::move(verified.baseline.latency_us);
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
+    result_.load_rounds = std::move(verified.baseline.load_rounds);
+    result_.budget_exhausted |= verified.seconds_needed > 0;
+    result_.seconds_needed = verified.seconds_needed;
     result_.equivalence = verified.optimized.equivalence;
     result_.fallback_nodes = verified.optimized.fallback_nodes;
     result_.speedup = verified.speedup;
     result_.candidates_measured = verified.candidates_measured;
-    absl::StrAppendFormat(&result_.trace, "chosen: candidate %d, speedup %.6g [%.6g, %.6g]\n",
-                          verified.winner, result_.speedup.median, result_.speedup.low,
-                          result_.speedup.high);
+    absl::StrAppendFormat(&result_.trace,
+                          "chosen: candidate %d, speedup %.6g, certain %.6g [%.6g, %.6g]\n",
+                          verified.winner, result_.speedup.median, result_.speedup.certain,
+                          result_.speedup.low, result_.speedup.high);
     return absl::OkStatus();
   }
 

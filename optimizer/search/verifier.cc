@@ -1,5 +1,8 @@
 #include "optimizer/search/verifier.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 
 namespace plait {
@@ -10,8 +13,20 @@ std::string CandidateId(const Graph& graph, const Plan& plan) {
   return builder.Finish().ToString();
 }
 
+bool AreComparable(const CandidateMeasurement& a, const CandidateMeasurement& b) {
+  const auto is_positive = [](auto value) { return value > 0; };
+  const auto all_positive = [&](const auto& values) {
+    return std::all_of(values.begin(), values.end(), is_positive);
+  };
+  const std::vector<int>& loads = a.load_rounds;
+  return !a.latency_us.empty() && loads == b.load_rounds && all_positive(loads) &&
+         std::accumulate(loads.begin(), loads.end(), size_t{0}) == a.latency_us.size() &&
+         a.latency_us.size() == b.latency_us.size() && all_positive(a.latency_us) &&
+         all_positive(b.latency_us);
+}
+
 absl::StatusOr<std::vector<CandidateMeasurement>> ReplayingVerifier::Verify(
-    absl::Span<const PlanCandidate> candidates, int /*rounds*/) {
+    absl::Span<const PlanCandidate> candidates, const VerificationBatch& /*batch*/) {
   if (next_ == log_.verifications().size()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the measurement log ends after ", next_,

@@ -18,12 +18,25 @@ struct PlanCandidate {
   std::string id;  // of graph and plan by content
   Graph graph;
   Plan plan;
+  double predicted_us = 0;  // of one run, by the simulator
+};
+
+// How much of the device's time a verification may take.
+struct VerificationBatch {
+  int loads = 1;            // at most; what a load is lucky with lasts as long as it does
+  int rounds = 10;          // of each load, at most
+  int rounds_min = 3;       // of all loads together, in two of them if `loads` is more than one
+  double seconds_max = 30;  // fewer rounds and loads are taken then, down to the least ones
 };
 
 // The id of a candidate: equal graphs with equal plans are equal candidates, on any machine. Built
 // from their content, so that a log can be matched with a later search.
 // Short, and the same in every process.
 std::string CandidateId(const Graph& graph, const Plan& plan);
+
+// Whether the rounds of two candidates can be compared: both have samples, all of them are times,
+// and round by round and load by load they were taken beside each other.
+bool AreComparable(const CandidateMeasurement& a, const CandidateMeasurement& b);
 
 // Runs whole plans on the device beside each other: the only place where a search meets the truth.
 // One implementation per way to the device; fakes and logs answer in tests and replays. The search
@@ -32,13 +45,14 @@ class Verifier {
  public:
   virtual ~Verifier() = default;
 
-  // Times the candidates in `rounds` interleaved rounds, so that sample i of every candidate was
-  // taken next to sample i of the others, and compares their outputs with those of the first
-  // candidate, the baseline, on several seeded inputs. One measurement per candidate, in order. A
-  // candidate that cannot run has an error text and no samples.
+  // Times the candidates in interleaved rounds, so that sample i of every candidate was taken next
+  // to sample i of the others, and compares their outputs with those of the first candidate, the
+  // baseline, on several seeded inputs. One measurement per candidate, in order. A candidate that
+  // cannot run has an error text and no samples. All candidates of a batch are loaded at the same
+  // time.
   // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
   virtual absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, int rounds) = 0;
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) = 0;
 };
 
 // Answers from a log, in the order in which the log was written: with it and ReplayingProfiler a
@@ -50,7 +64,7 @@ class ReplayingVerifier : public Verifier {
 
   // Errors: FailedPrecondition when other candidates were verified when the log was written.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, int rounds) override;
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
 
  private:
   const MeasurementLog& log_;

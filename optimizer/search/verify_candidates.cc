@@ -1,57 +1,44 @@
 #include "optimizer/search/verify_candidates.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 
-// Eight candidates beside the baseline: all run for 10 rounds, the best four for 20, the best two
-// of these for 40, and the last batch decides. That is 8*10 + 4*20 + 2*40 = 240 runs, where 40
-// rounds for each of them would be 320, and the two that matter have as many samples. A candidate
-// that is wrong or did not run is dropped at once; in the last batch the next best is then asked.
+// Six candidates of a model that runs for 4 ms: base 1 2, base 3 4 and base 5 6 run for five rounds
+// each, then the best two of all, say base 1 4, for five more. Candidate 4 has the best median of
+// its ten ratios; base 4 runs for 6 loads of 20 rounds, and these decide. A model that runs for
+// 0.4 s and has a gigabyte of weights takes too long for that: the candidate that was predicted
+// best is the finalist, and runs for two loads of 8 rounds.
 //
-// Ratios are paired by round because a machine's speed drifts: what ran in the same round met the
-// same machine.
+// The best of six is lucky as well as good; what made it the finalist therefore counts for nothing
+// in what is accepted and reported.
 
 namespace plait {
 namespace {
 
-// One batch: the baseline's measurement first, then those of the surviving candidates.
-struct Batch {
-  std::vector<int> candidates;
-  std::vector<CandidateMeasurement> measurements;
-};
+// A kernel is made in about a millisecond, weights are packed at about 0.7 GB/s, and whatever else
+// a load does takes 20 ms; measured with the models of the bench on two processors.
+constexpr double kSecondsPerKernel = 1e-3;
+constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
+constexpr double kSecondsPerLoad = 0.02;
+// As the worker takes them: see MeasurePlans.
+constexpr double kShortRunUs = 20'000;
+constexpr int kRunsOfShortRound = 4;
+// Inputs on which outputs are compared, in two runs of the baseline.
+constexpr int kRunsToCompare = 4;
 
-bool AreSamples(const std::vector<double>& samples_us) {
-  return !samples_us.empty() &&
-         std::all_of(samples_us.begin(), samples_us.end(), [](double us) { return us > 0; });
-}
-
-absl::StatusOr<Batch> Measure(absl::Span<const PlanCandidate> all, std::vector<int> chosen,
-                              int rounds, Verifier& verifier, MeasurementLog& log) {
-  std::vector<PlanCandidate> candidates;
-  for (const int index : chosen) candidates.push_back(all[index]);
-  Batch batch;
-  PLAIT_ASSIGN_OR_RETURN(batch.measurements, verifier.Verify(candidates, rounds));
-  if (batch.measurements.size() != candidates.size()) {
-    return absl::InternalError(absl::StrCat("the verifier answered about ",
-                                            batch.measurements.size(), " of ", candidates.size(),
-                                            " candidates"));
+double LoadSeconds(const PlanCandidate& candidate) {
+  double weight_bytes = 0;
+  for (const TensorInfo& tensor : candidate.graph.tensors()) {
+    if (tensor.constant != nullptr) weight_bytes += static_cast<double>(tensor.type.bytes());
   }
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    batch.measurements[i].candidate = candidates[i].id;
-  }
-  log.AddVerification(batch.measurements);
-  const CandidateMeasurement& baseline = batch.measurements.front();
-  if (!AreSamples(baseline.latency_us)) {
-    return absl::InternalError(
-        absl::StrCat("the original model did not run on the device: ",
-                     baseline.error.empty() ? "no samples" : baseline.error));
-  }
-  batch.candidates = std::move(chosen);
-  return batch;
+  return kSecondsPerLoad + kSecondsPerKernel * static_cast<double>(candidate.plan.steps.size()) +
+         kSecondsPerWeightByte * weight_bytes;
 }
 
 bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
@@ -64,64 +51,180 @@ bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
 bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline,
               bool accept_inconclusive) {
   return measurement.error.empty() && IsAccepted(measurement.equivalence, accept_inconclusive) &&
-         AreSamples(measurement.latency_us) &&
-         measurement.latency_us.size() == baseline.latency_us.size();
+         AreComparable(baseline, measurement);
 }
 
-// The usable candidates' positions in the batch, fastest first.
-std::vector<size_t> RankUsable(const Batch& batch, bool accept_inconclusive) {
-  const CandidateMeasurement& baseline = batch.measurements.front();
-  std::vector<std::pair<double, size_t>> ranked;
-  for (size_t i = 1; i < batch.measurements.size(); ++i) {
-    const CandidateMeasurement& measurement = batch.measurements[i];
-    if (!IsUsable(measurement, baseline, accept_inconclusive)) continue;
-    std::vector<double> ratios;
-    for (size_t round = 0; round < baseline.latency_us.size(); ++round) {
-      ratios.push_back(baseline.latency_us[round] / measurement.latency_us[round]);
+class Verification {
+ public:
+  Verification(absl::Span<const PlanCandidate> candidates, const VerificationOptions& options,
+               const VerificationContext& context)
+      : candidates_(candidates), options_(options), context_(context) {}
+
+  absl::StatusOr<VerificationResult> Run() {
+    if (candidates_.size() > 1) {
+      seconds_to_decide_ = SecondsToDecide(candidates_[0], candidates_[1], options_);
+      if (HasSeconds(seconds_to_decide_)) {
+        PLAIT_RETURN_IF_ERROR(ChooseFinalist());
+        PLAIT_RETURN_IF_ERROR(Decide());
+      } else {
+        result_.seconds_needed = seconds_to_decide_;
+      }
     }
-    ranked.emplace_back(-Median(std::move(ratios)), i);
+    // Nothing was compared: a report needs the baseline's times all the same.
+    if (result_.baseline.latency_us.empty()) {
+      PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> alone,
+                             Measure({0}, {.rounds = options_.rounds_final,
+                                           .seconds_max = options_.final_seconds_max}));
+      result_.baseline = std::move(alone[0]);
+      result_.optimized = result_.baseline;
+    }
+    result_.candidates_measured = static_cast<int>(measured_.size());
+    return std::move(result_);
   }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<size_t> places;
-  for (const auto& [rank, place] : ranked) places.push_back(place);
-  return places;
-}
+
+ private:
+  bool HasSeconds(double seconds) {
+    const bool has_seconds = context_.budget.HasSeconds(seconds);
+    context_.log.AddTimeAnswer(has_seconds);
+    return has_seconds;
+  }
+
+  // The baseline's measurement first, then those of the others.
+  absl::StatusOr<std::vector<CandidateMeasurement>> Measure(const std::vector<int>& chosen,
+                                                            const VerificationBatch& batch) {
+    std::vector<PlanCandidate> candidates;
+    for (const int index : chosen) candidates.push_back(candidates_[index]);
+    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
+                           context_.verifier.Verify(candidates, batch));
+    if (measurements.size() != candidates.size()) {
+      return absl::InternalError(absl::StrCat("the verifier answered about ", measurements.size(),
+                                              " of ", candidates.size(), " candidates"));
+    }
+    for (size_t i = 0; i < candidates.size(); ++i) measurements[i].candidate = candidates[i].id;
+    context_.log.AddVerification(measurements);
+    measured_.insert(chosen.begin() + 1, chosen.end());
+    const CandidateMeasurement& baseline = measurements.front();
+    if (AreComparable(baseline, baseline)) return measurements;
+    return absl::InternalError(
+        absl::StrCat("the original model did not run on the device: ",
+                     baseline.error.empty() ? "no samples" : baseline.error));
+  }
+
+  // Runs the baseline and some candidates, if there is time; false when there is not.
+  absl::StatusOr<bool> Compare(const std::vector<int>& chosen) {
+    const VerificationBatch batch = {.rounds = options_.rounds_choosing};
+    std::vector<PlanCandidate> candidates;
+    for (const int index : chosen) candidates.push_back(candidates_[index]);
+    choosing_seconds_ += SecondsToVerify(candidates, batch);
+    if (choosing_seconds_ > options_.choosing_seconds_max ||
+        !HasSeconds(SecondsToVerify(candidates, batch) + seconds_to_decide_)) {
+      return false;
+    }
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measurements,
+                           Measure(chosen, batch));
+    for (size_t i = 1; i < chosen.size(); ++i) {
+      if (!IsUsable(measurements[i], measurements[0], options_.accept_inconclusive)) {
+        unusable_.insert(chosen[i]);
+        continue;
+      }
+      for (size_t round = 0; round < measurements[i].latency_us.size(); ++round) {
+        ratios_[chosen[i]].push_back(measurements[0].latency_us[round] /
+                                     measurements[i].latency_us[round]);
+      }
+    }
+    return true;
+  }
+
+  // Candidates that may still win: those that ran, the fastest first, then the others as predicted.
+  std::vector<int> Ranked() const {
+    std::vector<std::pair<double, int>> ranked;
+    for (int i = 1; i < static_cast<int>(candidates_.size()); ++i) {
+      const auto ratios = ratios_.find(i);
+      if (unusable_.contains(i)) continue;
+      ranked.emplace_back(ratios == ratios_.end() ? 0 : -Median(ratios->second), i);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<int> order;
+    for (const auto& [rank, index] : ranked) order.push_back(index);
+    return order;
+  }
+
+  absl::Status ChooseFinalist() {
+    const auto count = static_cast<int>(candidates_.size());
+    // Of two there is nothing to choose.
+    if (count == 2) return absl::OkStatus();
+    for (int first = 1; first < count; first += 2) {
+      std::vector<int> chosen = {0, first};
+      if (first + 1 < count) chosen.push_back(first + 1);
+      PLAIT_ASSIGN_OR_RETURN(const bool was_measured, Compare(chosen));
+      if (!was_measured) return absl::OkStatus();
+    }
+    // The best of different batches have not met yet.
+    const std::vector<int> best = Ranked();
+    if (count == 3 || best.size() < 2) return absl::OkStatus();
+    return Compare({0, best[0], best[1]}).status();
+  }
+
+  absl::Status Decide() {
+    const VerificationBatch batch = {options_.loads_final, options_.rounds_final,
+                                     options_.rounds_min, options_.final_seconds_max};
+    bool is_first = true;
+    for (const int finalist : Ranked()) {
+      if (!is_first && !HasSeconds(seconds_to_decide_)) return absl::OkStatus();
+      is_first = false;
+      PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
+                             Measure({0, finalist}, batch));
+      result_.baseline = measurements[0];
+      result_.optimized = measurements[0];
+      if (!IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) continue;
+      const Speedup speedup = EstimateSpeedup(
+          {measurements[0].latency_us, measurements[1].latency_us, measurements[0].load_rounds},
+          context_.load_effect);
+      if (speedup.certain > 1) {
+        result_.winner = finalist;
+        result_.speedup = speedup;
+        result_.optimized = std::move(measurements[1]);
+      }
+      // Judging a second one would double the chance of accepting what is slower.
+      return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  const absl::Span<const PlanCandidate> candidates_;
+  const VerificationOptions& options_;
+  const VerificationContext& context_;
+  double seconds_to_decide_ = 0;
+  double choosing_seconds_ = 0;                // predicted, of all batches that choose
+  std::map<int, std::vector<double>> ratios_;  // of all rounds so far, by candidate
+  std::set<int> unusable_;                     // wrong, or did not run
+  std::set<int> measured_;                     // beside the baseline
+  VerificationResult result_;
+};
 
 }  // namespace
 
+double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
+  const bool is_short = candidates[0].predicted_us < kShortRunUs;
+  const int runs =
+      kRunsToCompare + batch.loads * (1 + batch.rounds * (is_short ? kRunsOfShortRound : 1));
+  double seconds = 0;
+  for (const PlanCandidate& candidate : candidates) {
+    seconds += batch.loads * LoadSeconds(candidate) + runs * candidate.predicted_us * 1e-6;
+  }
+  return seconds;
+}
+
+double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
+                       const VerificationOptions& options) {
+  const PlanCandidate pair[] = {baseline, candidate};
+  return SecondsToVerify(pair, {.loads = 2, .rounds = (options.rounds_min + 1) / 2});
+}
+
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,
                                                     const VerificationOptions& options,
-                                                    Verifier& verifier, MeasurementLog& log) {
-  std::vector<int> survivors;
-  for (size_t i = 0; i < candidates.size(); ++i) survivors.push_back(static_cast<int>(i));
-  VerificationResult result;
-  result.candidates_measured = static_cast<int>(candidates.size()) - 1;
-  int rounds = options.rounds_first;
-  while (survivors.size() > 3) {
-    PLAIT_ASSIGN_OR_RETURN(const Batch batch,
-                           Measure(candidates, survivors, rounds, verifier, log));
-    const std::vector<size_t> ranked = RankUsable(batch, options.accept_inconclusive);
-    const size_t kept = std::min(ranked.size(), std::max<size_t>(2, (survivors.size() - 1) / 2));
-    survivors = {0};
-    for (size_t i = 0; i < kept; ++i) survivors.push_back(batch.candidates[ranked[i]]);
-    rounds *= 2;
-  }
-  PLAIT_ASSIGN_OR_RETURN(
-      const Batch batch,
-      Measure(candidates, survivors, std::max(rounds, options.rounds_final), verifier, log));
-  result.baseline = batch.measurements.front();
-  result.optimized = result.baseline;
-  for (const size_t place : RankUsable(batch, options.accept_inconclusive)) {
-    const CandidateMeasurement& measurement = batch.measurements[place];
-    const RatioInterval speedup =
-        PairedRatio(result.baseline.latency_us, measurement.latency_us, options.seed);
-    if (speedup.low <= 1) continue;
-    result.winner = batch.candidates[place];
-    result.speedup = speedup;
-    result.optimized = measurement;
-    break;
-  }
-  return result;
+                                                    const VerificationContext& context) {
+  return Verification(candidates, options, context).Run();
 }
 
 }  // namespace plait

@@ -1,23 +1,37 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "optimizer/search/paired_ratio.h"
+#include "optimizer/search/budget.h"
+#include "optimizer/search/speedup.h"
 #include "optimizer/search/verifier.h"
 
 namespace plait {
 
 // How long candidates run before one is believed.
-// Rounds cost the sum of all candidates' times: that is why the slower half goes early.
 struct VerificationOptions {
-  int rounds_first = 10;  // of the first batch, in which all candidates run
-  int rounds_final = 40;  // at least, of the batch that decides
-  uint64_t seed = 0;      // of the bootstrap
+  // A finalist is chosen by short batches of the baseline and two candidates each, as long as these
+  // are predicted to take no more than this.
+  int rounds_choosing = 5;
+  double choosing_seconds_max = 5;
+  // Then the finalist alone runs beside the baseline. Six loads average out what one of them is
+  // lucky with; a model that runs for long takes the least rounds, in two loads.
+  int loads_final = 6;
+  int rounds_final = 20;  // of each load
+  int rounds_min = 15;    // of all loads
+  double final_seconds_max = 5;
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).
   // One that was never compared may not.
   bool accept_inconclusive = false;
+};
+
+// What decides. What is referred to must outlive the call.
+struct VerificationContext {
+  Verifier& verifier;
+  Budget& budget;
+  MeasurementLog& log;  // gets every batch, and every answer of the budget, for a replay
+  LoadEffect load_effect;
 };
 
 // What the device said about a set of candidates. Without a winner, `optimized` is the baseline's
@@ -25,23 +39,32 @@ struct VerificationOptions {
 // Indices are those of the candidates as they were passed, the baseline being 0.
 struct VerificationResult {
   int winner = 0;                  // index into the candidates; 0: the baseline stays
-  RatioInterval speedup;           // of the winner over the baseline; 1, 1, 1 when that stays
+  Speedup speedup;                 // of the winner over the baseline; all 1 when that stays
   CandidateMeasurement baseline;   // of the deciding batch
   CandidateMeasurement optimized;  // the winner's, of the same batch
   int candidates_measured = 0;     // beside the baseline
+  // 0: there was time to decide. Otherwise the seconds that deciding about one candidate takes.
+  double seconds_needed = 0;
 };
 
-// Finds the best candidate by successive halving (Jamieson and Talwalkar, AISTATS 2016): short
-// paired runs for all, longer ones for the better half, until two are left. The faster of them wins
-// if its outputs equal the baseline's (see accept_inconclusive) and the lower bound of the 95 %
-// interval of its paired speedup is above 1, taken from the last batch alone so that a lucky start
-// does not count; otherwise the next one is asked, and at last the baseline, the first candidate,
-// stays. Blocks for as long as the device runs. Every batch is added to `log`, for a replay.
-// REQUIRES: candidates is not empty.
-// Errors: those of Verifier::Verify; Internal when it answers about other candidates or the
+// Seconds that a batch is likely to take, by the simulator's times, the number of kernels and the
+// bytes of weights: what a budget is asked for before the device is.
+double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch);
+
+// Seconds that deciding about one candidate takes at least.
+double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
+                       const VerificationOptions& options);
+
+// Finds the best candidate. Short runs of all choose one finalist, by all of its samples; then that
+// one runs beside the baseline, and only these rounds decide: it wins if its outputs equal the
+// baseline's and its speedup is certainly above 1 (see Speedup). One candidate is judged, once, so
+// a slower plan is accepted in 2.5 % of cases at most. A finalist that is wrong or does not run is
+// not judged, and the next best takes its place. Blocks for as long as the device runs.
+// REQUIRES: candidates is not empty; they are in the order of their predictions, the baseline
+// first. Errors: those of Verifier::Verify; Internal when it answers about other candidates or the
 // baseline did not run.
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,
                                                     const VerificationOptions& options,
-                                                    Verifier& verifier, MeasurementLog& log);
+                                                    const VerificationContext& context);
 
 }  // namespace plait

@@ -74,6 +74,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   // Numbers of a run that failed halfway would be taken for those of a whole one.
   if (!measurement.error.empty()) return proto;
   for (const double latency_us : measurement.latency_us) proto.add_latency_us(latency_us);
+  for (const int rounds : measurement.load_rounds) proto.add_load_rounds(rounds);
   const Equivalence& equivalence = measurement.equivalence;
   proto.set_max_abs_error(equivalence.max_abs_error);
   proto.set_max_rel_error(equivalence.max_rel_error);
@@ -91,6 +92,7 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   measurement.error = proto.error();
   measurement.fallback_nodes = proto.fallback_nodes();
   measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
+  measurement.load_rounds.assign(proto.load_rounds().begin(), proto.load_rounds().end());
   Equivalence& equivalence = measurement.equivalence;
   // For the report only; the relative errors decide.
   equivalence.max_abs_error = proto.max_abs_error();

@@ -1,6 +1,7 @@
 #include "proto/wire/profile.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
@@ -47,6 +48,18 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
   return CheckCount(field, "flops", profile.flops());
 }
 
+absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field) {
+  // Written so that NaN fails.
+  if (!(effect.deviation() >= 0 && effect.deviation() < 1)) {
+    return Invalid(field, "deviation", absl::StrCat("must be 0 to 1, is ", effect.deviation()));
+  }
+  // Loads are counted in 32 bits.
+  if (effect.loads() < 2 || effect.loads() > std::numeric_limits<int32_t>::max()) {
+    return Invalid(field, "loads", absl::StrCat("must be 2 or more, is ", effect.loads()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field) {
   const size_t key_bytes = profile.key().size();
   if (key_bytes < 1 || key_bytes > kProfileKeyBytesMax) {
@@ -55,6 +68,14 @@ absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_v
   }
   PLAIT_RETURN_IF_ERROR(
       CheckName(absl::StrCat(field, ".device_fingerprint"), profile.device_fingerprint()));
+  if (profile.has_load_effect() != (profile.key() == kLoadEffectKey)) {
+    return Invalid(
+        field, "key",
+        absl::StrCat("\"", kLoadEffectKey, "\" is the key of a load effect and of nothing else"));
+  }
+  if (profile.has_load_effect()) {
+    return CheckLoadEffect(profile.load_effect(), absl::StrCat(field, ".load_effect"));
+  }
   return CheckProfile(profile.profile(), absl::StrCat(field, ".profile"));
 }
 

@@ -8,11 +8,18 @@
 // message's path from the request, for errors.
 namespace plait::wire {
 
+// The key under which a device's load effect is stored.
+inline constexpr char kLoadEffectKey[] = "load_effect";
+
 // A time that a search may trust: finite, not negative, from at least one sample.
 // Errors: InvalidArgument naming the field.
 absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
 
-// A profile with a key and a fingerprint that can be stored.
+// A load effect that intervals may rest on.
+// Errors: as CheckProfile.
+absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field);
+
+// A profile, or the load effect of a device, with a key and a fingerprint that can be stored.
 // Errors: InvalidArgument naming the field.
 absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field);
 

@@ -152,6 +152,9 @@ std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage mess
     case internal::ChildMessage::kEvent:
       status = TakeEvent(message.event());
       break;
+    case internal::ChildMessage::kLoadEffect:
+      status = KeepLoadEffect(message.load_effect());
+      break;
     case internal::ChildMessage::kProfileRequest:
       *task.mutable_profile() = std::move(*message.mutable_profile_request()->mutable_task());
       // The child has one device, and it is not the child who chooses it.
@@ -236,19 +239,32 @@ absl::StatusOr<std::vector<std::string>> JobConversation::NamesIn(
   return names;
 }
 
+v1::StoredProfile JobConversation::NewProfile(absl::string_view key) const {
+  v1::StoredProfile profile;
+  profile.set_key(key.data(), key.size());
+  profile.set_device_fingerprint(device_.fingerprint());
+  profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
+  return profile;
+}
+
 void JobConversation::KeepProfiles(const worker::v1::ProfileResult& result) {
   std::vector<v1::StoredProfile> stored;
   for (const worker::v1::KernelProfile& measured : result.profiles()) {
     if (!measured.has_profile()) continue;
-    v1::StoredProfile profile;
-    profile.set_key(measured.key());
-    profile.set_device_fingerprint(device_.fingerprint());
+    v1::StoredProfile profile = NewProfile(measured.key());
     *profile.mutable_profile() = measured.profile();
-    profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
     if (wire::CheckStoredProfile(profile, "profile").ok()) stored.push_back(std::move(profile));
   }
   // A lost profile is measured again.
   context_.profiles.Put(stored).status().IgnoreError();
+}
+
+absl::Status JobConversation::KeepLoadEffect(const v1::LoadEffect& effect) {
+  v1::StoredProfile profile = NewProfile(wire::kLoadEffectKey);
+  *profile.mutable_load_effect() = effect;
+  if (!wire::CheckStoredProfile(profile, "profile").ok()) return Lie("a load effect that none can be");
+  context_.profiles.Put({profile}).status().IgnoreError();
+  return absl::OkStatus();
 }
 
 }  // namespace plait

@@ -134,6 +134,10 @@ class JobConversation {
   // What the task asks about, in its order.
   // Errors: InvalidArgument for a key that is not its kernel's.
   absl::StatusOr<std::vector<std::string>> NamesIn(const worker::v1::Task& task) const;
+  // Of the job's device, measured now.
+  v1::StoredProfile NewProfile(absl::string_view key) const;
+  // Errors: InvalidArgument for one that none can be, which counts as the child's fault.
+  absl::Status KeepLoadEffect(const v1::LoadEffect& effect);
   // Stores what was measured. REQUIRES: the result is about the kernels that were asked about.
   // Times that CheckStoredProfile refuses are left out: the store serves all tenants' jobs.
   void KeepProfiles(const worker::v1::ProfileResult& result);

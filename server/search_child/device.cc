@@ -69,11 +69,13 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
 }
 
 absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
-    absl::Span<const PlanCandidate> candidates, int rounds) {
+    absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
   const ElapsedSum sum(clock_, elapsed_);
   worker::v1::MeasureTask task;
-  task.set_rounds(rounds);
-  task.set_seconds_max(options_.seconds_max);
+  task.set_loads(batch.loads);
+  task.set_rounds(batch.rounds);
+  task.set_rounds_min(batch.rounds_min);
+  task.set_seconds_max(batch.seconds_max);
   task.set_seed(options_.seed);
   task.set_inputs_count(kInputsCompared);
   task.set_tolerance(options_.tolerance);

@@ -66,9 +66,8 @@ class RemoteVerifier : public Verifier {
   // The same for all verifications of a search.
   // Seconds are of the worker's clock.
   struct Options {
-    uint64_t seed = 0;       // of the inputs
-    double tolerance = 0;    // the largest relative error that counts as equal
-    double seconds_max = 0;  // of timing in one verification
+    uint64_t seed = 0;     // of the inputs
+    double tolerance = 0;  // the largest relative error that counts as equal
   };
 
   // What is passed must outlive the verifier.
@@ -79,7 +78,7 @@ class RemoteVerifier : public Verifier {
   // graph, or the answer has another number of candidates.
   // In the order of the candidates; the verdict is made here, of the error that the worker sends.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, int rounds) override;
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
 
   // Spent in Verify so far, waiting for a worker included.
   absl::Duration elapsed() const { return elapsed_; }

@@ -27,6 +27,8 @@ class MeasurementSource {
   virtual Profiler& profiler() = 0;
   virtual Verifier& verifier() = 0;
   virtual Budget& budget() = 0;
+  // What a log says; a device has none of its own.
+  virtual LoadEffect load_effect() const = 0;
 
   // Spent on measuring so far; nothing in a replay.
   // Waiting for a worker is part of it.
@@ -34,11 +36,11 @@ class MeasurementSource {
   virtual absl::Duration verification_time() const = 0;
 };
 
-// What Start asks for: the log in it, or the daemon. What is passed must outlive the source.
-// Errors: InvalidArgument when the log cannot be read.
-// A log is a client's file: its lines are read with checks, and a question that it does not answer
-// is an error of the search.
+// What Start asks for: the log in it, or the daemon. What is passed must outlive the source. `end`
+// is when the budget ends, on the clock, monotonic. Errors: InvalidArgument when the log cannot be
+// read. A log is a client's file: its lines are read with checks, and a question that it does not
+// answer is an error of the search.
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
-    const internal::Start& start, ChildConnection& connection, Clock& clock);
+    const internal::Start& start, absl::Duration end, ChildConnection& connection, Clock& clock);
 
 }  // namespace plait

@@ -1,9 +1,11 @@
 #include "server/search_child/search_child.h"
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -25,10 +27,12 @@
 #include "optimizer/onnx/import.h"
 #include "optimizer/plan/embed_plan.h"
 #include "optimizer/rules/rule.h"
+#include "optimizer/search/load_effect.h"
 #include "optimizer/search/optimize.h"
 #include "proto/wire/device.h"
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
+#include "proto/wire/profile.h"
 #include "server/search_child/connection.h"
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/measurement_source.h"
@@ -141,12 +145,20 @@ absl::StatusOr<DeviceDescription> DeviceOf(const internal::Start& start) {
   return device;
 }
 
-// A profile that cannot be trusted is measured again.
-void LoadProfiles(const internal::Start& start, ProfileCache& profiles) {
+// A profile that cannot be trusted is measured again. Returns the device's load effect, if it is
+// among them.
+std::optional<LoadEffect> LoadProfiles(const internal::Start& start, ProfileCache& profiles) {
+  std::optional<LoadEffect> effect;
   for (const v1::StoredProfile& stored : start.profiles()) {
+    if (stored.has_load_effect()) {
+      if (!wire::CheckLoadEffect(stored.load_effect(), "load_effect").ok()) continue;
+      effect = {stored.load_effect().deviation(), static_cast<int>(stored.load_effect().loads())};
+      continue;
+    }
     const absl::StatusOr<Profile> profile = wire::ProfileFromProto(stored.profile());
     if (profile.ok()) profiles.Load(stored.key(), *profile);
   }
+  return effect;
 }
 
 // The search for one job.
@@ -167,26 +179,33 @@ class ChildSearch {
     if (!model.ok()) return ModelFailure(model.status());
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
     if (!bound.ok()) return ModelFailure(bound.status());
+    // The way back to bytes takes about as long as the way from them.
+    const absl::Duration import_time = clock_.Monotonic() - began;
+    const absl::Duration end =
+        began + absl::Seconds(start_.options().budget_seconds()) - import_time;
 
     PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
     // A worker of another build may have a backend that is not here.
     if (!catalog.ok()) return wire::WithReason(catalog.status(), v1::ERROR_REASON_UNSUPPORTED);
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
-                           MakeMeasurementSource(start_, connection_, clock_));
+                           MakeMeasurementSource(start_, end, connection_, clock_));
     MeasurementLog log;
     ProfileCache profiles(source->profiler(), log);
-    LoadProfiles(start_, profiles);
+    PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect, FindLoadEffect(LoadProfiles(start_, profiles),
+                                                                   device, **catalog, *source));
+    log.set_load_effect(effect);
     ScheduleDevice schedule_device;
     schedule_device.streams_max = device.threads;
-    const SearchContext context = {
-        device,           **catalog, schedule_device, profiles, source->verifier(),
-        source->budget(), log,       progress};
+    const SearchContext context = {device,   **catalog,          schedule_device,
+                                   profiles, source->verifier(), source->budget(),
+                                   log,      progress,           effect};
     // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
     if (!found.ok()) return SearchFailure(found.status(), start_.options());
 
     std::vector<std::string> warnings = bound->warnings;
+    if (found->seconds_needed > 0) warnings.push_back(BudgetWarning(*found, began));
     PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
     SearchFacts facts = {bound->graph, bound->opaque_nodes, warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
@@ -205,6 +224,34 @@ class ChildSearch {
   }
 
  private:
+  // What is known of the device, or what measuring finds; that is sent to the daemon, for later
+  // jobs.
+  absl::StatusOr<LoadEffect> FindLoadEffect(std::optional<LoadEffect> known,
+                                            const DeviceDescription& device,
+                                            const KernelCatalog& catalog,
+                                            MeasurementSource& source) const {
+    if (start_.options().has_measurement_log()) return source.load_effect();
+    if (known) return *known;
+    PLAIT_ASSIGN_OR_RETURN(
+        const LoadEffect effect,
+        MeasureLoadEffect(device, catalog, source.profiler(), source.verifier()));
+    internal::ChildMessage message;
+    message.mutable_load_effect()->set_deviation(effect.deviation);
+    message.mutable_load_effect()->set_loads(effect.loads);
+    PLAIT_RETURN_IF_ERROR(connection_.Send(message));
+    return effect;
+  }
+
+  // Names a budget that would have been enough: all that was spent, and what was missing.
+  std::string BudgetWarning(const SearchResult& found, absl::Duration began) const {
+    const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began);
+    const auto needed = static_cast<int64_t>(std::ceil(1.2 * (spent + found.seconds_needed)));
+    return absl::StrCat("the budget of ", start_.options().budget_seconds(),
+                        " s left no time to measure a candidate beside the original, which was "
+                        "returned as it is (--budget ",
+                        needed, "s is enough)");
+  }
+
   SearchOptions Options() const {
     SearchOptions options;
     options.search = start_.options().search();
@@ -213,7 +260,6 @@ class ChildSearch {
     const int threads = start_.search_threads();
     options.threads =
         threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    options.seed = start_.options().seed();
     options.engine_version = start_.engine_version();
     options.verification.accept_inconclusive = start_.options().accept_inconclusive();
     return options;

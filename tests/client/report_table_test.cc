@@ -13,7 +13,7 @@ TEST(ReportTableTest, PrintsATableForPeople) {
             "latency, us        median          p10          p95   kernels\n"
             "  baseline          100.1         99.0        110.0        12\n"
             "  optimized          50.0         49.0         55.0         6\n"
-            "speedup      2.002 (95 % interval 1.900 to 2.100)\n"
+            "speedup      2.002 (1.900 to 2.100 when measured again)\n"
             "outputs      equivalent: max abs error 1e-06, max rel error 2e-07, 3 inputs\n"
             "rules        remove_identity x 2\n"
             "search       0.50 s searching, 0.00 s profiling, 0.00 s verifying\n"

@@ -1,5 +1,6 @@
 #include "tests/fakes/fake_device.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/match.h"
@@ -117,21 +118,30 @@ absl::StatusOr<std::vector<Profile>> FakeProfiler::Measure(
   return profiles;
 }
 
+int FakeVerifier::PlaceOf(const std::string& candidate) {
+  const auto found = std::find(seen_.begin(), seen_.end(), candidate);
+  if (found != seen_.end()) return static_cast<int>(found - seen_.begin());
+  seen_.push_back(candidate);
+  return static_cast<int>(seen_.size()) - 1;
+}
+
 absl::StatusOr<std::vector<CandidateMeasurement>> FakeVerifier::Verify(
-    absl::Span<const PlanCandidate> candidates, int rounds) {
+    absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
   ++calls;
   Random random(static_cast<uint64_t>(calls));
   std::vector<CandidateMeasurement> measurements;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const absl::Status status = CheckPlan(candidates[i].plan, candidates[i].graph);
+  for (const PlanCandidate& candidate : candidates) {
+    const absl::Status status = CheckPlan(candidate.plan, candidate.graph);
     if (!status.ok()) plan_errors.push_back(status.ToString());
-    const double factor = i == 0 ? 1 : candidate_factor + factor_step * static_cast<double>(i - 1);
+    const int place = PlaceOf(candidate.id);
+    const double factor = place == 0 ? 1 : candidate_factor + factor_step * (place - 1);
     CandidateMeasurement measurement;
-    measurement.candidate = candidates[i].id;
-    for (int round = 0; round < rounds; ++round) {
+    measurement.candidate = candidate.id;
+    for (int round = 0; round < batch.loads * batch.rounds; ++round) {
       measurement.latency_us.push_back(100 * factor * random.Uniform(0.99, 1.01));
     }
-    measurement.equivalence = {i == 0 ? Verdict::kEquivalent : verdict, 1e-6, 1e-7, 3};
+    measurement.load_rounds.assign(batch.loads, batch.rounds);
+    measurement.equivalence = {place == 0 ? Verdict::kEquivalent : verdict, 1e-6, 1e-7, 3};
     measurements.push_back(std::move(measurement));
   }
   return measurements;

@@ -53,18 +53,25 @@ class FakeProfiler : public Profiler {
   Profile ProfileOf(const ProfileKey& key) const;
 };
 
-// Claims that the baseline takes 100 us and the others what the factors say, with 1 % of seeded
-// noise; checks every plan it is given. Not thread-safe.
+// Claims that the first candidate that it ever sees, the baseline, takes 100 us, and the others
+// what the factors say in the order in which they are first seen, with 1 % of seeded noise; checks
+// every plan it is given. Not thread-safe.
 class FakeVerifier : public Verifier {
  public:
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, int rounds) override;
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
 
   double candidate_factor = 0.5;  // time of the first candidate, relative to the baseline
   double factor_step = 0.1;       // how much slower each further one is
   Verdict verdict = Verdict::kEquivalent;
   int calls = 0;
   std::vector<std::string> plan_errors;  // what CheckPlan said about plans that were wrong
+
+ private:
+  // 0 for the baseline.
+  int PlaceOf(const std::string& candidate);
+
+  std::vector<std::string> seen_;  // ids
 };
 
 }  // namespace plait

@@ -23,18 +23,13 @@ class EqualTimes : public Profiler {
   }
 };
 
-class NoBudget : public Budget {
- public:
-  bool Allows(int64_t) override { return true; }
-};
-
 // The plans that a search would begin with: one kernel per node, or fused.
 absl::StatusOr<Plan> PlanOf(const Graph& graph, const DeviceDescription& device, bool fused) {
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
   MeasurementLog log;
   EqualTimes profiler;
   ProfileCache profiles(profiler, log);
-  NoBudget budget;
+  UnlimitedBudget budget;
   BudgetedProfiles budgeted(profiles, budget, log);
   ScheduleDevice schedule;
   schedule.threads = schedule.streams_max = device.threads;

@@ -9,6 +9,7 @@
 namespace plait {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 using MeasurePlansTest = ExecutorFixture;
@@ -98,18 +99,49 @@ TEST_F(MeasurePlansTest, TheOriginalsErrorIsTheCalls) {
       absl::IsInvalidArgument(MeasurePlans(*executor_, {}, NoWeights(), {.rounds = 3}).status()));
 }
 
-TEST_F(MeasurePlansTest, ThreeRoundsAreMeasuredWhateverTheTime) {
-  const Graph graph = ParseTyped(R"(graph {
+class MeasureLoadsTest : public MeasurePlansTest {
+ protected:
+  absl::StatusOr<CandidateMeasurement> Measure(const MeasureOptions& options) {
+    const Graph graph = ParseTyped(R"(graph {
   input %x: float32[4]
   %y = Relu(%x)
   output %y
 })");
-  const Plan plan = PlanOf(graph);
-  const CandidatePlan candidates[] = {{&graph, &plan}};
-  const auto measurements = MeasurePlans(*executor_, candidates, NoWeights(),
-                                         {.rounds = 10, .time_max = absl::ZeroDuration()});
-  ASSERT_TRUE(measurements.ok()) << measurements.status();
-  EXPECT_EQ((*measurements)[0]->latency_us.size(), 3u);
+    const Plan plan = PlanOf(graph);
+    const CandidatePlan candidates[] = {{&graph, &plan}};
+    const auto measurements = MeasurePlans(*executor_, candidates, NoWeights(), options);
+    if (!measurements.ok()) return measurements.status();
+    return (*measurements)[0];
+  }
+};
+
+TEST_F(MeasureLoadsTest, TheLeastRoundsAreMeasuredWhateverTheTime) {
+  const auto measured = Measure({.rounds = 10, .time_max = absl::ZeroDuration()});
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->latency_us.size(), 3u);
+  EXPECT_THAT(measured->load_rounds, ElementsAre(3));
+}
+
+TEST_F(MeasureLoadsTest, EveryLoadHasItsRounds) {
+  const auto measured = Measure({.loads = 3, .rounds = 4});
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->latency_us.size(), 12u);
+  EXPECT_THAT(measured->load_rounds, ElementsAre(4, 4, 4));
+  EXPECT_EQ(measured->equivalence.inputs_tried, 3);
+}
+
+// One load proves nothing, however many rounds it has.
+TEST_F(MeasureLoadsTest, TheLeastRoundsAreThoseOfTwoLoads) {
+  const auto measured =
+      Measure({.loads = 6, .rounds = 20, .rounds_min = 15, .time_max = absl::ZeroDuration()});
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_THAT(measured->load_rounds, ElementsAre(8, 8));
+}
+
+TEST_F(MeasureLoadsTest, EndsWhenItIsAskedTo) {
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_TRUE(absl::IsCancelled(Measure({.stop = source.get_token()}).status()));
 }
 
 }  // namespace

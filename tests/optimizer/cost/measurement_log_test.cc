@@ -21,12 +21,15 @@ MeasurementLog SampleLog() {
   MeasurementLog log;
   Profile profile{0.1, 1e-300, 12345.678901234567, 20, int64_t{1} << 60, -1, 1.0 / 3};
   log.AddProfile(KeyOf("a").ToString(), profile);
-  CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {}, 0, ""};
+  CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {2, 1}, {}, 0, ""};
   CandidateMeasurement other{
-      "b", {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, "it \"fell\"\n"};
+      "b", {}, {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, "it \"fell\"\n"};
   log.AddVerification({baseline, other});
   log.AddVerification({});
   log.set_exhausted_at_step(7);
+  log.AddTimeAnswer(true);
+  log.AddTimeAnswer(false);
+  log.set_load_effect({1.0 / 30, 20});
   return log;
 }
 
@@ -41,7 +44,8 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
   const std::string text = SampleLog().ToText();
   for (const std::string& broken :
        {std::string(), std::string("something else\n"), text + "nonsense\n",
-        text + "verification\t3\n", text + "profile\tkey\tone\n"}) {
+        text + "verification\t3\n", text + "profile\tkey\tone\n", text + "time_answers\t012\n",
+        text + "load_effect\tnan\t20\n", text + "load_effect\t0.1\t-1\n"}) {
     const absl::StatusOr<MeasurementLog> parsed = MeasurementLog::Parse(broken);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_NE(std::string(parsed.status().message()).find("line"), std::string::npos);

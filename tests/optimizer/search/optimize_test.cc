@@ -58,7 +58,7 @@ struct Job {
   }
 
   absl::StatusOr<SearchResult> Run(const Graph& graph) {
-    ReplayingBudget forever(log);
+    UnlimitedBudget forever;
     return Run(graph, profiler, verifier, forever);
   }
 

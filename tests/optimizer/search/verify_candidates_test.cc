@@ -15,17 +15,18 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Measures what the test says; writes down what it was asked, as "rounds: ids".
+// Measures what the test says; writes down what it was asked, as "loads x rounds: ids".
 class ScriptedVerifier : public Verifier {
  public:
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, int rounds) override {
-    std::string call = absl::StrCat(rounds, ":");
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
+    std::string call = absl::StrCat(batch.loads, "x", batch.rounds, ":");
     std::vector<CandidateMeasurement> measurements;
     for (const PlanCandidate& candidate : candidates) {
       absl::StrAppend(&call, " ", candidate.id);
       CandidateMeasurement measurement;
-      measurement.latency_us.assign(static_cast<size_t>(rounds), latency_us[candidate.id]);
+      measurement.latency_us.assign(batch.loads * batch.rounds, latency_us[candidate.id]);
+      measurement.load_rounds.assign(batch.loads, batch.rounds);
       measurement.equivalence = {Verdict::kEquivalent, 0, 0, 3};
       const auto changed = change.find(candidate.id);
       if (changed != change.end()) changed->second(measurement);
@@ -44,61 +45,114 @@ class ScriptedVerifier : public Verifier {
   std::vector<std::string> calls;
 };
 
-// The baseline "base" and candidates "1", "2" and so on.
-std::vector<PlanCandidate> Candidates(int count) {
+// Has time for what the test says, and writes down for how long it was asked.
+class ScriptedBudget : public Budget {
+ public:
+  explicit ScriptedBudget(double seconds = 1e9) : seconds_(seconds) {}
+  bool Allows(int64_t) override { return true; }
+  bool HasSeconds(double seconds) override {
+    asked.push_back(seconds);
+    return seconds <= seconds_;
+  }
+
+  std::vector<double> asked;
+
+ private:
+  const double seconds_;
+};
+
+// The baseline "base" and candidates "1", "2" and so on, each of which runs for so long.
+std::vector<PlanCandidate> Candidates(int count, double predicted_us = 100) {
   std::vector<PlanCandidate> candidates;
   for (int i = 0; i <= count; ++i) {
-    candidates.push_back({i == 0 ? "base" : absl::StrCat(i), Graph(), Plan()});
+    candidates.push_back({i == 0 ? "base" : absl::StrCat(i), Graph(), Plan(), predicted_us});
   }
   return candidates;
 }
 
-TEST(VerifyCandidatesTest, HalvesTheFieldUntilTwoAreLeft) {
-  ScriptedVerifier verifier;
-  verifier.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}, {"3", 70}, {"4", 60},
-                         {"5", 50},     {"6", 95}, {"7", 55}, {"8", 85}};
-  MeasurementLog log;
-  const auto result = VerifyCandidates(Candidates(8), {}, verifier, log);
+class VerifyCandidatesTest : public testing::Test {
+ protected:
+  absl::StatusOr<VerificationResult> Verify(const std::vector<PlanCandidate>& candidates) {
+    return VerifyCandidates(candidates, {}, {verifier_, budget_, log_, {0.01, 20}});
+  }
+
+  ScriptedVerifier verifier_;
+  ScriptedBudget budget_;
+  MeasurementLog log_;
+};
+
+TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}, {"3", 70},
+                          {"4", 60},     {"5", 95}, {"6", 99}};
+  const auto result = Verify(Candidates(6));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier.calls,
-              ElementsAre("10: base 1 2 3 4 5 6 7 8", "20: base 5 7 4 3", "40: base 5 7"));
-  EXPECT_EQ(result->winner, 5);
-  EXPECT_EQ(result->candidates_measured, 8);
-  EXPECT_DOUBLE_EQ(result->speedup.low, 2);
-  EXPECT_DOUBLE_EQ(result->speedup.median, 2);
-  EXPECT_EQ(result->baseline.latency_us.size(), 40u);
-  EXPECT_EQ(result->optimized.candidate, "5");
-  EXPECT_EQ(log.verifications().size(), 3u);
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x5: base 1 2", "1x5: base 3 4", "1x5: base 5 6",
+                                           "1x5: base 4 3", "6x20: base 4"));
+  EXPECT_EQ(result->winner, 4);
+  EXPECT_EQ(result->candidates_measured, 6);
+  EXPECT_NEAR(result->speedup.median, 100.0 / 60, 1e-9);
+  EXPECT_GT(result->speedup.certain, 1.6);
+  EXPECT_EQ(result->baseline.latency_us.size(), 120u);
+  EXPECT_EQ(result->optimized.candidate, "4");
+  EXPECT_EQ(result->seconds_needed, 0);
+  EXPECT_EQ(log_.verifications().size(), 5u);
+  EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
 
-TEST(VerifyCandidatesTest, OneBatchIsEnoughForTwo) {
-  ScriptedVerifier verifier;
-  verifier.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}};
-  MeasurementLog log;
-  const auto result = VerifyCandidates(Candidates(2), {}, verifier, log);
+TEST_F(VerifyCandidatesTest, OfOneCandidateThereIsNothingToChoose) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}};
+  const auto result = Verify(Candidates(1));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier.calls, ElementsAre("40: base 1 2"));
-  EXPECT_EQ(result->winner, 2);
+  EXPECT_THAT(verifier_.calls, ElementsAre("6x20: base 1"));
+  EXPECT_EQ(result->winner, 1);
 }
 
-TEST(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
+// A run of half a second: choosing among six would take longer than deciding.
+TEST_F(VerifyCandidatesTest, OfASlowModelOnlyTheBestPredictionIsVerified) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 10}};
+  const auto result = Verify(Candidates(6, 500'000));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(verifier_.calls, ElementsAre("6x20: base 1"));
+  EXPECT_EQ(result->winner, 1);
+  EXPECT_EQ(result->candidates_measured, 1);
+}
+
+TEST_F(VerifyCandidatesTest, WithoutTheTimeToDecideTheBaselineStays) {
+  verifier_.latency_us = {{"base", 100}, {"1", 10}};
+  ScriptedBudget short_budget(1);
+  const auto result =
+      VerifyCandidates(Candidates(2, 500'000), {}, {verifier_, short_budget, log_, {0.01, 20}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x20: base"));
+  EXPECT_EQ(result->winner, 0);
+  EXPECT_EQ(result->baseline.latency_us.size(), 20u);
+  // Two plans, 16 rounds.
+  EXPECT_GT(result->seconds_needed, 2 * 16 * 0.5);
+  EXPECT_LT(result->seconds_needed, 2 * 32 * 0.5);
+}
+
+TEST_F(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
   struct Case {
     const char* name;
     std::function<void(CandidateMeasurement&)> change;
   };
   const std::vector<Case> cases = {
-      {"slower", [](auto& m) { m.latency_us.assign(40, 101); }},
-      {"as fast", [](auto& m) { m.latency_us.assign(40, 100); }},
-      // Faster in 21 rounds of 40, so its median is, but not its interval's lower end.
-      {"within the noise",
+      {"slower", [](auto& m) { m.latency_us.assign(120, 101); }},
+      {"as fast", [](auto& m) { m.latency_us.assign(120, 100); }},
+      {"faster in some loads",
        [](auto& m) {
-         for (size_t i = 0; i < 40; ++i) m.latency_us[i] = i < 21 ? 98 : 110;
+         for (size_t i = 0; i < 120; ++i) m.latency_us[i] = i < 60 ? 90 : 106;
        }},
       {"other outputs", [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; }},
       {"not compared", [](auto& m) { m.equivalence.verdict = Verdict::kInconclusive; }},
       {"did not run", [](auto& m) { m.error = "out of memory"; }},
       {"no samples", [](auto& m) { m.latency_us.clear(); }},
       {"samples missing", [](auto& m) { m.latency_us.pop_back(); }},
+      {"loads that do not fit", [](auto& m) { m.load_rounds = {120}; }},
+      {"a load without rounds",
+       [](auto& m) {
+         m.load_rounds = {60, 60, 0};
+       }},
       {"a sample of no time", [](auto& m) { m.latency_us[7] = 0; }},
   };
   for (const Case& test : cases) {
@@ -106,7 +160,7 @@ TEST(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
     verifier.latency_us = {{"base", 100}, {"1", 50}};
     verifier.change["1"] = test.change;
     MeasurementLog log;
-    const auto result = VerifyCandidates(Candidates(1), {}, verifier, log);
+    const auto result = VerifyCandidates(Candidates(1), {}, {verifier, budget_, log, {0.01, 20}});
     ASSERT_TRUE(result.ok()) << test.name << result.status();
     EXPECT_EQ(result->winner, 0) << test.name;
     EXPECT_EQ(result->speedup.median, 1) << test.name;
@@ -116,7 +170,7 @@ TEST(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
 }
 
 // Outputs that agree and prove little are the user's to accept; others are nobody's.
-TEST(VerifyCandidatesTest, AnInconclusiveCandidateWinsOnlyWhereThatIsAccepted) {
+TEST_F(VerifyCandidatesTest, AnInconclusiveCandidateWinsOnlyWhereThatIsAccepted) {
   for (const bool accepted : {false, true}) {
     ScriptedVerifier verifier;
     verifier.latency_us = {{"base", 100}, {"1", 50}, {"2", 40}, {"3", 30}};
@@ -124,87 +178,89 @@ TEST(VerifyCandidatesTest, AnInconclusiveCandidateWinsOnlyWhereThatIsAccepted) {
     verifier.change["2"] = [](auto& m) { m.equivalence = {}; };  // never compared
     verifier.change["3"] = [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; };
     MeasurementLog log;
-    const auto result =
-        VerifyCandidates(Candidates(3), {.accept_inconclusive = accepted}, verifier, log);
+    const auto result = VerifyCandidates(Candidates(3), {.accept_inconclusive = accepted},
+                                         {verifier, budget_, log, {0.01, 20}});
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->winner, accepted ? 1 : 0);
   }
 }
 
-TEST(VerifyCandidatesTest, TheNextBestWinsWhenTheFastestIsWrong) {
-  ScriptedVerifier verifier;
-  verifier.latency_us = {{"base", 100}, {"1", 90}, {"2", 50}};
-  verifier.change["2"] = [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; };
-  MeasurementLog log;
-  const auto result = VerifyCandidates(Candidates(2), {}, verifier, log);
+TEST_F(VerifyCandidatesTest, TheNextBestIsAskedWhenTheFinalistIsWrong) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 50}};
+  verifier_.change["2"] = [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; };
+  const auto result = Verify(Candidates(2));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->winner, 1);
 }
 
-TEST(VerifyCandidatesTest, ALuckyStartDoesNotCount) {
-  ScriptedVerifier verifier;
-  verifier.latency_us = {{"base", 100}, {"1", 110}, {"2", 110}, {"3", 110}};
-  verifier.change["1"] = [](auto& m) {
-    if (m.latency_us.size() == 10) m.latency_us.assign(10, 50);
+// Otherwise each further one would be another chance to accept what is slower.
+TEST_F(VerifyCandidatesTest, OneFinalistIsJudgedAndNoOther) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 95}};
+  verifier_.change["1"] = [](auto& m) {
+    if (m.latency_us.size() == 120) m.latency_us.assign(120, 100);
   };
-  MeasurementLog log;
-  const auto result = VerifyCandidates(Candidates(3), {}, verifier, log);
+  const auto result = Verify(Candidates(2));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier.calls, ElementsAre("10: base 1 2 3", "40: base 1 2"));
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x5: base 1 2", "6x20: base 1"));
   EXPECT_EQ(result->winner, 0);
 }
 
-TEST(VerifyCandidatesTest, RanksByThePairedRatioAndNotByTheMean) {
-  // In the second half of the rounds everything takes ten times as long; "1" is 2 % faster in
-  // every round, "2" much faster in a few and slower in most.
-  ScriptedVerifier verifier;
+TEST_F(VerifyCandidatesTest, AllSamplesChooseTheFinalist) {
+  verifier_.latency_us = {{"base", 100}, {"1", 80}, {"2", 85}, {"3", 90}};
+  // Lucky in its first batch only.
+  int batches = 0;
+  verifier_.change["3"] = [&](auto& m) {
+    if (++batches == 1) m.latency_us.assign(5, 79);
+  };
+  const auto result = Verify(Candidates(3));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(verifier_.calls[2], "1x5: base 3 1");
+  EXPECT_EQ(result->winner, 1);
+}
+
+// What the machine does in a round it does to both: "1" is 2 % faster in every one.
+TEST_F(VerifyCandidatesTest, RatiosArePairedByRound) {
   const auto slow_half = [](CandidateMeasurement& m) {
-    for (size_t i = 20; i < 40; ++i) m.latency_us[i] *= 10;
+    for (size_t i = m.latency_us.size() / 2; i < m.latency_us.size(); ++i) m.latency_us[i] *= 10;
   };
-  verifier.latency_us = {{"base", 100}, {"1", 98}, {"2", 101}};
-  verifier.change["base"] = slow_half;
-  verifier.change["1"] = slow_half;
-  verifier.change["2"] = [&](CandidateMeasurement& m) {
-    slow_half(m);
-    for (size_t i = 30; i < 40; ++i) m.latency_us[i] = 100;
-  };
-  MeasurementLog log;
-  const auto result = VerifyCandidates(Candidates(2), {}, verifier, log);
+  verifier_.latency_us = {{"base", 100}, {"1", 98}};
+  verifier_.change = {{"base", slow_half}, {"1", slow_half}};
+  const auto result = Verify(Candidates(1));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->winner, 1);
   EXPECT_NEAR(result->speedup.median, 100.0 / 98, 1e-9);
 }
 
-TEST(VerifyCandidatesTest, TheBaselineAloneStays) {
-  ScriptedVerifier verifier;
-  verifier.latency_us = {{"base", 100}};
-  MeasurementLog log;
-  const auto result = VerifyCandidates(Candidates(0), {}, verifier, log);
+TEST_F(VerifyCandidatesTest, TheBaselineAloneStays) {
+  verifier_.latency_us = {{"base", 100}};
+  const auto result = Verify(Candidates(0));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->winner, 0);
   EXPECT_EQ(result->candidates_measured, 0);
+  EXPECT_EQ(result->baseline.latency_us.size(), 20u);
 }
 
-TEST(VerifyCandidatesTest, ReportsAVerifierThatDoesNotAnswer) {
-  MeasurementLog log;
+TEST_F(VerifyCandidatesTest, ReportsAVerifierThatDoesNotAnswer) {
+  const auto verify = [&](ScriptedVerifier& verifier) {
+    return VerifyCandidates(Candidates(1), {}, {verifier, budget_, log_, {}}).status();
+  };
   ScriptedVerifier forgets;
   forgets.latency_us = {{"base", 100}, {"1", 50}};
   forgets.answers_too_little = true;
-  EXPECT_EQ(VerifyCandidates(Candidates(1), {}, forgets, log).status().code(),
-            absl::StatusCode::kInternal);
+  EXPECT_EQ(verify(forgets).code(), absl::StatusCode::kInternal);
 
   ScriptedVerifier gone;
   gone.status = absl::UnavailableError("the device is gone");
-  EXPECT_EQ(VerifyCandidates(Candidates(1), {}, gone, log).status().code(),
-            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(verify(gone).code(), absl::StatusCode::kUnavailable);
 
   ScriptedVerifier broken;
   broken.latency_us = {{"base", 100}, {"1", 50}};
   broken.change["base"] = [](auto& m) {
     m.latency_us.clear();
+    m.load_rounds.clear();
     m.error = "no memory";
   };
-  const absl::Status status = VerifyCandidates(Candidates(1), {}, broken, log).status();
+  const absl::Status status = verify(broken);
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr("no memory"));
 }

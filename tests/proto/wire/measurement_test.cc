@@ -36,7 +36,7 @@ TEST(WireMeasurementTest, MoreSamplesThanAnIntCountsAreStillMany) {
 
 // Errors that are all of one size, with the verdict that they deserve.
 CandidateMeasurement Sample(double error) {
-  CandidateMeasurement measurement{"id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {}, 2, ""};
+  CandidateMeasurement measurement{"id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {1, 2}, {}, 2, ""};
   measurement.equivalence = {.max_abs_error = 0.5,
                              .max_rel_error = error,
                              .inputs_tried = 3,

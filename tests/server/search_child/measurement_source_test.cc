@@ -37,7 +37,6 @@ class MeasurementSourceTest : public testing::Test {
     daemon_ = FileDescriptor(sockets[0]);
     child_ = FileDescriptor(sockets[1]);
     connection_ = std::make_unique<ChildConnection>(child_.number());
-    start_.mutable_options()->set_budget_seconds(60);
   }
 
   void Say(const internal::ParentMessage& message) {
@@ -51,7 +50,8 @@ class MeasurementSourceTest : public testing::Test {
     Say(message);
     const absl::StatusOr<internal::Start> heard = connection_->ReadStart();
     EXPECT_TRUE(heard.ok()) << heard.status();
-    return MakeMeasurementSource(*heard, *connection_, clock_);
+    return MakeMeasurementSource(*heard, clock_.Monotonic() + absl::Minutes(1), *connection_,
+                                 clock_);
   }
 
   void AnswerFirstQuestion(const worker::v1::KernelProfile& profile) {
@@ -80,6 +80,9 @@ TEST_F(MeasurementSourceTest, ReplaysALogWithoutAsking) {
   const Profile profile = {.latency_us_median = 3, .samples = 5};
   log.AddProfile(SampleKey().ToString(), profile);
   log.set_exhausted_at_step(1);
+  log.AddTimeAnswer(true);
+  log.AddTimeAnswer(false);
+  log.set_load_effect({0.02, 20});
   start_.mutable_options()->mutable_measurement_log();
   start_.set_replay_log(log.ToText());
   const auto source = Make();
@@ -87,6 +90,10 @@ TEST_F(MeasurementSourceTest, ReplaysALogWithoutAsking) {
   EXPECT_THAT(*(*source)->profiler().Measure({{SampleKey()}}), ElementsAre(profile));
   EXPECT_TRUE((*source)->budget().Allows(0));
   EXPECT_FALSE((*source)->budget().Allows(1));
+  EXPECT_TRUE((*source)->budget().HasSeconds(1e9));
+  EXPECT_FALSE((*source)->budget().HasSeconds(0));
+  EXPECT_FALSE((*source)->budget().HasSeconds(0)) << "beyond the log";
+  EXPECT_EQ((*source)->load_effect().deviation, 0.02);
   EXPECT_EQ((*source)->profiling_time(), absl::ZeroDuration());
 }
 
@@ -111,7 +118,7 @@ TEST_F(MeasurementSourceTest, ATaskThatFailedSaysWhy) {
             wire::Error(v1::ERROR_REASON_CRASHED, "worker w1 died"));
 }
 
-TEST_F(MeasurementSourceTest, TheBudgetIsWhatStartSays) {
+TEST_F(MeasurementSourceTest, StepsEndWithTheBudget) {
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_TRUE((*source)->budget().Allows(0));
@@ -121,15 +128,17 @@ TEST_F(MeasurementSourceTest, TheBudgetIsWhatStartSays) {
   EXPECT_FALSE((*source)->budget().Allows(2));
 }
 
-TEST_F(MeasurementSourceTest, ALateFirstStepLeavesHalfOfTheBudget) {
+TEST_F(MeasurementSourceTest, WhatIsReservedIsLeftForTheVerification) {
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();
-  clock_.Advance(absl::Seconds(50));
-  EXPECT_TRUE((*source)->budget().Allows(0));
-  clock_.Advance(absl::Seconds(29));
-  EXPECT_TRUE((*source)->budget().Allows(1));
+  Budget& budget = (*source)->budget();
+  budget.Reserve(20);
+  clock_.Advance(absl::Seconds(39));
+  EXPECT_TRUE(budget.Allows(0));
   clock_.Advance(absl::Seconds(1));
-  EXPECT_FALSE((*source)->budget().Allows(2));
+  EXPECT_FALSE(budget.Allows(1));
+  EXPECT_TRUE(budget.HasSeconds(19));
+  EXPECT_FALSE(budget.HasSeconds(21));
 }
 
 TEST_F(MeasurementSourceTest, AskedKernelsStandInFields) {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "optimizer/cost/load_effect.h"
+#include "optimizer/cost/profile_cache.h"
+#include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/search/verifier.h"
+
+namespace plait {
+
+// What is measured to learn a device's load effect: loads of a plan beside itself.
+inline constexpr int kLoadsOfEffect = 20;
+
+// Measures the load effect of a device: a small network of convolutions and matrix products, whose
+// weights take some megabytes, is loaded twice side by side, again and again. Takes a few seconds;
+// what it finds is good for every model, and is kept beside the device's profiles.
+// Nothing of it enters a job's measurement log but the result.
+// Errors: those of measuring; Internal when the device did not answer as asked.
+absl::StatusOr<LoadEffect> MeasureLoadEffect(const DeviceDescription& device,
+                                             const KernelCatalog& catalog, Profiler& profiler,
+                                             Verifier& verifier);
+
+}  // namespace plait

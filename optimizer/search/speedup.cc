@@ -1,0 +1,104 @@
+#include "optimizer/search/speedup.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/statistics.h"
+
+// Two loads of three rounds: before takes 10, 30, 20 and 11, 22, 33 us, after 5, 15, 10 and 5, 10,
+// 15. The ratios are 2, 2, 2 and 2.2, 2.2, 2.2: the rounds of a load agree, and the loads differ by
+// ten per cent. Rounds alone would say that the second load is surely faster; a third load may be
+// anywhere. So what is averaged are the loads, one logarithm each, and the error of the mean is
+// their spread divided by the root of their number.
+//
+// The spread has two parts. The load effect is the device's. The other part is what is left of the
+// noise within a load: the median of n normal samples has pi/2 times the variance of their mean.
+
+namespace plait {
+namespace {
+
+// pi / 2.
+constexpr double kMedianVariance = 1.5708;
+// The standard deviation of normal samples is so many times their median absolute deviation.
+constexpr double kDeviationOfMad = 1.4826;
+
+// The 97.5 % quantile of Student's t, within 0.3 % from three degrees of freedom on (the first
+// terms of its expansion for many degrees).
+double StudentQuantile(double degrees) {
+  constexpr double kNormal = 1.959964;
+  return kNormal + 2.3723 / degrees + 2.8225 / (degrees * degrees) +
+         2.5558 / (degrees * degrees * degrees);
+}
+
+double Variance(absl::Span<const double> values) {
+  if (values.size() < 2) return 0;
+  double mean = 0;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return sum / static_cast<double>(values.size() - 1);
+}
+
+// The logarithms of the ratios, summed up load by load.
+struct LoadLogs {
+  std::vector<double> medians;  // one per load
+  double noise_variance = 0;    // of the rounds within a load
+
+  double rounds_per_load = 0;
+
+  // What the noise adds to the variance of the median of so many rounds.
+  double NoiseOfMedian(double rounds) const { return kMedianVariance * noise_variance / rounds; }
+};
+
+LoadLogs LogsOf(const PairedRounds& rounds) {
+  LoadLogs loads;
+  std::vector<double> deviations;
+  size_t next = 0;
+  for (const int count : rounds.load_rounds) {
+    std::vector<double> logs;
+    for (int i = 0; i < count; ++i, ++next) {
+      logs.push_back(std::log(rounds.before_us[next] / rounds.after_us[next]));
+    }
+    const double median = Median(logs);
+    loads.medians.push_back(median);
+    for (const double log : logs) deviations.push_back(std::abs(log - median));
+  }
+  if (deviations.empty()) return loads;
+  loads.rounds_per_load =
+      static_cast<double>(deviations.size()) / static_cast<double>(loads.medians.size());
+  const double deviation = kDeviationOfMad * Median(std::move(deviations));
+  loads.noise_variance = deviation * deviation;
+  return loads;
+}
+
+}  // namespace
+
+Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect) {
+  const LoadLogs loads = LogsOf(rounds);
+  if (loads.medians.empty()) return {};
+  const auto count = static_cast<double>(loads.medians.size());
+  double mean = 0;
+  for (const double median : loads.medians) mean += median / count;
+
+  const double noise = loads.NoiseOfMedian(loads.rounds_per_load);
+  const double expected = effect.deviation * effect.deviation + noise;
+  const double variance = std::max(expected, Variance(loads.medians));
+  // A later measurement meets the same device, and may meet what these loads show beyond it.
+  const double later =
+      variance - noise + loads.NoiseOfMedian(static_cast<double>(kLaterRounds) / kLaterLoads);
+
+  const double degrees = std::max(3.0, effect.loads - 1 + count - 1);
+  const double quantile = StudentQuantile(degrees);
+  const double certain = quantile * std::sqrt(variance / count);
+  const double predicted = quantile * std::sqrt(variance / count + later / kLaterLoads);
+  return {std::exp(mean), std::exp(mean - certain), std::exp(mean - predicted),
+          std::exp(mean + predicted)};
+}
+
+LoadEffect LoadEffectOf(const PairedRounds& rounds) {
+  const LoadLogs loads = LogsOf(rounds);
+  const double variance = Variance(loads.medians) - loads.NoiseOfMedian(loads.rounds_per_load);
+  return {std::sqrt(std::max(0.0, variance)), static_cast<int>(loads.medians.size())};
+}
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "optimizer/cost/load_effect.h"
+
+namespace plait {
+
+// How much faster one plan is than another. More than 1 is faster.
+struct Speedup {
+  double median = 1;
+  // Of the ratio itself, over all loads that there might be: 97.5 % of such bounds lie below it.
+  // What is accepted by it being above 1 is slower in 2.5 % of cases at most, however many rounds
+  // were taken.
+  double certain = 1;
+  // Where 95 % of later measurements find it, which take 15 rounds in two loads of their own, as
+  // `plait bench` does.
+  double low = 1;
+  double high = 1;
+};
+
+// Rounds of a later measurement that `low` and `high` speak of, and its loads.
+inline constexpr int kLaterRounds = 15;
+inline constexpr int kLaterLoads = 2;
+
+// Times of two plans that were taken in turn, in one or several loads.
+struct PairedRounds {
+  absl::Span<const double> before_us;
+  absl::Span<const double> after_us;  // sample i of both was taken in the same round
+  absl::Span<const int> load_rounds;  // how many rounds each load had; their sum is all
+};
+
+// The speedup of `after` over `before`. Within a load the median of the ratios counts, so that a
+// round that something has disturbed moves nothing; loads are averaged. Their spread is what these
+// loads show or what the device's load effect says, whichever is more: two loads alone tell little.
+// Without rounds: 1, 1, 1, 1. Pure; symmetric: what is x times as fast one way round is 1/x times
+// as fast the other.
+// REQUIRES: equal numbers of samples, all > 0; no load without rounds.
+Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect);
+
+// What is between the loads of a plan that was measured beside itself, without the noise of the
+// rounds.
+// REQUIRES: as EstimateSpeedup; at least two loads.
+LoadEffect LoadEffectOf(const PairedRounds& rounds);
+
+}  // namespace plait

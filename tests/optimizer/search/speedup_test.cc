@@ -1,0 +1,176 @@
+#include "optimizer/search/speedup.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace plait {
+namespace {
+
+// A machine on which two plans are measured, with what was seen on real ones: noise in every round,
+// a drift and jumps of speed that hit both plans of a round, rounds that something disturbs, and an
+// effect of each load.
+class Machine {
+ public:
+  Machine(uint64_t seed, double load_deviation) : random_(seed), load_deviation_(load_deviation) {}
+
+  // Measures plans of which the second is `speedup` times as fast.
+  void Measure(int loads, int rounds_per_load, double speedup) {
+    before_us.clear();
+    after_us.clear();
+    load_rounds.clear();
+    double pace = 1;
+    for (int load = 0; load < loads; ++load) {
+      // Each of the two has half of the variance of their ratio.
+      const double before_load = std::exp(Normal() * load_deviation_ / std::sqrt(2));
+      const double after_load = std::exp(Normal() * load_deviation_ / std::sqrt(2));
+      for (int round = 0; round < rounds_per_load; ++round) {
+        pace *= std::exp(0.003 * Normal());
+        if (random_.Uniform() < 0.02) pace = random_.Uniform(0.6, 1.6);
+        before_us.push_back(1000 * pace * before_load * Round());
+        after_us.push_back(1000 / speedup * pace * after_load * Round());
+      }
+      load_rounds.push_back(rounds_per_load);
+    }
+  }
+
+  Speedup Estimate(const LoadEffect& effect) const {
+    return EstimateSpeedup({before_us, after_us, load_rounds}, effect);
+  }
+
+  // What twenty loads of one plan beside itself show.
+  LoadEffect Calibrate() {
+    Measure(20, 5, 1);
+    return LoadEffectOf({before_us, after_us, load_rounds});
+  }
+
+  std::vector<double> before_us;
+  std::vector<double> after_us;
+  std::vector<int> load_rounds;
+
+ private:
+  // Sum of twelve uniform numbers.
+  double Normal() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += random_.Uniform();
+    return sum;
+  }
+
+  // 2 % of noise, and one round in twenty that is up to three times as long.
+  double Round() {
+    const double disturbed = random_.Uniform() < 0.05 ? random_.Uniform(1, 3) : 1;
+    return std::exp(0.02 * Normal()) * disturbed;
+  }
+
+  Random random_;
+  const double load_deviation_;
+};
+
+struct Design {
+  int loads;
+  int rounds_per_load;
+};
+
+// From the shortest verification of a large model to the longest of a small one.
+constexpr Design kDesigns[] = {{2, 8}, {4, 5}, {6, 20}};
+constexpr int kTrials = 1000;
+
+TEST(SpeedupTest, AcceptsAnEqualPlanInFivePerCentOfCasesAtMost) {
+  for (const double load_deviation : {0.001, 0.01, 0.03}) {
+    for (const Design& design : kDesigns) {
+      int accepted = 0;
+      for (int trial = 0; trial < kTrials; ++trial) {
+        Machine machine(trial, load_deviation);
+        const LoadEffect effect = machine.Calibrate();
+        machine.Measure(design.loads, design.rounds_per_load, 1);
+        accepted += machine.Estimate(effect).certain > 1;
+      }
+      EXPECT_LE(accepted, kTrials / 20) << load_deviation << " " << design.loads;
+    }
+  }
+}
+
+TEST(SpeedupTest, AcceptsARealGain) {
+  int accepted = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    Machine machine(trial, 0.01);
+    const LoadEffect effect = machine.Calibrate();
+    machine.Measure(6, 20, 1.03);
+    accepted += machine.Estimate(effect).certain > 1;
+  }
+  EXPECT_GE(accepted, kTrials * 0.9);
+}
+
+TEST(SpeedupTest, HoldsWhatALaterMeasurementFinds) {
+  for (const Design& design : kDesigns) {
+    int held = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      Machine machine(trial, 0.01);
+      const LoadEffect effect = machine.Calibrate();
+      machine.Measure(design.loads, design.rounds_per_load, 1.1);
+      const Speedup reported = machine.Estimate(effect);
+      machine.Measure(kLaterLoads, 8, 1.1);
+      const double later = machine.Estimate(effect).median;
+      held += reported.low <= later && later <= reported.high;
+    }
+    EXPECT_GE(held, kTrials * 0.93) << design.loads;
+  }
+}
+
+// Rounds cannot tell: they are all from one load.
+TEST(SpeedupTest, ManyRoundsOfOneLoadProveNothing) {
+  const std::vector<double> before_us(1000, 101);
+  const std::vector<double> after_us(1000, 100);
+  const Speedup one = EstimateSpeedup({before_us, after_us, {1000}}, {0.01, 20});
+  EXPECT_NEAR(one.median, 1.01, 1e-9);
+  EXPECT_LT(one.certain, 1);
+  const std::vector<int> many(10, 100);
+  EXPECT_GT(EstimateSpeedup({before_us, after_us, many}, {0.01, 20}).certain, 1);
+}
+
+TEST(SpeedupTest, LoadsThatDifferByMoreThanTheDeviceSaysWidenTheInterval) {
+  std::vector<double> before_us(40, 110);
+  const std::vector<double> after_us(40, 100);
+  const std::vector<int> loads(4, 10);
+  const LoadEffect quiet = {0.001, 20};
+  const Speedup agreeing = EstimateSpeedup({before_us, after_us, loads}, quiet);
+  EXPECT_GT(agreeing.certain, 1.09);
+  for (int i = 0; i < 10; ++i) before_us[i] = 150;
+  const Speedup differing = EstimateSpeedup({before_us, after_us, loads}, quiet);
+  EXPECT_LT(differing.certain, 1.05);
+}
+
+TEST(SpeedupTest, IsTheSameTheOtherWayRound) {
+  Machine machine(1, 0.01);
+  machine.Measure(3, 7, 1.2);
+  const Speedup there = machine.Estimate({0.01, 20});
+  std::swap(machine.before_us, machine.after_us);
+  const Speedup back = machine.Estimate({0.01, 20});
+  EXPECT_NEAR(there.median * back.median, 1, 1e-12);
+  EXPECT_NEAR(there.low * back.high, 1, 1e-12);
+}
+
+TEST(SpeedupTest, SaysNothingWithoutRounds) {
+  const Speedup none = EstimateSpeedup({}, {});
+  EXPECT_EQ(none.median, 1);
+  EXPECT_EQ(none.certain, 1);
+  EXPECT_EQ(none.low, 1);
+  EXPECT_EQ(none.high, 1);
+}
+
+TEST(SpeedupTest, ALoadEffectIsTheSpreadOfLoads) {
+  const double up = 100 * std::exp(0.02);
+  const double down = 100 * std::exp(-0.02);
+  const std::vector<double> before_us = {up, up,   up,   down, down, down, up, up,
+                                         up, down, down, down, 100,  100,  100};
+  const std::vector<double> after_us(15, 100);
+  const LoadEffect effect = LoadEffectOf({before_us, after_us, {3, 3, 3, 3, 3}});
+  EXPECT_NEAR(effect.deviation, 0.02, 1e-12);
+  EXPECT_EQ(effect.loads, 5);
+}
+
+}  // namespace
+}  // namespace plait
