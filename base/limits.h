@@ -42,6 +42,11 @@ constexpr int kSubgraphDepthMax = 16;
 constexpr int kFunctionDepthMax = 64;
 // Attempts at a task or a job before it counts as poisonous (Buildbarn's bounded retry).
 constexpr int kAttemptsMax = 3;
+// 20 runs that the server itself could not bring to an end: with pauses of up to a minute in
+// between, an operator has a quarter of an hour to free some space before jobs fail.
+constexpr int kPostponementsMax = 20;
+// 60 s: the longest of those pauses; who has mended the storage does not wait longer than that.
+constexpr int kPauseSecondsMax = 60;
 // 256 bytes: names of tenants, requests and devices; longer ones are mistakes or attacks.
 constexpr int64_t kNameBytesMax = 256;
 // 64 MiB: a graph with its plan as text; NasNet-large takes 0.5 MiB.

@@ -217,6 +217,7 @@ const std::string& Server::metrics_address() const {
 void Server::Tick() {
   Parts& parts = *parts_;
   parts.pool.CheckTimes();
+  parts.queue->RecoverStrandedJobs();
   parts.metrics.SetUptime(parts.clock.Monotonic() - parts.began);
   if (parts.draining) {
     parts.queue->Drain();

@@ -1,5 +1,6 @@
 #include "storage/job_operations.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <google/protobuf/timestamp.pb.h>
@@ -91,6 +92,13 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
 // An error has one form wherever it ends: in a status, a job or a client's report.
 void SetError(v1::Job& job, v1::ErrorReason reason, absl::string_view message) {
   *job.mutable_error() = wire::ErrorDetailOf(wire::Error(reason, message));
+}
+
+// 1 s, 2 s, 4 s and so on up to the longest pause.
+absl::Duration PauseAfter(int postponements) {
+  int64_t seconds = 1;
+  for (int count = 1; count < postponements && seconds < kPauseSecondsMax; ++count) seconds *= 2;
+  return absl::Seconds(std::min<int64_t>(seconds, kPauseSecondsMax));
 }
 
 // QUARANTINED is no end that a run may choose: only counted faults lead there.
@@ -225,6 +233,24 @@ absl::Status Requeue(JobTable& table, JobRow& row, absl::string_view outcome, ab
     return EndRun(table, row, {v1::JOB_STATE_CANCELLED, outcome, ""}, now);
   }
   return EndRun(table, row, {v1::JOB_STATE_QUEUED, outcome, ""}, now);
+}
+
+absl::Status PostponeRun(JobTable& table, JobRow& row, const v1::ErrorDetail& error,
+                         absl::Time now) {
+  RunEnd end{v1::JOB_STATE_QUEUED, "postponed", error.message()};
+  ++row.postponements;
+  if (row.job.cancel_requested()) {
+    end.state = v1::JOB_STATE_CANCELLED;
+    SetError(row.job, v1::ERROR_REASON_CANCELLED, "cancelled by the client");
+  } else if (row.postponements >= kPostponementsMax) {
+    end.state = v1::JOB_STATE_FAILED;
+    SetError(row.job, error.reason(),
+             absl::StrCat("the server could not run the job ", row.postponements,
+                          " times; the last time: ", error.message()));
+  } else {
+    row.not_before = now + PauseAfter(row.postponements);
+  }
+  return EndRun(table, row, end, now);
 }
 
 absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Time now) {

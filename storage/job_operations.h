@@ -48,6 +48,10 @@ absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::T
 // the attempt's.
 absl::Status Requeue(JobTable& table, JobRow& row, absl::string_view outcome, absl::Time now);
 
+// RUNNING to QUEUED, FAILED or CANCELLED; see JobStore::Postpone.
+absl::Status PostponeRun(JobTable& table, JobRow& row, const v1::ErrorDetail& error,
+                         absl::Time now);
+
 // RUNNING to the state of `end`; see JobStore::Finish.
 absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Time now);
 

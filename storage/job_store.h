@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/digest.h"
 #include "plait/v1/optimization.pb.h"
 
@@ -111,7 +112,7 @@ class JobStore {
 
   virtual absl::StatusOr<JobCounts> Count() = 0;
 
-  // The oldest queued job that fits becomes RUNNING; nothing when there is none.
+  // The oldest queued job that fits and is not paused becomes RUNNING; nothing when there is none.
   virtual absl::StatusOr<std::optional<LeasedJob>> Acquire(const JobWish& wish) = 0;
 
   // Extends the lease; true when the client wants the job to be cancelled.
@@ -132,6 +133,12 @@ class JobStore {
   // Errors: Aborted (STALE_ATTEMPT).
   virtual absl::StatusOr<v1::Job> Release(const JobLease& lease) = 0;
 
+  // The run could not go on, and neither the job nor its child is to blame: the disk is full, or no
+  // process can be started. The job is queued again and not given out before a pause that doubles
+  // each time, from one second to kPauseSecondsMax. After kPostponementsMax of them it is FAILED
+  // with `error`, or CANCELLED when that was wanted. Errors: Aborted (STALE_ATTEMPT).
+  virtual absl::StatusOr<v1::Job> Postpone(const JobLease& lease, const v1::ErrorDetail& error) = 0;
+
   // A queued job is CANCELLED; a running one is marked, see Heartbeat; a final one is unchanged.
   // Errors: NotFound.
   virtual absl::StatusOr<v1::Job> Cancel(absl::string_view tenant, absl::string_view job_id) = 0;
@@ -140,9 +147,10 @@ class JobStore {
   // when it starts. Returns how many.
   virtual absl::StatusOr<int> RecoverRunningJobs() = 0;
 
-  // The same for jobs whose lease has run out; for daemons that share a database.
-  // plaitd, which owns its directory alone, does not call it.
-  virtual absl::StatusOr<int> RecoverExpiredJobs() = 0;
+  // Postpones the RUNNING jobs whose lease has run out: their holder could not even say how the run
+  // ended. Leaves out those in `held`, whose runs go on although the storage took no heartbeat for
+  // a while. Returns how many.
+  virtual absl::StatusOr<int> RecoverExpiredJobs(absl::Span<const std::string> held) = 0;
 
   // Records what a run says about itself, soon and not at once: an acknowledgement never waits for
   // it, fast PROGRESS events of a job are merged, and kill -9 may lose the last ones. The store

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/limits.h"
 #include "storage/job_store.h"
 
 namespace plait {
@@ -22,7 +23,9 @@ struct JobRow {
   v1::Job job;
   std::string worker_id;  // who runs it; empty when nobody does
   absl::Time lease_expires = absl::InfinitePast();
-  int64_t event_count = 0;  // sequence of its last event
+  absl::Time not_before = absl::InfinitePast();  // of a queued job: when its pause ends
+  int postponements = 0;                         // see JobStore::Postpone
+  int64_t event_count = 0;                       // sequence of its last event
 };
 
 // Which rows to read. Empty or zero fields do not restrict.
@@ -30,11 +33,21 @@ struct JobRow {
 struct JobSelection {
   std::string tenant;
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
-  std::vector<std::string> devices;
-  int64_t before = 0;         // only smaller numbers
-  bool oldest_first = false;  // else newest first
-  int count_max = 0;          // 0: all
+  int64_t before = 0;  // only smaller numbers
+  int count_max = 0;   // 0: all
 };
+
+// Which queued job may run now.
+struct QueuedSelection {
+  std::vector<std::string> devices;  // empty: any
+  absl::Time now;
+};
+
+// Whether a pause that lasts until `not_before` is over. One that seems to last longer than any was
+// made before the clock was set back.
+inline bool IsPauseOver(absl::Time not_before, absl::Time now) {
+  return not_before <= now || not_before > now + absl::Seconds(kPauseSecondsMax);
+}
 
 // Which job a request id made, so that a repeated request finds it.
 struct RequestRow {
@@ -58,7 +71,10 @@ class JobTable {
   // The last event's sequence and the message are written together: they cannot disagree.
   virtual absl::Status UpdateJob(const JobRow& row) = 0;
   virtual absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) = 0;
+  // Newest first.
   virtual absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) = 0;
+  // The oldest one that fits.
+  virtual absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) = 0;
   virtual absl::StatusOr<int64_t> CountJobs(v1::JobState state) = 0;
 
   // REQUIRES: there is no row of this tenant and request id; FindRequest tells, in the same

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
+#include "proto/wire/error.h"
 #include "storage/job_operations.h"
 
 namespace plait {
@@ -97,15 +99,12 @@ class TableJobStore : public JobStore {
   absl::StatusOr<std::optional<LeasedJob>> Acquire(const JobWish& wish) override {
     std::optional<LeasedJob> leased;
     PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
-      PLAIT_ASSIGN_OR_RETURN(std::vector<JobRow> rows,
-                             table.SelectJobs({.state = v1::JOB_STATE_QUEUED,
-                                               .devices = wish.devices,
-                                               .oldest_first = true,
-                                               .count_max = 1}));
-      if (rows.empty()) return absl::OkStatus();
+      const absl::Time now = clock_.Now();
+      PLAIT_ASSIGN_OR_RETURN(std::optional<JobRow> row, table.FindQueued({wish.devices, now}));
+      if (!row.has_value()) return absl::OkStatus();
       // Chosen and taken in one write transaction: no two holders can get the same job.
-      PLAIT_RETURN_IF_ERROR(BeginRun(table, rows[0], wish, clock_.Now()));
-      leased = LeasedJob{rows[0].job, {rows[0].job.id(), rows[0].job.attempts()}};
+      PLAIT_RETURN_IF_ERROR(BeginRun(table, *row, wish, now));
+      leased = LeasedJob{row->job, {row->job.id(), row->job.attempts()}};
       return absl::OkStatus();
     }));
     if (leased.has_value()) Changed(leased->lease.job_id);
@@ -141,6 +140,12 @@ class TableJobStore : public JobStore {
     });
   }
 
+  absl::StatusOr<v1::Job> Postpone(const JobLease& lease, const v1::ErrorDetail& error) override {
+    return ChangeLeased(lease, [&](JobTable& table, JobRow& row) {
+      return PostponeRun(table, row, error, clock_.Now());
+    });
+  }
+
   absl::StatusOr<v1::Job> Cancel(absl::string_view tenant, absl::string_view job_id) override {
     v1::Job job;
     PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
@@ -154,9 +159,22 @@ class TableJobStore : public JobStore {
     return job;
   }
 
-  absl::StatusOr<int> RecoverRunningJobs() override { return Recover(absl::InfiniteFuture()); }
+  absl::StatusOr<int> RecoverRunningJobs() override {
+    return Recover([](JobTable& table, JobRow& row, absl::Time now) -> absl::StatusOr<bool> {
+      PLAIT_RETURN_IF_ERROR(Requeue(table, row, "lost", now));
+      return true;
+    });
+  }
 
-  absl::StatusOr<int> RecoverExpiredJobs() override { return Recover(clock_.Now()); }
+  absl::StatusOr<int> RecoverExpiredJobs(absl::Span<const std::string> held) override {
+    const v1::ErrorDetail error = wire::ErrorDetailOf(wire::Error(
+        v1::ERROR_REASON_STORAGE_UNAVAILABLE, "the end of the run could not be stored"));
+    return Recover([&](JobTable& table, JobRow& row, absl::Time now) -> absl::StatusOr<bool> {
+      if (row.lease_expires > now || absl::c_linear_search(held, row.job.id())) return false;
+      PLAIT_RETURN_IF_ERROR(PostponeRun(table, row, error, now));
+      return true;
+    });
+  }
 
   absl::Status AppendEvent(const JobLease& lease, const v1::Event& event) override {
     // Of fast progress only the last one matters; a phase is never merged away.
@@ -249,16 +267,16 @@ class TableJobStore : public JobStore {
     return job;
   }
 
-  // Requeues the running jobs whose lease ends at `expired_at` or before.
-  absl::StatusOr<int> Recover(absl::Time expired_at) {
+  // Shows each running job to `recover`, which tells whether it has taken it from its holder.
+  absl::StatusOr<int> Recover(
+      absl::FunctionRef<absl::StatusOr<bool>(JobTable&, JobRow&, absl::Time)> recover) {
     std::vector<std::string> recovered;
     PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
       PLAIT_ASSIGN_OR_RETURN(std::vector<JobRow> rows,
                              table.SelectJobs({.state = v1::JOB_STATE_RUNNING}));
       for (JobRow& row : rows) {
-        if (row.lease_expires > expired_at) continue;
-        PLAIT_RETURN_IF_ERROR(Requeue(table, row, "lost", clock_.Now()));
-        recovered.push_back(row.job.id());
+        PLAIT_ASSIGN_OR_RETURN(const bool is_recovered, recover(table, row, clock_.Now()));
+        if (is_recovered) recovered.push_back(row.job.id());
       }
       return absl::OkStatus();
     }));

@@ -18,6 +18,10 @@
 namespace plait {
 namespace {
 
+absl::Status OutputChanged() {
+  return absl::InvalidArgumentError("the search child changed its output after its result");
+}
+
 // Reads the file in pieces; `take` gets each with its offset.
 template <typename Take>
 absl::Status ReadFile(int file, int64_t size, Take take) {
@@ -25,7 +29,8 @@ absl::Status ReadFile(int file, int64_t size, Take take) {
   for (int64_t offset = 0; offset < size; offset += static_cast<int64_t>(bytes.size())) {
     bytes.resize(static_cast<size_t>(std::min(kBlobChunkBytesMax, size - offset)));
     const ssize_t count = pread(file, bytes.data(), bytes.size(), offset);
-    if (count <= 0) return FileError(errno, "the search child's output");
+    if (count < 0) return FileError(errno, "the search child's output");
+    if (count == 0) return OutputChanged();
     bytes.resize(static_cast<size_t>(count));
     PLAIT_RETURN_IF_ERROR(take(offset, absl::string_view(bytes)));
   }
@@ -51,7 +56,10 @@ absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file) {
   PLAIT_RETURN_IF_ERROR(ReadFile(file, state.st_size, [&](int64_t offset, absl::string_view bytes) {
     return blobs.Append(upload, offset, bytes).status();
   }));
-  PLAIT_RETURN_IF_ERROR(blobs.Finish(upload));
+  const absl::Status finished = blobs.Finish(upload);
+  // The bytes that were read first have another digest than those that were stored.
+  if (absl::IsDataLoss(finished)) return OutputChanged();
+  PLAIT_RETURN_IF_ERROR(finished);
   return digest;
 }
 

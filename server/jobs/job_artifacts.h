@@ -14,7 +14,7 @@ absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 // Stores everything that a search has made: the optimized model in the file `output`, plan, report,
 // trace and measurement log; grants it to the job's tenant, and fills in what the child could not
 // know or might lie about.
-// Errors: those of the storage; InvalidArgument when there is no output.
+// Errors: those of the storage; InvalidArgument when there is no output, or it changes meanwhile.
 // What the child says of ids, digests, device and version is replaced by what the daemon knows;
 // times, counts and names in its report stay as it said them.
 //

@@ -47,6 +47,21 @@ void JobQueue::Wake(const std::string& job_id) {
   if (found != running_.end()) found->second->Signal();
 }
 
+void JobQueue::RecoverStrandedJobs() {
+  std::vector<std::string> held;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, wakeup] : running_) held.push_back(id);
+  }
+  // One that is taken from here on has a lease that has not run out.
+  const absl::StatusOr<int> recovered = context_.stores.jobs->RecoverExpiredJobs(held);
+  if (!recovered.ok()) {
+    LogError("job.unrecovered", {{"error", recovered.status().ToString()}});
+  } else if (*recovered > 0) {
+    LogWarning("job.recovered", {{"jobs", absl::StrCat(*recovered)}});
+  }
+}
+
 int64_t JobQueue::running() {
   absl::MutexLock lock(&mutex_);
   return static_cast<int64_t>(running_.size());

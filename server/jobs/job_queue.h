@@ -52,6 +52,11 @@ class JobQueue {
   // An unknown id only makes idle runners look. Takes the queue's lock for a moment.
   void Wake(const std::string& job_id);
 
+  // Queues the jobs again that are RUNNING in the store and run nowhere: a fault of the storage
+  // kept their runners from saying how they ended. Called from time to time.
+  // Errors of the storage are logged, and the next call tries again.
+  void RecoverStrandedJobs();
+
   // Jobs that run now, one waiting for an equal one included.
   // What a drained server waits for.
   int64_t running();

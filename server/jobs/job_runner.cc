@@ -35,6 +35,16 @@ class ParkedChild {
   const pid_t child_;
 };
 
+// Why a run could not go on that nobody but this server is to blame for. All reasons but that of
+// the storage would seem to be about the job.
+v1::ErrorDetail OwnFault(const absl::Status& status) {
+  v1::ErrorDetail error = wire::ErrorDetailOf(status);
+  if (error.reason() != v1::ERROR_REASON_STORAGE_UNAVAILABLE) {
+    error.set_reason(v1::ERROR_REASON_INTERNAL);
+  }
+  return error;
+}
+
 }  // namespace
 
 void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
@@ -47,10 +57,9 @@ void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
   // are gone.
   const absl::StatusOr<v1::Job> ended = Run(job, std::move(wakeup), stopping);
   if (!ended.ok()) {
-    LogError("job.stranded", {{"job", job.job.id()}, {"error", ended.status().ToString()}});
-    // Nothing of the job's is at fault; without the storage this fails, too, and the next start of
-    // the daemon recovers the job.
-    context_.stores.jobs->Release(job.lease).status().IgnoreError();
+    LogError("job.postponed", {{"job", job.job.id()}, {"error", ended.status().ToString()}});
+    // Without the storage this fails, too, and the job is recovered when its lease has run out.
+    context_.stores.jobs->Postpone(job.lease, OwnFault(ended.status())).status().IgnoreError();
     return;
   }
   const std::string state = wire::JobStateName(ended->state());
@@ -74,6 +83,10 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
     if (earlier) return FinishFromCache(job, *earlier);
   }
   absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(spec.model);
+  if (wire::ReasonOf(model.status()) == v1::ERROR_REASON_STORAGE_UNAVAILABLE) {
+    return model.status();
+  }
+  // It is not there any more, or damaged: the next run would not find it either.
   if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
   // Before the child, which inherits it; a crash of the daemon leaves no file behind.
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
@@ -150,11 +163,11 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
   const LeasedJob& job = spec.leased;
   absl::StatusOr<v1::JobResult> stored =
       StoreArtifacts(context_.stores, job.job, start, result, output);
-  // A result without a model is the child's fault, whatever it says about itself.
+  // A result without a model, or with one that changes, is the child's fault.
   if (absl::IsInvalidArgument(stored.status())) {
     return context_.stores.jobs->ReportFault(job.lease, stored.status().message());
   }
-  // The storage failed: RunJob releases the job, and a later run makes the result again.
+  // The storage failed: RunJob postpones the job, and a later run makes the result again.
   PLAIT_RETURN_IF_ERROR(stored.status());
   const v1::SearchReport& search = result.report().search();
   // The child's numbers only ever count up; negative ones would be a lie.

@@ -59,12 +59,13 @@ struct JobRunnerContext {
 //   incumbent;
 //   - the client's wish: CANCELLED;
 //   - a child that crashed or broke the protocol: a fault; queued again, QUARANTINED after three;
-//   - the daemon stops: queued again, counted for nobody.
+//   - the daemon stops: queued again, counted for nobody;
+//   - the storage fails or no child can be started: postponed, FAILED after kPostponementsMax.
 // Every end is one transaction of the store, which refuses it when the lease is lost. Thread-safe.
 //
 // What "never lost" rests on here: bytes are stored before the transaction that names them, the
 // lease's attempt fences every write, and every way out of RunJob ends in the store or leaves the
-// job RUNNING for the next daemon's recovery.
+// job RUNNING until its lease runs out, see JobQueue::RecoverStrandedJobs.
 class JobRunner {
  public:
   JobRunner(const JobRunnerContext& context, JobRunnerOptions options)
@@ -73,8 +74,8 @@ class JobRunner {
   // Returns when the job is final, queued again, or belongs to another run. REQUIRES: called by a
   // thread that lives on (see SearchChildProcess). `wakeup` is signalled when the job changes and
   // when `stopping` is set.
-  // Errors are logged, not returned: after one of the storage's the job is released; where that
-  // fails, too, it stays RUNNING until the next start of the daemon.
+  // Errors are logged, not returned: after one that is not the job's, the job is postponed; where
+  // that fails, too, it stays RUNNING until it is recovered.
   void RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
               const std::atomic<bool>& stopping);
 
@@ -89,7 +90,7 @@ class JobRunner {
   // One case for each outcome; `output` is the child's file, borrowed.
   absl::StatusOr<v1::Job> Finish(const JobSpec& spec, const internal::Start& start,
                                  const ConversationEnd& end, int output);
-  // A result whose output is empty is a fault, counted like a crash.
+  // A result whose output is empty or changes is a fault, counted like a crash.
   absl::StatusOr<v1::Job> FinishWithResult(const JobSpec& spec, const internal::Start& start,
                                            const internal::Result& result, int output);
   // `error` keeps its reason, by which a client tells its own mistake from ours.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "proto/wire/error.h"
 #include "server/search_child/protocol/descriptors.h"
 
 namespace plait {
@@ -27,9 +28,15 @@ constexpr absl::Duration kEndTimeMax = absl::Seconds(1);
 // The last words that go into an error message; the job's attempt keeps kEvidenceBytesMax.
 constexpr size_t kLastWordsBytes = 2000;
 
+// Of this server and not of its storage, which Unavailable alone would mean.
 absl::Status StartError(absl::string_view what) {
-  return absl::UnavailableError(
-      absl::StrCat("the search child cannot be started: ", what, ": ", std::strerror(errno)));
+  return wire::WithReason(
+      absl::UnavailableError(absl::StrCat("the search child cannot be started: ", what)),
+      v1::ERROR_REASON_INTERNAL);
+}
+
+absl::Status StartError(absl::string_view what, int error_number) {
+  return StartError(absl::StrCat(what, ": ", std::strerror(error_number)));
 }
 
 // As SearchChildMain reads them; the child checks that its parent is the one that wrote them.
@@ -63,10 +70,12 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
   int sockets[2];
   int pipes[2];
   // Closed on exec, all of them: only what is placed below reaches the child.
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return StartError("socket");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return StartError("socket", errno);
+  }
   FileDescriptor socket(sockets[0]);
   const FileDescriptor child_socket(sockets[1]);
-  if (pipe2(pipes, O_CLOEXEC) != 0) return StartError("pipe");
+  if (pipe2(pipes, O_CLOEXEC) != 0) return StartError("pipe", errno);
   FileDescriptor error_pipe(pipes[0]);
   const FileDescriptor child_error(pipes[1]);
   fcntl(socket.number(), F_SETFL, O_NONBLOCK);
@@ -82,7 +91,7 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
                                  {model, kChildModel},
                                  {output, kChildOutput}};
   absl::StatusOr<Process> process = Process::Start(process_options);
-  if (!process.ok()) return Annotate(process.status(), "the search child");
+  if (!process.ok()) return StartError(process.status().message());
   return std::unique_ptr<SearchChildProcess>(
       new SearchChildProcess(*std::move(process), std::move(socket), std::move(error_pipe)));
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status_macros.h"
@@ -54,21 +55,29 @@ class MemoryJobTable : public JobTable {
     // All of them: for the few jobs of a trial an index would cost more than it saves.
     std::vector<JobRow> rows;
     const auto matches = [&](const JobRow& row) {
-      const auto& devices = selection.devices;
       return (selection.tenant.empty() || row.job.tenant() == selection.tenant) &&
              (selection.state == v1::JOB_STATE_UNSPECIFIED || row.job.state() == selection.state) &&
-             (selection.before == 0 || row.number < selection.before) &&
-             (devices.empty() || std::find(devices.begin(), devices.end(),
-                                           row.job.options().device()) != devices.end());
+             (selection.before == 0 || row.number < selection.before);
     };
     for (const auto& [number, row] : jobs_) {
       if (matches(row)) rows.push_back(row);
     }
-    if (!selection.oldest_first) std::reverse(rows.begin(), rows.end());
+    std::reverse(rows.begin(), rows.end());
     if (selection.count_max > 0 && rows.size() > static_cast<size_t>(selection.count_max)) {
       rows.resize(selection.count_max);
     }
     return rows;
+  }
+
+  absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) override {
+    const auto& devices = selection.devices;
+    for (const auto& [number, row] : jobs_) {
+      if (row.job.state() == v1::JOB_STATE_QUEUED && IsPauseOver(row.not_before, selection.now) &&
+          (devices.empty() || absl::c_linear_search(devices, row.job.options().device()))) {
+        return row;
+      }
+    }
+    return std::nullopt;
   }
 
   absl::StatusOr<int64_t> CountJobs(v1::JobState state) override {

@@ -1,9 +1,9 @@
 #include "storage/sqlite/job_table.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "proto/wire/error.h"
 
@@ -11,7 +11,8 @@ namespace plait {
 namespace {
 
 // The columns that RowOf reads, in its order.
-constexpr char kRowColumns[] = "number, worker_id, lease_expires_us, event_count, job";
+constexpr char kRowColumns[] =
+    "number, worker_id, lease_expires_us, not_before_us, postponements, event_count, job";
 
 // A row that does not parse is damage: what was serialized always parses.
 template <typename Message>
@@ -23,19 +24,24 @@ absl::Status ParseColumn(const Database& database, const std::string& bytes, Mes
       v1::ERROR_REASON_STORAGE_UNAVAILABLE);
 }
 
-// SQLite has no infinities; a lease that is none ends in 1970.
-int64_t LeaseColumn(absl::Time lease_expires) {
-  return lease_expires == absl::InfinitePast() ? 0 : absl::ToUnixMicros(lease_expires);
+// SQLite has no infinities; a lease or a pause that is none ends in 1970.
+int64_t TimeColumn(absl::Time time) {
+  return time == absl::InfinitePast() ? 0 : absl::ToUnixMicros(time);
+}
+
+absl::Time TimeOf(int64_t column) {
+  return column == 0 ? absl::InfinitePast() : absl::FromUnixMicros(column);
 }
 
 absl::StatusOr<JobRow> RowOf(const Database& database, const Statement& statement) {
   JobRow row;
   row.number = statement.Integer(0);
   row.worker_id = statement.Text(1);
-  const int64_t lease_expires_us = statement.Integer(2);
-  if (lease_expires_us != 0) row.lease_expires = absl::FromUnixMicros(lease_expires_us);
-  row.event_count = statement.Integer(3);
-  PLAIT_RETURN_IF_ERROR(ParseColumn(database, statement.Text(4), row.job));
+  row.lease_expires = TimeOf(statement.Integer(2));
+  row.not_before = TimeOf(statement.Integer(3));
+  row.postponements = static_cast<int>(statement.Integer(4));
+  row.event_count = statement.Integer(5);
+  PLAIT_RETURN_IF_ERROR(ParseColumn(database, statement.Text(6), row.job));
   return row;
 }
 
@@ -55,20 +61,22 @@ absl::StatusOr<std::vector<Message>> MessagesOf(const Database& database, Statem
 absl::StatusOr<int64_t> SqliteJobTable::InsertJob(const JobRow& row) {
   // Columns beside the message are copies to search by; RowOf believes the message.
   PLAIT_RETURN_IF_ERROR(database_.Execute(
-      "INSERT INTO jobs (id, tenant, state, device, worker_id, lease_expires_us, event_count, job)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO jobs (id, tenant, state, device, worker_id, lease_expires_us, not_before_us,"
+      " postponements, event_count, job) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       row.job.id(), row.job.tenant(), int64_t{row.job.state()}, row.job.options().device(),
-      row.worker_id, LeaseColumn(row.lease_expires), row.event_count, row.job.SerializeAsString()));
+      row.worker_id, TimeColumn(row.lease_expires), TimeColumn(row.not_before), row.postponements,
+      row.event_count, row.job.SerializeAsString()));
   return database_.LastInsertedNumber();
 }
 
 // Id, tenant and device never change, so they are not written again.
 absl::Status SqliteJobTable::UpdateJob(const JobRow& row) {
   return database_.Execute(
-      "UPDATE jobs SET state = ?, worker_id = ?, lease_expires_us = ?, event_count = ?, job = ?"
-      " WHERE number = ?",
-      int64_t{row.job.state()}, row.worker_id, LeaseColumn(row.lease_expires), row.event_count,
-      row.job.SerializeAsString(), row.number);
+      "UPDATE jobs SET state = ?, worker_id = ?, lease_expires_us = ?, not_before_us = ?,"
+      " postponements = ?, event_count = ?, job = ? WHERE number = ?",
+      int64_t{row.job.state()}, row.worker_id, TimeColumn(row.lease_expires),
+      TimeColumn(row.not_before), row.postponements, row.event_count, row.job.SerializeAsString(),
+      row.number);
 }
 
 absl::StatusOr<std::optional<JobRow>> SqliteJobTable::FindJob(absl::string_view job_id) {
@@ -82,13 +90,12 @@ absl::StatusOr<std::optional<JobRow>> SqliteJobTable::FindJob(absl::string_view 
 }
 
 absl::StatusOr<std::vector<JobRow>> SqliteJobTable::SelectJobs(const JobSelection& selection) {
-  // Only the conditions that restrict are written, so that SQLite finds the right index; the
-  // devices are compared here, because their number varies.
+  // Only the conditions that restrict are written, so that SQLite finds the right index.
   std::string sql = absl::StrCat("SELECT ", kRowColumns, " FROM jobs WHERE number < ?1");
   absl::StrAppend(&sql, selection.tenant.empty() ? " AND ?2 = ?2" : " AND tenant = ?2");
   absl::StrAppend(
       &sql, selection.state == v1::JOB_STATE_UNSPECIFIED ? " AND ?3 = ?3" : " AND state = ?3");
-  absl::StrAppend(&sql, " ORDER BY number ", selection.oldest_first ? "ASC" : "DESC");
+  absl::StrAppend(&sql, " ORDER BY number DESC");
   // Parameters that do not restrict are compared with themselves: the number of parameters stays.
   const int64_t before =
       selection.before == 0 ? std::numeric_limits<int64_t>::max() : selection.before;
@@ -96,18 +103,31 @@ absl::StatusOr<std::vector<JobRow>> SqliteJobTable::SelectJobs(const JobSelectio
                          database_.Query(sql, before, selection.tenant, int64_t{selection.state}));
   // Rows are parsed one by one, so that a page costs no more than itself.
   std::vector<JobRow> rows;
-  const auto& devices = selection.devices;
   while (selection.count_max == 0 || rows.size() < static_cast<size_t>(selection.count_max)) {
     PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
     if (!has_row) break;
     PLAIT_ASSIGN_OR_RETURN(JobRow row, RowOf(database_, statement));
-    if (!devices.empty() &&
-        std::find(devices.begin(), devices.end(), row.job.options().device()) == devices.end()) {
-      continue;
-    }
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+absl::StatusOr<std::optional<JobRow>> SqliteJobTable::FindQueued(const QueuedSelection& selection) {
+  PLAIT_ASSIGN_OR_RETURN(
+      Statement statement,
+      database_.Query(absl::StrCat("SELECT ", kRowColumns,
+                                   ", device FROM jobs WHERE state = ? ORDER BY number"),
+                      int64_t{v1::JOB_STATE_QUEUED}));
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+    if (!has_row) return std::nullopt;
+    // By the columns, so that jobs that do not fit cost no parsing.
+    const auto& devices = selection.devices;
+    if (!devices.empty() && !absl::c_linear_search(devices, statement.Text(7))) continue;
+    if (!IsPauseOver(TimeOf(statement.Integer(3)), selection.now)) continue;
+    PLAIT_ASSIGN_OR_RETURN(JobRow row, RowOf(database_, statement));
+    return row;
+  }
 }
 
 absl::StatusOr<int64_t> SqliteJobTable::CountJobs(v1::JobState state) {

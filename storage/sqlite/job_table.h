@@ -27,6 +27,7 @@ class SqliteJobTable : public JobTable {
   absl::Status UpdateJob(const JobRow& row) override;
   absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) override;
   absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) override;
+  absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) override;
   absl::StatusOr<int64_t> CountJobs(v1::JobState state) override;
   absl::Status InsertRequest(const RequestRow& row) override;
   absl::StatusOr<std::optional<RequestRow>> FindRequest(absl::string_view tenant,

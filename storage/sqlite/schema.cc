@@ -61,6 +61,11 @@ CREATE TABLE blob_grants (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr char kJobs2[] = R"sql(
+ALTER TABLE jobs ADD COLUMN not_before_us INTEGER NOT NULL DEFAULT 0;  -- since 1970; 0: no pause
+ALTER TABLE jobs ADD COLUMN postponements INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr char kProfiles1[] = R"sql(
 CREATE TABLE profiles (
   device_fingerprint BLOB NOT NULL,
@@ -71,7 +76,7 @@ CREATE TABLE profiles (
 ) WITHOUT ROWID;
 )sql";
 
-constexpr const char* kJobScripts[] = {kJobs1};
+constexpr const char* kJobScripts[] = {kJobs1, kJobs2};
 constexpr const char* kProfileScripts[] = {kProfiles1};
 
 absl::StatusOr<int64_t> SchemaVersion(Database& database) {

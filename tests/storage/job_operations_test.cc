@@ -139,9 +139,47 @@ TEST_P(JobOperationsTest, RecoversOnlyExpiredLeases) {
   const LeasedJob late = Running("j2");
   ASSERT_TRUE(jobs().Heartbeat(late.lease, absl::Seconds(30)).ok());
   clock_.Advance(absl::Seconds(15));
-  EXPECT_EQ(*jobs().RecoverExpiredJobs(), 1);
+  EXPECT_EQ(*jobs().RecoverExpiredJobs({}), 1);
   EXPECT_EQ(jobs().Get("alice", "j1")->state(), v1::JOB_STATE_QUEUED);
   EXPECT_EQ(jobs().Get("alice", "j2")->state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST_P(JobOperationsTest, LeavesExpiredJobsToTheirHolder) {
+  Running("j1");
+  clock_.Advance(absl::Hours(1));
+  EXPECT_EQ(*jobs().RecoverExpiredJobs({"j1"}), 0);
+  EXPECT_EQ(jobs().Get("alice", "j1")->state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST_P(JobOperationsTest, PausesAPostponedJobAndLetsOthersRun) {
+  const LeasedJob leased = Running("j1");
+  ASSERT_TRUE(jobs().Submit(Submission("j2")).ok());
+  const v1::ErrorDetail full = *Failure(v1::JOB_STATE_FAILED, v1::ERROR_REASON_INTERNAL).error;
+  const absl::StatusOr<v1::Job> job = jobs().Postpone(leased.lease, full);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->state(), v1::JOB_STATE_QUEUED);
+  EXPECT_FALSE(job->has_error());
+  const v1::Attempt attempt = jobs().Attempts("alice", "j1")->back();
+  EXPECT_EQ(attempt.outcome(), "postponed");
+  EXPECT_EQ(attempt.evidence(), full.message());
+  EXPECT_EQ(Acquired().lease.job_id, "j2");
+  EXPECT_FALSE(jobs().Acquire({"worker-1", {}, absl::Seconds(1)})->has_value());
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Acquired().lease.job_id, "j1");
+}
+
+TEST_P(JobOperationsTest, ForgetsAPauseWhenTheClockIsSetBack) {
+  const v1::ErrorDetail full = *Failure(v1::JOB_STATE_FAILED, v1::ERROR_REASON_INTERNAL).error;
+  ASSERT_TRUE(jobs().Postpone(Running("j1").lease, full).ok());
+  clock_.Advance(-absl::Hours(24));
+  EXPECT_EQ(Acquired().lease.job_id, "j1");
+}
+
+TEST_P(JobOperationsTest, DoesNotPostponeACancelledJob) {
+  const LeasedJob leased = Running("j1");
+  ASSERT_TRUE(jobs().Cancel("alice", "j1").ok());
+  const v1::ErrorDetail full = *Failure(v1::JOB_STATE_FAILED, v1::ERROR_REASON_INTERNAL).error;
+  EXPECT_EQ(jobs().Postpone(leased.lease, full)->state(), v1::JOB_STATE_CANCELLED);
 }
 
 TEST_P(JobOperationsTest, CancelsInEveryState) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "proto/wire/digest.h"
+#include "proto/wire/error.h"
+#include "server/jobs/job_queue.h"
 #include "storage/blob_bytes.h"
 #include "tests/base/manual_clock.h"
+#include "tests/storage/faulty_stores.h"
 
 namespace plait {
 namespace {
@@ -14,8 +17,8 @@ using testing::HasSubstr;
 
 class JobRunnerTest : public testing::Test {
  protected:
-  JobRunnerTest()
-      : stores_(*OpenStores("memory", {}, clock_)), metrics_("1", "1"), pool_(clock_, {}) {
+  JobRunnerTest() : metrics_("1", "1"), pool_(clock_, {}) {
+    OpenEmptyStores();
     worker::v1::SynchronizeRequest worker;
     worker.set_worker_id("w1");
     worker.mutable_device()->set_id("cpu");
@@ -24,31 +27,64 @@ class JobRunnerTest : public testing::Test {
     pool_.Synchronize(worker, WorkerPlace::kElsewhere);
   }
 
-  // Submits a job whose child behaves so, and runs it once.
+  void OpenEmptyStores() {
+    stores_ = *OpenStores("memory", {}, clock_);
+    auto blobs = std::make_unique<FaultyBlobStore>(std::move(stores_.blobs));
+    auto jobs = std::make_unique<FaultyJobStore>(std::move(stores_.jobs));
+    blobs_ = blobs.get();
+    jobs_ = jobs.get();
+    stores_.blobs = std::move(blobs);
+    stores_.jobs = std::move(jobs);
+    job_id_.clear();
+  }
+
+  // Nothing is left to run: the job is paused, over, or still held.
+  bool IsIdle() { return !stores_.jobs->Acquire({"test", {"cpu"}, kLease})->has_value(); }
+
+  // Submits a job whose child behaves so.
+  void Submit(const std::string& how) {
+    v1::Job job;
+    job_id_ = "job-1";
+    job.set_id(job_id_);
+    job.set_tenant("t");
+    *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model"));
+    job.mutable_options()->set_device("cpu");
+    job.mutable_options()->set_search(how);
+    EXPECT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
+  }
+
+  // Submits it unless there is one, and runs it once.
   v1::Job Run(const std::string& how) {
-    if (job_id_.empty()) {
-      v1::Job job;
-      job_id_ = "job-1";
-      job.set_id(job_id_);
-      job.set_tenant("t");
-      *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model"));
-      job.mutable_options()->set_device("cpu");
-      job.mutable_options()->set_search(how);
-      EXPECT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
+    if (job_id_.empty()) Submit(how);
+    return RunOnce();
+  }
+
+  v1::Job RunOnce() {
+    const auto leased = *stores_.jobs->Acquire({"test", {"cpu"}, kLease});
+    if (!leased.has_value()) {
+      ADD_FAILURE() << "there is no job to run";
+      return {};
     }
-    const auto leased = *stores_.jobs->Acquire({"test", {"cpu"}, absl::Minutes(1)});
-    EXPECT_TRUE(leased.has_value());
-    JobRunnerOptions options;
-    options.data_directory = testing::TempDir();
-    options.engine_version = "e";
-    options.child.program = PLAIT_FAKE_SEARCH_CHILD;
-    JobRunner runner({stores_, pool_, park_, metrics_, clock_}, options);
+    JobRunner runner = MakeRunner();
     runner.RunJob(*leased, wakeup_, stopping_);
     return *stores_.jobs->Get("t", job_id_);
   }
 
+  JobRunner MakeRunner() {
+    JobRunnerOptions options;
+    options.data_directory = testing::TempDir();
+    options.engine_version = "e";
+    options.child.program = program_;
+    return JobRunner({stores_, pool_, park_, metrics_, clock_}, options);
+  }
+
+  static constexpr absl::Duration kLease = absl::Minutes(1);
+
   ManualClock clock_;
   Stores stores_;
+  FaultyBlobStore* blobs_ = nullptr;  // in stores_
+  FaultyJobStore* jobs_ = nullptr;    // in stores_
+  std::string program_ = PLAIT_FAKE_SEARCH_CHILD;
   Metrics metrics_;
   SearchPark park_;
   WorkerPool pool_;
@@ -77,8 +113,7 @@ TEST_F(JobRunnerTest, QuarantinesAJobWhoseChildCrashesThreeTimes) {
 
 TEST_F(JobRunnerTest, CountsEveryLieAsAFault) {
   for (const char* lie : {"garbage", "oversize", "twice", "forged_event", "no_output"}) {
-    stores_ = *OpenStores("memory", {}, clock_);
-    job_id_.clear();
+    OpenEmptyStores();
     const v1::Job job = Run(lie);
     EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED) << lie;
     EXPECT_EQ(job.faults(), 1) << lie;
@@ -109,6 +144,84 @@ TEST_F(JobRunnerTest, RequeuesAJobWithoutCountingWhenTheDaemonStops) {
   const v1::Job job = Run("hang");
   EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
   EXPECT_EQ(job.faults(), 0);
+  EXPECT_FALSE(IsIdle());
+}
+
+const absl::Status kDiskFull = wire::WithReason(absl::ResourceExhaustedError("the disk is full"),
+                                                v1::ERROR_REASON_STORAGE_UNAVAILABLE);
+constexpr int kAlways = 1000;
+
+TEST_F(JobRunnerTest, RunsAJobAgainAfterAPauseWhenItsResultCouldNotBeStored) {
+  Submit("succeed");
+  blobs_->finish = {kDiskFull, 1};
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job.faults(), 0);
+  EXPECT_TRUE(IsIdle());
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(JobRunnerTest, PausesLongerEachTimeAndFailsInTheEnd) {
+  Submit("succeed");
+  blobs_->finish = {kDiskFull, kAlways};
+  for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60}) {
+    ASSERT_EQ(RunOnce().state(), v1::JOB_STATE_QUEUED);
+    clock_.Advance(absl::Seconds(pause) - absl::Milliseconds(1));
+    ASSERT_TRUE(IsIdle()) << pause;
+    clock_.Advance(absl::Milliseconds(1));
+  }
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job.error().reason(), v1::ERROR_REASON_STORAGE_UNAVAILABLE);
+  EXPECT_THAT(job.error().message(), HasSubstr("the disk is full"));
+  EXPECT_EQ(job.attempts(), kPostponementsMax);
+}
+
+TEST_F(JobRunnerTest, BlamesItselfWhenNoChildCanBeStarted) {
+  Submit("succeed");
+  program_ = "/absent";
+  for (int run = 1; run < kPostponementsMax; ++run) {
+    ASSERT_EQ(RunOnce().state(), v1::JOB_STATE_QUEUED);
+    clock_.Advance(absl::Minutes(1));
+  }
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(job.error().reason(), v1::ERROR_REASON_INTERNAL);
+  EXPECT_EQ(job.faults(), 0);
+}
+
+TEST_F(JobRunnerTest, TriesAgainWhenTheEndOfTheJobCouldNotBeStored) {
+  Submit("succeed");
+  jobs_->finish = {kDiskFull, 1};
+  EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_QUEUED);
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(JobRunnerTest, RecoversAJobWhenNothingAboutItsEndCouldBeStored) {
+  Submit("succeed");
+  jobs_->finish = {kDiskFull, 1};
+  jobs_->release = {kDiskFull, 1};
+  jobs_->postpone = {kDiskFull, 1};
+  EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_RUNNING);
+  JobRunner runner = MakeRunner();
+  JobQueue queue({stores_, pool_, park_, metrics_, clock_}, runner, {});
+  queue.RecoverStrandedJobs();
+  EXPECT_EQ(stores_.jobs->Get("t", job_id_)->state(), v1::JOB_STATE_RUNNING);
+  clock_.Advance(kLease);
+  queue.RecoverStrandedJobs();
+  EXPECT_EQ(stores_.jobs->Get("t", job_id_)->state(), v1::JOB_STATE_QUEUED);
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(JobRunnerTest, CountsAnOutputThatChangesWhileItIsStoredAsAFault) {
+  Submit("succeed");
+  blobs_->finish = {wire::Error(v1::ERROR_REASON_BLOB_CORRUPT, "other bytes"), 1};
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job.faults(), 1);
 }
 
 }  // namespace
