@@ -303,6 +303,15 @@ absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now) {
   return table.UpdateJob(row);
 }
 
+absl::Status DeleteEndedJob(JobTable& table, const JobRow& row) {
+  if (!wire::IsFinal(row.job.state())) {
+    return wire::Error(v1::ERROR_REASON_WRONG_STATE,
+                       absl::StrCat("job ", row.job.id(), ": is ",
+                                    wire::JobStateName(row.job.state()), " (cancel it first)"));
+  }
+  return table.DeleteJob(row);
+}
+
 absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event& event,
                          absl::Time now) {
   absl::StatusOr<JobRow> row = FindLeased(table, lease);

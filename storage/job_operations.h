@@ -61,6 +61,9 @@ absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence
 // See JobStore::Cancel.
 absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now);
 
+// See JobStore::Delete.
+absl::Status DeleteEndedJob(JobTable& table, const JobRow& row);
+
 // See JobStore::AppendEvent. An event of an old run is dropped without an error.
 absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event& event,
                          absl::Time now);

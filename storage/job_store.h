@@ -143,6 +143,15 @@ class JobStore {
   // Errors: NotFound.
   virtual absl::StatusOr<v1::Job> Cancel(absl::string_view tenant, absl::string_view job_id) = 0;
 
+  // Removes a job that is over, with its attempts, events and request id; a result that was found
+  // by its key is found no more. Its blobs stay until they are collected.
+  // Errors: NotFound; FailedPrecondition (WRONG_STATE) while it is not over.
+  virtual absl::Status Delete(absl::string_view tenant, absl::string_view job_id) = 0;
+
+  // The same for jobs of all tenants that ended before `ended_before`, the earliest first, at most
+  // `count_max`. Returns how many; fewer than `count_max` means that there are no more.
+  virtual absl::StatusOr<int> DeleteEnded(absl::Time ended_before, int count_max) = 0;
+
   // Requeues all RUNNING jobs; nothing is counted. Called by the only daemon of a data directory
   // when it starts. Returns how many.
   virtual absl::StatusOr<int> RecoverRunningJobs() = 0;

@@ -43,6 +43,12 @@ struct QueuedSelection {
   absl::Time now;
 };
 
+// When the job ended; in 1970 while it has not.
+inline absl::Time EndOf(const v1::Job& job) {
+  return absl::FromUnixSeconds(job.ended_at().seconds()) +
+         absl::Nanoseconds(job.ended_at().nanos());
+}
+
 // Whether a pause that lasts until `not_before` is over. One that seems to last longer than any was
 // made before the clock was set back.
 inline bool IsPauseOver(absl::Time not_before, absl::Time now) {
@@ -76,6 +82,11 @@ class JobTable {
   // The oldest one that fits.
   virtual absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) = 0;
   virtual absl::StatusOr<int64_t> CountJobs(v1::JobState state) = 0;
+  // Ids of jobs that ended before `before`, the earliest first, at most `count_max`.
+  virtual absl::StatusOr<std::vector<std::string>> SelectEnded(absl::Time before,
+                                                               int count_max) = 0;
+  // Removes the job with its attempts, events, requests and results. Its number is not used again.
+  virtual absl::Status DeleteJob(const JobRow& row) = 0;
 
   // REQUIRES: there is no row of this tenant and request id; FindRequest tells, in the same
   // transaction.

@@ -159,6 +159,26 @@ class TableJobStore : public JobStore {
     return job;
   }
 
+  absl::Status Delete(absl::string_view tenant, absl::string_view job_id) override {
+    return transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(const JobRow row, FindOfTenant(table, tenant, job_id));
+      return DeleteEndedJob(table, row);
+    });
+  }
+
+  absl::StatusOr<int> DeleteEnded(absl::Time ended_before, int count_max) override {
+    std::vector<std::string> ids;
+    PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
+      PLAIT_ASSIGN_OR_RETURN(ids, table.SelectEnded(ended_before, count_max));
+      for (const std::string& id : ids) {
+        PLAIT_ASSIGN_OR_RETURN(const std::optional<JobRow> row, table.FindJob(id));
+        if (row.has_value()) PLAIT_RETURN_IF_ERROR(DeleteEndedJob(table, *row));
+      }
+      return absl::OkStatus();
+    }));
+    return static_cast<int>(ids.size());
+  }
+
   absl::StatusOr<int> RecoverRunningJobs() override {
     return Recover([](JobTable& table, JobRow& row, absl::Time now) -> absl::StatusOr<bool> {
       PLAIT_RETURN_IF_ERROR(Requeue(table, row, "lost", now));

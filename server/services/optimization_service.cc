@@ -236,6 +236,18 @@ grpc::Status OptimizationServiceHandler::CancelJob(grpc::ServerContext* context,
       });
 }
 
+grpc::Status OptimizationServiceHandler::DeleteJob(grpc::ServerContext* context,
+                                                   const v1::DeleteJobRequest* request,
+                                                   v1::DeleteJobResponse*) {
+  return AnswerRpc(
+      context_, *context, Method::kDeleteJob, [&](const Caller& caller) -> absl::Status {
+        PLAIT_RETURN_IF_ERROR(wire::CheckJobId(request->job_id()));
+        PLAIT_RETURN_IF_ERROR(context_.stores.jobs->Delete(caller.tenant, request->job_id()));
+        LogInfo("job.deleted", {{"job", request->job_id()}, {"tenant", caller.tenant}});
+        return absl::OkStatus();
+      });
+}
+
 grpc::Status OptimizationServiceHandler::WatchJob(
     grpc::ServerContext* context, const v1::WatchJobRequest* request,
     grpc::ServerWriter<v1::WatchJobResponse>* writer) {

@@ -27,6 +27,9 @@ class OptimizationServiceHandler final : public v1::OptimizationService::Service
   // Answers when the wish is on disk, not when the job has ended; a final job is left as it is.
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
                          v1::CancelJobResponse* response) override;
+  // Answers when the job is gone from the disk.
+  grpc::Status DeleteJob(grpc::ServerContext* context, const v1::DeleteJobRequest* request,
+                         v1::DeleteJobResponse* response) override;
   // Takes a thread of the server for as long as somebody watches. A watcher is woken by the events
   // of any job, reads those of its own from the store, and is sent away when the server stops.
   grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,

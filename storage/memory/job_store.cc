@@ -28,13 +28,12 @@ std::string KeyText(const ResultKey& key) {
 class MemoryJobTable : public JobTable {
  public:
   absl::StatusOr<int64_t> InsertJob(const JobRow& row) override {
-    // Jobs are never deleted, so their number counts up.
-    const int64_t number = static_cast<int64_t>(jobs_.size()) + 1;
+    const int64_t number = last_number_ + 1;
     if (!numbers_.emplace(row.job.id(), number).second) {
       return absl::AlreadyExistsError(absl::StrCat("job ", row.job.id(), ": exists already"));
     }
     JobRow stored = row;
-    stored.number = number;
+    stored.number = last_number_ = number;
     jobs_[number] = std::move(stored);
     return number;
   }
@@ -83,6 +82,30 @@ class MemoryJobTable : public JobTable {
   absl::StatusOr<int64_t> CountJobs(v1::JobState state) override {
     return std::count_if(jobs_.begin(), jobs_.end(),
                          [&](const auto& entry) { return entry.second.job.state() == state; });
+  }
+
+  absl::StatusOr<std::vector<std::string>> SelectEnded(absl::Time before, int count_max) override {
+    std::multimap<absl::Time, std::string> ended;
+    for (const auto& [number, row] : jobs_) {
+      const absl::Time at = EndOf(row.job);
+      if (row.job.has_ended_at() && at < before) ended.emplace(at, row.job.id());
+    }
+    std::vector<std::string> ids;
+    for (auto& [at, id] : ended) {
+      if (ids.size() < static_cast<size_t>(count_max)) ids.push_back(std::move(id));
+    }
+    return ids;
+  }
+
+  absl::Status DeleteJob(const JobRow& row) override {
+    const std::string& id = row.job.id();
+    jobs_.erase(row.number);
+    numbers_.erase(id);
+    attempts_.erase(id);
+    events_.erase(id);
+    std::erase_if(requests_, [&](const auto& entry) { return entry.second.job_id == id; });
+    std::erase_if(results_, [&](const auto& entry) { return entry.second == id; });
+    return absl::OkStatus();
   }
 
   absl::Status InsertRequest(const RequestRow& row) override {
@@ -145,6 +168,7 @@ class MemoryJobTable : public JobTable {
   }
 
  private:
+  int64_t last_number_ = 0;
   std::map<int64_t, JobRow> jobs_;          // by number, so in order of arrival
   std::map<std::string, int64_t> numbers_;  // by id
   std::map<TenantAndName, RequestRow> requests_;

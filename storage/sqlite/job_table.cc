@@ -73,10 +73,10 @@ absl::StatusOr<int64_t> SqliteJobTable::InsertJob(const JobRow& row) {
 absl::Status SqliteJobTable::UpdateJob(const JobRow& row) {
   return database_.Execute(
       "UPDATE jobs SET state = ?, worker_id = ?, lease_expires_us = ?, not_before_us = ?,"
-      " postponements = ?, event_count = ?, job = ? WHERE number = ?",
+      " postponements = ?, event_count = ?, ended_us = ?, job = ? WHERE number = ?",
       int64_t{row.job.state()}, row.worker_id, TimeColumn(row.lease_expires),
-      TimeColumn(row.not_before), row.postponements, row.event_count, row.job.SerializeAsString(),
-      row.number);
+      TimeColumn(row.not_before), row.postponements, row.event_count,
+      absl::ToUnixMicros(EndOf(row.job)), row.job.SerializeAsString(), row.number);
 }
 
 absl::StatusOr<std::optional<JobRow>> SqliteJobTable::FindJob(absl::string_view job_id) {
@@ -136,6 +136,29 @@ absl::StatusOr<int64_t> SqliteJobTable::CountJobs(v1::JobState state) {
       database_.Query("SELECT count(*) FROM jobs WHERE state = ?", int64_t{state}));
   PLAIT_RETURN_IF_ERROR(statement.Step().status());
   return statement.Integer(0);
+}
+
+absl::StatusOr<std::vector<std::string>> SqliteJobTable::SelectEnded(absl::Time before,
+                                                                     int count_max) {
+  // The condition that ended_us is not 0 is that of the index.
+  PLAIT_ASSIGN_OR_RETURN(Statement statement,
+                         database_.Query("SELECT id FROM jobs WHERE ended_us <> 0 AND ended_us < ?"
+                                         " ORDER BY ended_us LIMIT ?",
+                                         absl::ToUnixMicros(before), count_max));
+  std::vector<std::string> ids;
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+    if (!has_row) return ids;
+    ids.push_back(statement.Text(0));
+  }
+}
+
+absl::Status SqliteJobTable::DeleteJob(const JobRow& row) {
+  for (const char* table : {"attempts", "events", "requests", "results"}) {
+    PLAIT_RETURN_IF_ERROR(
+        database_.Execute(absl::StrCat("DELETE FROM ", table, " WHERE job_id = ?"), row.job.id()));
+  }
+  return database_.Execute("DELETE FROM jobs WHERE number = ?", row.number);
 }
 
 absl::Status SqliteJobTable::InsertRequest(const RequestRow& row) {

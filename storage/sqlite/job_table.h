@@ -29,6 +29,8 @@ class SqliteJobTable : public JobTable {
   absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) override;
   absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) override;
   absl::StatusOr<int64_t> CountJobs(v1::JobState state) override;
+  absl::StatusOr<std::vector<std::string>> SelectEnded(absl::Time before, int count_max) override;
+  absl::Status DeleteJob(const JobRow& row) override;
   absl::Status InsertRequest(const RequestRow& row) override;
   absl::StatusOr<std::optional<RequestRow>> FindRequest(absl::string_view tenant,
                                                         absl::string_view request_id) override;

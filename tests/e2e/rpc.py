@@ -18,7 +18,8 @@ FINAL_STATES = {"SUCCEEDED", "FAILED", "CANCELLED", "QUARANTINED"}
 SERVICES = {
     "OptimizeModel": "OptimizationService", "GetJob": "OptimizationService",
     "ListJobs": "OptimizationService", "WatchJob": "OptimizationService",
-    "CancelJob": "OptimizationService", "FindMissingBlobs": "BlobService",
+    "CancelJob": "OptimizationService", "DeleteJob": "OptimizationService",
+    "FindMissingBlobs": "BlobService",
     "UploadBlob": "BlobService", "DownloadBlob": "BlobService",
     "GetCapabilities": "CapabilityService", "ListDevices": "CapabilityService",
     "ListProfiles": "ProfileService", "GetServerState": "AdminService",

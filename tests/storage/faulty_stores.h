@@ -102,6 +102,12 @@ class FaultyJobStore : public JobStore {
   absl::StatusOr<v1::Job> Cancel(absl::string_view tenant, absl::string_view job_id) override {
     return store_->Cancel(tenant, job_id);
   }
+  absl::Status Delete(absl::string_view tenant, absl::string_view job_id) override {
+    return store_->Delete(tenant, job_id);
+  }
+  absl::StatusOr<int> DeleteEnded(absl::Time ended_before, int count_max) override {
+    return store_->DeleteEnded(ended_before, count_max);
+  }
   absl::StatusOr<int> RecoverRunningJobs() override { return store_->RecoverRunningJobs(); }
   absl::StatusOr<int> RecoverExpiredJobs(absl::Span<const std::string> held) override {
     return store_->RecoverExpiredJobs(held);

@@ -200,6 +200,49 @@ TEST_P(JobStoreTest, NamesEveryBlobThatAJobNeeds) {
             (std::set<Digest>{DigestOf("model"), DigestOf("optimized"), DigestOf("log")}));
 }
 
+TEST_P(JobStoreTest, DeletesAJobThatIsOverWithAllThatBelongsToIt) {
+  const ResultKey key{"alice", DigestOf("model"), "cpu/x", "options", "engine"};
+  JobSubmission submission = Submission("j1");
+  submission.request_id = "r1";
+  ASSERT_TRUE(jobs().Submit(submission).ok());
+  const absl::Status waiting = jobs().Delete("alice", "j1");
+  EXPECT_TRUE(absl::IsFailedPrecondition(waiting)) << waiting;
+  EXPECT_EQ(wire::ReasonOf(waiting), v1::ERROR_REASON_WRONG_STATE);
+  JobEnd end = Success();
+  end.cache_as = key;
+  const LeasedJob leased = Acquired();
+  EXPECT_TRUE(absl::IsFailedPrecondition(jobs().Delete("alice", "j1")));
+  ASSERT_TRUE(jobs().Finish(leased.lease, end).ok());
+  EXPECT_TRUE(absl::IsNotFound(jobs().Delete("bob", "j1")));
+
+  ASSERT_TRUE(jobs().Delete("alice", "j1").ok());
+  EXPECT_TRUE(absl::IsNotFound(jobs().Get("alice", "j1").status()));
+  EXPECT_TRUE(absl::IsNotFound(jobs().Events("alice", "j1", 0, 10).status()));
+  EXPECT_TRUE(absl::IsNotFound(jobs().Delete("alice", "j1")));
+  EXPECT_FALSE(jobs().FindResult(key)->has_value());
+  EXPECT_FALSE(jobs().FindSubmitted(submission)->has_value());
+  EXPECT_TRUE(jobs().ReferencedBlobs()->empty());
+  // Nothing of it is found under its id again, and its number is not used twice.
+  ASSERT_TRUE(jobs().Submit(submission).ok());
+  EXPECT_EQ(jobs().Events("alice", "j1", 0, 10)->size(), 1u);
+  EXPECT_TRUE(jobs().Attempts("alice", "j1")->empty());
+}
+
+TEST_P(JobStoreTest, DeletesTheJobsThatEndedFirst) {
+  for (const char* id : {"j1", "j2", "j3"}) {
+    ASSERT_TRUE(jobs().Finish(Running(id).lease, Success()).ok());
+    clock_.Advance(absl::Hours(1));
+  }
+  ASSERT_TRUE(jobs().Submit(Submission("waiting")).ok());
+  EXPECT_EQ(*jobs().DeleteEnded(clock_.Now() - absl::Hours(3), 10), 0);
+  EXPECT_EQ(*jobs().DeleteEnded(clock_.Now(), 1), 1);
+  EXPECT_TRUE(absl::IsNotFound(jobs().Get("alice", "j1").status()));
+  EXPECT_EQ(*jobs().DeleteEnded(clock_.Now() - absl::Hours(1), 10), 1);
+  EXPECT_TRUE(absl::IsNotFound(jobs().Get("alice", "j2").status()));
+  EXPECT_EQ(*jobs().DeleteEnded(clock_.Now() + absl::Hours(10), 10), 1);
+  EXPECT_EQ(jobs().List({.tenant = "alice", .page_size = 10})->jobs.size(), 1u);
+}
+
 TEST_P(JobStoreTest, TellsItsListenerOfEachChange) {
   const LeasedJob leased = Running("j1");
   ASSERT_TRUE(jobs().Finish(leased.lease, Success()).ok());

@@ -251,6 +251,22 @@ TEST_F(OptimizationServiceTest, AsksARunningJobToStop) {
   EXPECT_TRUE(Get(id)->job().cancel_requested());
 }
 
+TEST_F(OptimizationServiceTest, DeletesAJobOnceItIsOver) {
+  const std::string id = SubmitJob().id();
+  v1::DeleteJobRequest request;
+  request.set_job_id(id);
+  EXPECT_THAT(Call(&Stub::DeleteJob, request).status(), HasReason(v1::ERROR_REASON_WRONG_STATE));
+  ASSERT_TRUE(Cancel(id).ok());
+  EXPECT_THAT(Call(&Stub::DeleteJob, request, "bob").status(),
+              HasReason(v1::ERROR_REASON_NOT_FOUND));
+  ASSERT_TRUE(Call(&Stub::DeleteJob, request).ok());
+  EXPECT_THAT(Get(id).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_THAT(Call(&Stub::DeleteJob, request).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  request.set_job_id("Not an id");
+  EXPECT_THAT(Call(&Stub::DeleteJob, request).status(),
+              HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+}
+
 TEST_F(OptimizationServiceTest, AWatcherSeesEveryEventAndTheEnd) {
   const std::string id = SubmitJob().id();
   ASSERT_TRUE(Cancel(id).ok());

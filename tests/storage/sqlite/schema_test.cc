@@ -66,6 +66,30 @@ TEST_F(SqliteSchemaTest, RefusesADatabaseFromANewerPlait) {
   }
 }
 
+// Their rows do not say when they ended, so they count as ended when they were migrated.
+TEST_F(SqliteSchemaTest, LetsJobsOfAnOldDatabaseEndWhenItIsMigrated) {
+  {
+    const auto database = OpenDatabase();
+    ASSERT_TRUE(MigrateDatabase(*database, JobSchema().subspan(0, 1)).ok());
+    for (const v1::JobState state : {v1::JOB_STATE_QUEUED, v1::JOB_STATE_SUCCEEDED}) {
+      v1::Job job;
+      job.set_id(absl::StrCat("job-", state));
+      job.set_state(state);
+      ASSERT_TRUE(database
+                      ->Execute("INSERT INTO jobs (id, tenant, state, device, worker_id,"
+                                " lease_expires_us, event_count, job)"
+                                " VALUES (?, '', ?, '', '', 0, 0, ?)",
+                                job.id(), int64_t{state}, job.SerializeAsString())
+                      .ok());
+    }
+  }
+  const auto store = OpenSqliteJobStore(Path(), clock_, {10, {}});
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(*(*store)->DeleteEnded(absl::FromUnixSeconds(1'700'000'000), 10), 0);
+  EXPECT_EQ(*(*store)->DeleteEnded(absl::InfiniteFuture(), 10), 1);
+  EXPECT_EQ((*store)->Count()->queued, 1);
+}
+
 TEST_F(SqliteSchemaTest, ReportsAFileThatIsNoDatabase) {
   std::ofstream(Path()) << std::string(8192, 'x');
   const absl::Status status = OpenSqliteJobStore(Path(), clock_, {10, {}}).status();
