@@ -13,8 +13,9 @@ absl::StatusOr<int> DeleteUnreferencedBlobs(BlobStore& store, absl::Span<const D
   for (const BlobEntry& entry : entries) {
     // Either is enough to stay: a blob is deleted when no job needs it and nobody has asked for it.
     if (kept.contains(entry.digest) || entry.used_at >= used_before) continue;
-    PLAIT_RETURN_IF_ERROR(store.Delete(entry.digest));
-    ++deleted;
+    // Whoever has found it since it was listed may have named it in a job by now.
+    PLAIT_ASSIGN_OR_RETURN(const bool was_unused, store.DeleteUnused(entry.digest, used_before));
+    deleted += was_unused ? 1 : 0;
   }
   return deleted;
 }

@@ -68,8 +68,10 @@ class BlobStore {
   // All complete blobs, in no order.
   virtual absl::StatusOr<std::vector<BlobEntry>> List() = 0;
 
-  // Removes a blob; nothing happens when it is not there. Open descriptors stay valid.
-  virtual absl::Status Delete(const Digest& digest) = 0;
+  // Removes a blob that was last used before `used_before`; false when there is none. It is looked
+  // at and removed in one step, so that whoever finds a blob can rely on it: for as long as it
+  // takes until `used_before` has passed that moment. Open descriptors stay valid.
+  virtual absl::StatusOr<bool> DeleteUnused(const Digest& digest, absl::Time used_before) = 0;
 
   // Removes the unfinished uploads that last grew before `grown_before`; returns how many.
   virtual absl::StatusOr<int> DropUploads(absl::Time grown_before) = 0;

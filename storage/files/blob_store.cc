@@ -105,6 +105,8 @@ class FileBlobStore : public BlobStore {
   }
 
   absl::StatusOr<bool> Find(const Digest& digest) override {
+    // With the lock, so that the blob cannot be deleted between the two.
+    absl::MutexLock lock(&mutex_);
     PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(BlobPath(digest)));
     if (!size.has_value()) return false;
     // The time of the last use is the file's own, so that it survives a restart.
@@ -183,12 +185,19 @@ class FileBlobStore : public BlobStore {
     return entries;
   }
 
-  absl::Status Delete(const Digest& digest) override {
+  absl::StatusOr<bool> DeleteUnused(const Digest& digest, absl::Time used_before) override {
+    absl::MutexLock lock(&mutex_);
     const std::string path = BlobPath(digest);
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) {
+      if (errno == ENOENT) return false;
+      return FileError(errno, path);
+    }
+    if (absl::TimeFromTimespec(info.st_mtim) >= used_before) return false;
     // Not synchronized: a deleted blob that a loss of power brings back is garbage for the next
     // round.
-    if (unlink(path.c_str()) != 0 && errno != ENOENT) return FileError(errno, path);
-    return absl::OkStatus();
+    if (unlink(path.c_str()) != 0) return FileError(errno, path);
+    return true;
   }
 
   absl::StatusOr<int> DropUploads(absl::Time grown_before) override {
@@ -263,16 +272,18 @@ class FileBlobStore : public BlobStore {
     // can do no harm.
     PLAIT_RETURN_IF_ERROR(Synchronize(checking, O_RDONLY));
     PLAIT_RETURN_IF_ERROR(MakeDirectory(Shard(digest)));
+    // While nobody else knows the file: a blob is never seen with the time of its upload.
+    PLAIT_RETURN_IF_ERROR(Touch(checking));
     const std::string path = BlobPath(digest);
     if (rename(checking.c_str(), path.c_str()) != 0) return FileError(errno, path);
-    PLAIT_RETURN_IF_ERROR(Synchronize(Shard(digest), O_RDONLY | O_DIRECTORY));
-    return Touch(path);
+    return Synchronize(Shard(digest), O_RDONLY | O_DIRECTORY);
   }
 
   const std::string blobs_;
   const std::string uploads_;
   Clock& clock_;
-  // Held while an upload's file changes, never while it is hashed or a blob is read.
+  // Held while an upload's file changes and while it is decided whether a blob stays, never while
+  // one is hashed or read.
   absl::Mutex mutex_;
   int64_t checks_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -104,11 +104,13 @@ class MemoryBlobStore : public BlobStore {
     return entries;
   }
 
-  absl::Status Delete(const Digest& digest) override {
+  absl::StatusOr<bool> DeleteUnused(const Digest& digest, absl::Time used_before) override {
     absl::MutexLock lock(&mutex_);
+    const auto blob = blobs_.find(digest);
+    if (blob == blobs_.end() || blob->second.used_at >= used_before) return false;
     // Descriptors that Open gave away are copies and stay valid.
-    blobs_.erase(digest);
-    return absl::OkStatus();
+    blobs_.erase(blob);
+    return true;
   }
 
   absl::StatusOr<int> DropUploads(absl::Time grown_before) override {

@@ -103,6 +103,18 @@ TEST_P(BlobStoreTest, OpensABlobForAChild) {
   EXPECT_TRUE(absl::IsNotFound(blobs().Open(DigestOf("absent")).status()));
 }
 
+TEST_P(BlobStoreTest, DeletesABlobThatWasNotUsedSince) {
+  const Digest digest = *PutBlob(blobs(), "hello");
+  const absl::Time stored_at = clock_.Now();
+  EXPECT_FALSE(*blobs().DeleteUnused(digest, stored_at));
+  clock_.Advance(absl::Hours(1));
+  ASSERT_TRUE(*blobs().Find(digest));
+  EXPECT_FALSE(*blobs().DeleteUnused(digest, stored_at + absl::Minutes(1)));
+  EXPECT_TRUE(*blobs().DeleteUnused(digest, clock_.Now() + absl::Minutes(1)));
+  EXPECT_FALSE(*blobs().Find(digest));
+  EXPECT_FALSE(*blobs().DeleteUnused(digest, clock_.Now() + absl::Minutes(1)));
+}
+
 TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {
   const BlobUpload abandoned = UploadOf("abandoned");
   const BlobUpload continued = UploadOf("continued");

@@ -45,7 +45,9 @@ class FaultyBlobStore : public BlobStore {
     return store_->Open(digest);
   }
   absl::StatusOr<std::vector<BlobEntry>> List() override { return store_->List(); }
-  absl::Status Delete(const Digest& digest) override { return store_->Delete(digest); }
+  absl::StatusOr<bool> DeleteUnused(const Digest& digest, absl::Time used_before) override {
+    return store_->DeleteUnused(digest, used_before);
+  }
   absl::StatusOr<int> DropUploads(absl::Time grown_before) override {
     return store_->DropUploads(grown_before);
   }
