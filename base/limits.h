@@ -47,6 +47,10 @@ constexpr int kAttemptsMax = 3;
 constexpr int kPostponementsMax = 20;
 // 60 s: the longest of those pauses; who has mended the storage does not wait longer than that.
 constexpr int kPauseSecondsMax = 60;
+// 100,000 profiles of one device, at 1 KiB each what a search is given at its start; and those of
+// ten devices. The oldest beyond go: most are of kernels that no build has any more.
+constexpr int64_t kProfilesPerDeviceMax = 100'000;
+constexpr int64_t kProfilesMax = 1'000'000;
 // 256 bytes: names of tenants, requests and devices; longer ones are mistakes or attacks.
 constexpr int64_t kNameBytesMax = 256;
 // 64 MiB: a graph with its plan as text; NasNet-large takes 0.5 MiB.

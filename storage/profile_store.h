@@ -38,6 +38,10 @@ class ProfileStore {
                                                               const ProfilePosition& after,
                                                               int64_t count_max) = 0;
 
+  // Removes the profiles that were measured first, until no device has more than `device_max` and
+  // there are at most `all_max` in all. Returns how many.
+  virtual absl::StatusOr<int64_t> DropOldest(int64_t device_max, int64_t all_max) = 0;
+
   // How many profiles there are, of all devices.
   virtual absl::StatusOr<int64_t> Count() = 0;
 };

@@ -1,5 +1,6 @@
 #include "storage/memory/profile_store.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -7,6 +8,8 @@
 
 namespace plait {
 namespace {
+
+using ProfileName = std::pair<std::string, std::string>;  // the device's fingerprint, and the key
 
 // A sorted map, whose order is the order of listings.
 class MemoryProfileStore : public ProfileStore {
@@ -40,6 +43,26 @@ class MemoryProfileStore : public ProfileStore {
     return selected;
   }
 
+  absl::StatusOr<int64_t> DropOldest(int64_t device_max, int64_t all_max) override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<std::pair<int64_t, ProfileName>> newest_first;
+    for (const auto& [name, profile] : profiles_) {
+      newest_first.push_back({-profile.measured_at().seconds(), name});
+    }
+    std::sort(newest_first.begin(), newest_first.end());
+    std::map<std::string, int64_t> of_device;
+    int64_t kept = 0;
+    for (const auto& [age, name] : newest_first) {
+      if (of_device[name.first] < device_max && kept < all_max) {
+        ++of_device[name.first];
+        ++kept;
+      } else {
+        profiles_.erase(name);
+      }
+    }
+    return static_cast<int64_t>(newest_first.size()) - kept;
+  }
+
   absl::StatusOr<int64_t> Count() override {
     absl::MutexLock lock(&mutex_);
     return static_cast<int64_t>(profiles_.size());
@@ -47,8 +70,7 @@ class MemoryProfileStore : public ProfileStore {
 
  private:
   absl::Mutex mutex_;
-  std::map<std::pair<std::string, std::string>, v1::StoredProfile> profiles_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<ProfileName, v1::StoredProfile> profiles_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -26,12 +26,12 @@ class SqliteProfileStore : public ProfileStore {
     int64_t stored = 0;
     for (const v1::StoredProfile& profile : profiles) {
       PLAIT_RETURN_IF_ERROR(database_->Execute(
-          "INSERT INTO profiles (device_fingerprint, key, samples, profile) VALUES (?, ?, ?, ?)"
-          " ON CONFLICT (device_fingerprint, key) DO UPDATE"
-          " SET samples = excluded.samples, profile = excluded.profile"
-          " WHERE excluded.samples > samples",
+          "INSERT INTO profiles (device_fingerprint, key, samples, measured_at, profile)"
+          " VALUES (?, ?, ?, ?, ?) ON CONFLICT (device_fingerprint, key) DO UPDATE"
+          " SET samples = excluded.samples, measured_at = excluded.measured_at,"
+          " profile = excluded.profile WHERE excluded.samples > samples",
           profile.device_fingerprint(), profile.key(), int64_t{profile.profile().samples()},
-          profile.SerializeAsString()));
+          profile.measured_at().seconds(), profile.SerializeAsString()));
       // 0 for one that had no more samples than ours.
       stored += database_->ChangedRows();
     }
@@ -65,14 +65,59 @@ class SqliteProfileStore : public ProfileStore {
     }
   }
 
+  absl::StatusOr<int64_t> DropOldest(int64_t device_max, int64_t all_max) override {
+    absl::MutexLock lock(&mutex_);
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<std::string> devices, DevicesAbove(device_max));
+    PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+    int64_t dropped = 0;
+    for (const std::string& device : devices) {
+      // A negative offset is none, so the rows after the newest ones are what goes.
+      PLAIT_RETURN_IF_ERROR(database_->Execute(
+          "DELETE FROM profiles WHERE device_fingerprint = ?1 AND key IN (SELECT key FROM profiles"
+          " WHERE device_fingerprint = ?1 ORDER BY measured_at DESC LIMIT -1 OFFSET ?2)",
+          device, device_max));
+      dropped += database_->ChangedRows();
+    }
+    PLAIT_ASSIGN_OR_RETURN(const int64_t count, CountAll());
+    if (count > all_max) {
+      PLAIT_RETURN_IF_ERROR(database_->Execute(
+          "DELETE FROM profiles WHERE (device_fingerprint, key) IN (SELECT device_fingerprint, key"
+          " FROM profiles ORDER BY measured_at DESC LIMIT -1 OFFSET ?)",
+          all_max));
+      dropped += database_->ChangedRows();
+    }
+    PLAIT_RETURN_IF_ERROR(transaction.Commit());
+    return dropped;
+  }
+
   absl::StatusOr<int64_t> Count() override {
     absl::MutexLock lock(&mutex_);
+    return CountAll();
+  }
+
+ private:
+  absl::StatusOr<int64_t> CountAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     PLAIT_ASSIGN_OR_RETURN(Statement statement, database_->Query("SELECT count(*) FROM profiles"));
     PLAIT_RETURN_IF_ERROR(statement.Step().status());
     return statement.Integer(0);
   }
 
- private:
+  // Fingerprints of the devices that have more profiles than that.
+  absl::StatusOr<std::vector<std::string>> DevicesAbove(int64_t count_max)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    PLAIT_ASSIGN_OR_RETURN(
+        Statement statement,
+        database_->Query("SELECT device_fingerprint FROM profiles GROUP BY device_fingerprint"
+                         " HAVING count(*) > ?",
+                         count_max));
+    std::vector<std::string> devices;
+    while (true) {
+      PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+      if (!has_row) return devices;
+      devices.push_back(statement.Text(0));
+    }
+  }
+
   absl::Mutex mutex_;
   const std::unique_ptr<Database> database_ ABSL_PT_GUARDED_BY(mutex_);
 };

@@ -83,8 +83,12 @@ CREATE TABLE profiles (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr char kProfiles2[] = R"sql(
+ALTER TABLE profiles ADD COLUMN measured_at INTEGER NOT NULL DEFAULT 0;  -- seconds since 1970
+)sql";
+
 constexpr const char* kJobScripts[] = {kJobs1, kJobs2};
-constexpr const char* kProfileScripts[] = {kProfiles1};
+constexpr const char* kProfileScripts[] = {kProfiles1, kProfiles2};
 
 absl::StatusOr<int64_t> SchemaVersion(Database& database) {
   PLAIT_ASSIGN_OR_RETURN(Statement statement, database.Query("PRAGMA user_version"));

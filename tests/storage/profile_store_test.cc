@@ -53,6 +53,27 @@ TEST_P(ProfileStoreTest, KeepsDevicesApart) {
   EXPECT_TRUE(profiles().List("c", {}, 10)->empty());
 }
 
+TEST_P(ProfileStoreTest, DropsTheOldestAboveItsLimits) {
+  std::vector<v1::StoredProfile> stored;
+  for (int number = 0; number < 6; ++number) {
+    // The newest ones have the names that sort first.
+    stored.push_back(ProfileOf(number % 3 == 0 ? "a" : "b", absl::StrCat("k", 9 - number), 1));
+    stored.back().mutable_measured_at()->set_seconds(number);
+  }
+  ASSERT_TRUE(profiles().Put(stored).ok());
+  const auto keys = [&] {
+    std::vector<std::string> found;
+    const std::vector<v1::StoredProfile> listed = *profiles().List("", {}, 10);
+    for (const v1::StoredProfile& profile : listed) found.push_back(profile.key());
+    return found;
+  };
+  EXPECT_EQ(*profiles().DropOldest(4, 6), 0);
+  EXPECT_EQ(*profiles().DropOldest(3, 6), 1);
+  EXPECT_EQ(keys(), (std::vector<std::string>{"k6", "k9", "k4", "k5", "k7"}));
+  EXPECT_EQ(*profiles().DropOldest(3, 2), 3);
+  EXPECT_EQ(keys(), (std::vector<std::string>{"k4", "k5"}));
+}
+
 TEST_P(ProfileStoreTest, ListsEveryProfileOnceInOrder) {
   for (int number = 0; number < 10; ++number) {
     const std::string fingerprint = absl::StrCat("device", number % 2);
