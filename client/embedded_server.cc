@@ -23,6 +23,10 @@ namespace {
 constexpr absl::Duration kStartTimeout = absl::Seconds(30);
 // 10 s: stopping ends running measurements and closes the store.
 constexpr absl::Duration kStopTimeout = absl::Seconds(10);
+
+// 5 GB: a cache that nobody asked for may take no more of somebody's home; two runs on BERT-large.
+constexpr int64_t kCachedBlobBytesMax = 5'000'000'000;
+
 std::string LastLine(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadFile(path);
   if (!text.ok()) return "";
@@ -75,9 +79,16 @@ absl::Status EmbeddedServer::Lock(const Options& options, std::ostream& messages
 absl::Status EmbeddedServer::Spawn(const Options& options) {
   ProcessOptions process;
   process.program = options.program;
-  process.arguments = {options.program, "--data-dir",  absl::StrCat(options.cache_folder, "/data"),
-                       "--listen",      address_,      "--insecure",
-                       "--workers",     options.device};
+  process.arguments = {options.program,
+                       "--data-dir",
+                       absl::StrCat(options.cache_folder, "/data"),
+                       "--listen",
+                       address_,
+                       "--insecure",
+                       "--workers",
+                       options.device,
+                       "--blobs-bytes-max",
+                       absl::StrCat(kCachedBlobBytesMax)};
   if (options.threads > 0) {
     process.arguments.push_back("--worker-threads");
     process.arguments.push_back(absl::StrCat(options.threads));

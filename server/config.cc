@@ -42,6 +42,11 @@ constexpr Setting kSettings[] = {
     {"task_seconds_max", &Config::task_seconds_max, "N",
      "What one measurement may hold a worker for", 1},
     {"child_memory_bytes", &Config::child_memory_bytes, "N", "Memory of one search; 0: no limit"},
+    // 36,500 days: a century; any time that is added to it can still be told.
+    {"jobs_kept_days", &Config::jobs_kept_days, "N",
+     "Days until a job that is over is deleted; 0: never", 0, 36'500},
+    {"blobs_bytes_max", &Config::blobs_bytes_max, "N",
+     "Models and results above this go, the least recently used first; 0: no limit"},
     {"log_level", &Config::log_level, "LEVEL", "debug, info, warning, error or off"},
 };
 

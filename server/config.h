@@ -45,6 +45,9 @@ struct Config {
   int64_t task_seconds_max = 600;
   // Of address space, so somewhat more than the memory that a search touches.
   int64_t child_memory_bytes = 0;  // 0: no limit
+  // A month: long enough to fetch a result, and a store that grows all the time ends somewhere.
+  int64_t jobs_kept_days = 30;  // after their end; 0: for ever
+  int64_t blobs_bytes_max = 0;  // 0: no limit
   std::string log_level = "info";
 };
 

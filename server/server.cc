@@ -36,6 +36,13 @@ std::string ProgramBeside(absl::string_view name) {
   return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
 }
 
+StorageUpkeepOptions UpkeepOptions(const Config& config) {
+  StorageUpkeepOptions options;
+  if (config.jobs_kept_days > 0) options.jobs_kept = absl::Hours(24) * config.jobs_kept_days;
+  options.blobs_bytes_max = config.blobs_bytes_max;
+  return options;
+}
+
 std::string WorkerSocket(const std::string& data_dir) { return data_dir + "/worker.sock"; }
 
 }  // namespace
@@ -75,7 +82,7 @@ struct Server::Parts {
   std::atomic<JobQueue*> listening_queue = nullptr;
   WorkerPool pool;
   Stores stores;
-  StorageUpkeep upkeep{stores, metrics, clock};
+  StorageUpkeep upkeep{stores, metrics, clock, UpkeepOptions(config)};
   std::unique_ptr<ServiceContext> services;
   std::unique_ptr<JobRunner> runner;
   std::unique_ptr<JobQueue> queue;
@@ -183,6 +190,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Cloc
   std::unique_ptr<Server> server(new Server(std::move(parts)));
   PLAIT_RETURN_IF_ERROR(server->parts_->Serve());
   server->parts_->StartWorkers();
+  server->parts_->upkeep.Start();
   server->Tick();
   return server;
 }
@@ -230,7 +238,6 @@ void Server::Tick() {
   const std::vector<admin::v1::WorkerState> workers = parts.pool.Workers();
   for (const admin::v1::WorkerState& worker : workers) busy += worker.task_id().empty() ? 0 : 1;
   parts.metrics.SetWorkers(static_cast<int64_t>(workers.size()) - busy, busy);
-  parts.upkeep.Tick();
 }
 
 bool Server::IsDrained() { return parts_->draining && parts_->queue->running() == 0; }

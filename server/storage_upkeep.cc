@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "server/telemetry/log.h"
 #include "storage/blob_garbage.h"
 
@@ -14,13 +15,48 @@ constexpr absl::Duration kCountInterval = absl::Seconds(10);
 constexpr absl::Duration kCollectionInterval = absl::Hours(1);
 // A client may upload a model today and submit its job tomorrow.
 constexpr absl::Duration kUnusedTime = absl::Hours(24);
+// A client fetches what its job has made within this time, also when the store is full.
+constexpr absl::Duration kFetchTime = absl::Hours(1);
+constexpr absl::Duration kTickInterval = absl::Seconds(1);
+// 10 jobs: with up to kEventsPerJobMax events each, a transaction that others wait for stays short.
+constexpr int kJobsPerDeletion = 10;
+
+// Tells the log how many things an event of upkeep was about; nothing where there were none.
+void Report(absl::string_view event, const absl::StatusOr<int64_t>& count) {
+  if (!count.ok()) {
+    LogWarning("storage.upkeep_failed",
+               {{"at", std::string(event)}, {"error", count.status().ToString()}});
+  } else if (*count > 0) {
+    LogInfo(std::string(event), {{"count", absl::StrCat(*count)}});
+  }
+}
 
 }  // namespace
+
+StorageUpkeep::~StorageUpkeep() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void StorageUpkeep::Start() {
+  thread_ = std::thread([this] {
+    const auto is_stopping = [this] { return stopping_.load(); };
+    while (!stopping_) {
+      Tick();
+      absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&is_stopping), kTickInterval);
+    }
+  });
+}
 
 void StorageUpkeep::Tick() {
   const absl::Duration now = clock_.Monotonic();
   if (now >= next_collection_) {
     next_collection_ = now + kCollectionInterval;
+    DeleteOldJobs();
     CollectGarbage();
   }
   if (now >= next_count_) {
@@ -29,24 +65,33 @@ void StorageUpkeep::Tick() {
   }
 }
 
+void StorageUpkeep::DeleteOldJobs() {
+  if (options_.jobs_kept == absl::InfiniteDuration()) return;
+  const absl::Time ended_before = clock_.Now() - options_.jobs_kept;
+  int64_t deleted = 0;
+  absl::StatusOr<int> count = kJobsPerDeletion;
+  while (count.ok() && *count == kJobsPerDeletion && !stopping_) {
+    count = stores_.jobs->DeleteEnded(ended_before, kJobsPerDeletion);
+    deleted += count.value_or(0);
+  }
+  Report("jobs.deleted", count.ok() ? absl::StatusOr<int64_t>(deleted) : count.status());
+}
+
 void StorageUpkeep::CollectGarbage() {
-  const absl::Time used_before = clock_.Now() - kUnusedTime;
-  const absl::StatusOr<std::vector<Digest>> referenced = stores_.jobs->ReferencedBlobs();
-  // Without the list of what is needed nothing is deleted; the next hour tries again.
-  if (!referenced.ok()) return;
-  const absl::StatusOr<int> deleted =
-      DeleteUnreferencedBlobs(*stores_.blobs, *referenced, used_before);
-  if (!deleted.ok()) {
-    LogWarning("blobs.collection_failed", {{"error", deleted.status().ToString()}});
-  } else if (*deleted > 0) {
-    LogInfo("blobs.collected", {{"blobs", absl::StrCat(*deleted)}});
+  const absl::Time now = clock_.Now();
+  const BlobRetention retention = {now - kUnusedTime, options_.blobs_bytes_max, now - kFetchTime};
+  const absl::StatusOr<CollectedBlobs> collected =
+      CollectBlobs(*stores_.blobs, *stores_.jobs, retention, stopping_);
+  if (collected.ok()) {
+    Report("blobs.collected", collected->unreferenced);
+    Report("blobs.evicted", collected->evicted);
+  } else {
+    Report("blobs.collected", collected.status());
   }
-  const absl::StatusOr<int> dropped = stores_.blobs->DropUploads(used_before);
-  if (!dropped.ok()) {
-    LogWarning("uploads.collection_failed", {{"error", dropped.status().ToString()}});
-  } else if (*dropped > 0) {
-    LogInfo("uploads.dropped", {{"uploads", absl::StrCat(*dropped)}});
-  }
+  if (stopping_) return;
+  const absl::StatusOr<int> dropped = stores_.blobs->DropUploads(now - kUnusedTime);
+  Report("uploads.dropped", dropped.ok() ? absl::StatusOr<int64_t>(*dropped) : dropped.status());
+  Report("profiles.dropped", stores_.profiles->DropOldest(kProfilesPerDeviceMax, kProfilesMax));
 }
 
 void StorageUpkeep::Count() {

@@ -334,4 +334,11 @@ std::vector<v1::Digest> BlobsMadeBy(const v1::Job& job) {
   return blobs;
 }
 
+std::vector<v1::Digest> BlobsNamedBy(const v1::Job& job) {
+  std::vector<v1::Digest> blobs = BlobsMadeBy(job);
+  blobs.push_back(job.model());
+  if (job.options().has_measurement_log()) blobs.push_back(job.options().measurement_log());
+  return blobs;
+}
+
 }  // namespace plait

@@ -68,8 +68,10 @@ absl::Status DeleteEndedJob(JobTable& table, const JobRow& row);
 absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event& event,
                          absl::Time now);
 
-// The blobs of the job's result and incumbent: what its tenant may read and garbage collection
-// keeps.
+// The blobs of the job's result and incumbent, which its tenant may read.
 std::vector<v1::Digest> BlobsMadeBy(const v1::Job& job);
+
+// These and the blobs that it was submitted with: what garbage collection keeps.
+std::vector<v1::Digest> BlobsNamedBy(const v1::Job& job);
 
 }  // namespace plait

@@ -56,6 +56,18 @@ struct JobPage {
   int64_t next_before = 0;    // 0: this is the last page
 };
 
+// That a job names a blob.
+struct BlobReference {
+  Digest digest;
+  bool job_is_over = false;  // else the job will need it
+};
+
+// What some jobs name, in no order; several may name the same blob.
+struct BlobReferencePage {
+  std::vector<BlobReference> references;
+  int64_t next_before = 0;  // 0: there are no older jobs
+};
+
 // What a result depends on; a finished job with an equal key can be answered from. Every field
 // counts: leaving one out would give a client somebody else's answer.
 struct ResultKey {
@@ -184,8 +196,9 @@ class JobStore {
   virtual absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) = 0;
   virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) = 0;
 
-  // Every blob that some job needs, in no order, some of them several times.
-  virtual absl::StatusOr<std::vector<Digest>> ReferencedBlobs() = 0;
+  // What the next jobs name, newest first, at most `jobs_max` of them; ask again with the page's
+  // `next_before` until that is 0. Jobs that arrive between two pages are on neither.
+  virtual absl::StatusOr<BlobReferencePage> ReferencedBlobs(int64_t before, int jobs_max) = 0;
 };
 
 // Called with a job's id after each committed change of it, on any thread, with no lock held; it

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 #include "storage/job_operations.h"
 
 namespace plait {
@@ -249,26 +250,22 @@ class TableJobStore : public JobStore {
     return may_read;
   }
 
-  absl::StatusOr<std::vector<Digest>> ReferencedBlobs() override {
+  absl::StatusOr<BlobReferencePage> ReferencedBlobs(int64_t before, int jobs_max) override {
+    PLAIT_CHECK(jobs_max > 0);
     std::vector<JobRow> rows;
     PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
-      PLAIT_ASSIGN_OR_RETURN(rows, table.SelectJobs({}));
+      PLAIT_ASSIGN_OR_RETURN(rows, table.SelectJobs({.before = before, .count_max = jobs_max}));
       return absl::OkStatus();
     }));
-    // Of all jobs, ended ones too: a client may still fetch what they made or were given.
-    std::vector<Digest> digests;
+    BlobReferencePage page;
     for (const JobRow& row : rows) {
-      std::vector<v1::Digest> blobs = BlobsMadeBy(row.job);
-      blobs.push_back(row.job.model());
-      if (row.job.options().has_measurement_log()) {
-        blobs.push_back(row.job.options().measurement_log());
-      }
-      for (const v1::Digest& blob : blobs) {
+      for (const v1::Digest& blob : BlobsNamedBy(row.job)) {
         PLAIT_ASSIGN_OR_RETURN(Digest digest, wire::DigestFromProto(blob));
-        digests.push_back(std::move(digest));
+        page.references.push_back({std::move(digest), wire::IsFinal(row.job.state())});
       }
     }
-    return digests;
+    if (rows.size() == static_cast<size_t>(jobs_max)) page.next_before = rows.back().number;
+    return page;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
 #include "proto/wire/options.h"
@@ -14,12 +15,10 @@
 #include "server/search_child/protocol/descriptors.h"
 #include "server/telemetry/log.h"
 #include "storage/blob_bytes.h"
+#include "storage/job_operations.h"
 
 namespace plait {
 namespace {
-
-// Profiles that a child gets with its start: about 100 MB at 1 KiB each.
-constexpr int64_t kStartProfilesMax = 100'000;
 
 // In the park for as long as its conversation goes on. Afterwards a child that was stopped stays
 // so, and is killed when RunJob is done with its output.
@@ -80,7 +79,10 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   if (!job.job.options().no_result_cache()) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
                            jobs.FindResult(KeyOf(spec, device->fingerprint())));
-    if (earlier) return FinishFromCache(job, *earlier);
+    if (earlier) {
+      PLAIT_ASSIGN_OR_RETURN(const bool is_there, HasAllBlobs(*earlier));
+      if (is_there) return FinishFromCache(job, *earlier);
+    }
   }
   absl::StatusOr<FileDescriptor> model = context_.stores.blobs->Open(spec.model);
   if (wire::ReasonOf(model.status()) == v1::ERROR_REASON_STORAGE_UNAVAILABLE) {
@@ -184,6 +186,15 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
+absl::StatusOr<bool> JobRunner::HasAllBlobs(const v1::Job& job) {
+  for (const v1::Digest& blob : BlobsMadeBy(job)) {
+    PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(blob));
+    PLAIT_ASSIGN_OR_RETURN(const bool is_there, context_.stores.blobs->Find(digest));
+    if (!is_there) return false;
+  }
+  return true;
+}
+
 absl::StatusOr<v1::Job> JobRunner::FinishFromCache(const LeasedJob& job, const v1::Job& earlier) {
   context_.metrics.ResultCacheHit();
   JobEnd end;
@@ -223,9 +234,10 @@ absl::StatusOr<internal::Start> JobRunner::MakeStart(const JobSpec& spec,
                            ReadBlob(*context_.stores.blobs, *spec.measurement_log));
     return start;
   }
-  PLAIT_ASSIGN_OR_RETURN(std::vector<v1::StoredProfile> profiles,
-                         context_.stores.profiles->List(
-                             device.fingerprint(), {device.fingerprint(), ""}, kStartProfilesMax));
+  PLAIT_ASSIGN_OR_RETURN(
+      std::vector<v1::StoredProfile> profiles,
+      context_.stores.profiles->List(device.fingerprint(), {device.fingerprint(), ""},
+                                     kProfilesPerDeviceMax));
   for (v1::StoredProfile& profile : profiles) *start.add_profiles() = std::move(profile);
   return start;
 }

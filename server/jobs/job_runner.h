@@ -85,6 +85,9 @@ class JobRunner {
   // The child lives within this call: it is killed, at the latest, on the way out.
   absl::StatusOr<v1::Job> Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
                               const std::atomic<bool>& stopping);
+  // Whether what the job has made is still stored: above a limit of bytes it may have been deleted.
+  // Finding it also keeps it for the job that is about to name it.
+  absl::StatusOr<bool> HasAllBlobs(const v1::Job& job);
   // The report is a copy under the new job's id, marked as cached; nothing is measured again.
   absl::StatusOr<v1::Job> FinishFromCache(const LeasedJob& job, const v1::Job& earlier);
   // One case for each outcome; `output` is the child's file, borrowed.

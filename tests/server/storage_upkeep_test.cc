@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/time/clock.h"
 #include "proto/wire/digest.h"
 #include "server/telemetry/log.h"
 #include "storage/blob_bytes.h"
@@ -34,7 +35,7 @@ class StorageUpkeepTest : public testing::Test {
   ManualClock clock_;
   Stores stores_ = *OpenStores("memory", {}, clock_);
   Metrics metrics_{"1", "1"};
-  StorageUpkeep upkeep_{stores_, metrics_, clock_};
+  StorageUpkeep upkeep_{stores_, metrics_, clock_, {.jobs_kept = absl::Hours(24) * 30}};
 };
 
 TEST_F(StorageUpkeepTest, CollectsAfterADayWhatNoJobNeeds) {
@@ -58,6 +59,45 @@ TEST_F(StorageUpkeepTest, CollectsAfterADayWhatNoJobNeeds) {
   EXPECT_FALSE(IsThere("job never came"));
   EXPECT_TRUE(IsThere("model of a job"));
   EXPECT_EQ(*stores_.blobs->BytesUploaded(abandoned), 0);
+}
+
+TEST_F(StorageUpkeepTest, DeletesJobsThatEndedLongAgo) {
+  for (int number = 0; number < 25; ++number) {
+    v1::Job job;
+    job.set_id(absl::StrCat("job-", number));
+    job.set_tenant("alice");
+    *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model"));
+    ASSERT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
+    if (number > 0) {
+      ASSERT_TRUE(stores_.jobs->Cancel("alice", job.id()).ok());
+    }
+  }
+  clock_.Advance(absl::Hours(24) * 30);
+  upkeep_.Tick();
+  EXPECT_TRUE(stores_.jobs->Get("alice", "job-24").ok());
+  clock_.Advance(absl::Hours(1));
+  upkeep_.Tick();
+  const JobPage left = *stores_.jobs->List({.tenant = "alice", .page_size = 100});
+  ASSERT_EQ(left.jobs.size(), 1u);
+  EXPECT_EQ(left.jobs[0].id(), "job-0");
+  EXPECT_TRUE(IsThere("model"));
+}
+
+TEST_F(StorageUpkeepTest, KeepsBlobsBelowTheirLimitOfBytes) {
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "fifteen bytes 1").ok());
+  clock_.Advance(absl::Hours(2));
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "fifteen bytes 2").ok());
+  StorageUpkeep upkeep(stores_, metrics_, clock_, {.blobs_bytes_max = 20});
+  upkeep.Tick();
+  EXPECT_FALSE(IsThere("fifteen bytes 1"));
+  EXPECT_TRUE(IsThere("fifteen bytes 2"));
+}
+
+TEST_F(StorageUpkeepTest, WorksOnAThreadOfItsOwn) {
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "12345").ok());
+  StorageUpkeep upkeep(stores_, metrics_, clock_, {});
+  upkeep.Start();
+  while (Gauge("plait_blob_files") != 1) absl::SleepFor(absl::Milliseconds(1));
 }
 
 TEST_F(StorageUpkeepTest, CountsEveryTenSeconds) {

@@ -131,8 +131,8 @@ class FaultyJobStore : public JobStore {
   absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) override {
     return store_->MayReadBlob(tenant, digest);
   }
-  absl::StatusOr<std::vector<Digest>> ReferencedBlobs() override {
-    return store_->ReferencedBlobs();
+  absl::StatusOr<BlobReferencePage> ReferencedBlobs(int64_t before, int jobs_max) override {
+    return store_->ReferencedBlobs(before, jobs_max);
   }
 
  private:

@@ -189,15 +189,28 @@ TEST_P(JobStoreTest, LetsTenantsReadTheirBlobsOnly) {
   EXPECT_FALSE(*jobs().MayReadBlob("bob", DigestOf("optimized")));
 }
 
-TEST_P(JobStoreTest, NamesEveryBlobThatAJobNeeds) {
+TEST_P(JobStoreTest, NamesEveryBlobOfEveryJob) {
   ASSERT_TRUE(jobs().Finish(Running("j1").lease, Success()).ok());
   JobSubmission replay = Submission("j2");
   *replay.job.mutable_options()->mutable_measurement_log() = wire::DigestToProto(DigestOf("log"));
   ASSERT_TRUE(jobs().Submit(replay).ok());
-  const absl::StatusOr<std::vector<Digest>> blobs = jobs().ReferencedBlobs();
-  ASSERT_TRUE(blobs.ok());
-  EXPECT_EQ(std::set<Digest>(blobs->begin(), blobs->end()),
-            (std::set<Digest>{DigestOf("model"), DigestOf("optimized"), DigestOf("log")}));
+  std::set<Digest> of_open;
+  std::set<Digest> of_ended;
+  int pages = 0;
+  int64_t before = 0;
+  do {
+    const absl::StatusOr<BlobReferencePage> page = jobs().ReferencedBlobs(before, 1);
+    ASSERT_TRUE(page.ok()) << page.status();
+    for (const BlobReference& reference : page->references) {
+      (reference.job_is_over ? of_ended : of_open).insert(reference.digest);
+    }
+    before = page->next_before;
+    ++pages;
+  } while (before != 0);
+  // Two jobs, and a page that shows that there is no third one.
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(of_ended, (std::set<Digest>{DigestOf("model"), DigestOf("optimized")}));
+  EXPECT_EQ(of_open, (std::set<Digest>{DigestOf("model"), DigestOf("log")}));
 }
 
 TEST_P(JobStoreTest, DeletesAJobThatIsOverWithAllThatBelongsToIt) {
@@ -221,7 +234,7 @@ TEST_P(JobStoreTest, DeletesAJobThatIsOverWithAllThatBelongsToIt) {
   EXPECT_TRUE(absl::IsNotFound(jobs().Delete("alice", "j1")));
   EXPECT_FALSE(jobs().FindResult(key)->has_value());
   EXPECT_FALSE(jobs().FindSubmitted(submission)->has_value());
-  EXPECT_TRUE(jobs().ReferencedBlobs()->empty());
+  EXPECT_TRUE(jobs().ReferencedBlobs(0, 10)->references.empty());
   // Nothing of it is found under its id again, and its number is not used twice.
   ASSERT_TRUE(jobs().Submit(submission).ok());
   EXPECT_EQ(jobs().Events("alice", "j1", 0, 10)->size(), 1u);

@@ -42,9 +42,9 @@ class JobRunnerTest : public testing::Test {
   bool IsIdle() { return !stores_.jobs->Acquire({"test", {"cpu"}, kLease})->has_value(); }
 
   // Submits a job whose child behaves so.
-  void Submit(const std::string& how) {
+  void Submit(const std::string& how, const std::string& job_id = "job-1") {
     v1::Job job;
-    job_id_ = "job-1";
+    job_id_ = job_id;
     job.set_id(job_id_);
     job.set_tenant("t");
     *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model"));
@@ -145,6 +145,20 @@ TEST_F(JobRunnerTest, RequeuesAJobWithoutCountingWhenTheDaemonStops) {
   EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
   EXPECT_EQ(job.faults(), 0);
   EXPECT_FALSE(IsIdle());
+}
+
+TEST_F(JobRunnerTest, AnswersAnEqualRequestFromAResultThatIsStillThere) {
+  const v1::Job first = Run("succeed");
+  ASSERT_EQ(first.state(), v1::JOB_STATE_SUCCEEDED);
+  Submit("succeed", "job-2");
+  EXPECT_TRUE(RunOnce().result().report().cached());
+  // Above a limit of bytes, blobs of jobs that are over may go.
+  ASSERT_TRUE(*stores_.blobs->DeleteUnused(*wire::DigestFromProto(first.result().plan()),
+                                           absl::InfiniteFuture()));
+  Submit("succeed", "job-3");
+  const v1::Job again = RunOnce();
+  EXPECT_EQ(again.state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_FALSE(again.result().report().cached());
 }
 
 const absl::Status kDiskFull = wire::WithReason(absl::ResourceExhaustedError("the disk is full"),
