@@ -11,6 +11,7 @@
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
+#include "proto/wire/options.h"
 #include "storage/job_state.h"
 
 namespace plait {
@@ -147,6 +148,10 @@ absl::StatusOr<v1::Job> InsertSubmitted(JobTable& table, const JobSubmission& su
   *row.job.mutable_model() = submission.job.model();
   *row.job.mutable_options() = submission.job.options();
   *row.job.mutable_submitted_at() = ToTimestamp(now);
+  if (!row.job.options().no_result_cache()) {
+    row.equal_key = absl::StrCat(row.job.tenant(), " ", row.job.model().sha256_hex(), " ",
+                                 wire::OptionsHash(row.job.options()));
+  }
   PLAIT_ASSIGN_OR_RETURN(row.number, table.InsertJob(row));
   if (!submission.request_id.empty()) {
     PLAIT_RETURN_IF_ERROR(table.InsertRequest(

@@ -124,7 +124,9 @@ class JobStore {
 
   virtual absl::StatusOr<JobCounts> Count() = 0;
 
-  // The oldest queued job that fits and is not paused becomes RUNNING; nothing when there is none.
+  // A queued job that fits and is not paused becomes RUNNING; nothing when there is none. Tenants
+  // take turns, and of a tenant's jobs the oldest comes first. A job that can be answered with the
+  // result of one that is running now stays queued until that is over.
   virtual absl::StatusOr<std::optional<LeasedJob>> Acquire(const JobWish& wish) = 0;
 
   // Extends the lease; true when the client wants the job to be cancelled.

@@ -25,7 +25,9 @@ struct JobRow {
   absl::Time lease_expires = absl::InfinitePast();
   absl::Time not_before = absl::InfinitePast();  // of a queued job: when its pause ends
   int postponements = 0;                         // see JobStore::Postpone
-  int64_t event_count = 0;                       // sequence of its last event
+  // Jobs with the same one are answered by one result; empty for a job that wants no earlier one.
+  std::string equal_key;
+  int64_t event_count = 0;  // sequence of its last event
 };
 
 // Which rows to read. Empty or zero fields do not restrict.
@@ -41,6 +43,7 @@ struct JobSelection {
 struct QueuedSelection {
   std::vector<std::string> devices;  // empty: any
   absl::Time now;
+  std::string after_tenant;  // whose turn it was last
 };
 
 // When the job ended; in 1970 while it has not.
@@ -79,7 +82,8 @@ class JobTable {
   virtual absl::StatusOr<std::optional<JobRow>> FindJob(absl::string_view job_id) = 0;
   // Newest first.
   virtual absl::StatusOr<std::vector<JobRow>> SelectJobs(const JobSelection& selection) = 0;
-  // The oldest one that fits.
+  // The oldest one that fits of the next tenant: that whose name follows `after_tenant`, or the
+  // first one where none does. A job does not fit while a job with its `equal_key` runs.
   virtual absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) = 0;
   virtual absl::StatusOr<int64_t> CountJobs(v1::JobState state) = 0;
   // Ids of jobs that ended before `before`, the earliest first, at most `count_max`.

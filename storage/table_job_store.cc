@@ -101,11 +101,13 @@ class TableJobStore : public JobStore {
     std::optional<LeasedJob> leased;
     PLAIT_RETURN_IF_ERROR(transactor_->Write([&](JobTable& table) -> absl::Status {
       const absl::Time now = clock_.Now();
-      PLAIT_ASSIGN_OR_RETURN(std::optional<JobRow> row, table.FindQueued({wish.devices, now}));
+      PLAIT_ASSIGN_OR_RETURN(std::optional<JobRow> row,
+                             table.FindQueued({wish.devices, now, last_tenant_}));
       if (!row.has_value()) return absl::OkStatus();
       // Chosen and taken in one write transaction: no two holders can get the same job.
       PLAIT_RETURN_IF_ERROR(BeginRun(table, *row, wish, now));
       leased = LeasedJob{row->job, {row->job.id(), row->job.attempts()}};
+      last_tenant_ = row->job.tenant();
       return absl::OkStatus();
     }));
     if (leased.has_value()) Changed(leased->lease.job_id);
@@ -309,6 +311,8 @@ class TableJobStore : public JobStore {
 
   Clock& clock_;
   const TableJobStoreOptions options_;
+  // Whose turn it was last. Used in writes only, which exclude each other; a restart begins anew.
+  std::string last_tenant_;
   // Last, so that it is destroyed first: its delayed operations use the members above.
   const std::unique_ptr<JobTransactor> transactor_;
 };

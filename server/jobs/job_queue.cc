@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "proto/wire/options.h"
 #include "server/telemetry/log.h"
 
 namespace plait {
@@ -12,8 +11,6 @@ namespace {
 // Changes wake runners at once; this is for what nobody announces, such as a new worker.
 constexpr absl::Duration kPollInterval = absl::Milliseconds(300);
 constexpr absl::Duration kLease = absl::Minutes(1);
-// Of a job that waits for an equal one; a cancellation is noticed as fast.
-constexpr absl::Duration kHeartbeatInterval = absl::Seconds(3);
 
 }  // namespace
 
@@ -96,38 +93,15 @@ bool JobQueue::RunNext() {
   }
   if (!job->has_value()) return false;
   const v1::Job& leased = (*job)->job;
-  const std::string request = absl::StrCat(leased.tenant(), " ", leased.model().sha256_hex(), " ",
-                                           wire::OptionsHash(leased.options()));
   const auto wakeup = std::make_shared<Wakeup>();
   {
     absl::MutexLock lock(&mutex_);
     running_[leased.id()] = wakeup;
   }
-  if (!leased.options().no_result_cache()) AwaitEqualJob(**job, request);
-  {
-    absl::MutexLock lock(&mutex_);
-    ++in_flight_[request];
-  }
   runner_.RunJob(**job, wakeup, stopping_);
   absl::MutexLock lock(&mutex_);
   running_.erase(leased.id());
-  if (--in_flight_[request] == 0) in_flight_.erase(request);
   return true;
-}
-
-void JobQueue::AwaitEqualJob(const LeasedJob& job, const std::string& request) {
-  while (true) {
-    {
-      absl::MutexLock lock(&mutex_);
-      const auto alone = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return stopping_ || in_flight_.count(request) == 0;
-      };
-      if (mutex_.AwaitWithTimeout(absl::Condition(&alone), kHeartbeatInterval)) return;
-    }
-    const absl::StatusOr<bool> cancelled = context_.stores.jobs->Heartbeat(job.lease, kLease);
-    // Whatever has happened to the job, its run finds out.
-    if (!cancelled.ok() || *cancelled) return;
-  }
 }
 
 std::vector<std::string> JobQueue::Devices() {

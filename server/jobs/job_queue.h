@@ -19,9 +19,8 @@ struct JobQueueOptions {
   int runners = 1;  // jobs that run at the same time
 };
 
-// The jobs that run in this daemon: takes queued ones from the store, oldest first, and runs each
-// on a thread. Jobs that are equal are not run side by side: the second waits for the first one's
-// result. Thread-safe.
+// The jobs that run in this daemon: takes queued ones from the store, in the order that it gives
+// them out, and runs each on a thread. Thread-safe.
 //
 // How a job is found again after a crash: taking it is a transaction of the store (RUNNING, a new
 // attempt, a lease), and nothing else of the queue is worth keeping. All state here is derived, and
@@ -57,7 +56,7 @@ class JobQueue {
   // Errors of the storage are logged, and the next call tries again.
   void RecoverStrandedJobs();
 
-  // Jobs that run now, one waiting for an equal one included.
+  // Jobs that run now.
   // What a drained server waits for.
   int64_t running();
 
@@ -69,10 +68,6 @@ class JobQueue {
   // Takes and runs one job; false when there was none.
   // Errors of the storage are logged, and the next round tries again.
   bool RunNext();
-  // Two equal jobs leased at the same moment may both pass: they measure together, at worst twice.
-  // Extends the lease while it waits. Returns when no equal job runs here, when the job was
-  // cancelled or lost, or when the queue stops; the runner then finds out which.
-  void AwaitEqualJob(const LeasedJob& job, const std::string& request);
   // Ids that some worker serves now: jobs for others stay queued.
   std::vector<std::string> Devices();
 
@@ -87,8 +82,6 @@ class JobQueue {
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   // By job id.
   std::map<std::string, std::shared_ptr<Wakeup>> running_ ABSL_GUARDED_BY(mutex_);
-  // Hashes of running jobs' requests.
-  std::map<std::string, int> in_flight_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

@@ -70,13 +70,20 @@ class MemoryJobTable : public JobTable {
 
   absl::StatusOr<std::optional<JobRow>> FindQueued(const QueuedSelection& selection) override {
     const auto& devices = selection.devices;
+    const JobRow* next = nullptr;
+    // Tenants after the last one, then all others; both by name, and the oldest job first.
+    const auto turn = [&](const JobRow& row) {
+      return std::make_pair(row.job.tenant() <= selection.after_tenant, row.job.tenant());
+    };
     for (const auto& [number, row] : jobs_) {
       if (row.job.state() == v1::JOB_STATE_QUEUED && IsPauseOver(row.not_before, selection.now) &&
-          (devices.empty() || absl::c_linear_search(devices, row.job.options().device()))) {
-        return row;
+          (devices.empty() || absl::c_linear_search(devices, row.job.options().device())) &&
+          !IsEqualOneRunning(row) && (next == nullptr || turn(row) < turn(*next))) {
+        next = &row;
       }
     }
-    return std::nullopt;
+    if (next == nullptr) return std::nullopt;
+    return *next;
   }
 
   absl::StatusOr<int64_t> CountJobs(v1::JobState state) override {
@@ -168,6 +175,13 @@ class MemoryJobTable : public JobTable {
   }
 
  private:
+  bool IsEqualOneRunning(const JobRow& queued) const {
+    return !queued.equal_key.empty() && absl::c_any_of(jobs_, [&](const auto& entry) {
+      const JobRow& row = entry.second;
+      return row.job.state() == v1::JOB_STATE_RUNNING && row.equal_key == queued.equal_key;
+    });
+  }
+
   int64_t last_number_ = 0;
   std::map<int64_t, JobRow> jobs_;          // by number, so in order of arrival
   std::map<std::string, int64_t> numbers_;  // by id

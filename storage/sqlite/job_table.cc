@@ -12,7 +12,8 @@ namespace {
 
 // The columns that RowOf reads, in its order.
 constexpr char kRowColumns[] =
-    "number, worker_id, lease_expires_us, not_before_us, postponements, event_count, job";
+    "number, worker_id, lease_expires_us, not_before_us, postponements, event_count, equal_key, "
+    "job";
 
 // A row that does not parse is damage: what was serialized always parses.
 template <typename Message>
@@ -41,7 +42,8 @@ absl::StatusOr<JobRow> RowOf(const Database& database, const Statement& statemen
   row.not_before = TimeOf(statement.Integer(3));
   row.postponements = static_cast<int>(statement.Integer(4));
   row.event_count = statement.Integer(5);
-  PLAIT_RETURN_IF_ERROR(ParseColumn(database, statement.Text(6), row.job));
+  row.equal_key = statement.Text(6);
+  PLAIT_RETURN_IF_ERROR(ParseColumn(database, statement.Text(7), row.job));
   return row;
 }
 
@@ -62,14 +64,14 @@ absl::StatusOr<int64_t> SqliteJobTable::InsertJob(const JobRow& row) {
   // Columns beside the message are copies to search by; RowOf believes the message.
   PLAIT_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO jobs (id, tenant, state, device, worker_id, lease_expires_us, not_before_us,"
-      " postponements, event_count, job) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      " postponements, event_count, equal_key, job) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       row.job.id(), row.job.tenant(), int64_t{row.job.state()}, row.job.options().device(),
       row.worker_id, TimeColumn(row.lease_expires), TimeColumn(row.not_before), row.postponements,
-      row.event_count, row.job.SerializeAsString()));
+      row.event_count, row.equal_key, row.job.SerializeAsString()));
   return database_.LastInsertedNumber();
 }
 
-// Id, tenant and device never change, so they are not written again.
+// Id, tenant, device and equal_key never change, so they are not written again.
 absl::Status SqliteJobTable::UpdateJob(const JobRow& row) {
   return database_.Execute(
       "UPDATE jobs SET state = ?, worker_id = ?, lease_expires_us = ?, not_before_us = ?,"
@@ -113,21 +115,28 @@ absl::StatusOr<std::vector<JobRow>> SqliteJobTable::SelectJobs(const JobSelectio
 }
 
 absl::StatusOr<std::optional<JobRow>> SqliteJobTable::FindQueued(const QueuedSelection& selection) {
-  PLAIT_ASSIGN_OR_RETURN(
-      Statement statement,
-      database_.Query(absl::StrCat("SELECT ", kRowColumns,
-                                   ", device FROM jobs WHERE state = ? ORDER BY number"),
-                      int64_t{v1::JOB_STATE_QUEUED}));
-  while (true) {
-    PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
-    if (!has_row) return std::nullopt;
-    // By the columns, so that jobs that do not fit cost no parsing.
-    const auto& devices = selection.devices;
-    if (!devices.empty() && !absl::c_linear_search(devices, statement.Text(7))) continue;
-    if (!IsPauseOver(TimeOf(statement.Integer(3)), selection.now)) continue;
-    PLAIT_ASSIGN_OR_RETURN(JobRow row, RowOf(database_, statement));
-    return row;
+  // Tenants after the last one, then from the first one on; the index has their order.
+  for (const char* tenants : {">", "<="}) {
+    PLAIT_ASSIGN_OR_RETURN(
+        Statement statement,
+        database_.Query(
+            absl::StrCat("SELECT ", kRowColumns, ", device FROM jobs AS queued WHERE state = ?",
+                         " AND tenant ", tenants, " ? AND (equal_key = x'' OR NOT EXISTS",
+                         " (SELECT 1 FROM jobs AS running WHERE running.state = ?",
+                         " AND running.equal_key = queued.equal_key)) ORDER BY tenant, number"),
+            int64_t{v1::JOB_STATE_QUEUED}, selection.after_tenant, int64_t{v1::JOB_STATE_RUNNING}));
+    while (true) {
+      PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+      if (!has_row) break;
+      // By the columns, so that jobs that do not fit cost no parsing.
+      const auto& devices = selection.devices;
+      if (!devices.empty() && !absl::c_linear_search(devices, statement.Text(8))) continue;
+      if (!IsPauseOver(TimeOf(statement.Integer(3)), selection.now)) continue;
+      PLAIT_ASSIGN_OR_RETURN(JobRow row, RowOf(database_, statement));
+      return row;
+    }
   }
+  return std::nullopt;
 }
 
 absl::StatusOr<int64_t> SqliteJobTable::CountJobs(v1::JobState state) {

@@ -64,10 +64,13 @@ CREATE TABLE blob_grants (
 constexpr char kJobs2[] = R"sql(
 ALTER TABLE jobs ADD COLUMN not_before_us INTEGER NOT NULL DEFAULT 0;  -- since 1970; 0: no pause
 ALTER TABLE jobs ADD COLUMN postponements INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN equal_key BLOB NOT NULL DEFAULT x'';        -- see JobRow
 ALTER TABLE jobs ADD COLUMN ended_us INTEGER NOT NULL DEFAULT 0;       -- since 1970; 0: not over
 -- The time of the end is in the message, which SQL cannot read: jobs of before end now.
 UPDATE jobs SET ended_us = 1000000 * CAST(strftime('%s', 'now') AS INTEGER)
   WHERE state NOT IN (1, 2);                 -- QUEUED, RUNNING
+CREATE INDEX jobs_by_turn ON jobs (state, tenant, number);
+CREATE INDEX jobs_by_key ON jobs (state, equal_key);
 CREATE INDEX jobs_by_end ON jobs (ended_us) WHERE ended_us <> 0;
 CREATE INDEX requests_by_job ON requests (job_id);
 CREATE INDEX results_by_job ON results (job_id);

@@ -30,6 +30,39 @@ TEST_P(JobOperationsTest, GivesOutTheOldestQueuedJob) {
   EXPECT_EQ(jobs().Count()->running, 2);
 }
 
+TEST_P(JobOperationsTest, LetsTenantsTakeTurns) {
+  for (int number = 0; number < 3; ++number) {
+    ASSERT_TRUE(jobs().Submit(Submission(absl::StrCat("alice-", number), "alice")).ok());
+  }
+  ASSERT_TRUE(jobs().Submit(Submission("carol-0", "carol")).ok());
+  ASSERT_TRUE(jobs().Submit(Submission("bob-0", "bob")).ok());
+  ASSERT_TRUE(jobs().Submit(Submission("bob-1", "bob")).ok());
+  std::vector<std::string> order;
+  for (int number = 0; number < 6; ++number) order.push_back(Acquired().lease.job_id);
+  EXPECT_EQ(order, (std::vector<std::string>{"alice-0", "bob-0", "carol-0", "alice-1", "bob-1",
+                                             "alice-2"}));
+}
+
+TEST_P(JobOperationsTest, KeepsAJobQueuedWhileAnEqualOneRuns) {
+  for (const char* id : {"j1", "j2"}) {
+    JobSubmission submission = Submission(id);
+    submission.job.mutable_options()->set_no_result_cache(false);
+    ASSERT_TRUE(jobs().Submit(submission).ok());
+  }
+  ASSERT_TRUE(jobs().Submit(Submission("of another tenant", "bob")).ok());
+  JobSubmission other = Submission("of another seed");
+  other.job.mutable_options()->set_no_result_cache(false);
+  other.job.mutable_options()->set_seed(7);
+  ASSERT_TRUE(jobs().Submit(other).ok());
+  const LeasedJob first = Acquired();
+  EXPECT_EQ(first.lease.job_id, "j1");
+  EXPECT_EQ(Acquired().lease.job_id, "of another tenant");
+  EXPECT_EQ(Acquired().lease.job_id, "of another seed");
+  EXPECT_FALSE(jobs().Acquire({"worker-1", {}, absl::Seconds(1)})->has_value());
+  ASSERT_TRUE(jobs().Finish(first.lease, Success()).ok());
+  EXPECT_EQ(Acquired().lease.job_id, "j2");
+}
+
 TEST_P(JobOperationsTest, GivesOutOnlyJobsForTheDevicesWished) {
   JobSubmission submission = Submission("gpu");
   submission.job.mutable_options()->set_device("cuda:0");

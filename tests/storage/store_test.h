@@ -54,6 +54,8 @@ class StoreTest : public testing::TestWithParam<std::string> {
     submission.job.set_tenant(tenant);
     *submission.job.mutable_model() = wire::DigestToProto(DigestOf("model"));
     submission.job.mutable_options()->set_device("cpu");
+    // Otherwise equal jobs would wait for each other.
+    submission.job.mutable_options()->set_no_result_cache(true);
     return submission;
   }
 
