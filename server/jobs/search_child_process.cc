@@ -97,11 +97,12 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
 }
 
 absl::Status SearchChildProcess::Send(const internal::ParentMessage& message) {
-  PLAIT_ASSIGN_OR_RETURN(const std::string frame, FrameOf(message));
-  if (unsent_.size() + frame.size() > kUnsentBytesMax) {
+  PLAIT_ASSIGN_OR_RETURN(std::string frame, FrameOf(message));
+  if (unsent_bytes_ + frame.size() > kUnsentBytesMax) {
     return absl::ResourceExhaustedError("the search child does not read its messages");
   }
-  unsent_ += frame;
+  unsent_bytes_ += frame.size();
+  unsent_.push_back(std::move(frame));
   return absl::OkStatus();
 }
 
@@ -126,10 +127,15 @@ bool SearchChildProcess::ReadMessages() {
 }
 
 bool SearchChildProcess::WriteMessages() {
-  const ssize_t count =
-      send(socket_.number(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const std::string& first = unsent_.front();
+  const ssize_t count = send(socket_.number(), first.data() + sent_of_first_,
+                             first.size() - sent_of_first_, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
-  unsent_.erase(0, static_cast<size_t>(count));
+  sent_of_first_ += static_cast<size_t>(count);
+  unsent_bytes_ -= static_cast<size_t>(count);
+  if (sent_of_first_ < first.size()) return true;
+  unsent_.pop_front();
+  sent_of_first_ = 0;
   return true;
 }
 

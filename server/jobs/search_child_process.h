@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,7 +87,10 @@ class SearchChildProcess {
   FileDescriptor socket_;
   FileDescriptor error_pipe_;
   FrameReader reader_;
-  std::string unsent_;
+  // Frames, the first of which is sent up to `sent_of_first_`.
+  std::deque<std::string> unsent_;
+  size_t sent_of_first_ = 0;
+  size_t unsent_bytes_ = 0;
   std::string error_text_;
 };
 
