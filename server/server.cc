@@ -77,7 +77,7 @@ struct Server::Parts {
   const absl::Duration began;
   std::atomic<bool> draining = false;
   Metrics metrics;
-  SearchPark park;
+  SearchPark park{clock};
   EventHub events;
   std::atomic<JobQueue*> listening_queue = nullptr;
   WorkerPool pool;

@@ -55,16 +55,10 @@ JobConversation::~JobConversation() {
   for (const auto& [number, question] : open_) context_.pool.Withdraw(question.interest);
 }
 
-ConversationEnd JobConversation::Run(SearchChildProcess& child, const internal::Start& start,
+ConversationEnd JobConversation::Run(SearchChildProcess& child,
                                      const ConversationOptions& options) {
   began_ = context_.clock.Monotonic();
   next_heartbeat_ = began_ + options.lease / 4;
-  internal::ParentMessage message;
-  *message.mutable_start() = start;
-  // Profiles or a replay log are in it, so it may be too large.
-  if (absl::Status status = child.Send(message); !status.ok()) {
-    return EndOf(ConversationOutcome::kFailure, std::move(status));
-  }
   while (true) {
     std::optional<ConversationEnd> end = Step(child, options);
     if (end) return *std::move(end);
@@ -87,7 +81,7 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
                  message.status());
   }
   if (!message->has_value()) return std::nullopt;
-  return Take(**std::move(message), options);
+  return Take(child, **std::move(message), options);
 }
 
 std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& child,
@@ -105,10 +99,9 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
     if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
     if (cancelled.ok() && *cancelled) return EndOf(ConversationOutcome::kCancelled);
   }
-  if (now > began_ + options.time_max + kDeadlineGrace) {
-    return EndOf(ConversationOutcome::kDeadline);
-  }
-  if (now > began_ + options.time_max && !deadline_sent_) {
+  const absl::Duration deadline = began_ + options.time_max + StoppedForOthers(child);
+  if (now > deadline + kDeadlineGrace) return EndOf(ConversationOutcome::kDeadline);
+  if (now > deadline && !deadline_sent_) {
     internal::ParentMessage message;
     message.mutable_deadline();
     deadline_sent_ = true;
@@ -130,6 +123,7 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
     if (!IsAbout(answer.result, found->second.names)) answer.result = AnswerAboutAnotherTask();
     if (answer.result.has_profile()) KeepProfiles(answer.result.profile());
     open_.erase(found);
+    if (open_.empty()) stopped_until_answer_ = context_.park.StoppedFor(child.process_id());
     internal::ParentMessage message;
     if (answer.is_profile) {
       message.mutable_profile_reply()->set_request_number(answer.number);
@@ -143,9 +137,18 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
   return absl::OkStatus();
 }
 
-std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage message,
+absl::Duration JobConversation::StoppedForOthers(const SearchChildProcess& child) {
+  if (!open_.empty()) return stopped_before_question_;
+  return stopped_before_question_ + context_.park.StoppedFor(child.process_id()) -
+         stopped_until_answer_;
+}
+
+std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
+                                                     internal::ChildMessage message,
                                                      const ConversationOptions& options) {
   absl::Status status;
+  stopped_before_question_ = StoppedForOthers(child);
+  if (open_.empty()) stopped_until_answer_ = context_.park.StoppedFor(child.process_id());
   worker::v1::Task task;
   task.set_deadline_seconds(absl::ToDoubleSeconds(options.task_time_max));
   switch (message.message_case()) {
@@ -166,6 +169,13 @@ std::optional<ConversationEnd> JobConversation::Take(internal::ChildMessage mess
       *task.mutable_model() = job_.job.model();
       status = Ask(message.measure_request().request_number(), std::move(task));
       break;
+    case internal::ChildMessage::kStoppedTimeRequest: {
+      internal::ParentMessage reply;
+      reply.mutable_stopped_time_reply()->set_stopped_us(
+          absl::ToInt64Microseconds(StoppedForOthers(child)));
+      status = child.Send(reply);
+      break;
+    }
     case internal::ChildMessage::kResult:
       return ConversationEnd{
           deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kResult,

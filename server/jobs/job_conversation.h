@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "plait/internal/search_child.pb.h"
 #include "server/jobs/search_child_process.h"
+#include "server/jobs/search_park.h"
 #include "server/jobs/wakeup.h"
 #include "server/workers/worker_pool.h"
 #include "storage/job_store.h"
@@ -20,8 +21,7 @@ namespace plait {
 
 // How the conversation with a search child ended.
 enum class ConversationOutcome {
-  // Only kResult and kFailure are the child's own words; all others are what the daemon saw, and so
-  // is a kFailure because the start is too large to be sent.
+  // Only kResult and kFailure are the child's own words; all others are what the daemon saw.
   kResult,     // `result` is set
   kFailure,    // the child says that the job cannot be done: `status`
   kCancelled,  // the client wants it no more
@@ -42,7 +42,8 @@ struct ConversationEnd {
 
 // How long a conversation may go on, and who may end it early.
 struct ConversationOptions {
-  // On the monotonic clock from Run's beginning; time in which the child is parked counts, too.
+  // On the monotonic clock from Run's beginning, without the time in which the child was stopped
+  // because other jobs measured.
   absl::Duration time_max;       // of the whole conversation, before the child is told
   absl::Duration lease;          // how far each heartbeat extends the lease
   absl::Duration task_time_max;  // of one task of a worker
@@ -56,6 +57,7 @@ struct ConversationContext {
   JobStore& jobs;
   ProfileStore& profiles;
   WorkerPool& pool;
+  SearchPark& park;
   Clock& clock;
 };
 
@@ -78,14 +80,13 @@ class JobConversation {
   // An answer that arrives meanwhile falls into the mailbox, which the callback keeps alive.
   ~JobConversation();
 
-  // Sends `start` and talks until one of the outcomes; every one but a child's own end leaves the
-  // child running, for its owner to kill. Called once. REQUIRES: what `options` points to outlives
-  // the call.
+  // Talks until one of the outcomes; every one but a child's own end leaves the child running, for
+  // its owner to kill. Called once. REQUIRES: Start was sent; what `options` points to outlives the
+  // call.
   //
   // Waits at most a second at a time, so that a cancellation, the deadline and the heartbeat are
   // never later than that. Blocks for seconds or hours: one thread per running job.
-  ConversationEnd Run(SearchChildProcess& child, const internal::Start& start,
-                      const ConversationOptions& options);
+  ConversationEnd Run(SearchChildProcess& child, const ConversationOptions& options);
 
  private:
   // What a worker said to a question of the child's.
@@ -125,7 +126,7 @@ class JobConversation {
   absl::Status ForwardAnswers(SearchChildProcess& child);
   // One message of the child's. Its device and model are not asked for: every task gets the job's,
   // so that a child cannot have another tenant's model measured.
-  std::optional<ConversationEnd> Take(internal::ChildMessage message,
+  std::optional<ConversationEnd> Take(SearchChildProcess& child, internal::ChildMessage message,
                                       const ConversationOptions& options);
   // Errors: InvalidArgument for what the child may not say, which counts as its fault.
   absl::Status TakeEvent(const v1::Event& event);
@@ -138,6 +139,9 @@ class JobConversation {
   v1::StoredProfile NewProfile(absl::string_view key) const;
   // Errors: InvalidArgument for one that none can be, which counts as the child's fault.
   absl::Status KeepLoadEffect(const v1::LoadEffect& effect);
+  // How long the child was stopped while no question was open: for the sake of other jobs. While
+  // one is open it could not go on anyway.
+  absl::Duration StoppedForOthers(const SearchChildProcess& child);
   // Stores what was measured. REQUIRES: the result is about the kernels that were asked about.
   // Times that CheckStoredProfile refuses are left out: the store serves all tenants' jobs.
   void KeepProfiles(const worker::v1::ProfileResult& result);
@@ -153,6 +157,10 @@ class JobConversation {
   // Monotonic, both.
   absl::Duration began_;
   absl::Duration next_heartbeat_;
+  // Until the first of the questions that are open was asked; and what of all the child's stopped
+  // time was over when the last answer came.
+  absl::Duration stopped_before_question_ = absl::ZeroDuration();
+  absl::Duration stopped_until_answer_ = absl::ZeroDuration();
   bool deadline_sent_ = false;
 };
 

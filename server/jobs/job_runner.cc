@@ -92,7 +92,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
   // Before the child, which inherits it; a crash of the daemon leaves no file behind.
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
-  PLAIT_ASSIGN_OR_RETURN(const internal::Start start, MakeStart(spec, *device));
+  const internal::Start start = MakeStart(spec, *device);
 
   const absl::Duration time_max = spec.budget + options_.grace;
   SearchChildOptions child_options = options_.child;
@@ -102,14 +102,20 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   PLAIT_ASSIGN_OR_RETURN(
       const std::unique_ptr<SearchChildProcess> child,
       SearchChildProcess::Start(child_options, model->number(), output.number()));
+  {
+    // A hundred megabytes, of which nothing is kept here while the job runs.
+    PLAIT_ASSIGN_OR_RETURN(const internal::ParentMessage first, FirstMessage(spec, start));
+    const absl::Status sent = child->Send(first);
+    if (!sent.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, sent);
+  }
   ConversationEnd end;
   {
     const ParkedChild parked(context_.park, child->process_id());
-    JobConversation conversation({jobs, *context_.stores.profiles, context_.pool, context_.clock},
-                                 job, *device, std::move(wakeup));
+    JobConversation conversation(
+        {jobs, *context_.stores.profiles, context_.pool, context_.park, context_.clock}, job,
+        *device, std::move(wakeup));
     // The one place where time passes.
-    end = conversation.Run(*child, start,
-                           {time_max, options_.lease, options_.task_time_max, &stopping});
+    end = conversation.Run(*child, {time_max, options_.lease, options_.task_time_max, &stopping});
   }
   // The child may still live here: what it has written up to now is what counts.
   return Finish(spec, start, end, output.number());
@@ -213,8 +219,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithError(const LeasedJob& job, v1::Job
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
-absl::StatusOr<internal::Start> JobRunner::MakeStart(const JobSpec& spec,
-                                                     const v1::Device& device) {
+internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& device) const {
   const v1::Job& job = spec.leased.job;
   internal::Start start;
   start.set_job_id(job.id());
@@ -228,18 +233,26 @@ absl::StatusOr<internal::Start> JobRunner::MakeStart(const JobSpec& spec,
   start.set_output_file_descriptor(kChildOutput);
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
-  // A replay reads every time from its log; profiles of today would only mislead it.
-  if (spec.measurement_log) {
-    PLAIT_ASSIGN_OR_RETURN(*start.mutable_replay_log(),
-                           ReadBlob(*context_.stores.blobs, *spec.measurement_log));
-    return start;
-  }
-  PLAIT_ASSIGN_OR_RETURN(
-      std::vector<v1::StoredProfile> profiles,
-      context_.stores.profiles->List(device.fingerprint(), {device.fingerprint(), ""},
-                                     kProfilesPerDeviceMax));
-  for (v1::StoredProfile& profile : profiles) *start.add_profiles() = std::move(profile);
   return start;
+}
+
+absl::StatusOr<internal::ParentMessage> JobRunner::FirstMessage(const JobSpec& spec,
+                                                                const internal::Start& start) {
+  internal::ParentMessage message;
+  internal::Start& whole = *message.mutable_start();
+  whole = start;
+  if (spec.measurement_log) {
+    // A replay reads every time from its log; profiles of today would only mislead it.
+    PLAIT_ASSIGN_OR_RETURN(*whole.mutable_replay_log(),
+                           ReadBlob(*context_.stores.blobs, *spec.measurement_log));
+  } else {
+    const std::string& fingerprint = start.device().fingerprint();
+    PLAIT_ASSIGN_OR_RETURN(
+        std::vector<v1::StoredProfile> profiles,
+        context_.stores.profiles->List(fingerprint, {fingerprint, ""}, kProfilesPerDeviceMax));
+    for (v1::StoredProfile& profile : profiles) *whole.add_profiles() = std::move(profile);
+  }
+  return message;
 }
 
 ResultKey JobRunner::KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const {

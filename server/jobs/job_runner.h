@@ -99,9 +99,15 @@ class JobRunner {
   // `error` keeps its reason, by which a client tells its own mistake from ours.
   absl::StatusOr<v1::Job> FinishWithError(const LeasedJob& job, v1::JobState state,
                                           const absl::Status& error);
-  // All that the child is told of its job. It gets no path and no address, but nothing besides its
-  // limits keeps it from what the daemon's user may do.
-  absl::StatusOr<internal::Start> MakeStart(const JobSpec& spec, const v1::Device& device);
+  // All that the child is told of its job, but for what it needs to know of measurements. It gets
+  // no path and no address, but nothing besides its limits keeps it from what the daemon's user may
+  // do.
+  internal::Start MakeStart(const JobSpec& spec, const v1::Device& device) const;
+  // `start` with the profiles of the device, or with the log that the job replays. It may be too
+  // large to be sent.
+  // Errors: those of the storage.
+  absl::StatusOr<internal::ParentMessage> FirstMessage(const JobSpec& spec,
+                                                       const internal::Start& start);
   // What the job's result depends on, by which a later job of the tenant finds it.
   ResultKey KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const;
   // Of a connected worker; nothing when there is none with this id.

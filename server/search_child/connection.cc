@@ -49,6 +49,23 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::Measure(worker::v1::Meas
   return AwaitReply(number);
 }
 
+absl::StatusOr<absl::Duration> ChildConnection::StoppedTime() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_time_.reset();
+  }
+  internal::ChildMessage message;
+  message.mutable_stopped_time_request();
+  PLAIT_RETURN_IF_ERROR(Send(message));
+  absl::MutexLock lock(&mutex_);
+  const auto is_over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return disconnected_ || stopped_time_.has_value();
+  };
+  mutex_.Await(absl::Condition(&is_over));
+  if (!stopped_time_.has_value()) return absl::UnavailableError("the daemon is gone");
+  return *stopped_time_;
+}
+
 void ChildConnection::Listen() {
   while (true) {
     internal::ParentMessage message;
@@ -65,7 +82,9 @@ void ChildConnection::Listen() {
     } else if (message.has_measure_reply()) {
       internal::MeasureReply& reply = *message.mutable_measure_reply();
       replies_[reply.request_number()] = std::move(*reply.mutable_result());
-    } else if (message.has_cancel() || message.has_deadline()) {
+    } else if (message.has_stopped_time_reply()) {
+      stopped_time_ = absl::Microseconds(message.stopped_time_reply().stopped_us());
+    } else if (message.has_deadline()) {
       stop_requested_ = true;
     }
   }

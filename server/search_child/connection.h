@@ -2,19 +2,21 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "plait/internal/search_child.pb.h"
 #include "server/search_child/protocol/frame.h"
 
 namespace plait {
 
 // The search child's end of the conversation with the daemon. A thread reads what the daemon says,
-// so that a cancellation or deadline is heard at any time. Thread-safe.
+// so that a deadline is heard at any time. Thread-safe.
 class ChildConnection {
  public:
   // `socket` must stay open.
@@ -45,7 +47,11 @@ class ChildConnection {
   absl::StatusOr<worker::v1::TaskResult> Profile(worker::v1::ProfileTask task);
   absl::StatusOr<worker::v1::TaskResult> Measure(worker::v1::MeasureTask task);
 
-  // The client or the deadline wants the search to end.
+  // How long the daemon kept this process stopped for other jobs' sake.
+  // Errors: Unavailable when the daemon is gone. REQUIRES: called on one thread at a time.
+  absl::StatusOr<absl::Duration> StoppedTime();
+
+  // The deadline wants the search to end.
   // Becomes true once and stays so; a search looks at it between its steps.
   bool stop_requested() const { return stop_requested_; }
 
@@ -68,6 +74,7 @@ class ChildConnection {
   int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   // That have come and were not taken yet, by the question's number.
   std::map<int64_t, worker::v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Duration> stopped_time_ ABSL_GUARDED_BY(mutex_);
   // Of writing to the socket. Never held together with mutex_.
   absl::Mutex write_mutex_;
 };

@@ -17,24 +17,34 @@ RemoteVerifier::Options VerifierOptions(const v1::OptimizeOptions& options) {
           .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance};
 }
 
+// Wall-clock time, except for that in which this process was stopped for the sake of other jobs.
 class TimeBudget : public Budget {
  public:
-  TimeBudget(Clock& clock, absl::Duration end, const ChildConnection& connection)
+  TimeBudget(Clock& clock, absl::Duration end, ChildConnection& connection)
       : clock_(clock), end_(end), connection_(connection) {}
 
-  bool Allows(int64_t) override {
-    return !connection_.stop_requested() && clock_.Monotonic() < end_ - reserved_;
-  }
+  bool Allows(int64_t) override { return !connection_.stop_requested() && IsLeft(reserved_); }
   void Reserve(double seconds) override { reserved_ = absl::Seconds(seconds); }
   bool HasSeconds(double seconds) override {
-    return !connection_.stop_requested() && clock_.Monotonic() + absl::Seconds(seconds) < end_;
+    return !connection_.stop_requested() && IsLeft(absl::Seconds(seconds));
   }
 
  private:
+  // Whether more than `time` is left.
+  bool IsLeft(absl::Duration time) {
+    const absl::Duration now = clock_.Monotonic();
+    if (now + time < end_ + stopped_) return true;
+    // Only now, because it is a question to the daemon. Without an answer the search is over, too.
+    stopped_ = connection_.StoppedTime().value_or(absl::ZeroDuration());
+    return now + time < end_ + stopped_;
+  }
+
   Clock& clock_;
   const absl::Duration end_;
-  const ChildConnection& connection_;
+  ChildConnection& connection_;
   absl::Duration reserved_;
+  // What was known of it when it was last asked for.
+  absl::Duration stopped_;
 };
 
 class DeviceSource : public MeasurementSource {

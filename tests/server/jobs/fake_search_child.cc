@@ -83,6 +83,15 @@ int Behave(const std::string& how, const internal::Start& start) {
     return Refuse("conv3: no");
   }
   if (how == "tell_budget") return Refuse(absl::StrCat(start.options().budget_seconds()));
+  if (how == "tell_stopped_time" || how == "ask_and_tell_stopped_time") {
+    if (how == "ask_and_tell_stopped_time") {
+      Ask(1);
+      Listen();
+    }
+    message.mutable_stopped_time_request();
+    Send(message);
+    return Refuse(absl::StrCat(Listen().stopped_time_reply().stopped_us() / 1'000'000));
+  }
   if (how == "ask") {
     Ask(1);
     const internal::ProfileReply reply = Listen().profile_reply();

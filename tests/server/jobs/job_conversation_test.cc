@@ -45,11 +45,18 @@ class JobConversationTest : public testing::Test {
     options.program = PLAIT_FAKE_SEARCH_CHILD;
     const auto child = SearchChildProcess::Start(options, output->number(), output->number());
     EXPECT_TRUE(child.ok()) << child.status();
-    internal::Start start;
-    start.mutable_options()->set_search(how);
-    JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, clock_}, job_, Cpu(),
-                                 wakeup_);
-    return conversation.Run(**child, start, {time_max_, lease_, task_time_max_, &stopping_});
+    internal::ParentMessage message;
+    message.mutable_start()->mutable_options()->set_search(how);
+    EXPECT_TRUE((*child)->Send(message).ok());
+    park_.Add((*child)->process_id());
+    if (stopped_for_others_ > absl::ZeroDuration()) {
+      park_.SetQuiet(true);
+      clock_.Advance(stopped_for_others_);
+      park_.SetQuiet(false);
+    }
+    JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, park_, clock_}, job_,
+                                 Cpu(), wakeup_);
+    return conversation.Run(**child, {time_max_, lease_, task_time_max_, &stopping_});
   }
 
   // Takes the one task as a worker would, and answers with this profile of it.
@@ -79,7 +86,9 @@ class JobConversationTest : public testing::Test {
   ManualClock clock_;
   Stores stores_;
   WorkerPool pool_;
+  SearchPark park_{clock_};
   LeasedJob job_;
+  absl::Duration stopped_for_others_ = absl::ZeroDuration();
   absl::Duration time_max_ = absl::Minutes(1);
   absl::Duration lease_ = absl::Minutes(1);
   absl::Duration task_time_max_ = absl::Seconds(90);
@@ -152,6 +161,30 @@ TEST_F(JobConversationTest, WaitsNoLongerThanTheGraceAfterTheDeadline) {
   const ConversationEnd end = Talk("hang");
   EXPECT_EQ(end.outcome, ConversationOutcome::kDeadline);
   EXPECT_FALSE(end.result.has_value());
+}
+
+TEST_F(JobConversationTest, TellsTheChildHowLongItWasStoppedForOthers) {
+  stopped_for_others_ = absl::Seconds(90);
+  EXPECT_EQ(Talk("tell_stopped_time").status.message(), "90");
+}
+
+TEST_F(JobConversationTest, CountsNoTimeInWhichTheChildWasStoppedForOthers) {
+  time_max_ = -absl::Minutes(1);
+  stopped_for_others_ = absl::Minutes(3);
+  // Without these minutes it would be over at once.
+  EXPECT_EQ(Talk("refuse").outcome, ConversationOutcome::kFailure);
+}
+
+TEST_F(JobConversationTest, CountsTheTimeOfItsOwnQuestions) {
+  std::thread worker([&] {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    park_.SetQuiet(true);
+    clock_.Advance(absl::Seconds(20));
+    park_.SetQuiet(false);
+    AnswerOneTask(AskedKernel().ToString());
+  });
+  EXPECT_EQ(Talk("ask_and_tell_stopped_time").status.message(), "0");
+  worker.join();
 }
 
 TEST_F(JobConversationTest, EndsWhenTheDaemonStops) {

@@ -86,7 +86,7 @@ class JobRunnerTest : public testing::Test {
   FaultyJobStore* jobs_ = nullptr;    // in stores_
   std::string program_ = PLAIT_FAKE_SEARCH_CHILD;
   Metrics metrics_;
-  SearchPark park_;
+  SearchPark park_{clock_};
   WorkerPool pool_;
   std::string job_id_;
   std::atomic<bool> stopping_ = false;

@@ -1,5 +1,8 @@
 #include "server/search_child/measurement_source.h"
 
+#include <functional>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -59,6 +62,22 @@ class MeasurementSourceTest : public testing::Test {
     message.mutable_profile_reply()->set_request_number(1);
     *message.mutable_profile_reply()->mutable_result()->mutable_profile()->add_profiles() = profile;
     Say(message);
+  }
+
+  // Asks the budget, which asks the daemon; and the daemon says that.
+  bool WhenStoppedFor(absl::Duration stopped, const std::function<bool()>& ask) {
+    std::thread daemon([&] {
+      EXPECT_TRUE(HearQuestion().has_stopped_time_request());
+      internal::ParentMessage message;
+      message.mutable_stopped_time_reply()->set_stopped_us(absl::ToInt64Microseconds(stopped));
+      Say(message);
+    });
+    const bool answer = ask();
+    daemon.join();
+    return answer;
+  }
+  bool AllowsWhenStoppedFor(absl::Duration stopped, MeasurementSource& source, int64_t step) {
+    return WhenStoppedFor(stopped, [&] { return source.budget().Allows(step); });
   }
 
   internal::ChildMessage HearQuestion() {
@@ -125,7 +144,30 @@ TEST_F(MeasurementSourceTest, StepsEndWithTheBudget) {
   clock_.Advance(absl::Seconds(59));
   EXPECT_TRUE((*source)->budget().Allows(1));
   clock_.Advance(absl::Seconds(1));
-  EXPECT_FALSE((*source)->budget().Allows(2));
+  EXPECT_FALSE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 2));
+}
+
+TEST_F(MeasurementSourceTest, TimeThatOthersTookIsNotOfTheBudget) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  clock_.Advance(absl::Seconds(75));
+  EXPECT_TRUE(AllowsWhenStoppedFor(absl::Seconds(20), **source, 1));
+  clock_.Advance(absl::Seconds(4));
+  EXPECT_TRUE((*source)->budget().Allows(2));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(AllowsWhenStoppedFor(absl::Seconds(21), **source, 3));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_FALSE(AllowsWhenStoppedFor(absl::Seconds(21), **source, 4));
+}
+
+TEST_F(MeasurementSourceTest, TheBudgetEndsWithTheDaemon) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  daemon_ = FileDescriptor();
+  clock_.Advance(absl::Seconds(60));
+  EXPECT_FALSE((*source)->budget().Allows(1));
 }
 
 TEST_F(MeasurementSourceTest, WhatIsReservedIsLeftForTheVerification) {
@@ -136,9 +178,9 @@ TEST_F(MeasurementSourceTest, WhatIsReservedIsLeftForTheVerification) {
   clock_.Advance(absl::Seconds(39));
   EXPECT_TRUE(budget.Allows(0));
   clock_.Advance(absl::Seconds(1));
-  EXPECT_FALSE(budget.Allows(1));
+  EXPECT_FALSE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 1));
   EXPECT_TRUE(budget.HasSeconds(19));
-  EXPECT_FALSE(budget.HasSeconds(21));
+  EXPECT_FALSE(WhenStoppedFor(absl::ZeroDuration(), [&] { return budget.HasSeconds(21); }));
 }
 
 TEST_F(MeasurementSourceTest, AskedKernelsStandInFields) {
@@ -189,14 +231,14 @@ TEST_F(MeasurementSourceTest, ATimeThatIsNoneIsNotBelieved) {
   EXPECT_EQ(profiles->front().samples, 0);
 }
 
-TEST_F(MeasurementSourceTest, ACancellationEndsTheBudget) {
+TEST_F(MeasurementSourceTest, ADeadlineEndsTheBudget) {
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_TRUE((*source)->budget().Allows(0));
   internal::ParentMessage message;
-  message.mutable_cancel();
+  message.mutable_deadline();
   Say(message);
-  // Messages are heard in order: when the answer is here, the cancellation has been heard.
+  // Messages are heard in order: when the answer is here, the deadline has been heard.
   AnswerFirstQuestion({});
   ASSERT_TRUE((*source)->profiler().Measure({{SampleKey()}}).ok());
   EXPECT_FALSE((*source)->budget().Allows(1));
