@@ -229,7 +229,8 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
           mailbox->answers.push_back({number, is_profile, result});
         }
         mailbox->wakeup->Signal();
-      });
+      },
+      job_.job.tenant());
   return absl::OkStatus();
 }
 

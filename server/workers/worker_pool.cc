@@ -16,6 +16,9 @@ namespace {
 // 1 s: often enough that a lost worker is noticed soon, rarely enough to cost nothing.
 constexpr int64_t kSynchronizeMs = 1000;
 
+// 10,000 tenants that had a turn: a megabyte.
+constexpr size_t kTenantTurnsMax = 10'000;
+
 bool IsSameDevice(const v1::Device& a, const v1::Device& b) {
   return a.id() == b.id() && a.fingerprint() == b.fingerprint();
 }
@@ -50,7 +53,8 @@ worker::v1::TaskResult ErrorResult(absl::StatusCode code, const std::string& mes
 WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
     : clock_(clock), options_(std::move(options)), epoch_(NewEpoch()) {}
 
-int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done) {
+int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done,
+                           absl::string_view tenant) {
   // Equal work must have equal hashes, whoever asked first.
   task.clear_task_id();
   task.clear_attempt();
@@ -64,6 +68,7 @@ int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, Resu
     task.set_task_id(task_id);
     added.task = std::move(task);
     added.device = device;
+    added.tenant = std::string(tenant);
     added.content_hash = content_hash;
     waiting_.push_back(task_id);
   }
@@ -170,11 +175,21 @@ void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
   // A worker that is idle stays so; what waits is withdrawn by its jobs.
   if (draining_) return;
   // Linear: a search asks one question at a time, so as many wait as jobs run.
-  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
-    return IsSameDevice(tasks_.at(id).device, worker.device);
-  });
+  auto next = waiting_.end();
+  int64_t next_turn = 0;
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
+    const PoolTask& task = tasks_.at(*waiting);
+    if (!IsSameDevice(task.device, worker.device)) continue;
+    const auto turn = turns_.find(task.tenant);
+    const int64_t last_turn = turn == turns_.end() ? 0 : turn->second;
+    if (next != waiting_.end() && last_turn >= next_turn) continue;
+    next = waiting;
+    next_turn = last_turn;
+  }
   if (next == waiting_.end()) return;
   PoolTask& task = tasks_.at(*next);
+  if (turns_.size() >= kTenantTurnsMax) turns_.clear();
+  turns_[task.tenant] = ++last_turn_;
   waiting_.erase(next);
   task.worker_id = worker_id;
   task.task.set_attempt(task.task.attempt() + 1);

@@ -88,8 +88,10 @@ class WorkerPool {
   //
   // Equal means: the same message, device and fingerprint, while the first one has not ended.
   // Nothing is checked against the connected workers: a task for a device that nobody serves waits
-  // until somebody does or its interest is withdrawn.
-  int64_t Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done);
+  // until somebody does or its interest is withdrawn. Tenants take turns; an equal task that
+  // several want is of the first one.
+  int64_t Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done,
+                 absl::string_view tenant = "");
 
   // The caller does not want the result any more; unknown numbers are ignored. A callback that has
   // begun already may still be running. A task that nobody wants is dropped.
@@ -137,6 +139,7 @@ class WorkerPool {
   struct PoolTask {
     worker::v1::Task task;
     v1::Device device;
+    std::string tenant;
     // Of the message without id and attempt, and of the device: see Submit.
     std::string content_hash;
     std::string worker_id;  // empty while it waits
@@ -168,8 +171,8 @@ class WorkerPool {
   // A result of another task or attempt than the present one is dropped.
   void TakeResult(const worker::v1::Completed& completed, Worker& worker, std::vector<Ended>& ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The oldest task for the worker's device and fingerprint; both must be equal, because times of
-  // another driver or build must not be mixed in.
+  // The oldest task of the tenant whose last turn is longest ago, for the worker's device and
+  // fingerprint; both must be equal, because times of another driver or build must not be mixed in.
   void Assign(const std::string& worker_id, Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets the worker; its task counts the attempt.
   void Lose(const std::string& worker_id, std::vector<Ended>& ended)
@@ -204,6 +207,10 @@ class WorkerPool {
   absl::flat_hash_map<std::string, std::string> task_by_content_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<int64_t, std::string> task_by_interest_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Worker, std::less<>> workers_ ABSL_GUARDED_BY(mutex_);
+  // When tenants had their last turns, counted in turns. Forgotten now and then, which costs a
+  // tenant one turn.
+  absl::flat_hash_map<std::string, int64_t> turns_ ABSL_GUARDED_BY(mutex_);
+  int64_t last_turn_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t last_task_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t last_interest_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;

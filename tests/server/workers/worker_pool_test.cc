@@ -33,10 +33,10 @@ class WorkerPoolTest : public testing::Test {
                        .task_ended = nullptr,
                        .measuring_here = [this](bool on) { measuring_.push_back(on); }}) {}
 
-  int64_t Submit(const std::string& key) {
-    return pool_.Submit(Cpu(), ProfileTaskOf(key), [this](const worker::v1::TaskResult& result) {
-      results_.push_back(result);
-    });
+  int64_t Submit(const std::string& key, const std::string& tenant = "") {
+    return pool_.Submit(
+        Cpu(), ProfileTaskOf(key),
+        [this](const worker::v1::TaskResult& result) { results_.push_back(result); }, tenant);
   }
 
   worker::v1::SynchronizeRequest From(const std::string& worker) {
@@ -94,6 +94,20 @@ TEST_F(WorkerPoolTest, GivesTheOldestTaskToAnIdleWorker) {
   const worker::v1::SynchronizeResponse response = Idle("w1");
   EXPECT_EQ(response.task().profile().kernels(0).key(), "a");
   EXPECT_EQ(response.task().attempt(), 1);
+}
+
+TEST_F(WorkerPoolTest, LetsTenantsTakeTurns) {
+  for (const char* key : {"a1", "a2", "a3"}) Submit(key, "alice");
+  for (const char* key : {"b1", "b2"}) Submit(key, "bob");
+  std::vector<std::string> order;
+  for (int number = 0; number < 4; ++number) {
+    const worker::v1::Task task = Idle("w1").task();
+    order.push_back(task.profile().kernels(0).key());
+    // One who comes late waits for nobody's second turn.
+    if (number == 1) Submit("c1", "carol");
+    Complete("w1", task, Success());
+  }
+  EXPECT_THAT(order, ElementsAre("a1", "b1", "c1", "a2"));
 }
 
 TEST_F(WorkerPoolTest, TellsAWorkerAgainThatMissedTheAnswer) {
