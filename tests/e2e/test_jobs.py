@@ -162,7 +162,10 @@ def test_equal_jobs_that_come_together_share_one_search(new_daemon):
         first = client.submit(digest, budget_seconds=10).id
         client.wait_for(first, {"RUNNING"})
         second, third = (client.submit(digest, budget_seconds=10).id for _ in range(2))
-        client.wait_for(third, {"RUNNING"})
+        # Neither takes a runner from others while it waits.
+        assert [state_of(client.get(job_id).job) for job_id in (second, third)] == ["QUEUED"] * 2
+        other = client.submit(client.upload(models.small_model()), search="none").id
+        assert state_of(client.wait_for_end(other)) == "SUCCEEDED"
         client.cancel(third)
         assert state_of(client.wait_for_end(third, 30)) == "CANCELLED"
         assert state_of(client.get(first).job) == "RUNNING"
