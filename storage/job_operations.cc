@@ -326,8 +326,9 @@ absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event
   // The events of the job's end are added elsewhere and always find room.
   if (row->event_count >= kEventsPerJobMax) return absl::OkStatus();
   v1::Progress& progress = *row->job.mutable_progress();
-  if (event.type() == v1::EVENT_TYPE_PHASE) progress.set_phase(event.text());
-  if (event.type() == v1::EVENT_TYPE_PROGRESS) progress.set_fraction(event.fraction());
+  const bool is_phase = event.type() == v1::EVENT_TYPE_PHASE;
+  if (is_phase) progress.set_phase(event.text());
+  if (is_phase || event.type() == v1::EVENT_TYPE_PROGRESS) progress.set_fraction(event.fraction());
   if (event.type() == v1::EVENT_TYPE_INCUMBENT) progress.set_speedup(event.speedup());
   PLAIT_RETURN_IF_ERROR(AddEvent(table, *row, event, now));
   return table.UpdateJob(*row);

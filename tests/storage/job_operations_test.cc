@@ -268,7 +268,9 @@ TEST_P(JobOperationsTest, NumbersEventsWithoutGapsAndInOrder) {
 
 TEST_P(JobOperationsTest, ShowsTheLastProgressInTheJob) {
   const LeasedJob leased = Running("j1");
-  ASSERT_TRUE(jobs().AppendEvent(leased.lease, EventOf(v1::EVENT_TYPE_PHASE, "search")).ok());
+  ASSERT_TRUE(jobs().AppendEvent(leased.lease, EventOf(v1::EVENT_TYPE_PHASE, "search", 0.25)).ok());
+  ASSERT_TRUE(jobs().Flush().ok());
+  EXPECT_EQ(jobs().Get("alice", "j1")->progress().fraction(), 0.25);
   for (int percent = 1; percent <= 50; ++percent) {
     const v1::Event event = EventOf(v1::EVENT_TYPE_PROGRESS, "", percent / 100.0);
     ASSERT_TRUE(jobs().AppendEvent(leased.lease, event).ok());
