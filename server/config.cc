@@ -1,12 +1,12 @@
 #include "server/config.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "base/suggest.h"
+#include "proto/wire/address.h"
 
 namespace plait {
 namespace {
@@ -117,7 +117,7 @@ absl::Status CheckConfig(const Config& config) {
                                                    " (use a shorter one)"));
   }
   // Whoever reaches an insecure address may call everything, so it must not leave this machine.
-  if (config.insecure && !IsLocalAddress(config.listen)) {
+  if (config.insecure && !wire::IsLocalAddress(config.listen)) {
     return absl::InvalidArgumentError(
         absl::StrCat("insecure: ", config.listen,
                      " can be reached from outside (use TLS, 127.0.0.1, [::1] or unix:PATH)"));
@@ -132,11 +132,6 @@ absl::Status CheckConfig(const Config& config) {
 }  // namespace
 
 absl::Span<const Setting> Settings() { return kSettings; }
-
-bool IsLocalAddress(const std::string& address) {
-  return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "127.") ||
-         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "[::1]:");
-}
 
 absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValues& environment,
                                   const SettingValues& file) {

@@ -84,8 +84,4 @@ using SettingValues = std::map<std::string, std::string>;
 absl::StatusOr<Config> MakeConfig(const SettingValues& flags, const SettingValues& environment,
                                   const SettingValues& file);
 
-// Whether an address can be reached from this machine only.
-// By its form; no name is looked up.
-bool IsLocalAddress(const std::string& address);
-
 }  // namespace plait

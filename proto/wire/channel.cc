@@ -10,14 +10,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "proto/wire/address.h"
 
 namespace plait::wire {
 namespace {
-
-bool IsLocal(absl::string_view address) {
-  return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "127.") ||
-         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "[::1]:");
-}
 
 absl::StatusOr<std::string> ReadPem(const std::string& path) {
   std::ifstream file(path);
@@ -41,7 +37,9 @@ absl::Status CheckAddress(absl::string_view address) {
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const ServerAddress& server) {
   // Nothing leaves the machine; all other addresses have no way around TLS.
-  if (IsLocal(server.address) && server.ca_file.empty()) return grpc::InsecureChannelCredentials();
+  if (IsLocalAddress(server.address) && server.ca_file.empty()) {
+    return grpc::InsecureChannelCredentials();
+  }
   grpc::SslCredentialsOptions options;
   if (!server.ca_file.empty()) {
     PLAIT_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem(server.ca_file));

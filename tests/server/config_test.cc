@@ -42,9 +42,11 @@ TEST(ConfigTest, RefusesASettingWithoutAName) {
 }
 
 TEST(ConfigTest, RefusesInsecureOnAnAddressThatOthersReach) {
-  const SettingValues flags = {
-      {"data_dir", "/x"}, {"insecure", "true"}, {"listen", "0.0.0.0:7400"}};
-  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("0.0.0.0:7400"));
+  for (const char* address : {"0.0.0.0:7400", "127.evil.com:7400", "localhost.evil.com:7400",
+                              "127.0.0.1.evil.com:7400", "[::]:7400", "127.0.0.1"}) {
+    const SettingValues flags = {{"data_dir", "/x"}, {"insecure", "true"}, {"listen", address}};
+    EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr(address));
+  }
 }
 
 TEST(ConfigTest, AcceptsInsecureOnLoopbackAndUnixSockets) {
