@@ -14,8 +14,8 @@
 // Behind %a and behind %d a single tensor crosses, behind %b and %c two do. Cutting at the former
 // gives {a} {b,c,d} {e}, and neighbours that fit into a leaf are merged: {a,b,c,d} {e}. A match
 // that touches %d and %e forbids the second cut: {a} {b,c,d,e}. Where no such position is left, a
-// flow (min_cut.h) finds the cheapest one: behind %b it would cut %a and %b and the matches on
-// both, behind %d only %d and its matches (MetaFlow, MLSys 2019, algorithm 2).
+// flow (min_cut.h) finds the cheapest one: behind %b it would cut %a and %b and the matches that
+// reach over it, behind %d only %d and such matches (MetaFlow, MLSys 2019, algorithm 2).
 //
 // The sweep costs O(nodes + edges + matches). A flow cuts off at least a fifth of its part, so
 // parts nest O(log N) deep.
@@ -71,24 +71,6 @@ class Partitioner {
     return pieces;
   }
 
-  // Matches that touch the node and one of its readers: what a cut behind the node destroys.
-  int64_t MatchesDestroyed(NodeId node) const {
-    int64_t destroyed = 0;
-    for (const int match : matches_of_[node]) {
-      const std::vector<NodeId>& nodes = touched_[match];
-      destroyed += std::any_of(nodes.begin(), nodes.end(),
-                               [&](NodeId other) { return other != node && Reads(other, node); });
-    }
-    return destroyed;
-  }
-
-  bool Reads(NodeId reader, NodeId node) const {
-    for (size_t i = 0; i < graph_.node(reader).inputs.size(); ++i) {
-      if (graph_.producer(reader, static_cast<int>(i)) == node) return true;
-    }
-    return false;
-  }
-
   void Split(std::vector<NodeId> part) {
     const int count = static_cast<int>(part.size());
     if (count <= options_.leaf_nodes_max || count < 2) {
@@ -103,28 +85,66 @@ class Partitioner {
     Split(std::move(second));
   }
 
+  // Where the node stands in the part; -1 outside of it.
+  static int PlaceIn(const std::vector<NodeId>& part, NodeId node) {
+    const auto place = std::lower_bound(part.begin(), part.end(), node);
+    return place == part.end() || *place != node ? -1 : static_cast<int>(place - part.begin());
+  }
+
+  // The places in the part of each match's nodes; matches of which less than two are there are left
+  // out, for no cut of this part can part them.
+  std::vector<std::vector<int>> MatchesWithin(const std::vector<NodeId>& part) const {
+    std::vector<int> matches;
+    for (const NodeId node : part) {
+      matches.insert(matches.end(), matches_of_[node].begin(), matches_of_[node].end());
+    }
+    std::sort(matches.begin(), matches.end());
+    matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
+    std::vector<std::vector<int>> within;
+    for (const int match : matches) {
+      std::vector<int> places;
+      for (const NodeId node : touched_[match]) {
+        const int place = PlaceIn(part, node);
+        if (place >= 0) places.push_back(place);
+      }
+      if (places.size() > 1) within.push_back(std::move(places));
+    }
+    return within;
+  }
+
   // Which nodes of the part come before the minimum vertex cut, cut vertices included. Vertex i of
   // the part is 2i on the way in and 2i+1 on the way out; the edge between them is the vertex'
-  // price.
+  // price. A match is two vertices more, with its price between them: the first one is reached from
+  // each of its nodes, the second one leads to each. So it is paid, once, when some of its nodes
+  // come before the cut and others behind it, whether they read each other or not.
   std::vector<bool> FirstSide(const std::vector<NodeId>& part) const {
     const int count = static_cast<int>(part.size());
-    const int source = 2 * count;
+    const std::vector<std::vector<int>> matches = MatchesWithin(part);
+    const int first_match = 2 * count;
+    const int source = first_match + 2 * static_cast<int>(matches.size());
     const int sink = source + 1;
     const int fixed = std::max(1, count / 5);
     FlowNetwork network(sink + 1);
     for (int i = 0; i < count; ++i) {
-      // Any number of vertices is cheaper than one more match.
-      network.AddEdge(2 * i, 2 * i + 1, MatchesDestroyed(part[i]) * (count + 1) + 1);
+      network.AddEdge(2 * i, 2 * i + 1, 1);
       if (i < fixed) network.AddEdge(source, 2 * i, FlowNetwork::kInfinite);
       if (i >= count - fixed) network.AddEdge(2 * i, sink, FlowNetwork::kInfinite);
       for (size_t input = 0; input < graph_.node(part[i]).inputs.size(); ++input) {
         const NodeId producer = graph_.producer(part[i], static_cast<int>(input));
-        const auto place = std::lower_bound(part.begin(), part.end(), producer);
-        if (producer == kNoNode || place == part.end() || *place != producer) continue;
-        const int from = static_cast<int>(place - part.begin());
+        const int from = producer == kNoNode ? -1 : PlaceIn(part, producer);
+        if (from < 0) continue;
         network.AddEdge(2 * from + 1, 2 * i, FlowNetwork::kInfinite);
         // Whoever is first has all its producers first.
         network.AddEdge(2 * i, 2 * from, FlowNetwork::kInfinite);
+      }
+    }
+    for (size_t match = 0; match < matches.size(); ++match) {
+      const int entry = first_match + 2 * static_cast<int>(match);
+      // Any number of vertices is cheaper than one more match.
+      network.AddEdge(entry, entry + 1, count + 1);
+      for (const int place : matches[match]) {
+        network.AddEdge(2 * place, entry, FlowNetwork::kInfinite);
+        network.AddEdge(entry + 1, 2 * place, FlowNetwork::kInfinite);
       }
     }
     network.MaximumFlow(source, sink);

@@ -33,9 +33,10 @@ struct Partition {
 };
 
 // Cuts first where a single tensor crosses and no match does, which loses nothing. Parts that are
-// still too large are halved at a minimum vertex cut (MetaFlow, MLSys 2019, algorithm 2), where a
-// vertex costs the number of matches that touch both it and one of its readers; the outer fifths of
-// a part stay on their sides, so that cuts are not trivial. Neighbouring leaves are then merged
+// still too large are halved at a minimum vertex cut (MetaFlow, MLSys 2019, algorithm 2), which
+// cuts as few matches as possible, and as few vertices among equals: a match is cut when its nodes
+// come to lie on both sides, also those of siblings that do not read each other. The outer fifths
+// of a part stay on their sides, so that cuts are not trivial. Neighbouring leaves are then merged
 // into overlapping intervals (AutoGraph, AAAI 2023, figure 4). Pure. `touched` holds the nodes of
 // each match, ascending, see NodesTouchedBy.
 Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
