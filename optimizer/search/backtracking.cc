@@ -1,6 +1,7 @@
 #include "optimizer/search/backtracking.h"
 
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -83,14 +84,28 @@ bool Backtracking::PricePending(std::vector<ProfileQuery>* missing) {
     costs_us.push_back(RegionCostUs(variant.graph, device_, options_.cost_model, missing));
   }
   if (missing->size() > missing_before) return false;
+  AcceptPending(costs_us);
+  return true;
+}
+
+void Backtracking::Conclude() {
+  if (finished_) return;
+  std::vector<std::optional<double>> costs_us;
+  for (const RegionVariant& variant : pending_) {
+    costs_us.push_back(KnownRegionCostUs(variant.graph, device_, options_.cost_model));
+  }
+  AcceptPending(costs_us);
+  finished_ = true;
+}
+
+void Backtracking::AcceptPending(absl::Span<const std::optional<double>> costs_us) {
   for (size_t i = 0; i < pending_.size(); ++i) {
-    ++candidates_;
     if (!costs_us[i].has_value()) continue;
+    ++candidates_;
     pending_[i].latency_us = *costs_us[i];
     Accept(std::move(pending_[i]));
   }
   pending_.clear();
-  return true;
 }
 
 void Backtracking::Accept(RegionVariant variant) {
@@ -143,7 +158,9 @@ bool Backtracking::CannotPay(const RegionVariant& parent, const Rewrite& rewrite
 std::vector<RegionVariant> Backtracking::BestVariants() const {
   std::vector<RegionVariant> variants;
   for (const Entry& entry : best_) variants.push_back(entry.variant);
-  if (variants.empty()) variants.push_back({region_, {}, {}, 0});
+  if (variants.empty()) {
+    variants.push_back({region_, {}, {}, std::numeric_limits<double>::infinity()});
+  }
   return variants;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "optimizer/search/region_cost.h"
 #include "optimizer/search/rewrite_steps.h"
 
@@ -54,8 +56,12 @@ class Backtracking {
 
   bool finished() const { return finished_; }
 
+  // Finishes the search where it is, when no more profiles will come: prices what was found by the
+  // profiles that there are, and expands nothing.
+  void Conclude();
+
   // The best variants so far, cheapest first; asked at any time. Without any (the region itself
-  // could not be priced) the region alone, at cost 0.
+  // could not be priced) the region alone, at an infinite cost: whatever was priced is preferred.
   std::vector<RegionVariant> BestVariants() const;
 
   int64_t candidates() const { return candidates_; }  // graphs priced
@@ -75,6 +81,8 @@ class Backtracking {
   // All or nothing, so that the order in which graphs enter the queue depends on no profile's
   // coming.
   bool PricePending(std::vector<ProfileQuery>* missing);
+  // Empties `pending_` into the queue; nullopt is the cost of what cannot run.
+  void AcceptPending(absl::Span<const std::optional<double>> costs_us);
   void Accept(RegionVariant variant);
   absl::Status ExpandBest();
   bool CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const;

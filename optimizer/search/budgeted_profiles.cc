@@ -1,37 +1,39 @@
 #include "optimizer/search/budgeted_profiles.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <string>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
 
 namespace plait {
 
 absl::Status BudgetedProfiles::Resolve(std::vector<ProfileQuery> queries) {
   // 64 kernels: a few seconds of measuring at most between two looks at the budget.
-  constexpr size_t kBatchQueries = 64;
-  std::map<std::string, std::vector<ProfileQuery>> by_key;
+  constexpr size_t kBatchKernels = 64;
+  absl::flat_hash_map<std::string, size_t> number_of;
+  std::vector<std::vector<ProfileQuery>> by_kernel;
   for (ProfileQuery& query : queries) {
-    std::string key_text = query.key.ToString();
-    by_key[std::move(key_text)].push_back(std::move(query));
+    const auto [entry, is_new] = number_of.emplace(query.key.ToString(), by_kernel.size());
+    if (is_new) by_kernel.emplace_back();
+    by_kernel[entry->second].push_back(std::move(query));
   }
-  std::vector<ProfileQuery> batch;
-  size_t keys_in_batch = 0;
-  for (auto entry = by_key.begin(); entry != by_key.end();) {
-    batch.insert(batch.end(), entry->second.begin(), entry->second.end());
-    ++keys_in_batch;
-    ++entry;
-    if (keys_in_batch < kBatchQueries && entry != by_key.end()) continue;
+  for (size_t first = 0; first < by_kernel.size(); first += kBatchKernels) {
     if (!exhausted_ && !budget_.Allows(step_)) {
       exhausted_ = true;
       log_.set_exhausted_at_step(step_);
     }
     if (exhausted_) return absl::OkStatus();
     ++step_;
+    std::vector<ProfileQuery> batch;
+    const size_t end = std::min(by_kernel.size(), first + kBatchKernels);
+    for (size_t kernel = first; kernel < end; ++kernel) {
+      batch.insert(batch.end(), std::make_move_iterator(by_kernel[kernel].begin()),
+                   std::make_move_iterator(by_kernel[kernel].end()));
+    }
     PLAIT_RETURN_IF_ERROR(profiles_.Resolve(batch));
-    batch.clear();
-    keys_in_batch = 0;
   }
   return absl::OkStatus();
 }

@@ -20,9 +20,9 @@ class BudgetedProfiles {
   BudgetedProfiles(ProfileCache& profiles, Budget& budget, MeasurementLog& log)
       : profiles_(profiles), budget_(budget), log_(log) {}
 
-  // Resolves what the budget allows, batch by batch, sorted by key, so that the same queries in any
-  // order are measured in the same one. Queries beyond the budget stay unknown to ProfileCache.
-  // Up to 64 kernels are one batch, and so one step.
+  // Resolves what the budget allows, batch by batch, in the order in which keys are first asked
+  // for: what matters most comes first. Queries beyond the budget stay unknown to ProfileCache.
+  // Up to 64 kernels are one batch, and so one step; within it ProfileCache decides the order.
   // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
 

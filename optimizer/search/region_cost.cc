@@ -26,17 +26,17 @@ std::optional<PathCost> PathsOfCover(const Graph& graph, const KernelTable& tabl
   return MeasurePaths(steps);
 }
 
-}  // namespace
-
-std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,
-                                   std::vector<ProfileQuery>* missing) {
-  const size_t missing_before = missing->size();
+KernelTable TableOf(const Graph& graph, const SearchDevice& device,
+                    std::vector<ProfileQuery>* missing) {
   const KernelTableOptions options{.device = device.description,
                                    .catalog = device.catalog,
                                    .profiles = device.profiles,
                                    .fuse = true};
-  const KernelTable table = BuildKernelTable(graph, options, missing);
-  if (missing->size() > missing_before) return std::nullopt;
+  return BuildKernelTable(graph, options, missing);
+}
+
+std::optional<double> CostOfTableUs(const Graph& graph, const KernelTable& table,
+                                    const SearchDevice& device, CostModel model) {
   const std::optional<PathCost> in_line = PathsOfCover(graph, table, device, CoverWidth::kFastest);
   if (!in_line.has_value()) return std::nullopt;
   const int width = std::max(1, device.schedule.streams_max);
@@ -44,6 +44,21 @@ std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& devic
   const std::optional<PathCost> beside = PathsOfCover(graph, table, device, CoverWidth::kPart);
   if (!beside.has_value()) return in_line->total_us;
   return std::min(in_line->total_us, beside->ParallelBoundUs(width));
+}
+
+}  // namespace
+
+std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,
+                                   std::vector<ProfileQuery>* missing) {
+  const size_t missing_before = missing->size();
+  const KernelTable table = TableOf(graph, device, missing);
+  if (missing->size() > missing_before) return std::nullopt;
+  return CostOfTableUs(graph, table, device, model);
+}
+
+std::optional<double> KnownRegionCostUs(const Graph& graph, const SearchDevice& device,
+                                        CostModel model) {
+  return CostOfTableUs(graph, TableOf(graph, device, nullptr), device, model);
 }
 
 }  // namespace plait

@@ -19,4 +19,9 @@ namespace plait {
 std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,
                                    std::vector<ProfileQuery>* missing);
 
+// The same with the profiles that there are: kernels without one are not used, as in a plan that is
+// made when the budget has ended. Returns nullopt when the others cannot cover the graph.
+std::optional<double> KnownRegionCostUs(const Graph& graph, const SearchDevice& device,
+                                        CostModel model);
+
 }  // namespace plait

@@ -59,11 +59,30 @@ class RegionSearch {
       partition_ = PartitionGraph(graph_, touched, options_.partition);
       result_.trace += PrintPartition(partition_);
     }
-    absl::flat_hash_map<Fingerprint, int> search_of;
     for (const Interval& interval : partition_.intervals) {
       Place place;
       place.region = MakeRegion(graph_, NodesOf(partition_, interval));
       place.graph = ExtractRegion(graph_, place.region);
+      places_.push_back(std::move(place));
+    }
+    StartSearches();
+    result_.regions = static_cast<int>(places_.size());
+    result_.regions_solved = static_cast<int>(searches_.size());
+  }
+
+  // One per structure. Those of the shortest intervals come first, and profiles are measured in
+  // this order: when the budget ends, rather all leaves are priced than a few unions.
+  void StartSearches() {
+    std::vector<size_t> shortest_first(places_.size());
+    std::iota(shortest_first.begin(), shortest_first.end(), size_t{0});
+    const auto leaves_of = [&](size_t place) {
+      return partition_.intervals[place].end - partition_.intervals[place].first;
+    };
+    std::stable_sort(shortest_first.begin(), shortest_first.end(),
+                     [&](size_t a, size_t b) { return leaves_of(a) < leaves_of(b); });
+    absl::flat_hash_map<Fingerprint, int> search_of;
+    for (const size_t index : shortest_first) {
+      Place& place = places_[index];
       const auto [entry, is_new] =
           search_of.emplace(StructureOf(place.graph), static_cast<int>(searches_.size()));
       if (is_new) {
@@ -71,10 +90,7 @@ class RegionSearch {
             std::make_unique<Backtracking>(place.graph, options_.backtracking, device_));
       }
       place.search = entry->second;
-      places_.push_back(std::move(place));
     }
-    result_.regions = static_cast<int>(places_.size());
-    result_.regions_solved = static_cast<int>(searches_.size());
   }
 
   absl::Status SolveRegions() {
@@ -96,6 +112,8 @@ class RegionSearch {
       }
       PLAIT_RETURN_IF_ERROR(profiles_.Resolve(std::move(queries)));
     }
+    ParallelFor(options_.threads, static_cast<int>(searches_.size()),
+                [&](int index) { searches_[index]->Conclude(); });
     return absl::OkStatus();
   }
 

@@ -40,9 +40,11 @@ struct RegionSearchResult {
 // Cuts the graph into regions, searches each by backtracking, and puts the best variants together
 // again by a dynamic program over intervals. Regions of the same structure (NasNet cells, BERT
 // layers) are searched once and the found steps repeated. Regions are searched in rounds: in each,
-// all of them go on in parallel until they miss profiles, and what they miss is measured in one
-// sorted batch; so the result is the same for any number of threads. When the budget ends, the best
-// found so far counts. `profiles` must be those of `device`.
+// all of them go on in parallel until they miss profiles, and what they miss is measured leaf by
+// leaf and then for the unions; so the result is the same for any number of threads. When the
+// budget ends, what was found is priced by the profiles that there are, and the best counts; a
+// region of which no price is known costs more than any other. `profiles` must be those of
+// `device`.
 // Blocks while profiles are measured.
 // Errors: those of measuring; Internal for a wrong rule.
 absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,

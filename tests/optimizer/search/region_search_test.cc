@@ -1,0 +1,118 @@
+#include "optimizer/search/region_search.h"
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "tests/optimizer/search/examples.h"
+
+namespace plait {
+namespace {
+
+const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
+
+// Allows a number of batches.
+class ShortBudget : public Budget {
+ public:
+  explicit ShortBudget(int64_t steps) : steps_(steps) {}
+  bool Allows(int64_t step) override { return step < steps_; }
+
+ private:
+  int64_t steps_;
+};
+
+// A chain of unary operators, which the fake device fuses up to three at a time.
+Graph Chain(const std::vector<std::string>& ops) {
+  std::string text = "graph {\n  input %x0: float32[2,8]\n";
+  for (size_t i = 0; i < ops.size(); ++i) {
+    text += "  %x" + std::to_string(i + 1) + " = " + ops[i] + "(%x" + std::to_string(i) + ") {}\n";
+  }
+  return GraphOf(text + "  output %x" + std::to_string(ops.size()) + "\n}\n");
+}
+
+class RegionSearchTest : public testing::Test {
+ protected:
+  absl::StatusOr<RegionSearchResult> Search(const Graph& graph, PartitionOptions partition,
+                                            int64_t steps) {
+    ShortBudget budget(steps);
+    BudgetedProfiles profiles(fake_.profiles, budget, fake_.log);
+    RegionSearchOptions options;
+    options.backtracking.rules = kRules;
+    options.partition = partition;
+    absl::StatusOr<RegionSearchResult> result =
+        SearchRegions(graph, options, fake_.device, profiles);
+    exhausted_ = profiles.exhausted();
+    return result;
+  }
+
+  FakeSearch fake_{1};
+  bool exhausted_ = false;
+};
+
+constexpr PartitionOptions kLeavesAlone = {.leaf_nodes_max = 2, .interval_nodes_max = 2};
+constexpr PartitionOptions kLeavesAndPairs = {.leaf_nodes_max = 2, .interval_nodes_max = 4};
+
+// The leaves {Tanh, Softmax} and {Exp, Softmax} are solved. The kernel of a Softmax and an Exp in
+// their union has no profile, and the budget has none to spend.
+TEST_F(RegionSearchTest, AnUnpricedUnionDoesNotBeatItsSolvedLeaves) {
+  const Graph graph = GraphOf(R"(graph {
+    input %x: float32[2,8]
+    %a = Tanh(%x) {}
+    %b = Softmax(%a) {axis=1}
+    %c = Exp(%b) {}
+    %y = Softmax(%c) {axis=1}
+    output %y
+  })");
+  const auto alone = Search(graph, kLeavesAlone, 1000);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  const auto both = Search(graph, kLeavesAndPairs, 0);
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_TRUE(exhausted_);
+  EXPECT_EQ(both->graphs.at(0).estimate_us, alone->graphs.at(0).estimate_us) << both->trace;
+  EXPECT_EQ(both->graphs.at(0).graph.fingerprint(), alone->graphs.at(0).graph.fingerprint());
+  EXPECT_EQ(both->graphs.at(0).counts, (RuleCounts{{"pair_to_neg", 1}, {"tanh_to_pair", 1}}));
+}
+
+// With kernels of single nodes alone the region costs their sum; nothing it could become is known.
+TEST_F(RegionSearchTest, PricesByWhatIsKnownWhenTheBudgetEnds) {
+  const Graph graph = Chain({"Tanh", "Exp"});
+  const KernelTableOptions single_nodes{.device = fake_.description,
+                                        .catalog = fake_.catalog,
+                                        .profiles = fake_.profiles,
+                                        .fuse = false};
+  std::vector<ProfileQuery> queries;
+  BuildKernelTable(graph, single_nodes, &queries);
+  ASSERT_TRUE(fake_.profiles.Resolve(queries).ok());
+  const auto found = Search(graph, kLeavesAlone, 0);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->graphs.size(), 1u);
+  EXPECT_EQ(found->graphs[0].estimate_us, 20);
+  EXPECT_EQ(found->candidates, 1);
+}
+
+TEST_F(RegionSearchTest, WhatNothingIsKnownOfCostsMoreThanAnything) {
+  const auto found = Search(Chain({"Tanh", "Exp", "Sqrt"}), kLeavesAndPairs, 0);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->graphs.size(), 1u);
+  EXPECT_TRUE(std::isinf(found->graphs[0].estimate_us));
+}
+
+// The first batch has 64 kernels. Those of the leaves are less, those of the unions many more.
+TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
+  const std::vector<std::string> names = {"Abs",  "Exp",  "Sqrt", "Sin",     "Cos",
+                                          "Ceil", "Relu", "Log",  "Sigmoid", "Erf"};
+  Random random(1);
+  std::vector<std::string> ops;
+  for (int i = 0; i < 60; ++i) ops.push_back(names[random.Integer(0, 9)]);
+  const Graph graph = Chain(ops);
+  ASSERT_TRUE(Search(graph, {.leaf_nodes_max = 2, .interval_nodes_max = 6}, 1).ok());
+  EXPECT_TRUE(exhausted_);
+  const auto leaves = Search(graph, kLeavesAlone, 0);
+  ASSERT_TRUE(leaves.ok()) << leaves.status();
+  EXPECT_FALSE(exhausted_);
+}
+
+}  // namespace
+}  // namespace plait
