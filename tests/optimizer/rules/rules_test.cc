@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/rules/rule.h"
@@ -67,6 +68,31 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
 
 INSTANTIATE_TEST_SUITE_P(All, RuleTest, testing::ValuesIn(AllRules().begin(), AllRules().end()),
                          [](const auto& info) { return std::string(info.param->name); });
+
+// Each rule meets the graphs that were written for others, at every node.
+TEST(RulesTest, AreRightWhereverTheyApply) {
+  for (const Rule* author : AllRules()) {
+    auto cases = ReadGoldenFile(author->name);
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    for (const GoldenCase& golden : *cases) {
+      auto before = ParseTypedGraph(golden.before);
+      ASSERT_TRUE(before.ok()) << before.status();
+      for (const Rule* rule : AllRules()) {
+        for (NodeId node = 0; node < before->node_count(); ++node) {
+          if (before->node(node).op != rule->root) continue;
+          for (const Rewrite& rewrite : rule->match(*rule, *before, node)) {
+            SCOPED_TRACE(absl::StrCat(rule->name, " at node ", node, " of ", author->name, ", ",
+                                      golden.name));
+            auto after = Apply(*before, rewrite);
+            ASSERT_TRUE(after.ok()) << after.status();
+            const absl::Status equivalent = CheckEquivalent(*before, *after, !rule->rounds);
+            EXPECT_TRUE(equivalent.ok()) << equivalent;
+          }
+        }
+      }
+    }
+  }
+}
 
 TEST(RulesTest, HaveUniqueNamesAndLaws) {
   std::set<std::string> names;
