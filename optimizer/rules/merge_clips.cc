@@ -25,18 +25,20 @@ std::optional<Bounds> BoundsOf(const Graph& graph, NodeId clip) {
     if (!high) return std::nullopt;
     bounds.high = *high;
   }
+  // Not in order, or one of them is no number and so no bound.
+  if (!(bounds.low <= bounds.high)) return std::nullopt;
   return bounds;
 }
 
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   if (graph.output_type(node).dtype != DataType::kFloat32) return {};
   const auto outer = BoundsOf(graph, node);
-  if (!outer || outer->low > outer->high) return {};
+  if (!outer) return {};
   Bounds inner;
   NodeId producer = SoleProducerOf(graph, node, 0, OpKind::kClip);
   if (producer != kNoNode) {
     const auto bounds = BoundsOf(graph, producer);
-    if (!bounds || bounds->low > bounds->high) return {};
+    if (!bounds) return {};
     inner = *bounds;
   } else {
     producer = SoleProducerOf(graph, node, 0, OpKind::kRelu);
