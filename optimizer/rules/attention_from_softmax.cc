@@ -98,6 +98,8 @@ const Rule kAttentionFromSoftmax = {
     // memory. The search decides, since not every device has such a kernel.
     .root = OpKind::kSoftmax,
     .match = Match,
+    // A divisor of the scores becomes a factor.
+    .rounds = true,
 };
 
 }  // namespace plait
