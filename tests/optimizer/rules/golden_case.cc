@@ -35,8 +35,8 @@ absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule) {
       }
     } else if (text == "before:") {
       section = &cases.back().before;
-    } else if (text == "after:") {
-      section = &cases.back().after.emplace();
+    } else if (text == "after:" || text == "or:") {
+      section = &cases.back().after.emplace_back();
     } else if (text == "no match") {
       section = nullptr;
     } else if (section != nullptr) {
@@ -55,11 +55,10 @@ void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& case
       return text;
     };
     file << "case: " << golden.name << "\nbefore:\n" << trimmed(golden.before) << "\n";
-    if (golden.after) {
-      file << "after:\n" << trimmed(*golden.after) << "\n\n";
-    } else {
-      file << "no match\n\n";
+    for (size_t i = 0; i < golden.after.size(); ++i) {
+      file << (i == 0 ? "after:\n" : "or:\n") << trimmed(golden.after[i]) << "\n";
     }
+    file << (golden.after.empty() ? "no match\n\n" : "\n");
   }
 }
 

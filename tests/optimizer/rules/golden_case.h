@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +15,12 @@ namespace plait {
 //   graph { .. }
 //   after:            or the single line `no match`
 //   graph { .. }
+//   or:               once for every further rewrite that the rule offers there
+//   graph { .. }
 struct GoldenCase {
   std::string name;
   std::string before;
-  std::optional<std::string> after;  // nullopt: the rule must not match
+  std::vector<std::string> after;  // in the rule's order; empty: the rule must not match
 };
 
 // Reads tests/optimizer/rules/golden/<rule>.txt.
