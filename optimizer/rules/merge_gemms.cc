@@ -13,29 +13,40 @@ bool HasConstantWeights(const Graph& graph, NodeId node) {
                                graph.type(bias).shape[0] == graph.output_type(node).shape[1]);
 }
 
+// Products of one x under equal attributes.
+Rewrites Merge(const Graph& graph, absl::Span<const NodeId> gemms) {
+  RewriteBuilder builder(graph);
+  std::vector<TensorId> weights;
+  std::vector<TensorId> biases;
+  std::vector<TensorId> results;
+  for (const NodeId gemm : gemms) {
+    weights.push_back(graph.node(gemm).inputs[1]);
+    biases.push_back(InputOr(graph, gemm, 2));
+    results.push_back(graph.node(gemm).outputs[0]);
+  }
+  const Node& first = graph.node(gemms[0]);
+  const int64_t columns_axis = first.attributes->Int("transB", 0) != 0 ? 0 : 1;
+  const TensorId w = builder.Fold(OpKind::kConcat, weights, {{"axis", columns_axis}});
+  TensorId bias = kNoTensor;
+  if (biases[0] != kNoTensor) {
+    bias = builder.Fold(OpKind::kConcat, biases, {{"axis", int64_t{0}}});
+  }
+  const TensorId merged = builder.Add(OpKind::kGemm, *first.attributes, {first.inputs[0], w, bias});
+  return ReplaceBySplit(graph, &builder, merged, 1, results);
+}
+
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   if (!HasConstantWeights(graph, node)) return {};
   const Node& gemm = graph.node(node);
-  const TensorId x = gemm.inputs[0];
-  for (NodeId sibling : graph.users(x)) {
+  std::vector<NodeId> gemms = {node};
+  for (NodeId sibling : graph.users(gemm.inputs[0])) {
     const Node& other = graph.node(sibling);
-    if (sibling <= node || !HasConstantWeights(graph, sibling) || other.inputs[0] != x ||
-        other.inputs.size() != gemm.inputs.size() || *other.attributes != *gemm.attributes) {
-      continue;
+    if (sibling > node && HasConstantWeights(graph, sibling) && other.inputs[0] == gemm.inputs[0] &&
+        other.inputs.size() == gemm.inputs.size() && *other.attributes == *gemm.attributes) {
+      gemms.push_back(sibling);
     }
-    RewriteBuilder builder(graph);
-    const int64_t columns_axis = gemm.attributes->Int("transB", 0) != 0 ? 0 : 1;
-    const TensorId w =
-        builder.Fold(OpKind::kConcat, {gemm.inputs[1], other.inputs[1]}, {{"axis", columns_axis}});
-    TensorId bias = kNoTensor;
-    if (InputOr(graph, node, 2) != kNoTensor) {
-      bias =
-          builder.Fold(OpKind::kConcat, {gemm.inputs[2], other.inputs[2]}, {{"axis", int64_t{0}}});
-    }
-    const TensorId merged = builder.Add(OpKind::kGemm, *gemm.attributes, {x, w, bias});
-    return ReplaceBySplit(graph, &builder, merged, 1, gemm.outputs[0], other.outputs[0]);
   }
-  return {};
+  return MergeSets(gemms, [&](absl::Span<const NodeId> set) { return Merge(graph, set); });
 }
 
 }  // namespace
@@ -43,8 +54,8 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
 const Rule kMergeGemms = {
     .name = "merge_gemms",
     .law = "Gemm(x, w, b), Gemm(x, v, c) = Split(Gemm(x, Concat(w, v), Concat(b, c)))",
-    // x is read once, and one wide product fills the device better than two narrow ones. Both have
-    // a bias or neither, so that none has to be invented.
+    // x is read once, and one wide product fills the device better than narrow ones. Any number of
+    // siblings, which all have a bias or none, so that none has to be invented.
     .root = OpKind::kGemm,
     .match = Match,
 };

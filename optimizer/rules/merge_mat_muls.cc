@@ -35,26 +35,38 @@ std::optional<Projection> ReadProjection(const Graph& graph, NodeId node) {
   return projection;
 }
 
+Rewrites Merge(const Graph& graph, TensorId x, absl::Span<const Projection> projections) {
+  RewriteBuilder builder(graph);
+  std::vector<TensorId> weights;
+  std::vector<TensorId> rows;
+  std::vector<TensorId> results;
+  for (const Projection& projection : projections) {
+    weights.push_back(projection.w);
+    rows.push_back(projection.row);
+    results.push_back(projection.result);
+  }
+  const TensorId w = builder.Fold(OpKind::kConcat, weights, {{"axis", int64_t{1}}});
+  TensorId merged = builder.Add(OpKind::kMatMul, {}, {x, w});
+  if (rows[0] != kNoTensor) {
+    const TensorId row = builder.Fold(OpKind::kConcat, rows, {{"axis", int64_t{0}}});
+    merged = builder.Add(OpKind::kAdd, {}, {merged, row});
+  }
+  return ReplaceBySplit(graph, &builder, merged, graph.type(results[0]).rank() - 1, results);
+}
+
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const auto first = ReadProjection(graph, node);
   if (!first) return {};
   const TensorId x = graph.node(node).inputs[0];
+  std::vector<Projection> projections = {*first};
   for (NodeId sibling : graph.users(x)) {
     if (sibling <= node || graph.node(sibling).inputs[0] != x) continue;
-    const auto second = ReadProjection(graph, sibling);
-    if (!second || (first->row == kNoTensor) != (second->row == kNoTensor)) continue;
-    RewriteBuilder builder(graph);
-    const TensorId w = builder.Fold(OpKind::kConcat, {first->w, second->w}, {{"axis", int64_t{1}}});
-    TensorId merged = builder.Add(OpKind::kMatMul, {}, {x, w});
-    if (first->row != kNoTensor) {
-      const TensorId row =
-          builder.Fold(OpKind::kConcat, {first->row, second->row}, {{"axis", int64_t{0}}});
-      merged = builder.Add(OpKind::kAdd, {}, {merged, row});
-    }
-    return ReplaceBySplit(graph, &builder, merged, graph.output_type(node).rank() - 1,
-                          first->result, second->result);
+    const auto other = ReadProjection(graph, sibling);
+    if (!other || (first->row == kNoTensor) != (other->row == kNoTensor)) continue;
+    projections.push_back(*other);
   }
-  return {};
+  return MergeSets(projections,
+                   [&](absl::Span<const Projection> set) { return Merge(graph, x, set); });
 }
 
 }  // namespace

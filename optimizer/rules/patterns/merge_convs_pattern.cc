@@ -15,28 +15,30 @@ struct Extent {
   int64_t pad_end;
 };
 
-// One axis of two kernels laid over each other: taps of kernel i cover the input positions
-// [-pad_i, -pad_i + size_i) relative to the output's, so the union starts at the larger padding.
+// One axis of kernels laid over each other: taps of kernel i cover the input positions
+// [-pad_i, -pad_i + size_i) relative to the output's, so the union starts at the largest padding.
 // A 1x1 kernel without padding over a 3x3 kernel with pads of 1 has zeros of 1 on every side.
 struct Axis {
   int64_t size;       // of the common kernel
   int64_t pad_begin;  // of the merged convolution
   int64_t pad_end;
-  int64_t zeros_begin[2];  // to add in front of each kernel
-  int64_t zeros_end[2];
+  std::vector<int64_t> zeros_begin;  // to add in front of each kernel
+  std::vector<int64_t> zeros_end;
 };
 
-Axis Overlay(const Extent& a, const Extent& b) {
-  Axis axis;
-  axis.pad_begin = std::max(a.pad_begin, b.pad_begin);
-  const int64_t end = std::max(a.size - a.pad_begin, b.size - b.pad_begin);
-  axis.size = axis.pad_begin + end;
-  const Extent* extents[2] = {&a, &b};
-  for (int i : {0, 1}) {
-    axis.zeros_begin[i] = axis.pad_begin - extents[i]->pad_begin;
-    axis.zeros_end[i] = axis.size - extents[i]->size - axis.zeros_begin[i];
+Axis Overlay(absl::Span<const Extent> extents) {
+  Axis axis{};
+  int64_t end = 0;
+  for (const Extent& extent : extents) {
+    axis.pad_begin = std::max(axis.pad_begin, extent.pad_begin);
+    end = std::max(end, extent.size - extent.pad_begin);
   }
-  axis.pad_end = std::max(a.pad_end + axis.zeros_end[0], b.pad_end + axis.zeros_end[1]);
+  axis.size = axis.pad_begin + end;
+  for (const Extent& extent : extents) {
+    axis.zeros_begin.push_back(axis.pad_begin - extent.pad_begin);
+    axis.zeros_end.push_back(axis.size - extent.size - axis.zeros_begin.back());
+    axis.pad_end = std::max(axis.pad_end, extent.pad_end + axis.zeros_end.back());
+  }
   return axis;
 }
 
@@ -49,6 +51,7 @@ struct Sibling {
   ConvView conv;
 };
 
+// Whether both may be part of one merged convolution.
 bool AreMergeable(const Graph& graph, const Sibling& a, const Sibling& b, MergedKernels kernels) {
   if (!SameSteps(a.conv, b.conv) || a.conv.group != 1) return false;
   if (kernels == MergedKernels::kEqual) {
@@ -57,45 +60,64 @@ bool AreMergeable(const Graph& graph, const Sibling& a, const Sibling& b, Merged
   const Shape& out_a = graph.output_type(a.node).shape;
   const Shape& out_b = graph.output_type(b.node).shape;
   // Dense kernels only: Overlay counts a tap as one position.
-  return !SameKernelSize(a.conv, b.conv) && a.conv.dilations == std::vector<int64_t>{1, 1} &&
-         out_a[2] == out_b[2] && out_a[3] == out_b[3];
+  return a.conv.dilations == std::vector<int64_t>{1, 1} && out_a[2] == out_b[2] &&
+         out_a[3] == out_b[3];
 }
 
-// The filters of both, one behind the other; sets the kernel and the pads of `merged`.
-TensorId MergeFilters(RewriteBuilder* builder, const ConvView& conv, const ConvView& other,
+bool HaveEqualKernels(absl::Span<const Sibling> siblings) {
+  return std::all_of(siblings.begin(), siblings.end(), [&](const Sibling& sibling) {
+    return SameKernelSize(sibling.conv, siblings[0].conv);
+  });
+}
+
+// The filters of all, one behind the other; sets the kernel and the pads of `merged`.
+TensorId MergeFilters(RewriteBuilder* builder, absl::Span<const Sibling> siblings,
                       ConvView* merged) {
-  const Axis height = Overlay({conv.kernel_height, conv.pads[0], conv.pads[2]},
-                              {other.kernel_height, other.pads[0], other.pads[2]});
-  const Axis width = Overlay({conv.kernel_width, conv.pads[1], conv.pads[3]},
-                             {other.kernel_width, other.pads[1], other.pads[3]});
+  std::vector<Extent> heights;
+  std::vector<Extent> widths;
+  for (const auto& [node, conv] : siblings) {
+    heights.push_back({conv.kernel_height, conv.pads[0], conv.pads[2]});
+    widths.push_back({conv.kernel_width, conv.pads[1], conv.pads[3]});
+  }
+  const Axis height = Overlay(heights);
+  const Axis width = Overlay(widths);
   merged->kernel_height = height.size;
   merged->kernel_width = width.size;
   merged->pads = {height.pad_begin, width.pad_begin, height.pad_end, width.pad_end};
-  TensorId filters[2] = {conv.w, other.w};
-  if (!SameKernelSize(conv, other)) {
-    for (int i : {0, 1}) {
-      const std::vector<int64_t> zeros = {0, 0, height.zeros_begin[i], width.zeros_begin[i],
-                                          0, 0, height.zeros_end[i],   width.zeros_end[i]};
-      filters[i] =
-          builder->Fold(OpKind::kPad, {filters[i], builder->AddConstant(Tensor::Int64s(zeros))});
-    }
+  const bool fit = HaveEqualKernels(siblings);
+  std::vector<TensorId> filters;
+  for (size_t i = 0; i < siblings.size(); ++i) {
+    filters.push_back(siblings[i].conv.w);
+    if (fit) continue;
+    const std::vector<int64_t> zeros = {0, 0, height.zeros_begin[i], width.zeros_begin[i],
+                                        0, 0, height.zeros_end[i],   width.zeros_end[i]};
+    filters[i] =
+        builder->Fold(OpKind::kPad, {filters[i], builder->AddConstant(Tensor::Int64s(zeros))});
   }
-  return builder->Fold(OpKind::kConcat, {filters[0], filters[1]}, {{"axis", int64_t{0}}});
+  return builder->Fold(OpKind::kConcat, filters, {{"axis", int64_t{0}}});
 }
 
-Rewrites Merge(const Graph& graph, const Sibling& a, const Sibling& b) {
+// The biases of all, one behind the other; kNoTensor when there is none.
+TensorId MergeBiases(RewriteBuilder* builder, absl::Span<const Sibling> siblings) {
+  const bool have_none = std::all_of(siblings.begin(), siblings.end(), [](const Sibling& sibling) {
+    return sibling.conv.b == kNoTensor;
+  });
+  if (have_none) return kNoTensor;
+  std::vector<TensorId> biases;
+  for (const Sibling& sibling : siblings) biases.push_back(BiasOrZeros(builder, sibling.conv));
+  return builder->Fold(OpKind::kConcat, biases, {{"axis", int64_t{0}}});
+}
+
+Rewrites Merge(const Graph& graph, absl::Span<const Sibling> siblings) {
   RewriteBuilder builder(graph);
-  ConvView merged = a.conv;
-  merged.w = MergeFilters(&builder, a.conv, b.conv, &merged);
-  if (a.conv.b != kNoTensor || b.conv.b != kNoTensor) {
-    merged.b = builder.Fold(OpKind::kConcat,
-                            {BiasOrZeros(&builder, a.conv), BiasOrZeros(&builder, b.conv)},
-                            {{"axis", int64_t{0}}});
-  }
+  ConvView merged = siblings[0].conv;
+  merged.w = MergeFilters(&builder, siblings, &merged);
+  merged.b = MergeBiases(&builder, siblings);
   const TensorId result =
       builder.Add(OpKind::kConv, merged.ToAttributes(), {merged.x, merged.w, merged.b});
-  return ReplaceBySplit(graph, &builder, result, 1, graph.node(a.node).outputs[0],
-                        graph.node(b.node).outputs[0]);
+  std::vector<TensorId> parts;
+  for (const Sibling& sibling : siblings) parts.push_back(graph.node(sibling.node).outputs[0]);
+  return ReplaceBySplit(graph, &builder, result, 1, std::move(parts));
 }
 
 }  // namespace
@@ -103,17 +125,19 @@ Rewrites Merge(const Graph& graph, const Sibling& a, const Sibling& b) {
 Rewrites MergeConvs(const Graph& graph, NodeId node, MergedKernels kernels) {
   const auto conv = ViewConv(graph, node);
   if (!conv) return {};
-  const Sibling first{node, *conv};
+  std::vector<Sibling> siblings = {{node, *conv}};
   for (NodeId user : graph.users(conv->x)) {
     if (user <= node) continue;
     const auto other = ViewConv(graph, user);
     if (!other) continue;
-    const Sibling second{user, *other};
-    if (!AreMergeable(graph, first, second, kernels)) continue;
-    Rewrites rewrites = Merge(graph, first, second);
-    if (!rewrites.empty()) return rewrites;
+    const Sibling sibling{user, *other};
+    if (AreMergeable(graph, siblings[0], sibling, kernels)) siblings.push_back(sibling);
   }
-  return {};
+  return MergeSets(siblings, [&](absl::Span<const Sibling> set) {
+    // Padding is for kernels that differ.
+    const bool is_other_rules = kernels == MergedKernels::kPadded && HaveEqualKernels(set);
+    return is_other_rules ? Rewrites() : Merge(graph, set);
+  });
 }
 
 }  // namespace plait

@@ -4,16 +4,16 @@
 
 namespace plait {
 
-// Which two convolutions of one tensor become one with the filters of both.
+// Which convolutions of one tensor become one with the filters of all.
 enum class MergedKernels {
   kEqual,   // kernels and pads are equal: the filters are laid one behind the other as they are
-  kPadded,  // kernels of other sizes: zeros around each make them equal
+  kPadded,  // kernels of more than one size: zeros around each make them equal
 };
 
-// Merges the convolution at `node` with the first later one that reads the same tensor in equal
-// steps and whose kernel is so: one convolution with the filters of both, and a Split that tells
-// the two results apart again. None when there is no such sibling. Looks at later ones only, so
-// that each pair is found once, at its first node.
+// Merges the convolution at `node` with later ones that read the same tensor in equal steps and
+// whose kernels are so: one convolution with the filters of all, and a Split that tells the results
+// apart again. Offers all such siblings at once and each by itself, see MergeSets. None when there
+// is no sibling. Looks at later ones only, so that each set is found once, at its first node.
 Rewrites MergeConvs(const Graph& graph, NodeId node, MergedKernels kernels);
 
 }  // namespace plait

@@ -1,5 +1,7 @@
 #include "optimizer/rules/patterns/merge_siblings.h"
 
+#include <algorithm>
+
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -10,31 +12,40 @@ NodeId UnaryReader(const Graph& graph, TensorId tensor) {
   if (!graph.has_single_use(tensor)) return kNoNode;
   const NodeId user = graph.users(tensor)[0];
   const Node& node = graph.node(user);
-  // Bounds or slopes would have to be equal on both sides.
+  // Bounds or slopes would have to be equal on all sides.
   return HasTraits(node.op, kElementwiseUnary) && node.inputs.size() == 1 ? user : kNoNode;
+}
+
+// The unary reader of each tensor; empty unless all of them apply the same operator.
+std::vector<NodeId> EqualUnaryReaders(const Graph& graph, absl::Span<const TensorId> tensors) {
+  std::vector<NodeId> readers;
+  for (const TensorId tensor : tensors) readers.push_back(UnaryReader(graph, tensor));
+  const bool are_equal = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return reader != kNoNode && readers[0] != kNoNode &&
+           graph.node(reader).op == graph.node(readers[0]).op &&
+           *graph.node(reader).attributes == *graph.node(readers[0]).attributes;
+  });
+  if (!are_equal) readers.clear();
+  return readers;
 }
 
 }  // namespace
 
 Rewrites ReplaceBySplit(const Graph& graph, RewriteBuilder* builder, TensorId merged, int64_t axis,
-                        TensorId first, TensorId second) {
-  const NodeId first_reader = UnaryReader(graph, first);
-  const NodeId second_reader = UnaryReader(graph, second);
-  if (first_reader != kNoNode && second_reader != kNoNode &&
-      graph.node(first_reader).op == graph.node(second_reader).op &&
-      *graph.node(first_reader).attributes == *graph.node(second_reader).attributes) {
-    const Node& reader = graph.node(first_reader);
+                        std::vector<TensorId> siblings) {
+  const std::vector<NodeId> readers = EqualUnaryReaders(graph, siblings);
+  if (!readers.empty()) {
+    const Node& reader = graph.node(readers[0]);
     merged = builder->Add(reader.op, *reader.attributes, {merged});
-    first = reader.outputs[0];
-    second = graph.node(second_reader).outputs[0];
+    for (size_t i = 0; i < siblings.size(); ++i) siblings[i] = graph.node(readers[i]).outputs[0];
   }
-  const std::vector<int64_t> sizes = {graph.type(first).shape[axis],
-                                      graph.type(second).shape[axis]};
+  std::vector<int64_t> sizes;
+  for (const TensorId sibling : siblings) sizes.push_back(graph.type(sibling).shape[axis]);
   const TensorId split = builder->AddConstant(Tensor::Int64s(sizes));
   const std::vector<TensorId> parts =
-      builder->AddMany(OpKind::kSplit, {{"axis", axis}}, std::vector<TensorId>{merged, split}, 2);
-  builder->Rewire(first, parts[0]);
-  builder->Rewire(second, parts[1]);
+      builder->AddMany(OpKind::kSplit, {{"axis", axis}}, std::vector<TensorId>{merged, split},
+                       static_cast<int>(siblings.size()));
+  for (size_t i = 0; i < siblings.size(); ++i) builder->Rewire(siblings[i], parts[i]);
   return builder->Finish();
 }
 

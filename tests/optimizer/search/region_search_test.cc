@@ -114,5 +114,29 @@ TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
   EXPECT_FALSE(exhausted_);
 }
 
+// Each product takes 10 us, and so does a Split: a pair of products merged costs as much as three
+// of them, all three in one cost 20 us.
+TEST_F(RegionSearchTest, MergesAllProjectionsOfAnAttention) {
+  const Graph graph = GraphOf(R"(graph {
+    input %x: float32[1,8,16]
+    const %wq: float32[16,16] = synthetic 1
+    const %wk: float32[16,16] = synthetic 2
+    const %wv: float32[16,16] = synthetic 3
+    %q = MatMul(%x, %wq) {}
+    %k = MatMul(%x, %wk) {}
+    %v = MatMul(%x, %wv) {}
+    output %q, %k, %v
+  })");
+  ReplayingBudget forever(fake_.log);
+  BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
+  RegionSearchOptions options;
+  options.backtracking.rules = AllRules();
+  const auto found = SearchRegions(graph, options, fake_.device, profiles);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->graphs[0].counts, (RuleCounts{{"merge_mat_muls", 1}})) << found->trace;
+  EXPECT_EQ(found->graphs[0].graph.node_count(), 2);
+  EXPECT_EQ(found->graphs[0].estimate_us, 20);
+}
+
 }  // namespace
 }  // namespace plait
