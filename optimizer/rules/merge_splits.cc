@@ -1,0 +1,62 @@
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+namespace {
+
+int64_t AxisOf(const Graph& graph, NodeId split) {
+  return NormalAxis(graph.node(split).attributes->Int("axis", 0),
+                    graph.input_type(split, 0).rank());
+}
+
+// Whether the outputs are the whole input: none is left out that nothing reads.
+bool HasAllParts(const Graph& graph, NodeId split) {
+  int64_t size = 0;
+  for (const TensorId output : graph.node(split).outputs) {
+    if (output == kNoTensor) return false;
+    size += graph.type(output).shape[AxisOf(graph, split)];
+  }
+  return size == graph.input_type(split, 0).shape[AxisOf(graph, split)];
+}
+
+Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+  const NodeId inner = SoleProducerOf(graph, node, 0, OpKind::kSplit);
+  if (inner == kNoNode || AxisOf(graph, inner) != AxisOf(graph, node)) return {};
+  if (!HasAllParts(graph, inner) || !HasAllParts(graph, node)) return {};
+  const auto& inner_parts = graph.node(inner).outputs;
+  const auto& outer_parts = graph.node(node).outputs;
+  std::vector<TensorId> replaced;
+  std::vector<int64_t> sizes;
+  for (const TensorId part : inner_parts) {
+    if (part == graph.node(node).inputs[0]) {
+      replaced.insert(replaced.end(), outer_parts.begin(), outer_parts.end());
+    } else {
+      replaced.push_back(part);
+    }
+  }
+  const int64_t axis = AxisOf(graph, node);
+  for (const TensorId part : replaced) sizes.push_back(graph.type(part).shape[axis]);
+  RewriteBuilder builder(graph);
+  const std::vector<TensorId> inputs = {graph.node(inner).inputs[0],
+                                        builder.AddConstant(Tensor::Int64s(sizes))};
+  const std::vector<TensorId> parts =
+      builder.AddMany(OpKind::kSplit, {{"axis", axis}}, inputs, static_cast<int>(replaced.size()));
+  for (size_t i = 0; i < replaced.size(); ++i) builder.Rewire(replaced[i], parts[i]);
+  return builder.Finish();
+}
+
+}  // namespace
+
+const Rule kMergeSplits = {
+    .name = "merge_splits",
+    .law = "Split(Split(x)) = Split(x) along one axis",
+    // Every element is copied once instead of twice. Merging what was merged before leaves such
+    // pairs. A part that something else reads as a whole stays, and so does its Split.
+    .root = OpKind::kSplit,
+    .match = Match,
+    .always_wins = true,
+};
+
+}  // namespace plait
