@@ -9,11 +9,35 @@
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
+namespace {
+
+// 64: more than any merge has siblings. Without a limit a model could make lists that grow
+// exponentially, by Concats of one Concat with itself.
+constexpr size_t kFlatInputsMax = 64;
+
+// Concat(Concat(a, b), c) = Concat(a, b, c) along one axis: merging what was merged gives the
+// constant of merging all at once.
+std::vector<ConstantRef> WithoutInnerConcats(const AttributesRef& attributes,
+                                             const std::vector<ConstantRef>& inputs) {
+  std::vector<ConstantRef> flat;
+  for (const ConstantRef& input : inputs) {
+    const auto* inner = input == nullptr ? nullptr : std::get_if<Constant::Apply>(&input->value());
+    if (inner != nullptr && inner->op == OpKind::kConcat && *inner->attributes == *attributes) {
+      flat.insert(flat.end(), inner->inputs.begin(), inner->inputs.end());
+    } else {
+      flat.push_back(input);
+    }
+  }
+  return flat.size() <= kFlatInputsMax ? flat : inputs;
+}
+
+}  // namespace
 
 // Weights are not at hand here, so that an expression over one stays an expression.
 absl::StatusOr<ConstantRef> ApplyToConstants(OpKind op, AttributesRef attributes,
                                              std::vector<ConstantRef> inputs, int output_index,
                                              int output_count) {
+  if (op == OpKind::kConcat) inputs = WithoutInnerConcats(attributes, inputs);
   std::vector<TensorType> input_types;
   std::vector<const Tensor*> values;
   for (const ConstantRef& input : inputs) {

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "optimizer/ops/evaluation/constant_expression.h"
 #include "tests/optimizer/ops/op_testing.h"
 
 namespace plait {
@@ -120,6 +121,29 @@ TEST(EvaluateConstantTest, SaysWhatIsMissingOrWrong) {
   EXPECT_TRUE(absl::IsInvalidArgument(EvaluateConstant(*lie, NoWeights()).status()));
   const ConstantRef huge = Constant::OfSynthetic({DataType::kFloat32, {int64_t{1} << 40}}, 1);
   EXPECT_TRUE(absl::IsResourceExhausted(EvaluateConstant(*huge, NoWeights()).status()));
+}
+
+TEST(ApplyToConstantsTest, MakesOneConcatOfSeveral) {
+  const auto constant = [](uint64_t seed) {
+    return Constant::OfSynthetic({DataType::kFloat32, {2, 3}}, seed);
+  };
+  const auto concat = [](std::vector<ConstantRef> inputs, int64_t axis) {
+    auto joined =
+        ApplyToConstants(OpKind::kConcat, MakeAttributes({{"axis", axis}}), std::move(inputs));
+    EXPECT_TRUE(joined.ok()) << joined.status();
+    return *std::move(joined);
+  };
+  const ConstantRef a = constant(1);
+  const ConstantRef b = constant(2);
+  const ConstantRef c = constant(3);
+  EXPECT_EQ(concat({concat({a, b}, 1), c}, 1)->fingerprint(), concat({a, b, c}, 1)->fingerprint());
+  EXPECT_EQ(concat({a, concat({b, c}, 1)}, 1)->depth(), 2);
+  EXPECT_EQ(concat({concat({a, b}, 0), concat({b, c}, 0)}, 1)->depth(), 3);
+  // A list that doubles with every step.
+  ConstantRef doubled = a;
+  for (int i = 0; i < 12; ++i) doubled = concat({doubled, doubled}, 0);
+  EXPECT_LE(std::get<Constant::Apply>(doubled->value()).inputs.size(), 64u);
+  EXPECT_EQ(doubled->type().shape[0], 2 << 12);
 }
 
 std::vector<EvalTensor> InField(absl::string_view text, absl::Span<const Tensor> inputs) {
