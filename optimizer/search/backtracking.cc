@@ -1,5 +1,6 @@
 #include "optimizer/search/backtracking.h"
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -113,8 +114,24 @@ void Backtracking::Accept(RegionVariant variant) {
   if (!best_.empty() && entry.variant.latency_us > BestUs() * options_.relaxation) return;
   queue_.insert(entry);
   if (static_cast<int>(queue_.size()) > options_.queue_max) queue_.erase(std::prev(queue_.end()));
+  KeepIfBest(entry);
+}
+
+void Backtracking::KeepIfBest(const Entry& entry) {
+  const std::vector<int> rules = RulesOf(entry.variant.steps);
+  const auto same_rules = std::find_if(best_.begin(), best_.end(), [&](const Entry& other) {
+    return RulesOf(other.variant.steps) == rules;
+  });
+  if (same_rules != best_.end()) {
+    if (!(entry < *same_rules)) return;
+    best_.erase(same_rules);
+  }
   best_.insert(entry);
-  if (static_cast<int>(best_.size()) > options_.variants_max) best_.erase(std::prev(best_.end()));
+  if (static_cast<int>(best_.size()) <= options_.variants_max) return;
+  // Beside the best the region itself stays: it does without each rule.
+  auto dropped = std::prev(best_.end());
+  if (dropped->variant.steps.empty() && best_.size() > 2) --dropped;
+  best_.erase(dropped);
 }
 
 absl::Status Backtracking::ExpandBest() {

@@ -24,7 +24,7 @@ struct BacktrackingOptions {
   double relaxation = 1.05;
   int expanded_max = 100;  // graphs whose neighbours are looked at
   int queue_max = 200;     // graphs that wait for it; the worst are dropped
-  int variants_max = 3;    // graphs returned
+  int variants_max = 4;    // graphs returned, no two by the same set of rules
 };
 
 // A graph equal to the region, and how to get there.
@@ -60,7 +60,8 @@ class Backtracking {
   // profiles that there are, and expands nothing.
   void Conclude();
 
-  // The best variants so far, cheapest first; asked at any time. Without any (the region itself
+  // The best variants so far, cheapest first, of each set of rules the best and among them the
+  // region itself; asked at any time. Without any (the region itself
   // could not be priced) the region alone, at an infinite cost: whatever was priced is preferred.
   std::vector<RegionVariant> BestVariants() const;
 
@@ -84,6 +85,7 @@ class Backtracking {
   // Empties `pending_` into the queue; nullopt is the cost of what cannot run.
   void AcceptPending(absl::Span<const std::optional<double>> costs_us);
   void Accept(RegionVariant variant);
+  void KeepIfBest(const Entry& entry);
   absl::Status ExpandBest();
   bool CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const;
   double BestUs() const { return best_.begin()->variant.latency_us; }
@@ -96,7 +98,7 @@ class Backtracking {
   int nodes_max_;                       // no variant may be larger
   std::vector<RegionVariant> pending_;  // found, not priced yet
   std::set<Entry> queue_;               // priced, not expanded yet
-  std::set<Entry> best_;                // never more than variants_max
+  std::set<Entry> best_;  // never more than variants_max, the best by each set of rules
   absl::flat_hash_set<Fingerprint> visited_;
   int64_t candidates_ = 0;
   int64_t discovered_ = 0;

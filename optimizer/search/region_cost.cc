@@ -1,6 +1,7 @@
 #include "optimizer/search/region_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/status/statusor.h"
 #include "optimizer/cost/critical_path_cost.h"
@@ -59,6 +60,11 @@ std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& devic
 std::optional<double> KnownRegionCostUs(const Graph& graph, const SearchDevice& device,
                                         CostModel model) {
   return CostOfTableUs(graph, TableOf(graph, device, nullptr), device, model);
+}
+
+bool CostTheSame(double a_us, double b_us) {
+  // 1e-9: thousands of roundings of a double.
+  return a_us == b_us || std::abs(a_us - b_us) <= 1e-9 * std::max(a_us, b_us);
 }
 
 }  // namespace plait

@@ -24,4 +24,9 @@ std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& devic
 std::optional<double> KnownRegionCostUs(const Graph& graph, const SearchDevice& device,
                                         CostModel model);
 
+// Whether two costs are sums of the same kernels, up to the order in which they were added. Medians
+// of measured times do not agree otherwise: the graphs are one another's rearrangements, such as
+// siblings merged in another order, and measuring one of them is enough.
+bool CostTheSame(double a_us, double b_us);
+
 }  // namespace plait

@@ -121,13 +121,13 @@ class RegionSearch {
     for (const std::unique_ptr<Backtracking>& search : searches_) {
       variants_.push_back(search->BestVariants());
       result_.candidates += search->candidates();
+      std::vector<VariantPrice>& prices = prices_.emplace_back();
+      for (const RegionVariant& variant : variants_.back()) {
+        prices.push_back({variant.latency_us, RulesOf(variant.steps)});
+      }
     }
     for (size_t i = 0; i < places_.size(); ++i) {
-      SolvedInterval solved{partition_.intervals[i], {}};
-      for (const RegionVariant& variant : variants_[places_[i].search]) {
-        solved.costs_us.push_back(variant.latency_us);
-      }
-      solved_.push_back(std::move(solved));
+      solved_.push_back({partition_.intervals[i], places_[i].search});
     }
   }
 
@@ -147,8 +147,8 @@ class RegionSearch {
     absl::flat_hash_set<Fingerprint> known;
     // Many chains give the same graph by other intervals, so more are asked for than are wanted.
     const int chains_max = 8 * options_.graphs_max;
-    for (const IntervalChain& chain :
-         ChooseIntervals(static_cast<int>(partition_.leaves.size()), solved_, chains_max)) {
+    for (const IntervalChain& chain : ChooseIntervals(static_cast<int>(partition_.leaves.size()),
+                                                      solved_, prices_, chains_max)) {
       if (static_cast<int>(result_.graphs.size()) == options_.graphs_max) break;
       std::vector<Region> regions;
       std::vector<Graph> replacements;
@@ -165,6 +165,9 @@ class RegionSearch {
       PLAIT_ASSIGN_OR_RETURN(
           rewritten.graph, Canonicalize(*stitched, options_.backtracking.rules, &rewritten.counts));
       if (!known.insert(rewritten.graph.fingerprint()).second) continue;
+      // Nothing to compare: whoever searches has the graph itself.
+      const bool is_itself = rewritten.graph.fingerprint() == graph_.fingerprint();
+      if (is_itself && !result_.graphs.empty()) continue;
       Trace(rewritten);
       result_.graphs.push_back(std::move(rewritten));
     }
@@ -187,6 +190,7 @@ class RegionSearch {
   std::vector<Place> places_;                            // one per interval
   std::vector<std::unique_ptr<Backtracking>> searches_;  // one per structure
   std::vector<std::vector<RegionVariant>> variants_;     // per search
+  StructurePrices prices_;                               // per search
   std::vector<SolvedInterval> solved_;                   // one per interval
   RegionSearchResult result_;
 };

@@ -27,14 +27,15 @@ struct RewrittenGraph {
   double estimate_us = 0;  // sum of its regions' costs; a whole plan may be faster
 };
 
-// What the search of one graph found. The graph itself is among `graphs` when it is one of the
-// best.
+// What the search of one graph found. The graph itself is among `graphs` only when nothing is
+// cheaper.
 struct RegionSearchResult {
-  std::vector<RewrittenGraph> graphs;  // cheapest estimate first
-  int64_t candidates = 0;              // graphs priced
-  int regions = 0;                     // intervals of the partition
-  int regions_solved = 0;              // after equal ones were solved once
-  std::string trace;                   // one line per decision, for people and golden tests
+  std::vector<RewrittenGraph>
+      graphs;              // the cheapest estimate, then others in ChooseIntervals' order
+  int64_t candidates = 0;  // graphs priced
+  int regions = 0;         // intervals of the partition
+  int regions_solved = 0;  // after equal ones were solved once
+  std::string trace;       // one line per decision, for people and golden tests
 };
 
 // Cuts the graph into regions, searches each by backtracking, and puts the best variants together

@@ -1,9 +1,19 @@
 #include "optimizer/search/rewrite_steps.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
 namespace plait {
+
+std::vector<int> RulesOf(absl::Span<const RewriteStep> steps) {
+  std::vector<int> rules;
+  for (const RewriteStep& step : steps) rules.push_back(step.rule);
+  std::sort(rules.begin(), rules.end());
+  rules.erase(std::unique(rules.begin(), rules.end()), rules.end());
+  return rules;
+}
 
 absl::StatusOr<Graph> ApplyStep(const Graph& graph, RuleList rules, int rule,
                                 const Rewrite& rewrite, RuleCounts* counts) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
@@ -19,6 +21,9 @@ struct RewriteStep {
   int choice = 0;  // which of the rewrites that the rule offered there
   friend bool operator==(const RewriteStep&, const RewriteStep&) = default;
 };
+
+// The rules of the steps, each once, ascending.
+std::vector<int> RulesOf(absl::Span<const RewriteStep> steps);
 
 // The graph after `rewrite`, which `rule` made, in normal form; adds what was applied to `counts`,
 // rules of the normal form included.

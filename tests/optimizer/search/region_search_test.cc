@@ -114,6 +114,22 @@ TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
   EXPECT_FALSE(exhausted_);
 }
 
+// Four equal cells: {Tanh, Softmax} again and again. Where one changes, all of them change.
+TEST_F(RegionSearchTest, EqualRegionsTakeEqualVariants) {
+  std::string text = "graph {\n  input %x0: float32[2,8]\n";
+  for (int cell = 0; cell < 4; ++cell) {
+    const std::string id = std::to_string(cell);
+    text += "  %a" + id + " = Tanh(%x" + id + ") {}\n";
+    text += "  %x" + std::to_string(cell + 1) + " = Softmax(%a" + id + ") {axis=1}\n";
+  }
+  const auto found = Search(GraphOf(text + "  output %x4\n}\n"), kLeavesAlone, 1000);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_GT(found->graphs.size(), 1u);
+  for (const RewrittenGraph& rewritten : found->graphs) {
+    for (const auto& [rule, count] : rewritten.counts) EXPECT_EQ(count, 4) << found->trace;
+  }
+}
+
 // Each product takes 10 us, and so does a Split: a pair of products merged costs as much as three
 // of them, all three in one cost 20 us.
 TEST_F(RegionSearchTest, MergesAllProjectionsOfAnAttention) {
