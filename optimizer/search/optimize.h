@@ -26,8 +26,9 @@ namespace plait {
 // equal results.
 struct SearchOptions {
   // "none": the baseline as it is. "taso": sum of kernel times, no partition. "autograph":
-  // partition, critical-path cost, and its order decides what is verified. "plait": as autograph,
-  // but the simulated makespan of whole plans decides.
+  // partition, critical-path cost. The cost of whole graphs decides what is verified, first the
+  // shortest plan of each graph, then the second ones. "plait": as autograph, but the simulated
+  // makespan of whole plans decides.
   std::string search = "plait";
   std::string schedule = "plait";  // a scheduling policy's name
   RuleList rules;                  // AllRules() outside of tests

@@ -1,6 +1,9 @@
 #include "optimizer/search/optimize_whole.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -8,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "optimizer/search/plan_graph.h"
+#include "optimizer/search/region_cost.h"
 
 namespace plait {
 namespace {
@@ -18,7 +22,7 @@ struct SearchPolicy {
   bool rewrites;  // false: only the baseline
   CostModel cost_model;
   bool whole_graph;          // no partition
-  bool ranks_by_simulation;  // false: by the estimate that the rewriting was guided by
+  bool ranks_by_simulation;  // false: by the cost that the rewriting was guided by
 };
 
 constexpr SearchPolicy kSearchPolicies[] = {
@@ -38,11 +42,12 @@ absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
       absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
 }
 
-// A plan on its way to the device.
+// A plan on its way to the device. Plans go by turn, and within a turn by rank.
 struct RankedPlan {
   PlanCandidate candidate;
   PlannedGraph planned;
   RuleCounts counts;
+  int turn = 0;  // plans of the same graph, and so of the same rank, that go before
   double rank_us = 0;
 };
 
@@ -81,7 +86,7 @@ class Optimizer {
     result_.baseline_plan = baseline.plan;
     result_.predicted_baseline_us = baseline.predicted_us;
     absl::StrAppendFormat(&result_.trace, "baseline: %.6g us\n", baseline.predicted_us);
-    AddPlan(graph_, std::move(baseline), {}, 0);
+    AddPlan(graph_, std::move(baseline), {}, 0, 0);
     // A search that leaves no time to verify what it has found has found nothing.
     const PlanCandidate& candidate = plans_[0].candidate;
     context_.budget.Reserve(SecondsToDecide(candidate, candidate, options_.verification));
@@ -94,7 +99,7 @@ class Optimizer {
     PLAIT_ASSIGN_OR_RETURN(canonical.graph,
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
-    PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical, false));
+    PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical));
     RegionSearchOptions search;
     search.backtracking = options_.backtracking;
     search.backtracking.rules = options_.rules;
@@ -109,42 +114,55 @@ class Optimizer {
     context_.progress.OnPhase("schedule", 0.6);
     for (RewrittenGraph& rewritten : found.graphs) {
       for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
-      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten, true));
+      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten));
     }
     result_.budget_exhausted = profiles_.exhausted();
     return absl::OkStatus();
   }
 
-  absl::Status AddFusedPlans(const RewrittenGraph& rewritten, bool has_estimate) {
+  absl::Status AddFusedPlans(const RewrittenGraph& rewritten) {
     PLAIT_ASSIGN_OR_RETURN(
         std::vector<PlannedGraph> plans,
         PlanFused(rewritten.graph, device_, binding_, *schedule_policy_, profiles_));
+    if (policy_.ranks_by_simulation) {
+      for (PlannedGraph& planned : plans) {
+        const double rank_us = planned.predicted_us;
+        AddPlan(rewritten.graph, std::move(planned), rewritten.counts, 0, rank_us);
+      }
+      return absl::OkStatus();
+    }
+    // Of the whole graph: the sum over its regions depends on where it was cut.
+    const std::optional<double> cost_us =
+        KnownRegionCostUs(rewritten.graph, device_, policy_.cost_model);
+    int turn = 0;
     for (PlannedGraph& planned : plans) {
-      const bool by_estimate = has_estimate && !policy_.ranks_by_simulation;
-      const double rank_us = by_estimate ? rewritten.estimate_us : planned.predicted_us;
-      AddPlan(rewritten.graph, std::move(planned), rewritten.counts, rank_us);
+      AddPlan(rewritten.graph, std::move(planned), rewritten.counts, turn++,
+              cost_us.value_or(std::numeric_limits<double>::infinity()));
     }
     return absl::OkStatus();
   }
 
-  void AddPlan(const Graph& graph, PlannedGraph planned, const RuleCounts& counts, double rank_us) {
+  void AddPlan(const Graph& graph, PlannedGraph planned, const RuleCounts& counts, int turn,
+               double rank_us) {
     RankedPlan ranked;
     ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
                         planned.predicted_us};
     if (!known_.insert(ranked.candidate.id).second) return;
     ranked.planned = std::move(planned);
     ranked.counts = counts;
+    ranked.turn = turn;
     ranked.rank_us = rank_us;
     plans_.push_back(std::move(ranked));
   }
 
-  // The baseline stays first, then those that the simulator thinks fastest. Also those that it
-  // thinks slower than the baseline: profiles of a slower and of a faster hour may have met, and
-  // measuring decides.
+  // The baseline stays first, then those that the policy thinks fastest. Also those that it thinks
+  // slower than the baseline: profiles of a slower and of a faster hour may have met, and measuring
+  // decides.
   void KeepBest() {
-    std::stable_sort(
-        plans_.begin() + 1, plans_.end(),
-        [](const RankedPlan& a, const RankedPlan& b) { return a.rank_us < b.rank_us; });
+    std::stable_sort(plans_.begin() + 1, plans_.end(),
+                     [](const RankedPlan& a, const RankedPlan& b) {
+                       return std::tie(a.turn, a.rank_us) < std::tie(b.turn, b.rank_us);
+                     });
     const size_t kept = static_cast<size_t>(options_.candidates_max) + 1;
     if (plans_.size() > kept) plans_.erase(plans_.begin() + kept, plans_.end());
     for (size_t i = 1; i < plans_.size(); ++i) {

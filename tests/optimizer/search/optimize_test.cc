@@ -280,6 +280,52 @@ TEST(OptimizeTest, AGraphWithAnOpaqueNodeStaysUnlessInconclusiveIsAccepted) {
   EXPECT_FALSE(result->baseline_latency_us.empty());
 }
 
+// Notes which candidates were verified, in their order.
+class RememberingVerifier : public FakeVerifier {
+ public:
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
+    if (graphs.empty()) {
+      for (const PlanCandidate& candidate : candidates) graphs.push_back(candidate.graph);
+    }
+    return FakeVerifier::Verify(candidates, batch);
+  }
+
+  std::vector<Graph> graphs;  // of the first batch
+};
+
+// Two branches of 20 us each. Side by side they take 20 us, which the simulator sees; Graham's
+// bound is (40 + 20) / 2. With Neg in the place of Tanh the bound is (36 + 18) / 2 = 27 us: more
+// than the makespan of the graph that is not rewritten, but less than its bound.
+TEST(OptimizeTest, AutographComparesAllGraphsOnOneScale) {
+  Rule to_neg = kTanhToPair;
+  to_neg.match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    return {ReplaceOp(graph, node, {OpKind::kNeg})};
+  };
+  const Rule* const rules[] = {&to_neg};
+  Job job;
+  job.options.rules = rules;
+  job.options.search = "autograph";
+  job.profiler.node_us = {{"Tanh", 10}, {"Neg", 8.5}};
+  const Graph graph = GraphOf(R"(graph {
+    input %x: float32[2,8]
+    input %u: float32[2,8]
+    %a = Softmax(%x) {axis=1}
+    %b = Softmax(%u) {axis=1}
+    %c = Tanh(%a) {}
+    %d = Tanh(%b) {}
+    output %c, %d
+  })");
+  RememberingVerifier verifier;
+  UnlimitedBudget forever;
+  const auto result = job.Run(graph, job.profiler, verifier, forever);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_GT(verifier.graphs.size(), 2u);
+  EXPECT_EQ(CountOf(verifier.graphs[1], OpKind::kNeg), 2) << result->trace;
+  // Every graph has a turn before any has a second plan.
+  EXPECT_EQ(CountOf(verifier.graphs[2], OpKind::kNeg), 0) << result->trace;
+}
+
 TEST(OptimizeTest, UnknownPoliciesAreRefused) {
   Job job;
   job.options.search = "magic";
