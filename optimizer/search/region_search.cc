@@ -1,8 +1,11 @@
 #include "optimizer/search/region_search.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -131,16 +134,55 @@ class RegionSearch {
     }
   }
 
-  // The variant of a region that another region of the same structure was searched for. Where a
-  // rule saw a difference after all, such as weights that are equal by chance, the region stays as
-  // it is.
-  Graph VariantFor(const Place& place, const RegionVariant& variant, RuleCounts* counts) const {
-    RuleCounts repeated;
+  // A region's variant at one of its places.
+  struct Repeated {
+    Graph graph;
+    RuleCounts counts;
+    double cost_us = 0;
+  };
+
+  // The variant that another region of the same structure was searched for. Where a rule sees a
+  // difference after all, such as weights that are equal by chance, the region stays as it is.
+  const Repeated& VariantAt(const IntervalChain::Link& link) {
+    const auto [entry, is_new] = repeated_.try_emplace({link.interval, link.variant});
+    Repeated& repeated = entry->second;
+    if (!is_new) return repeated;
+    const Place& place = places_[link.interval];
+    const RegionVariant& variant = variants_[place.search][link.variant];
     absl::StatusOr<Graph> graph =
-        RepeatSteps(place.graph, options_.backtracking.rules, variant.steps, &repeated);
-    if (!graph.ok() || StructureOf(*graph) != StructureOf(variant.graph)) return place.graph;
-    for (const auto& [rule, count] : repeated) (*counts)[rule] += count;
-    return *std::move(graph);
+        RepeatSteps(place.graph, options_.backtracking.rules, variant.steps, &repeated.counts);
+    if (graph.ok() && StructureOf(*graph) == StructureOf(variant.graph)) {
+      repeated.graph = *std::move(graph);
+      repeated.cost_us = variant.latency_us;
+      return repeated;
+    }
+    const std::optional<double> cost_us =
+        KnownRegionCostUs(place.graph, device_, options_.backtracking.cost_model);
+    repeated = {place.graph, {}, cost_us.value_or(std::numeric_limits<double>::infinity())};
+    ++result_.regions_not_repeated;
+    absl::StrAppend(&result_.trace, "region of nodes ", place.region.nodes.front(), " to ",
+                    place.region.nodes.back(), " stays as it is: steps do not repeat\n");
+    return repeated;
+  }
+
+  // The graph that a chain makes of its regions; nullopt when two graph outputs became one tensor,
+  // which cannot have both names.
+  absl::StatusOr<std::optional<RewrittenGraph>> GraphOf(const IntervalChain& chain) {
+    std::vector<Region> regions;
+    std::vector<Graph> replacements;
+    RewrittenGraph rewritten;
+    for (const IntervalChain::Link& link : chain.links) {
+      const Repeated& repeated = VariantAt(link);
+      regions.push_back(places_[link.interval].region);
+      replacements.push_back(repeated.graph);
+      rewritten.estimate_us += repeated.cost_us;
+      for (const auto& [rule, count] : repeated.counts) rewritten.counts[rule] += count;
+    }
+    const absl::StatusOr<Graph> stitched = Stitch(graph_, regions, replacements);
+    if (!stitched.ok()) return std::nullopt;
+    PLAIT_ASSIGN_OR_RETURN(rewritten.graph,
+                           Canonicalize(*stitched, options_.backtracking.rules, &rewritten.counts));
+    return rewritten;
   }
 
   absl::Status PutTogether() {
@@ -150,26 +192,14 @@ class RegionSearch {
     for (const IntervalChain& chain : ChooseIntervals(static_cast<int>(partition_.leaves.size()),
                                                       solved_, prices_, chains_max)) {
       if (static_cast<int>(result_.graphs.size()) == options_.graphs_max) break;
-      std::vector<Region> regions;
-      std::vector<Graph> replacements;
-      RewrittenGraph rewritten;
-      rewritten.estimate_us = chain.cost_us;
-      for (const IntervalChain::Link& link : chain.links) {
-        const Place& place = places_[link.interval];
-        const RegionVariant& variant = variants_[place.search][link.variant];
-        regions.push_back(place.region);
-        replacements.push_back(VariantFor(place, variant, &rewritten.counts));
-      }
-      const absl::StatusOr<Graph> stitched = Stitch(graph_, regions, replacements);
-      if (!stitched.ok()) continue;  // two outputs became one: this combination cannot be named
-      PLAIT_ASSIGN_OR_RETURN(
-          rewritten.graph, Canonicalize(*stitched, options_.backtracking.rules, &rewritten.counts));
-      if (!known.insert(rewritten.graph.fingerprint()).second) continue;
+      PLAIT_ASSIGN_OR_RETURN(std::optional<RewrittenGraph> rewritten, GraphOf(chain));
+      if (!rewritten.has_value()) continue;
+      if (!known.insert(rewritten->graph.fingerprint()).second) continue;
       // Nothing to compare: whoever searches has the graph itself.
-      const bool is_itself = rewritten.graph.fingerprint() == graph_.fingerprint();
+      const bool is_itself = rewritten->graph.fingerprint() == graph_.fingerprint();
       if (is_itself && !result_.graphs.empty()) continue;
-      Trace(rewritten);
-      result_.graphs.push_back(std::move(rewritten));
+      Trace(*rewritten);
+      result_.graphs.push_back(*std::move(rewritten));
     }
     return absl::OkStatus();
   }
@@ -192,6 +222,8 @@ class RegionSearch {
   std::vector<std::vector<RegionVariant>> variants_;     // per search
   StructurePrices prices_;                               // per search
   std::vector<SolvedInterval> solved_;                   // one per interval
+  // By interval and variant: what chains have asked for so far.
+  std::map<std::pair<int, int>, Repeated> repeated_;
   RegionSearchResult result_;
 };
 

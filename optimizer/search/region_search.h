@@ -30,12 +30,14 @@ struct RewrittenGraph {
 // What the search of one graph found. The graph itself is among `graphs` only when nothing is
 // cheaper.
 struct RegionSearchResult {
-  std::vector<RewrittenGraph>
-      graphs;              // the cheapest estimate, then others in ChooseIntervals' order
+  // The cheapest estimate, then others in the order of ChooseIntervals.
+  std::vector<RewrittenGraph> graphs;
   int64_t candidates = 0;  // graphs priced
   int regions = 0;         // intervals of the partition
   int regions_solved = 0;  // after equal ones were solved once
-  std::string trace;       // one line per decision, for people and golden tests
+  // Regions that stayed as they are because the steps found for an equal one do not apply to them.
+  int regions_not_repeated = 0;
+  std::string trace;  // one line per decision, for people and golden tests
 };
 
 // Cuts the graph into regions, searches each by backtracking, and puts the best variants together

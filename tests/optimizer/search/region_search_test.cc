@@ -130,6 +130,44 @@ TEST_F(RegionSearchTest, EqualRegionsTakeEqualVariants) {
   }
 }
 
+// Two leaves of one structure, which ends where constants begin. A rule that looks at their values
+// applies in the first one only.
+TEST_F(RegionSearchTest, SaysWhereStepsOfAnEqualRegionDoNotRepeat) {
+  const Rule add_one_to_neg = {
+      .name = "add_one_to_neg",
+      .law = "Add(x, 1) = Neg(x)",
+      .root = OpKind::kAdd,
+      .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+        if (graph.inline_constant(node, 1)->AsDoubles()[0] != 1) return {};
+        return {ReplaceOp(graph, node, {OpKind::kNeg})};
+      },
+  };
+  const Rule* const rules[] = {&add_one_to_neg};
+  const Graph graph = GraphOf(R"(graph {
+    input %x: float32[2,2]
+    const %one: float32[2] = [1,1]
+    const %two: float32[2] = [2,2]
+    %a = Add(%x, %one) {}
+    %b = Softmax(%a) {axis=1}
+    %c = Add(%b, %two) {}
+    %y = Softmax(%c) {axis=1}
+    output %y
+  })");
+  ReplayingBudget forever(fake_.log);
+  BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
+  RegionSearchOptions options;
+  options.backtracking.rules = rules;
+  options.partition = kLeavesAlone;
+  const auto found = SearchRegions(graph, options, fake_.device, profiles);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->regions_solved, 1);
+  EXPECT_EQ(found->regions_not_repeated, 1);
+  EXPECT_EQ(found->graphs[0].counts, (RuleCounts{{"add_one_to_neg", 1}}));
+  EXPECT_EQ(found->graphs[0].estimate_us, 32);  // 2 + 10 and 10 + 10
+  EXPECT_NE(found->trace.find("region of nodes 2 to 3 stays as it is"), std::string::npos)
+      << found->trace;
+}
+
 // Each product takes 10 us, and so does a Split: a pair of products merged costs as much as three
 // of them, all three in one cost 20 us.
 TEST_F(RegionSearchTest, MergesAllProjectionsOfAnAttention) {
