@@ -60,9 +60,11 @@ void ProfileCache::Answer(const Fingerprint& kernel, const std::string& key_text
                           const Profile& profile) {
   by_kernel_.emplace(kernel, profile);
   log_.AddProfile(key_text, profile);
-  if (profile.samples > 0 && profile.latency_us_median > 0) {
-    peak_flops_per_us_ = std::max(peak_flops_per_us_,
-                                  static_cast<double>(profile.flops) / profile.latency_us_median);
+  // What the whole device would do with as many of these kernels as fit on it.
+  const double device_us = profile.latency_us_median * profile.compute_share;
+  if (profile.samples > 0 && device_us > 0) {
+    peak_flops_per_us_ =
+        std::max(peak_flops_per_us_, static_cast<double>(profile.flops) / device_us);
   }
 }
 

@@ -62,8 +62,9 @@ class ProfileCache {
   // Profiles that were measured here: what a store keeps for later jobs.
   const std::vector<std::pair<ProfileKey, Profile>>& measured() const { return measured_; }
 
-  // The best rates seen among resolved profiles, in flops per microsecond of one device: 0 before
-  // the first profile. Depends on what was resolved, never on what was merely loaded.
+  // The best rate of the whole device among resolved profiles, in flops per microsecond; kernels
+  // that take a share of it count as often as they fit. 0 before the first profile. Depends on what
+  // was resolved, never on what was merely loaded.
   double peak_flops_per_us() const { return peak_flops_per_us_; }
 
  private:

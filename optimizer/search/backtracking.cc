@@ -137,8 +137,12 @@ void Backtracking::KeepIfBest(const Entry& entry) {
 absl::Status Backtracking::ExpandBest() {
   const RegionVariant parent = std::move(queue_.extract(queue_.begin()).value().variant);
   ++expanded_;
+  int64_t flops = 0;
+  for (NodeId node = 0; node < parent.graph.node_count(); ++node) {
+    flops += WorkOf(parent.graph, node).flops;
+  }
   for (const Match& match : MatchIndex(parent.graph).FindMatches(options_.rules)) {
-    if (CannotPay(parent, match.rewrite)) continue;
+    if (CannotPay(parent.graph, flops, match.rewrite)) continue;
     RegionVariant child;
     child.counts = parent.counts;
     PLAIT_ASSIGN_OR_RETURN(child.graph, ApplyStep(parent.graph, options_.rules, match.rule,
@@ -153,22 +157,18 @@ absl::Status Backtracking::ExpandBest() {
 }
 
 // The test before a graph is built: were every node that goes to take all of the parent's time with
-// it, the arithmetic of those that come would still cost too much at the device's best rate.
-bool Backtracking::CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const {
+// it, the arithmetic of those that come would still cost too much at the best rate seen. Kernels of
+// the region's own nodes have been measured by then, so a rewrite would have to raise that rate.
+bool Backtracking::CannotPay(const Graph& parent, int64_t parent_flops,
+                             const Rewrite& rewrite) const {
   const Roofline roofline{.flops_per_us = device_.profiles.peak_flops_per_us()};
-  Work removed;
-  for (const NodeId node : rewrite.removed) removed.flops += WorkOf(parent.graph, node).flops;
-  Work added;
+  Work kept{.flops = parent_flops};
+  for (const NodeId node : rewrite.removed) kept.flops -= WorkOf(parent, node).flops;
   std::vector<TensorType> added_types;
   for (const Rewrite::NewNode& node : rewrite.added) {
-    added.flops += FlopsOfAdded(parent.graph, rewrite, node, added_types);
+    kept.flops += FlopsOfAdded(parent, rewrite, node, added_types);
     added_types.insert(added_types.end(), node.output_types.begin(), node.output_types.end());
   }
-  Work kept;
-  for (NodeId node = 0; node < parent.graph.node_count(); ++node) {
-    kept.flops += WorkOf(parent.graph, node).flops;
-  }
-  kept.flops += added.flops - removed.flops;
   return roofline.ComputeUs(kept) > BestUs() * options_.relaxation;
 }
 

@@ -87,7 +87,7 @@ class Backtracking {
   void Accept(RegionVariant variant);
   void KeepIfBest(const Entry& entry);
   absl::Status ExpandBest();
-  bool CannotPay(const RegionVariant& parent, const Rewrite& rewrite) const;
+  bool CannotPay(const Graph& parent, int64_t parent_flops, const Rewrite& rewrite) const;
   double BestUs() const { return best_.begin()->variant.latency_us; }
 
   // The order of rules, costs and discovery decides everything: no container here is walked by

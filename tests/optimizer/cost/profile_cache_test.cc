@@ -72,6 +72,18 @@ TEST_F(ProfileCacheTest, AnswersFromLoadedProfilesAndCountsThemOnlyWhenAsked) {
   EXPECT_NE(log_.FindProfile(KeyOf("a").ToString()), nullptr);
 }
 
+// 60 flops in 10 us on half of the device: beside another of its kind the device does 12 per us.
+TEST_F(ProfileCacheTest, ThePeakRateIsThatOfTheWholeDevice) {
+  Profile wide{.latency_us_median = 10, .samples = 5, .flops = 100, .compute_share = 1};
+  Profile narrow{.latency_us_median = 10, .samples = 5, .flops = 60, .compute_share = 0.5};
+  cache_.Load(KeyOf("wide").ToString(), wide);
+  cache_.Load(KeyOf("narrow").ToString(), narrow);
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("wide")}}).ok());
+  EXPECT_EQ(cache_.peak_flops_per_us(), 10);
+  ASSERT_TRUE(cache_.Resolve({{{2, 0}, KeyOf("narrow")}}).ok());
+  EXPECT_EQ(cache_.peak_flops_per_us(), 12);
+}
+
 TEST_F(ProfileCacheTest, RejectsAProfilerThatAnswersTooLittle) {
   profiler_.forgets_one = true;
   EXPECT_EQ(cache_.Resolve({{{1, 0}, KeyOf("a")}}).code(), absl::StatusCode::kInternal);
