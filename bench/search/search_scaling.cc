@@ -188,6 +188,7 @@ DeviceDescription TwoThreads() {
 struct Timed {
   std::map<std::string, double> seconds;
   SearchResult result;
+  int64_t profiles = 0;  // that the first search measured
   std::string candidates_text;
 };
 
@@ -213,6 +214,7 @@ absl::StatusOr<Timed> TimeSearch(const Graph& graph, const std::string& search) 
         device, *catalog, {.streams_max = device.threads}, profiles, verifier, forever, log, clock};
     PLAIT_ASSIGN_OR_RETURN(timed.result, Optimize(graph, options, context));
     for (const auto& [key, profile] : profiles.measured()) known[key.ToString()] = profile;
+    if (turn == 0) timed.profiles = profiles.profiles_measured();
     timed.seconds = clock.seconds;
     timed.candidates_text = verifier.candidates_text;
   }
@@ -245,7 +247,7 @@ absl::Status PrintText(const std::string& argument) {
 
 absl::Status PrintSeconds(int argc, char** argv) {
   const char* const phases[] = {"baseline", "canonicalize", "search", "schedule", "verify"};
-  std::printf("%-14s %7s %7s", "graph", "nodes", "graphs");
+  std::printf("%-14s %7s %7s %8s", "graph", "nodes", "graphs", "profiles");
   for (const char* phase : phases) std::printf(" %12s", phase);
   std::printf(" %12s\n", "all");
   double first_nodes = 0;
@@ -254,8 +256,9 @@ absl::Status PrintSeconds(int argc, char** argv) {
     PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(argv[i]));
     PLAIT_ASSIGN_OR_RETURN(const Timed timed, TimeSearch(graph, "plait"));
     double all = 0;
-    std::printf("%-14s %7d %7lld", argv[i], graph.node_count(),
-                static_cast<long long>(timed.result.candidates));
+    std::printf("%-14s %7d %7lld %8lld", argv[i], graph.node_count(),
+                static_cast<long long>(timed.result.candidates),
+                static_cast<long long>(timed.profiles));
     for (const char* phase : phases) {
       const auto found = timed.seconds.find(phase);
       const double seconds = found == timed.seconds.end() ? 0 : found->second;
