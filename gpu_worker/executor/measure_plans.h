@@ -39,11 +39,10 @@ struct MeasureOptions {
 // A round's sample is one run of a plan that takes long; of a short one it is the median of three,
 // after a run that brings its weights back.
 //
-// All candidates of a load are in memory at the same time; one for which there is no room beside the
-// others is left out with ResourceExhausted. Outputs are compared in the first load.
-// The original is compared with itself too, in a second run: a graph that does not repeat its
-// outputs proves nothing.
-// Errors: those of the original; Cancelled when a stop was requested.
+// All candidates of a load are in memory at the same time; one for which there is no room beside
+// the others is left out with ResourceExhausted. Outputs are compared in the first load. The
+// original is compared with itself too, in a second run: a graph that does not repeat its outputs
+// proves nothing. Errors: those of the original; Cancelled when a stop was requested.
 absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options);

@@ -273,7 +273,8 @@ void JobConversation::KeepProfiles(const worker::v1::ProfileResult& result) {
 absl::Status JobConversation::KeepLoadEffect(const v1::LoadEffect& effect) {
   v1::StoredProfile profile = NewProfile(wire::kLoadEffectKey);
   *profile.mutable_load_effect() = effect;
-  if (!wire::CheckStoredProfile(profile, "profile").ok()) return Lie("a load effect that none can be");
+  if (!wire::CheckStoredProfile(profile, "profile").ok())
+    return Lie("a load effect that none can be");
   context_.profiles.Put({profile}).status().IgnoreError();
   return absl::OkStatus();
 }

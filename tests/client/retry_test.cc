@@ -74,7 +74,8 @@ TEST(RetryTest, OutlastsARestart) {
 
 TEST(RetryTest, DoesNotTakeACancelledJobForABrokenCall) {
   ServerSeen server;
-  Retrier retrier({}, 1, [](absl::Duration) {}, server);
+  Retrier retrier(
+      {}, 1, [](absl::Duration) {}, server);
   EXPECT_TRUE(absl::IsCancelled(
       retrier.Run([] { return wire::Error(v1::ERROR_REASON_CANCELLED, "by the client"); })));
 }
