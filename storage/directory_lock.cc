@@ -2,8 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
+#include "storage/durable_directory.h"
 #include "storage/file_error.h"
 
 namespace plait {
@@ -49,9 +48,7 @@ bool Lock(int file) {
 }  // namespace
 
 absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return FileError(error.value(), absl::StrCat("data directory ", directory));
+  PLAIT_RETURN_IF_ERROR(Annotate(MakeDurableDirectory(directory), "data directory"));
   const std::string path = directory + "/lock";
   // O_CLOEXEC: a worker or search child that inherited it would hold the lock for longer.
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

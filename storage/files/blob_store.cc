@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "storage/blob_upload.h"
+#include "storage/durable_directory.h"
 #include "storage/file_error.h"
 
 namespace plait {
@@ -34,20 +36,9 @@ absl::StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags) {
   return file;
 }
 
-absl::Status Synchronize(const std::string& path, int flags) {
-  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, flags));
+absl::Status Synchronize(const std::string& path) {
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_RDONLY));
   if (fsync(file.number()) != 0) return FileError(errno, path);
-  return absl::OkStatus();
-}
-
-absl::Status MakeDirectory(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::create_directories(path, error)) {
-    // The new name lives in the parent.
-    const std::string parent = std::filesystem::path(path).parent_path().string();
-    return Synchronize(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY);
-  }
-  if (error) return FileError(error.value(), path);
   return absl::OkStatus();
 }
 
@@ -92,8 +83,8 @@ class FileBlobStore : public BlobStore {
       : blobs_(directory + "/blobs"), uploads_(directory + "/uploads"), clock_(clock) {}
 
   absl::Status Prepare() {
-    PLAIT_RETURN_IF_ERROR(MakeDirectory(blobs_));
-    PLAIT_RETURN_IF_ERROR(MakeDirectory(uploads_));
+    PLAIT_RETURN_IF_ERROR(MakeDurableDirectory(blobs_));
+    PLAIT_RETURN_IF_ERROR(MakeDurableDirectory(uploads_));
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(uploads_, error)) {
       if (absl::EndsWith(entry.path().string(), kCheckingSuffix)) {
@@ -265,18 +256,34 @@ class FileBlobStore : public BlobStore {
     return checking;
   }
 
+  absl::Status MakeShard(const Digest& digest) {
+    const std::string shard = Shard(digest);
+    {
+      absl::MutexLock lock(&mutex_);
+      if (durable_shards_.contains(shard)) return absl::OkStatus();
+    }
+    std::error_code error;
+    std::filesystem::create_directory(shard, error);
+    if (error) return FileError(error.value(), shard);
+    // Also when it was there: whoever made it may still wait for this, or have died before it.
+    PLAIT_RETURN_IF_ERROR(SynchronizeDirectory(blobs_));
+    absl::MutexLock lock(&mutex_);
+    durable_shards_.insert(shard);
+    return absl::OkStatus();
+  }
+
   absl::Status CheckAndPublish(const Digest& digest, const std::string& checking) {
     PLAIT_ASSIGN_OR_RETURN(const Digest actual, DigestOfFile(checking));
     if (actual != digest) return BlobCorrupt(digest, actual);
     // Bytes before their name, and the name's folder after it: the order in which a loss of power
     // can do no harm.
-    PLAIT_RETURN_IF_ERROR(Synchronize(checking, O_RDONLY));
-    PLAIT_RETURN_IF_ERROR(MakeDirectory(Shard(digest)));
+    PLAIT_RETURN_IF_ERROR(Synchronize(checking));
+    PLAIT_RETURN_IF_ERROR(MakeShard(digest));
     // While nobody else knows the file: a blob is never seen with the time of its upload.
     PLAIT_RETURN_IF_ERROR(Touch(checking));
     const std::string path = BlobPath(digest);
     if (rename(checking.c_str(), path.c_str()) != 0) return FileError(errno, path);
-    return Synchronize(Shard(digest), O_RDONLY | O_DIRECTORY);
+    return SynchronizeDirectory(Shard(digest));
   }
 
   const std::string blobs_;
@@ -286,6 +293,8 @@ class FileBlobStore : public BlobStore {
   // one is hashed or read.
   absl::Mutex mutex_;
   int64_t checks_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Folders whose names are known to be on disk.
+  std::set<std::string> durable_shards_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

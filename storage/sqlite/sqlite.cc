@@ -90,8 +90,18 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   }
   // WAL: readers never wait for the writer, nor it for them. The file keeps that mode.
   sqlite3_busy_timeout(connection, kBusyMsMax);
+  {
+    PLAIT_ASSIGN_OR_RETURN(Statement mode, database->Query("PRAGMA journal_mode = WAL"));
+    PLAIT_RETURN_IF_ERROR(mode.Step().status());
+    // It answers with the mode that it has, and stays as it was where memory cannot be shared.
+    if (mode.Text(0) != "wal") {
+      return wire::Error(v1::ERROR_REASON_STORAGE_UNAVAILABLE,
+                         absl::StrCat("database ", path, ": its file system keeps SQLite from WAL ",
+                                      "mode (use a local disk)"));
+    }
+  }
   PLAIT_RETURN_IF_ERROR(database->ExecuteScript(
-      absl::StrCat("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = ",
+      absl::StrCat("PRAGMA foreign_keys = ON; PRAGMA synchronous = ",
                    durability == Durability::kFull ? "FULL" : "NORMAL", ";")));
   return database;
 }

@@ -21,6 +21,15 @@ TEST(FilesBlobStoreTest, KeepsUploadsAndBlobsOverARestart) {
   EXPECT_EQ(*stores->blobs->BytesUploaded(unfinished), 5);
 }
 
+TEST(FilesBlobStoreTest, MakesTheFoldersThatAreMissing) {
+  TemporaryDirectory directory;
+  ManualClock clock;
+  const absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path() + "/a/b/"}, clock);
+  ASSERT_TRUE(stores.ok()) << stores.status();
+  EXPECT_TRUE(PutBlob(*stores->blobs, "hello").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(directory.path() + "/a/b/blobs"));
+}
+
 TEST(FilesBlobStoreTest, ReportsABlobWhoseFileWasCut) {
   TemporaryDirectory directory;
   ManualClock clock;

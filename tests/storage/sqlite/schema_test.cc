@@ -90,6 +90,13 @@ TEST_F(SqliteSchemaTest, LetsJobsOfAnOldDatabaseEndWhenItIsMigrated) {
   EXPECT_EQ((*store)->Count()->queued, 1);
 }
 
+TEST(SqliteDatabaseTest, RefusesToGoOnWithoutAWriteAheadLog) {
+  // A database in memory has none, as one on many network file systems.
+  const absl::Status status = Database::Open(":memory:", Durability::kFull).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "WAL")) << status;
+}
+
 TEST_F(SqliteSchemaTest, ReportsAFileThatIsNoDatabase) {
   std::ofstream(Path()) << std::string(8192, 'x');
   const absl::Status status = OpenSqliteJobStore(Path(), clock_, {10, {}}).status();
