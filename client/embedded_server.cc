@@ -42,7 +42,7 @@ std::string LastLine(const std::string& path) {
 absl::StatusOr<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(const Options& options,
                                                                       std::ostream& messages) {
   auto server = std::make_unique<EmbeddedServer>();
-  PLAIT_RETURN_IF_ERROR(MakeFolders(options.cache_folder));
+  PLAIT_RETURN_IF_ERROR(MakePrivateFolder(options.cache_folder));
   server->socket_path_ = absl::StrCat(options.cache_folder, "/plaitd.socket");
   server->log_path_ = absl::StrCat(options.cache_folder, "/plaitd.log");
   server->address_ = absl::StrCat("unix:", server->socket_path_);
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(const Opti
 
 absl::Status EmbeddedServer::Lock(const Options& options, std::ostream& messages) {
   const std::string path = absl::StrCat(options.cache_folder, "/plait.lock");
-  lock_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  lock_ = FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock_.is_open()) return absl::ErrnoToStatus(errno, path);
   // Without waiting at first, so that a wait is told before it begins.
   if (flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
@@ -94,7 +94,8 @@ absl::Status EmbeddedServer::Spawn(const Options& options) {
     process.arguments.push_back(absl::StrCat(options.threads));
   }
   // Emptied at each start: it is for the error of this run.
-  const FileDescriptor log(open(log_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const FileDescriptor log(
+      open(log_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!log.is_open()) return absl::ErrnoToStatus(errno, log_path_);
   int output[2];
   if (pipe2(output, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");

@@ -33,8 +33,10 @@ class EmbeddedServer {
   // `messages`. REQUIRES: the calling thread outlives the server.
   // Errors: Unavailable with the end of the server's log when it does not start; those of the file
   // system, naming the cache folder.
-  // InvalidArgument when the folder's path is too long for a socket. Waits for another program
-  // without a limit, and for the server at most half a minute.
+  // PermissionDenied when the folder lies in one that everybody may write into, such as /tmp, and
+  // somebody else owns it or may write into it; InvalidArgument when the folder's path is too long
+  // for a socket. Waits for another program without a limit, and for the server at most half a
+  // minute.
   static absl::StatusOr<std::unique_ptr<EmbeddedServer>> Start(const Options& options,
                                                                std::ostream& messages);
 

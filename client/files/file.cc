@@ -76,6 +76,15 @@ absl::StatusOr<int> OpenBelow(const std::string& folder, const std::string& path
   return current;
 }
 
+// A file's second name leads out of the folder just as a symbolic link does.
+absl::Status CheckOnlyName(int file, const std::string& path) {
+  struct stat info = {};
+  if (fstat(file, &info) != 0) return FileError(path, errno);
+  if (info.st_nlink <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": external data with several names (hard links) is not read; copy it"));
+}
+
 absl::Status WriteAll(int file, const std::string& path, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = write(file, bytes.data(), bytes.size());
@@ -119,6 +128,29 @@ absl::Status MakeFolders(const std::string& path) {
   return error ? FileError(path, error.value()) : absl::OkStatus();
 }
 
+absl::Status MakePrivateFolder(const std::string& path) {
+  const std::string parent = (std::filesystem::absolute(path) / "").parent_path().parent_path();
+  PLAIT_RETURN_IF_ERROR(MakeFolders(parent));
+  if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
+  if (errno != EEXIST) return FileError(path, errno);
+  struct stat around = {};
+  struct stat name = {};
+  struct stat folder = {};
+  if (stat(parent.c_str(), &around) != 0) return FileError(parent, errno);
+  if (lstat(path.c_str(), &name) != 0) return FileError(path, errno);
+  if (stat(path.c_str(), &folder) != 0) return FileError(path, errno);
+  if ((around.st_mode & S_IWOTH) == 0) return absl::OkStatus();
+  // Of a link, too: whoever made it has chosen where the files go.
+  if (name.st_uid == geteuid() && folder.st_uid == geteuid() &&
+      (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat(path,
+                   ": somebody else owns it or may write into it (remove it, or choose "
+                   "another folder)"));
+}
+
 absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
   PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   const std::string parent = std::filesystem::path(path).parent_path().string();
@@ -126,6 +158,7 @@ absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
   const auto read = [&](const ExternalRange& range) -> absl::StatusOr<std::string> {
     PLAIT_ASSIGN_OR_RETURN(const int file, OpenBelow(folder, range.path));
     const auto closer = absl::MakeCleanup([&] { close(file); });
+    PLAIT_RETURN_IF_ERROR(CheckOnlyName(file, range.path));
     return ReadRange(file, range.path, range.offset_bytes, range.size_bytes);
   };
   absl::StatusOr<std::string> packed = PackExternalData(bytes, read);

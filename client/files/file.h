@@ -18,9 +18,14 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 // Errors: those of the file system, naming the folder.
 absl::Status MakeFolders(const std::string& path);
 
+// The same for a folder that nobody else may look into. One that is there already, in a folder in
+// which everybody may make files, is refused when somebody else made it or may write into it.
+// Errors: as MakeFolders; PermissionDenied.
+absl::Status MakePrivateFolder(const std::string& path);
+
 // A model file with the external data that it names packed into it. That data is looked for beside
-// the model only, and never behind a symbolic link, because the model may come from a stranger.
-// Errors: those of ReadFile and PackExternalData, naming the model's file.
+// the model only, and never behind a symbolic link or under a second name, because the model may
+// come from a stranger. Errors: those of ReadFile and PackExternalData, naming the model's file.
 absl::StatusOr<std::string> ReadModelFile(const std::string& path);
 
 }  // namespace plait
