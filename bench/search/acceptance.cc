@@ -112,7 +112,7 @@ absl::Status Run(int trials, const std::vector<std::string>& paths) {
                            LoadModel(path, {.ignore_plan = true}, *executor, &warnings));
     LocalVerifier verifier(*executor, *model.weights);
     PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect,
-                           MeasureLoadEffect(executor->device(), *catalog, profiler, verifier));
+                           MeasureLoadEffect(executor->device(), *catalog, profiler, verifier, 20));
     const PlanCandidate plan = {CandidateId(model.graph, model.plan), model.graph, model.plan};
     Counts counts;
     for (int trial = 0; trial < trials; ++trial) {

@@ -29,15 +29,13 @@ constexpr absl::string_view kGraph = R"(graph {
   output %c0, %e0
 })";
 
-// 20 loads of two plans take a few seconds; a machine that is much slower makes fewer of them.
-constexpr double kSecondsMax = 20;
 constexpr int kRounds = 5;
 
 }  // namespace
 
 absl::StatusOr<LoadEffect> MeasureLoadEffect(const DeviceDescription& device,
                                              const KernelCatalog& catalog, Profiler& profiler,
-                                             Verifier& verifier) {
+                                             Verifier& verifier, double seconds_max) {
   PLAIT_ASSIGN_OR_RETURN(const Graph graph, ParseTypedGraph(kGraph));
   MeasurementLog log;
   ProfileCache profiles(profiler, log);
@@ -50,12 +48,11 @@ absl::StatusOr<LoadEffect> MeasureLoadEffect(const DeviceDescription& device,
                          PlanBaseline(graph, search_device, binding, budgeted));
   const PlanCandidate candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
                                    planned.predicted_us};
-  PLAIT_ASSIGN_OR_RETURN(
-      const std::vector<CandidateMeasurement> measured,
-      verifier.Verify({candidate, candidate}, {.loads = kLoadsOfEffect,
-                                               .rounds = kRounds,
-                                               .rounds_min = kRounds * kLoadsOfEffect,
-                                               .seconds_max = kSecondsMax}));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measured,
+                         verifier.Verify({candidate, candidate}, {.loads = kLoadsOfEffect,
+                                                                  .rounds = kRounds,
+                                                                  .rounds_min = 2 * kRounds,
+                                                                  .seconds_max = seconds_max}));
   if (measured.size() != 2 || !AreComparable(measured[0], measured[1]) ||
       measured[0].load_rounds.size() < 2) {
     return absl::InternalError("the load effect of the device could not be measured");

@@ -42,6 +42,8 @@
 namespace plait {
 namespace {
 
+// Of the budget of a device's first job: 10 s of a minute, where a few seconds are enough.
+constexpr double kLoadEffectShare = 1.0 / 6;
 // Import takes about this part of a job; it is for a progress bar only.
 constexpr double kPreparationFraction = 0.02;
 
@@ -232,9 +234,11 @@ class ChildSearch {
                                             MeasurementSource& source) const {
     if (start_.options().has_measurement_log()) return source.load_effect();
     if (known) return *known;
-    PLAIT_ASSIGN_OR_RETURN(
-        const LoadEffect effect,
-        MeasureLoadEffect(device, catalog, source.profiler(), source.verifier()));
+    PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect,
+                           MeasureLoadEffect(device, catalog, source.profiler(), source.verifier(),
+                                             kLoadEffectShare * start_.options().budget_seconds()));
+    // A budget that is short, or a busy machine: this job makes do, a later one measures it whole.
+    if (effect.loads < kLoadsOfEffect) return effect;
     internal::ChildMessage message;
     message.mutable_load_effect()->set_deviation(effect.deviation);
     message.mutable_load_effect()->set_loads(effect.loads);

@@ -20,7 +20,8 @@ def decide(daemon, name, budget_seconds):
                                budget_seconds=budget_seconds).id
         job = client.wait_for_end(job_id)
         assert state_of(job) == "SUCCEEDED", job.error.message
-        assert job.result.report.search.candidates_measured > 0
+        if budget_seconds > SHORT_BUDGET_SECONDS:
+            assert job.result.report.search.candidates_measured > 0
         return job_id, client.download(job.result.optimized_model)
 
 
@@ -43,7 +44,7 @@ def test_replaying_a_job_gives_the_same_bytes_on_one_and_two_threads(
 
 
 def test_a_log_of_another_model_is_refused(shared_daemon, client):
-    job_id, _ = decide(shared_daemon, "tiny_bert", 2.0)
+    job_id, _ = decide(shared_daemon, "tiny_bert", 20.0)
     log = client.get(job_id).job.result.measurement_log
     other = client.upload(models.light_model("tiny_inception"))
     job = client.wait_for_end(client.submit(other, measurement_log=log).id)

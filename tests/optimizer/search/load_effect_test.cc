@@ -11,7 +11,7 @@ TEST(LoadEffectTest, IsMeasuredOnAPlanBesideItself) {
   FakeVerifier verifier;
   FakeProfiler profiler;
   const absl::StatusOr<LoadEffect> effect =
-      MeasureLoadEffect(FakeDevice(2), FakeCatalog(2), profiler, verifier);
+      MeasureLoadEffect(FakeDevice(2), FakeCatalog(2), profiler, verifier, 10);
   ASSERT_TRUE(effect.ok()) << effect.status();
   EXPECT_EQ(effect->loads, kLoadsOfEffect);
   // The fake has noise in its rounds, and no effect of loads.
@@ -32,8 +32,9 @@ class ForgetfulVerifier : public Verifier {
 TEST(LoadEffectTest, IsNoGuess) {
   ForgetfulVerifier verifier;
   FakeProfiler profiler;
-  EXPECT_EQ(MeasureLoadEffect(FakeDevice(2), FakeCatalog(2), profiler, verifier).status().code(),
-            absl::StatusCode::kInternal);
+  EXPECT_EQ(
+      MeasureLoadEffect(FakeDevice(2), FakeCatalog(2), profiler, verifier, 10).status().code(),
+      absl::StatusCode::kInternal);
 }
 
 }  // namespace
