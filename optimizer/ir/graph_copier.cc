@@ -7,7 +7,10 @@
 namespace plait {
 
 GraphCopier::GraphCopier(const Graph& graph, GraphBuilder* builder)
-    : graph_(graph), builder_(builder), copies_(graph.tensor_count(), kNoTensor) {
+    : graph_(graph),
+      builder_(builder),
+      copies_(graph.tensor_count(), kNoTensor),
+      is_nameless_(graph.tensor_count()) {
   for (const TensorId input : graph.inputs()) {
     copies_[input] = builder->AddInput(graph.type(input), *graph.tensor(input).name);
   }
@@ -18,7 +21,7 @@ TensorId GraphCopier::TensorOf(TensorId id) {
   const TensorInfo& tensor = graph_.tensor(id);
   // Late, so that constants that nobody reads any more are left behind.
   if (copies_[id] == kNoTensor && tensor.constant != nullptr) {
-    copies_[id] = builder_->AddConstant(tensor.constant, *tensor.name);
+    copies_[id] = builder_->AddConstant(tensor.constant, NameOf(id));
   }
   return copies_[id];
 }
@@ -45,7 +48,7 @@ void GraphCopier::CopyNode(NodeId id) {
     const TensorId output = node.outputs[i];
     omitted[i] = output == kNoTensor;
     types.push_back(omitted[i] ? TensorType{} : graph_.type(output));
-    names.push_back(omitted[i] ? "" : *graph_.tensor(output).name);
+    names.push_back(omitted[i] ? "" : NameOf(output));
   }
   const std::vector<TensorId> outputs = builder_->AddNode(
       Detached(id), types, names, absl::MakeConstSpan(omitted.get(), names.size()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "optimizer/ir/graph.h"
@@ -17,7 +18,7 @@ namespace plait {
 //   copier.CopyOutputs();
 //   return std::move(builder).Finish();
 //
-// What is copied keeps its name. Not thread-safe.
+// What is copied keeps its name unless that is forgotten first. Not thread-safe.
 class GraphCopier {
  public:
   // Adds the graph's inputs to `builder`. Both must outlive the copier.
@@ -31,6 +32,9 @@ class GraphCopier {
   void Set(TensorId id, TensorId copy) { copies_[id] = copy; }
   void Exchange(TensorId id, TensorId copy);
 
+  // The builder will generate a name for the copy of `id`. Before it is copied.
+  void ForgetName(TensorId id) { is_nameless_[id] = true; }
+
   // The node with the inputs of the copy, and without outputs.
   Node Detached(NodeId id);
 
@@ -42,9 +46,12 @@ class GraphCopier {
   void CopyOutputs();
 
  private:
+  std::string NameOf(TensorId id) const { return is_nameless_[id] ? "" : *graph_.tensor(id).name; }
+
   const Graph& graph_;
   GraphBuilder* builder_;
   std::vector<TensorId> copies_;  // by tensor of the graph; kNoTensor: not copied yet
+  std::vector<bool> is_nameless_;
 };
 
 }  // namespace plait

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/ir/graph_copier.h"
 
 namespace plait {
 namespace {
@@ -53,6 +55,21 @@ absl::StatusOr<bool> ApplyFirst(absl::Span<const Rule* const> rules, Graph* grap
   return false;
 }
 
+// What `original` has keeps its name; all other tensors are named by their place, so that their
+// names do not tell in which order rules were applied.
+absl::StatusOr<Graph> NameByPlace(const Graph& graph, const Graph& original) {
+  absl::flat_hash_set<absl::string_view> given;
+  for (const TensorInfo& tensor : original.tensors()) given.insert(*tensor.name);
+  GraphBuilder builder;
+  GraphCopier copier(graph, &builder);
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (!given.contains(*graph.tensor(tensor).name)) copier.ForgetName(tensor);
+  }
+  for (NodeId node = 0; node < graph.node_count(); ++node) copier.CopyNode(node);
+  copier.CopyOutputs();
+  return std::move(builder).Finish();
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> Canonicalize(const Graph& graph, absl::Span<const Rule* const> rules,
@@ -69,7 +86,8 @@ absl::StatusOr<Graph> Canonicalize(const Graph& graph, absl::Span<const Rule* co
       changed = true;
     }
   }
-  return current;
+  if (current.fingerprint() == graph.fingerprint()) return current;
+  return NameByPlace(current, graph);
 }
 
 }  // namespace plait

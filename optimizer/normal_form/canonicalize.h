@@ -15,7 +15,8 @@ using RuleCounts = std::map<std::string, int64_t>;
 
 // Brings a graph into normal form without any search: constants folded, common subexpressions
 // merged, and every rule of `rules` with always_wins applied until none matches. Deterministic; the
-// result is its own normal form. Ends because each such rule removes nodes or moves work into
+// result is its own normal form. Tensors of the graph keep their names, others are named by their
+// place. Ends because each such rule removes nodes or moves work into
 // constants, and after 16 rewrites per node of the input graph at the latest. Adds to `counts`.
 // Errors: Internal when a rule produced a wrong rewrite, naming the rule; those of FoldConstants.
 absl::StatusOr<Graph> Canonicalize(const Graph& graph, absl::Span<const Rule* const> rules,

@@ -4,6 +4,8 @@
 
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "tests/optimizer/rules/equivalence.h"
 
 namespace plait {
@@ -111,6 +113,57 @@ TEST(CanonicalizeTest, KeepsAPowerThatBroadcasts) {
   })");
   RuleCounts counts;
   EXPECT_EQ(Canonical(graph, &counts).fingerprint(), graph.fingerprint());
+}
+
+// Exp(x) = Neg(x) + 1, and Tanh(x) = x * 2 where a Neg alone reads it: the rule on the later node
+// comes first.
+const Rule kExpToNeg = {
+    .name = "exp_to_neg",
+    .law = "Exp(x) = Neg(x) + 1",
+    .root = OpKind::kExp,
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      RewriteBuilder builder(graph);
+      const TensorId negative = builder.Add(OpKind::kNeg, {}, {graph.node(node).inputs[0]});
+      const TensorId one = builder.AddConstant(Tensor::ScalarFloat(1));
+      return builder.Replace(node, builder.Add(OpKind::kAdd, {}, {negative, one}));
+    },
+    .always_wins = true,
+};
+const Rule kTanhToMul = {
+    .name = "tanh_to_mul",
+    .law = "Neg(Tanh(x)) = Neg(x * 2)",
+    .root = OpKind::kTanh,
+    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+      if (SoleUser(graph, graph.node(node).outputs[0], OpKind::kNeg) == kNoNode) return {};
+      RewriteBuilder builder(graph);
+      const TensorId two = builder.AddConstant(Tensor::ScalarFloat(2));
+      return builder.Replace(node,
+                             builder.Add(OpKind::kMul, {}, {graph.node(node).inputs[0], two}));
+    },
+    .always_wins = true,
+};
+
+TEST(CanonicalizeTest, NamesWhatItMakesByItsPlace) {
+  const Graph graph = Parse(R"(graph {
+    input %t1: float32[2,3]
+    %a = Tanh(%t1) {}
+    %y = Exp(%a) {}
+    output %y
+  })");
+  const Rule* const rules[] = {&kExpToNeg, &kTanhToMul};
+  RuleCounts counts;
+  const auto result = Canonicalize(graph, rules, &counts);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(PrintGraph(*result),
+            "graph {\n"
+            "  input %t1: float32[2,3]\n"
+            "  const %t0: float32[] = [2]\n"
+            "  const %t3: float32[] = [1]\n"
+            "  %a: float32[2,3] = Mul(%t1, %t0) {}\n"
+            "  %t2: float32[2,3] = Neg(%a) {}\n"
+            "  %y: float32[2,3] = Add(%t2, %t3) {}\n"
+            "  output %y\n"
+            "}\n");
 }
 
 TEST(CanonicalizeTest, IsIdempotent) {
