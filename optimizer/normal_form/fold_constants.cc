@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -8,50 +9,54 @@
 namespace plait {
 namespace {
 
-// The constants behind a node's inputs (null for omitted ones); false when an input is none.
-bool ConstantInputs(const Graph& graph, NodeId id, std::vector<ConstantRef>* constants) {
-  const Node& node = graph.node(id);
+// The constants that the copy of a node would read (null for omitted ones); false when an input is
+// none.
+bool ConstantInputs(const Node& node, const GraphBuilder& builder,
+                    std::vector<ConstantRef>* constants) {
   if (node.op == OpKind::kOpaque) return false;
   for (TensorId input : node.inputs) {
-    constants->push_back(input == kNoTensor ? nullptr : graph.tensor(input).constant);
+    constants->push_back(input == kNoTensor ? nullptr : builder.tensor(input).constant);
     if (input != kNoTensor && constants->back() == nullptr) return false;
   }
   return true;
 }
 
+bool IsFoldable(const Graph& graph, const Node& node) {
+  if (node.op == OpKind::kOpaque) return false;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    return input == kNoTensor || graph.tensor(input).constant != nullptr;
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts) {
-  // Folding one node can make its readers foldable, so passes go on until one finds nothing: as
-  // many as the longest chain of nodes over constants is long.
-  Graph current = graph;
-  for (bool changed = true; changed;) {
-    changed = false;
-    GraphBuilder builder;
-    GraphCopier copier(current, &builder);
-    for (NodeId node = 0; node < current.node_count(); ++node) {
-      std::vector<ConstantRef> inputs;
-      if (!ConstantInputs(current, node, &inputs)) {
-        copier.CopyNode(node);
-        continue;
-      }
-      changed = true;
-      ++(*counts)["fold_constants"];
-      const auto& outputs = current.node(node).outputs;
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        if (outputs[i] == kNoTensor) continue;
-        PLAIT_ASSIGN_OR_RETURN(
-            ConstantRef folded,
-            ApplyToConstants(current.node(node).op, current.node(node).attributes, inputs,
-                             static_cast<int>(i), static_cast<int>(outputs.size())));
-        copier.Set(outputs[i], builder.AddConstant(std::move(folded)));
-      }
+  // Mostly there is nothing to fold, and then nothing to copy.
+  const bool is_folded = std::none_of(graph.nodes().begin(), graph.nodes().end(),
+                                      [&](const Node& node) { return IsFoldable(graph, node); });
+  if (is_folded) return graph;
+  // One pass: nodes stand in topological order, so what a node reads has been folded before it.
+  GraphBuilder builder;
+  GraphCopier copier(graph, &builder);
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    const Node node = copier.Detached(id);
+    std::vector<ConstantRef> inputs;
+    if (!ConstantInputs(node, builder, &inputs)) {
+      copier.CopyNode(id);
+      continue;
     }
-    if (!changed) break;
-    copier.CopyOutputs();
-    PLAIT_ASSIGN_OR_RETURN(current, std::move(builder).Finish());
+    ++(*counts)["fold_constants"];
+    const auto& outputs = graph.node(id).outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] == kNoTensor) continue;
+      PLAIT_ASSIGN_OR_RETURN(ConstantRef folded,
+                             ApplyToConstants(node.op, node.attributes, inputs, static_cast<int>(i),
+                                              static_cast<int>(outputs.size())));
+      copier.Set(outputs[i], builder.AddConstant(std::move(folded)));
+    }
   }
-  return current;
+  copier.CopyOutputs();
+  return std::move(builder).Finish();
 }
 
 }  // namespace plait

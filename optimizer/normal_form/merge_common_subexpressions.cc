@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <numeric>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "optimizer/ir/graph_copier.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -10,12 +11,17 @@
 namespace plait {
 namespace {
 
-// Two nodes with the same key compute the same values.
+// Two nodes with the same key compute the same values from the same tensors.
 struct Key {
   OpKind op;
-  std::vector<TensorId> inputs;
+  absl::InlinedVector<TensorId, 4> inputs;
   size_t output_count;
-  auto operator<=>(const Key&) const = default;
+
+  friend bool operator==(const Key&, const Key&) = default;
+  template <typename H>
+  friend H AbslHashValue(H state, const Key& key) {
+    return H::combine(std::move(state), key.op, key.inputs, key.output_count);
+  }
 };
 
 bool SameOutputs(const Graph& graph, const Node& a, const Node& b) {
@@ -29,40 +35,63 @@ bool SameOutputs(const Graph& graph, const Node& a, const Node& b) {
   return true;
 }
 
-}  // namespace
+bool NamesOutput(const Graph& graph, const Node& node) {
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](TensorId t) { return t != kNoTensor && graph.is_output(t); });
+}
 
-absl::StatusOr<Graph> MergeCommonSubexpressions(const Graph& graph, RuleCounts* counts) {
-  // Value numbering in one pass: nodes stand in topological order, so twins among the inputs have
-  // been merged when a node is looked at, and its key is written in tensors of the copy.
-  GraphBuilder builder;
-  GraphCopier copier(graph, &builder);
-  std::map<Key, std::vector<NodeId>> seen;
+// Per node the earlier one that computes the same; kNoNode where there is none. Value numbering in
+// one pass: nodes stand in topological order, so twins among the inputs are known when a node is
+// looked at, and its key names the first of them.
+std::vector<NodeId> FindTwins(const Graph& graph) {
+  std::vector<NodeId> twins(graph.node_count(), kNoNode);
+  std::vector<TensorId> first(graph.tensor_count());  // that has the same value
+  std::iota(first.begin(), first.end(), 0);
+  absl::flat_hash_map<Key, absl::InlinedVector<NodeId, 1>> seen;
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     const Node& node = graph.node(id);
-    if (node.op == OpKind::kOpaque) {  // it may draw random numbers
-      copier.CopyNode(id);
-      continue;
-    }
+    if (node.op == OpKind::kOpaque) continue;  // it may draw random numbers
     Key key{node.op, {}, node.outputs.size()};
-    for (TensorId input : node.inputs) key.inputs.push_back(copier.TensorOf(input));
+    for (TensorId input : node.inputs) {
+      key.inputs.push_back(input == kNoTensor ? kNoTensor : first[input]);
+    }
     if (HasTraits(node.op, kCommutative)) std::sort(key.inputs.begin(), key.inputs.end());
-    std::vector<NodeId>& equals = seen[key];
+    auto& equals = seen[std::move(key)];
     const auto twin = std::find_if(equals.begin(), equals.end(), [&](NodeId other) {
       return SameOutputs(graph, node, graph.node(other));
     });
     // Two graph outputs keep their own names, so the second one keeps its node.
-    const bool names_output =
-        std::any_of(node.outputs.begin(), node.outputs.end(),
-                    [&](TensorId t) { return t != kNoTensor && graph.is_output(t); });
-    if (twin == equals.end() || names_output) {
-      copier.CopyNode(id);
+    if (twin == equals.end() || NamesOutput(graph, node)) {
       equals.push_back(id);
       continue;
     }
-    ++(*counts)["merge_common_subexpressions"];
+    twins[id] = *twin;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != kNoTensor) first[node.outputs[i]] = graph.node(*twin).outputs[i];
+    }
+  }
+  return twins;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> MergeCommonSubexpressions(const Graph& graph, RuleCounts* counts) {
+  const std::vector<NodeId> twins = FindTwins(graph);
+  const int64_t merged = static_cast<int64_t>(
+      twins.size() - static_cast<size_t>(std::count(twins.begin(), twins.end(), kNoNode)));
+  if (merged == 0) return graph;
+  (*counts)["merge_common_subexpressions"] += merged;
+  GraphBuilder builder;
+  GraphCopier copier(graph, &builder);
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    if (twins[id] == kNoNode) {
+      copier.CopyNode(id);
+      continue;
+    }
+    const Node& node = graph.node(id);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNoTensor) continue;
-      copier.Set(node.outputs[i], copier.TensorOf(graph.node(*twin).outputs[i]));
+      copier.Set(node.outputs[i], copier.TensorOf(graph.node(twins[id]).outputs[i]));
     }
   }
   copier.CopyOutputs();
