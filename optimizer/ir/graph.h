@@ -165,7 +165,6 @@ class GraphBuilder {
   absl::StatusOr<Graph> Finish() &&;
 
  private:
-  friend absl::StatusOr<Graph> Apply(const Graph& graph, const Rewrite& rewrite);
   friend class RewriteApplication;
 
   NameRef UniqueName(absl::string_view name);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
 
 namespace plait {
@@ -43,5 +44,9 @@ using Rewrites = std::vector<Rewrite>;
 // differ, or the result has a cycle: the rule is wrong, and the message names it by the tensors
 // involved.
 absl::StatusOr<Graph> Apply(const Graph& graph, const Rewrite& rewrite);
+
+// The graph with all of `rewrites` applied, each of which speaks of `graph` as it is.
+// REQUIRES: they are those of one RewriteBatch. Errors: as above.
+absl::StatusOr<Graph> Apply(const Graph& graph, absl::Span<const Rewrite> rewrites);
 
 }  // namespace plait
