@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/ir/graph_copier.h"
+#include "optimizer/ir/rewrite_batch.h"
 
 namespace plait {
 namespace {
 
-// Three steps in a circle, until no rule changed anything: fold, merge, then rules one rewrite at a
-// time. A rewrite can leave new constants to fold and new twins to merge, hence the circle. With a
-// constant %c,
+// Three steps in a circle, until no rule changed anything: fold, merge, then rules. A rewrite can
+// leave new constants to fold and new twins to merge, hence the circle. With a constant %c,
 //
 //   %a = Identity(%x) {}
 //   %k = Neg(%c) {}
@@ -29,30 +29,53 @@ namespace {
 //   %r = Add(%p, %k) {}
 //   %y = Mul(%r, %p) {}
 //
-// Each rewrite builds a graph and starts again at its first node: N nodes and R rewrites cost
-// O(N R), and R is 16 (N + 1) at most.
+// Rules are applied in sweeps over the nodes: each takes the first match of every node that keeps
+// out of the others' way (rewrite_batch.h) and builds one graph. A sweep is O(N), and there are as
+// many as rewrites make each other possible, mostly a handful; never more than the 16 (N + 1)
+// rewrites that are allowed.
 
-// Applies the first match in node order, at one node in rule order; false when nothing matches.
-// What else a rule offers at that node is found again, if it still holds, when the search for a
-// match starts anew.
-absl::StatusOr<bool> ApplyFirst(absl::Span<const Rule* const> rules, Graph* graph,
-                                RuleCounts* counts) {
+// The rules that always win, by the operator at whose nodes they look, in their order.
+using RulesByRoot = std::vector<std::vector<const Rule*>>;
+
+RulesByRoot WinningRules(absl::Span<const Rule* const> rules) {
+  RulesByRoot by_root(kOpKindCount);
+  for (const Rule* rule : rules) {
+    if (rule->always_wins) by_root[static_cast<int>(rule->root)].push_back(rule);
+  }
+  return by_root;
+}
+
+absl::Status WrongRule(const Rule& rule, const absl::Status& status) {
+  return absl::InternalError(absl::StrCat("rule ", rule.name, ": ", status.message()));
+}
+
+// Applies up to `rewrites_max` matches, the first ones in node order, at one node in rule order;
+// returns how many. What else is possible then is found again by the next sweep, if it still holds.
+absl::StatusOr<int64_t> Sweep(const RulesByRoot& rules, int64_t rewrites_max, Graph* graph,
+                              RuleCounts* counts) {
+  RewriteBatch batch(*graph);
+  std::vector<const Rule*> applied;
   for (NodeId node = 0; node < graph->node_count(); ++node) {
-    for (const Rule* rule : rules) {
-      if (!rule->always_wins || rule->root != graph->node(node).op) continue;
-      const Rewrites rewrites = rule->match(*rule, *graph, node);
+    if (static_cast<int64_t>(applied.size()) == rewrites_max) break;
+    for (const Rule* rule : rules[static_cast<int>(graph->node(node).op)]) {
+      Rewrites rewrites = rule->match(*rule, *graph, node);
       if (rewrites.empty()) continue;
-      auto rewritten = Apply(*graph, rewrites.front());
-      if (!rewritten.ok()) {
-        return absl::InternalError(
-            absl::StrCat("rule ", rule->name, ": ", rewritten.status().message()));
-      }
-      *graph = *std::move(rewritten);
-      ++(*counts)[std::string(rule->name)];
-      return true;
+      if (batch.Add(std::move(rewrites.front()))) applied.push_back(rule);
+      break;
     }
   }
-  return false;
+  if (applied.empty()) return 0;
+  absl::StatusOr<Graph> rewritten = Apply(*graph, batch.rewrites());
+  if (!rewritten.ok()) {
+    for (size_t i = 0; i < applied.size(); ++i) {
+      const absl::Status status = Apply(*graph, batch.rewrites()[i]).status();
+      if (!status.ok()) return WrongRule(*applied[i], status);
+    }
+    return WrongRule(*applied.front(), rewritten.status());
+  }
+  for (const Rule* rule : applied) ++(*counts)[std::string(rule->name)];
+  *graph = *std::move(rewritten);
+  return static_cast<int64_t>(applied.size());
 }
 
 // What `original` has keeps its name; all other tensors are named by their place, so that their
@@ -74,15 +97,18 @@ absl::StatusOr<Graph> NameByPlace(const Graph& graph, const Graph& original) {
 
 absl::StatusOr<Graph> Canonicalize(const Graph& graph, absl::Span<const Rule* const> rules,
                                    RuleCounts* counts) {
+  const RulesByRoot winning_rules = WinningRules(rules);
   Graph current = graph;
   int64_t rewrites_left = 16 * (int64_t{graph.node_count()} + 1);
   for (bool changed = true; changed;) {
     changed = false;
     PLAIT_ASSIGN_OR_RETURN(current, FoldConstants(current, counts));
     PLAIT_ASSIGN_OR_RETURN(current, MergeCommonSubexpressions(current, counts));
-    while (rewrites_left-- > 0) {
-      PLAIT_ASSIGN_OR_RETURN(const bool applied, ApplyFirst(rules, &current, counts));
-      if (!applied) break;
+    while (rewrites_left > 0) {
+      PLAIT_ASSIGN_OR_RETURN(const int64_t applied,
+                             Sweep(winning_rules, rewrites_left, &current, counts));
+      if (applied == 0) break;
+      rewrites_left -= applied;
       changed = true;
     }
   }
