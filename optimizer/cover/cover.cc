@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/cover/conversions.h"
@@ -21,8 +21,9 @@
 // {0,1}{2} costs 26: {0}{1,2} wins with 25. A kernel that covers a node ahead of an open one leaves
 // that node in the state's `ahead`, so kernels need not be intervals.
 //
-// O(N * states_max * kernels per node) extensions; each looks at the live tensors, and for a set of
-// several nodes at the nodes up to the last covered one.
+// O(N * states_max * kernels per node) extensions; each looks at the live tensors, and where a node
+// ahead is covered, for a set of several nodes at the nodes up to that. Of the past only choices
+// are kept.
 
 namespace plait {
 namespace {
@@ -32,7 +33,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class CoverSearch {
  public:
   CoverSearch(const Graph& graph, const KernelTable& table, const CoverOptions& options)
-      : graph_(graph), table_(table), options_(options), positions_(graph.node_count() + 1) {
+      : graph_(graph),
+        table_(table),
+        options_(options),
+        positions_(graph.node_count() + 1),
+        is_convex_(table.groups.size()),
+        seen_in_walk_(graph.node_count(), 0) {
     single_us_.reserve(graph.node_count());
     for (NodeId node = 0; node < graph.node_count(); ++node) {
       double best_us = kNever;
@@ -47,69 +53,69 @@ class CoverSearch {
 
   // The indices of the chosen groups, or an error.
   absl::StatusOr<std::vector<int>> Run() {
-    positions_[0].push_back(AddState(CoverState{}));
+    positions_[0].emplace_back();
     for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      std::vector<int>& states = positions_[node];
+      // States are dropped behind their position: what stays of one is the choice that led to it.
+      std::vector<CoverState> states = std::move(positions_[node]);
       if (states.empty()) continue;
+      if (stuck_ == kNoNode && table_.groups_at[node].empty()) stuck_ = node;
       KeepBest(states);
-      for (const int state : states) {
+      for (const CoverState& state : states) {
+        choices_.push_back({state.parent, state.group});
         for (const int group : table_.groups_at[node]) Extend(state, node, group);
       }
     }
-    std::vector<int>& complete = positions_[graph_.node_count()];
+    std::vector<CoverState>& complete = positions_[graph_.node_count()];
     if (complete.empty()) return NothingCovers();
     KeepBest(complete);
-    return GroupsOf(complete.front());
-  }
-
- private:
-  double LatencyUs(const KernelGroup& group) const {
-    return plait::LatencyUs(group, options_.width);
-  }
-
-  int AddState(CoverState state) {
-    states_.push_back(std::move(state));
-    return static_cast<int>(states_.size()) - 1;
-  }
-
-  // Of states with the same future only the cheapest stay, and of those the best few. A state that
-  // has covered more nodes ahead has paid for them already, so it is ranked without their usual
-  // price.
-  void KeepBest(std::vector<int>& states) const {
-    std::vector<int> kept;
-    std::stable_sort(states.begin(), states.end(), [this](int a, int b) {
-      return states_[a].latency_us - states_[a].ahead_us <
-             states_[b].latency_us - states_[b].ahead_us;
-    });
-    for (const int state : states) {
-      const bool known = std::any_of(kept.begin(), kept.end(), [&](int other) {
-        return states_[state].SameFuture(states_[other]);
-      });
-      if (known) continue;
-      kept.push_back(state);
-      if (static_cast<int>(kept.size()) == options_.states_max) break;
-    }
-    states = std::move(kept);
-  }
-
-  std::vector<int> GroupsOf(int state) const {
-    std::vector<int> groups;
-    for (; states_[state].group >= 0; state = states_[state].parent) {
-      groups.push_back(states_[state].group);
+    std::vector<int> groups = {complete.front().group};
+    for (int choice = complete.front().parent; choices_[choice].group >= 0;
+         choice = choices_[choice].parent) {
+      groups.push_back(choices_[choice].group);
     }
     std::reverse(groups.begin(), groups.end());
     return groups;
   }
 
+ private:
+  // A group that some kept state has chosen, and its choice before; -1 for none.
+  struct Choice {
+    int parent;
+    int group;
+  };
+
+  double LatencyUs(const KernelGroup& group) const {
+    return plait::LatencyUs(group, options_.width);
+  }
+
+  // Of states with the same future only the cheapest stay, and of those the best few. A state that
+  // has covered more nodes ahead has paid for them already, so it is ranked without their usual
+  // price.
+  void KeepBest(std::vector<CoverState>& states) const {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < states.size(); ++i) {
+      order.emplace_back(states[i].latency_us - states[i].ahead_us, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<CoverState> kept;
+    for (const auto& [rank_us, index] : order) {
+      CoverState& state = states[index];
+      const bool known = std::any_of(kept.begin(), kept.end(), [&](const CoverState& other) {
+        return state.SameFuture(other);
+      });
+      if (known) continue;
+      kept.push_back(std::move(state));
+      if (static_cast<int>(kept.size()) == options_.states_max) break;
+    }
+    states = std::move(kept);
+  }
+
   absl::Status NothingCovers() const {
-    for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      if (!positions_[node].empty() && table_.groups_at[node].empty()) {
-        const Node& stuck = graph_.node(node);
-        return absl::FailedPreconditionError(
-            absl::StrCat(stuck.name == nullptr ? absl::StrCat("node ", node) : *stuck.name, " (",
-                         std::string(OpKindName(stuck.op)),
-                         "): the device has no kernel that could be measured"));
-      }
+    if (stuck_ != kNoNode) {
+      const Node& stuck = graph_.node(stuck_);
+      return absl::FailedPreconditionError(absl::StrCat(
+          stuck.name == nullptr ? absl::StrCat("node ", stuck_) : *stuck.name, " (",
+          std::string(OpKindName(stuck.op)), "): the device has no kernel that could be measured"));
     }
     return absl::FailedPreconditionError(
         "no choice of the device's kernels runs every node exactly once");
@@ -119,15 +125,16 @@ class CoverSearch {
     return node < first_open || std::binary_search(state.ahead.begin(), state.ahead.end(), node);
   }
 
-  // The state after covering `node`, the first open one, by `group`; dropped when impossible.
-  void Extend(int parent, NodeId node, int group_index) {
+  // The state after covering `node`, the first open one, by `group`; dropped when impossible. The
+  // last choice is that which led to `parent`.
+  void Extend(const CoverState& parent, NodeId node, int group_index) {
     const KernelGroup& group = table_.groups[group_index];
-    CoverState next = states_[parent];
     for (const NodeId member : group.nodes) {
-      if (IsCovered(next, node, member)) return;
+      if (IsCovered(parent, node, member)) return;
     }
-    if (group.nodes.size() > 1 && WaitsForItself(parent, group_index)) return;
-    next.parent = parent;
+    if (group.nodes.size() > 1 && WaitsForItself(parent, node, group_index)) return;
+    CoverState next = parent;
+    next.parent = static_cast<int>(choices_.size()) - 1;
     next.group = group_index;
     next.latency_us += LatencyUs(group);
     for (const NodeId member : group.nodes) {
@@ -149,7 +156,7 @@ class CoverSearch {
     }
     if (next.latency_us == kNever) return;
     ForgetSettled(next, first_open);
-    positions_[first_open].push_back(AddState(std::move(next)));
+    positions_[first_open].push_back(std::move(next));
   }
 
   // What is known about a tensor that no covered kernel has touched.
@@ -207,44 +214,65 @@ class CoverSearch {
                      state.live.end());
   }
 
-  // The nodes that run together with `node` in the partial cover: itself when it is uncovered.
-  absl::Span<const NodeId> RunTogether(int state, const NodeId& node) const {
-    for (; states_[state].group >= 0; state = states_[state].parent) {
-      const std::vector<NodeId>& nodes = table_.groups[states_[state].group].nodes;
-      if (std::binary_search(nodes.begin(), nodes.end(), node)) return nodes;
+  // The nodes that run together with `node` in the partial cover that the last choice ends: itself
+  // when it is uncovered. Otherwise the group is among the last choices, since groups are chosen in
+  // the order of their first nodes.
+  absl::Span<const NodeId> RunTogether(const CoverState& state, NodeId first_open,
+                                       const NodeId& node) const {
+    if (IsCovered(state, first_open, node)) {
+      int choice = static_cast<int>(choices_.size()) - 1;
+      for (; choices_[choice].group >= 0; choice = choices_[choice].parent) {
+        const std::vector<NodeId>& nodes = table_.groups[choices_[choice].group].nodes;
+        if (std::binary_search(nodes.begin(), nodes.end(), node)) return nodes;
+      }
     }
     return absl::MakeConstSpan(&node, 1);
   }
 
-  // True when the group, run as one, would wait for its own output: through a node outside of it
-  // (the set is not convex) or through another group of the partial cover. Behind the last node
-  // that any group has covered, paths only lead away, so the walk ends there.
-  bool WaitsForItself(int state, int group) const {
+  // True when the group, run as one, would wait for its own output. Either through a node outside
+  // of it: the set is not convex, whatever else is covered. Or through another group of the partial
+  // cover, one of whose nodes comes ahead of the first open one.
+  bool WaitsForItself(const CoverState& state, NodeId first_open, int group) {
+    std::optional<bool>& is_convex = is_convex_[group];
     const std::vector<NodeId>& members = table_.groups[group].nodes;
+    if (!is_convex.has_value()) {
+      is_convex = !PathLeadsBack(members, members.back(),
+                                 [](const NodeId& node) { return absl::MakeConstSpan(&node, 1); });
+    }
+    if (!*is_convex) return true;
+    if (state.ahead.empty()) return false;
+    return PathLeadsBack(members, std::max(members.back(), state.ahead.back()),
+                         [&](const NodeId& node) { return RunTogether(state, first_open, node); });
+  }
+
+  // Whether a path leaves the members and comes back, where a node takes along those that run
+  // together with it. Behind `limit`, the last node that matters, paths only lead away.
+  template <typename Together>
+  bool PathLeadsBack(const std::vector<NodeId>& members, NodeId limit, Together together) {
     const auto is_member = [&](NodeId node) {
       return std::binary_search(members.begin(), members.end(), node);
     };
-    NodeId limit = members.back();
-    if (!states_[state].ahead.empty()) limit = std::max(limit, states_[state].ahead.back());
-    absl::flat_hash_set<NodeId> seen;
+    ++walk_;
     std::vector<NodeId> open;
     const auto push_users = [&](NodeId node) {
       for (const TensorId output : graph_.node(node).outputs) {
         if (output == kNoTensor) continue;
         for (const NodeId user : graph_.users(output)) {
-          if (user <= limit && seen.insert(user).second) open.push_back(user);
+          if (user > limit || seen_in_walk_[user] == walk_) continue;
+          seen_in_walk_[user] = walk_;
+          open.push_back(user);
         }
       }
     };
     for (const NodeId member : members) push_users(member);
     // Steps inside the group are no way out of it.
     open.erase(std::remove_if(open.begin(), open.end(), is_member), open.end());
-    for (const NodeId member : members) seen.erase(member);
+    for (const NodeId member : members) seen_in_walk_[member] = 0;
     while (!open.empty()) {
       const NodeId node = open.back();
       open.pop_back();
       if (is_member(node)) return true;
-      for (const NodeId together : RunTogether(state, node)) push_users(together);
+      for (const NodeId other : together(node)) push_users(other);
     }
     return false;
   }
@@ -252,9 +280,13 @@ class CoverSearch {
   const Graph& graph_;
   const KernelTable& table_;
   const CoverOptions& options_;
-  std::vector<CoverState> states_;
-  std::vector<std::vector<int>> positions_;  // per first open node: indices of states
-  std::vector<double> single_us_;            // per node: its cheapest one-node kernel
+  std::vector<std::vector<CoverState>> positions_;  // per first open node
+  std::vector<Choice> choices_;                     // of the states that were kept
+  NodeId stuck_ = kNoNode;         // the first one that states came to and no kernel runs
+  std::vector<double> single_us_;  // per node: its cheapest one-node kernel
+  std::vector<std::optional<bool>> is_convex_;  // per group, as far as asked
+  std::vector<int> seen_in_walk_;               // per node: the number of a walk
+  int walk_ = 0;
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ struct CoverState {
   // The rest is how the state was reached, and takes no part in what can follow.
   double latency_us = 0;
   double ahead_us = 0;  // what the nodes in `ahead` would cost one by one; for ranking only
-  int parent = -1;      // the state that this one extends
-  int group = -1;       // the group that extended it
+  int parent = -1;      // the choice that was made before
+  int group = -1;       // the group that was chosen then; -1: nothing is covered yet
 
   // Whether the same groups can follow at the same prices: then only the cheaper state is worth
   // keeping.
