@@ -11,7 +11,12 @@
 // another stream that does not wait for step 1, a and c could meet in time, and c would go to 384.
 //
 // Largest first, then the tightest gap, is the usual greedy for this NP-hard problem (dynamic
-// storage allocation, Garey and Johnson SR2). O(N * N * (readers + log N)) for N buffers.
+// storage allocation, Garey and Johnson SR2).
+//
+// Only buffers whose steps lie near each other can meet in time: most others end before the first
+// step that need not have finished when this one is written, or are written behind the last one
+// that this one's steps need not precede. What is left is asked step by step. O(S log S + N (log S
+// + M readers)) for N buffers over S steps, each of which may meet M others.
 
 namespace plait {
 namespace {
@@ -26,6 +31,77 @@ bool EndsBefore(const MemoryRequest& first, const MemoryRequest& second,
          std::all_of(first.readers.begin(), first.readers.end(),
                      [&](int reader) { return order.Precedes(reader, second.writer); });
 }
+
+// Requests in the order of launch: from the writer to the last reader.
+struct Lifetime {
+  int first;
+  int last;
+};
+
+Lifetime LifetimeOf(const MemoryRequest& request) {
+  Lifetime lifetime{request.writer, request.writer};
+  for (const int reader : request.readers) lifetime.last = std::max(lifetime.last, reader);
+  return lifetime;
+}
+
+// Lifetimes, to be asked which of them overlap a stretch of steps: a segment tree (J. L. Bentley,
+// 1977), where each lies in the O(log S) nodes that it covers as a whole.
+class LifetimeIndex {
+ public:
+  explicit LifetimeIndex(int steps) : steps_(steps), covering_(2 * steps), starting_(steps) {}
+
+  void Add(const Lifetime& lifetime, size_t request) {
+    starting_[lifetime.first].push_back(request);
+    int low = lifetime.first + steps_;
+    int high = lifetime.last + 1 + steps_;
+    for (; low < high; low /= 2, high /= 2) {
+      if (low % 2 == 1) covering_[low++].push_back(request);
+      if (high % 2 == 1) covering_[--high].push_back(request);
+    }
+  }
+
+  // Calls visit(request) for each that overlaps, once.
+  template <typename Visit>
+  void ForEachOverlapping(const Lifetime& stretch, Visit visit) const {
+    for (int node = stretch.first + steps_; node > 0; node /= 2) {
+      std::for_each(covering_[node].begin(), covering_[node].end(), visit);
+    }
+    for (int step = stretch.first + 1; step <= stretch.last; ++step) {
+      std::for_each(starting_[step].begin(), starting_[step].end(), visit);
+    }
+  }
+
+ private:
+  int steps_;
+  std::vector<std::vector<size_t>> covering_;  // per node of the tree; leaves are steps_ and up
+  std::vector<std::vector<size_t>> starting_;  // per step
+};
+
+// For each step the stretch of steps around it of which some may be running at the same time.
+class Neighbourhoods {
+ public:
+  explicit Neighbourhoods(const PartialOrder& order) {
+    for (int step = 0; step < order.step_count(); ++step) {
+      first_not_before_.push_back(order.FirstNotBefore(step));
+    }
+    // The least of its own and all later ones: what stands before that is behind everybody.
+    settled_ = first_not_before_;
+    for (size_t step = settled_.size(); step-- > 1;) {
+      settled_[step - 1] = std::min(settled_[step - 1], settled_[step]);
+    }
+  }
+
+  // Lifetimes outside of the result end before this one begins, or begin when it has ended.
+  Lifetime Of(const Lifetime& lifetime) const {
+    const auto past = std::upper_bound(settled_.begin(), settled_.end(), lifetime.last);
+    return {first_not_before_[lifetime.first],
+            std::max(lifetime.last, static_cast<int>(past - settled_.begin()) - 1)};
+  }
+
+ private:
+  std::vector<int> first_not_before_;
+  std::vector<int> settled_;
+};
 
 // The start of the tightest gap of at least `size_bytes` between taken intervals, or their end.
 // Intervals are (first byte, past the last byte).
@@ -55,21 +131,23 @@ MemoryPlan PlanMemory(absl::Span<const MemoryRequest> requests, const PartialOrd
   std::stable_sort(largest_first.begin(), largest_first.end(), [&](size_t a, size_t b) {
     return requests[a].size_bytes > requests[b].size_bytes;
   });
-  std::vector<size_t> placed;
+  const Neighbourhoods neighbourhoods(order);
+  LifetimeIndex placed(order.step_count());
   for (const size_t index : largest_first) {
     const MemoryRequest& request = requests[index];
     if (request.size_bytes == 0) continue;
+    const Lifetime lifetime = LifetimeOf(request);
     std::vector<std::pair<int64_t, int64_t>> taken;
-    for (const size_t other : placed) {
-      if (EndsBefore(request, requests[other], order)) continue;
-      if (EndsBefore(requests[other], request, order)) continue;
+    placed.ForEachOverlapping(neighbourhoods.Of(lifetime), [&](size_t other) {
+      if (EndsBefore(request, requests[other], order)) return;
+      if (EndsBefore(requests[other], request, order)) return;
       const int64_t offset = plan.offsets_bytes[other];
       taken.emplace_back(offset, offset + RoundUp(requests[other].size_bytes));
-    }
+    });
     const int64_t size_bytes = RoundUp(request.size_bytes);
     plan.offsets_bytes[index] = TightestGap(std::move(taken), size_bytes);
     plan.arena_bytes = std::max(plan.arena_bytes, plan.offsets_bytes[index] + size_bytes);
-    placed.push_back(index);
+    placed.Add(lifetime, index);
   }
   return plan;
 }

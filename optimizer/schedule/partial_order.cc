@@ -1,6 +1,7 @@
 #include "optimizer/schedule/partial_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -28,8 +29,8 @@ PartialOrder::Bits PartialOrder::ImpliedBefore(int stream, bool alone) const {
   const int step = step_count();
   Bits bits(step / 64 + 1, 0);
   if (alone) {
-    for (int earlier = 0; earlier < step; ++earlier)
-      bits[earlier / 64] |= uint64_t{1} << (earlier % 64);
+    std::fill(bits.begin(), bits.end() - 1, ~uint64_t{0});
+    bits.back() = (uint64_t{1} << (step % 64)) - 1;
     return bits;
   }
   if (last_alone_ >= 0) Include(bits, last_alone_);
@@ -37,6 +38,14 @@ PartialOrder::Bits PartialOrder::ImpliedBefore(int stream, bool alone) const {
     Include(bits, last_on_stream_[stream]);
   }
   return bits;
+}
+
+int PartialOrder::FirstNotBefore(int later) const {
+  const Bits& before = before_[later];
+  size_t word = 0;
+  while (word < before.size() && before[word] == ~uint64_t{0}) ++word;
+  const int bit = word < before.size() ? std::countr_one(before[word]) : 0;
+  return std::min(later, static_cast<int>(word) * 64 + bit);
 }
 
 void PartialOrder::Push(int stream, bool alone, Bits before) {

@@ -31,6 +31,10 @@ class PartialOrder {
     return earlier < later && (before_[later][earlier / 64] >> (earlier % 64) & 1) != 0;
   }
 
+  // The first step that need not have finished when `later` starts; `later` itself when all earlier
+  // ones have. O(step / 64).
+  int FirstNotBefore(int later) const;
+
   int step_count() const { return static_cast<int>(before_.size()); }
 
  private:
