@@ -13,7 +13,7 @@
 // until 9. Launch 4 is alone again and runs whole, from 12 to 15. All narrow it would be 18 us, all
 // whole 16.
 //
-// The order and the rule are LIOS's (IEEE TSC 2023). O(N * (ready launches * streams + N)).
+// The order and the rule are LIOS's (IEEE TSC 2023). O(N * ready launches * streams + edges).
 
 namespace plait {
 namespace {
@@ -27,7 +27,8 @@ class ListScheduler {
         readers_(problem.launches.size()),
         open_predecessors_(problem.launches.size(), 0),
         ready_us_(problem.launches.size(), 0),
-        path_us_(problem.launches.size(), 0) {
+        path_us_(problem.launches.size(), 0),
+        place_(problem.launches.size(), -1) {
     for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
       for (const int predecessor : problem.launches[launch].predecessors) {
         readers_[predecessor].push_back(static_cast<int>(launch));
@@ -109,6 +110,7 @@ class ListScheduler {
       finish_us = std::max(ready_us_[launch], stream_free_us_[stream]) + gap_us + mode.latency_us;
       stream_free_us_[stream] = finish_us;
     }
+    place_[launch] = static_cast<int>(schedule_.size());
     schedule_.push_back({launch, stream, whole});
     for (const int reader : readers_[launch]) {
       ready_us_[reader] = std::max(ready_us_[reader], finish_us);
@@ -117,16 +119,16 @@ class ListScheduler {
   }
 
   // The stream on which the launch starts first; among equals the one that ran a predecessor, which
-  // saves a hand-over and finds the input in that core's cache.
+  // saves a hand-over and finds the input in that core's cache: of several the one placed last.
   int StreamFor(int launch) const {
     const double start_us = StartUs(launch);
-    for (auto placed = schedule_.rbegin(); placed != schedule_.rend(); ++placed) {
-      const std::vector<int>& predecessors = problem_.launches[launch].predecessors;
-      const bool is_predecessor =
-          std::binary_search(predecessors.begin(), predecessors.end(), placed->launch);
-      if (is_predecessor && stream_free_us_[placed->stream] <= start_us) return placed->stream;
+    int last_place = -1;
+    for (const int predecessor : problem_.launches[launch].predecessors) {
+      const int place = place_[predecessor];
+      const bool is_free = stream_free_us_[schedule_[place].stream] <= start_us;
+      if (is_free) last_place = std::max(last_place, place);
     }
-    return FirstFreeStream();
+    return last_place < 0 ? FirstFreeStream() : schedule_[last_place].stream;
   }
 
   const ScheduleProblem& problem_;
@@ -137,6 +139,7 @@ class ListScheduler {
   std::vector<double> ready_us_;
   std::vector<double> path_us_;  // longest remaining path, the launch included
   std::vector<int> ready_;
+  std::vector<int> place_;  // in the schedule, of launches that have one
   Schedule schedule_;
 };
 

@@ -12,16 +12,19 @@ namespace plait {
 std::vector<int> MaximumMatching(const std::vector<std::vector<int>>& neighbours, int right_count) {
   std::vector<int> partner_of_left(neighbours.size(), -1);
   std::vector<int> partner_of_right(right_count, -1);
+  // Of the search from the root that is noted beside it; cleared by the next root's number.
+  std::vector<int> reached_from(right_count, -1);
+  std::vector<int> reached_by(right_count, -1);
   for (int root = 0; root < static_cast<int>(neighbours.size()); ++root) {
     // Breadth-first over alternating paths, so that a long path cannot exhaust the stack.
-    std::vector<int> reached_from(right_count, -1);
     std::deque<int> open = {root};
     int free_right = -1;
     while (!open.empty() && free_right < 0) {
       const int left = open.front();
       open.pop_front();
       for (const int right : neighbours[left]) {
-        if (reached_from[right] >= 0) continue;
+        if (reached_by[right] == root) continue;
+        reached_by[right] = root;
         reached_from[right] = left;
         if (partner_of_right[right] < 0) {
           free_right = right;

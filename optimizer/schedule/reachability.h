@@ -22,13 +22,13 @@ class Reachability {
   // the transitive reduction. Ascending.
   std::vector<int> ReducedPredecessors(int launch) const;
 
-  // Launches that come before or after every other launch, ascending: everything must pass through
-  // them.
-  std::vector<int> Bottlenecks() const;
-
  private:
   std::vector<std::vector<int>> predecessors_;
   std::vector<std::vector<uint64_t>> ancestors_;
 };
+
+// Launches that come before or after every other launch, ascending: everything must pass through
+// them. predecessors[i] are indices below i.
+std::vector<int> Bottlenecks(const std::vector<std::vector<int>>& predecessors);
 
 }  // namespace plait

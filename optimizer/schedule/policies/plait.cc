@@ -28,7 +28,7 @@ struct Stretch {
 std::vector<Stretch> FindStretches(const ScheduleProblem& problem) {
   std::vector<std::vector<int>> predecessors;
   for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
-  std::vector<int> ends = Reachability(predecessors).Bottlenecks();
+  std::vector<int> ends = Bottlenecks(predecessors);
   ends.push_back(static_cast<int>(problem.launches.size()));
   std::vector<Stretch> stretches;
   int first = 0;
