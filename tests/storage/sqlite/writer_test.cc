@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/notification.h"
 #include "tests/storage/store_test.h"
 
@@ -36,6 +37,35 @@ class SqliteWriterTest : public testing::Test {
     return values;
   }
 
+  // Keeps the writer inside one operation from its construction to Proceed, so that what is written
+  // meanwhile meets in one batch.
+  class Holder {
+   public:
+    explicit Holder(SqliteWriter& writer, absl::FunctionRef<absl::Status()> operation)
+        : thread_([this, &writer, operation] {
+            EXPECT_TRUE(writer
+                            .Write([&] {
+                              started_.Notify();
+                              proceed_.WaitForNotification();
+                              return operation();
+                            })
+                            .ok());
+          }) {
+      started_.WaitForNotification();
+    }
+    void Proceed() {
+      proceed_.Notify();
+      thread_.join();
+    }
+
+   private:
+    absl::Notification started_;
+    absl::Notification proceed_;
+    std::thread thread_;
+  };
+
+  static absl::Status Nothing() { return absl::OkStatus(); }
+
   TemporaryDirectory directory_;
   std::unique_ptr<SqliteWriter> writer_;
 };
@@ -51,19 +81,8 @@ TEST_F(SqliteWriterTest, UndoesAFailedOperationAlone) {
 }
 
 TEST_F(SqliteWriterTest, KeepsFailuresOfConcurrentOperationsApart) {
-  // While the writer is held inside one operation, the others queue up behind it.
-  absl::Notification started;
-  absl::Notification proceed;
-  std::thread first([&] {
-    EXPECT_TRUE(writer_
-                    ->Write([&] {
-                      started.Notify();
-                      proceed.WaitForNotification();
-                      return Insert(0);
-                    })
-                    .ok());
-  });
-  started.WaitForNotification();
+  const auto insert = [&] { return Insert(0); };
+  Holder holder(*writer_, insert);
   std::vector<std::thread> callers;
   for (int64_t value = 1; value <= 8; ++value) {
     callers.emplace_back([&, value] {
@@ -73,8 +92,7 @@ TEST_F(SqliteWriterTest, KeepsFailuresOfConcurrentOperationsApart) {
       EXPECT_EQ(status.ok(), value % 4 != 0) << status;
     });
   }
-  proceed.Notify();
-  first.join();
+  holder.Proceed();
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(Values(), "0,1,2,3,5,6,7");
 }
@@ -83,18 +101,7 @@ TEST_F(SqliteWriterTest, KeepsFailuresOfConcurrentOperationsApart) {
 // it in the batch must not be stored by a transaction of its own while its caller is told of an
 // error.
 TEST_F(SqliteWriterTest, StoresNothingOfABatchWhoseTransactionIsGone) {
-  absl::Notification started;
-  absl::Notification proceed;
-  std::thread first([&] {
-    EXPECT_TRUE(writer_
-                    ->Write([&] {
-                      started.Notify();
-                      proceed.WaitForNotification();
-                      return absl::OkStatus();
-                    })
-                    .ok());
-  });
-  started.WaitForNotification();
+  Holder holder(*writer_, Nothing);
   // Delayed operations run first, so this one meets the others in one batch.
   EXPECT_TRUE(writer_
                   ->WriteSoon(
@@ -115,8 +122,7 @@ TEST_F(SqliteWriterTest, StoresNothingOfABatchWhoseTransactionIsGone) {
   }
   while (queued < 2) std::this_thread::yield();
   absl::SleepFor(absl::Milliseconds(50));  // from the count to the queue
-  proceed.Notify();
-  first.join();
+  holder.Proceed();
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(Values(), "");
   EXPECT_TRUE(writer_->Write([&] { return Insert(3); }).ok());
@@ -148,19 +154,7 @@ TEST_F(SqliteWriterTest, WritesDelayedOperationsBeforeLaterOnes) {
 }
 
 TEST_F(SqliteWriterTest, MergesDelayedOperationsWithTheSameKey) {
-  // The writer is held inside an operation, so that everything below waits at the same time.
-  absl::Notification started;
-  absl::Notification proceed;
-  std::thread holder([&] {
-    EXPECT_TRUE(writer_
-                    ->Write([&] {
-                      started.Notify();
-                      proceed.WaitForNotification();
-                      return absl::OkStatus();
-                    })
-                    .ok());
-  });
-  started.WaitForNotification();
+  Holder holder(*writer_, Nothing);
   std::vector<std::string> ran;
   const auto delay = [&](absl::string_view key, const std::string& name) {
     const auto operation = [&ran, name] {
@@ -173,8 +167,7 @@ TEST_F(SqliteWriterTest, MergesDelayedOperationsWithTheSameKey) {
   delay("", "phase");
   delay("b", "b1");
   delay("a", "a2");
-  proceed.Notify();
-  holder.join();
+  holder.Proceed();
   ASSERT_TRUE(writer_->Flush().ok());
   EXPECT_EQ(ran, (std::vector<std::string>{"phase", "b1", "a2"}));
 }
