@@ -68,10 +68,11 @@ class CoverSearch {
     std::vector<CoverState>& complete = positions_[graph_.node_count()];
     if (complete.empty()) return NothingCovers();
     KeepBest(complete);
-    std::vector<int> groups = {complete.front().group};
-    for (int choice = complete.front().parent; choices_[choice].group >= 0;
-         choice = choices_[choice].parent) {
-      groups.push_back(choices_[choice].group);
+    std::vector<int> groups;
+    // Back to the state before any choice, which a graph without nodes ends with.
+    for (Choice last = {complete.front().parent, complete.front().group}; last.group >= 0;
+         last = choices_[last.parent]) {
+      groups.push_back(last.group);
     }
     std::reverse(groups.begin(), groups.end());
     return groups;

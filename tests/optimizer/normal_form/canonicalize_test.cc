@@ -266,6 +266,7 @@ Graph RandomGraph(Random& random) {
     const %shape: int64[4] = [1,4,5,5]
     const %flat: int64[2] = [4,25]
     const %halves: int64[2] = [2,2]
+    const %variance: float32[4] = [0.5,1,1.5,2]
 )";
   const int nodes = 40;
   for (int i = 1; i <= nodes; ++i) {
@@ -291,7 +292,7 @@ Graph RandomGraph(Random& random) {
         break;
       case 3:
         y = "BatchNormalization(" + x + ", " + constant("g", "4") + ", " + constant("h", "4") +
-            ", " + constant("m", "4") + ", " + constant("v", "4") + ") {}";
+            ", " + constant("m", "4") + ", %variance) {}";
         break;
       case 4:
         y = "Relu(" + x + ") {}";
