@@ -24,7 +24,7 @@ struct OpenGroup {
   std::optional<KernelChoice> part;
 };
 
-void Offer(std::optional<KernelChoice>& best, const KernelChoice& choice) {
+void KeepFaster(std::optional<KernelChoice>& best, const KernelChoice& choice) {
   if (!best.has_value() || choice.latency_us < best->latency_us) best = choice;
 }
 
@@ -34,156 +34,27 @@ KernelGroup Close(OpenGroup&& open) {
   return std::move(open.group);
 }
 
-class TableBuilder {
- public:
-  TableBuilder(const Graph& graph, const KernelTableOptions& options,
-               std::vector<ProfileQuery>* missing)
-      : graph_(graph), options_(options), missing_(missing), wanted_(graph.tensor_count(), 0) {}
-
-  KernelTable Build() {
-    table_.groups_at.resize(graph_.node_count());
-    table_.reorders.resize(graph_.tensor_count());
-    for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      if (graph_.node(node).op == OpKind::kOpaque) {
-        AddOpaque(node);
-      } else {
-        AddKernelsAt(node);
-      }
-    }
-    AddReorders();
-    return std::move(table_);
-  }
-
- private:
-  ProfileOrigin OriginOf(const Kernel& kernel) const {
-    return {options_.device.fingerprint, options_.catalog.Version(kernel.family)};
-  }
-
-  void AddGroup(NodeId node, KernelGroup group) {
-    table_.groups_at[node].push_back(static_cast<int>(table_.groups.size()));
-    table_.groups.push_back(std::move(group));
-  }
-
-  // Row-major, of no cost and as wide as the device, so that nothing runs beside it.
-  void AddOpaque(NodeId node) {
-    KernelGroup group;
-    group.nodes = {node};
-    group.inputs = InputsOf(graph_, group.nodes);
-    group.outputs = OutputsOf(graph_, group.nodes);
-    group.input_formats.assign(group.inputs.size(), Format::kPlain);
-    group.output_formats.assign(group.outputs.size(), Format::kPlain);
-    Kernel kernel;
-    kernel.family = "opaque";
-    kernel.nodes = group.nodes;
-    kernel.width = options_.device.threads;
-    kernel.input_formats = group.input_formats;
-    kernel.output_formats = group.output_formats;
-    group.whole.kernel = kernel;
-    group.part = group.whole;
-    AddGroup(node, std::move(group));
-  }
-
-  void AddKernelsAt(NodeId node) {
-    std::vector<OpenGroup> open;
-    // Variants of one node set follow each other, so what depends on the set alone is kept.
-    KernelGroup shape;
-    Fingerprint structure;
-    for (Kernel& kernel : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
-      if (kernel.nodes != shape.nodes) {
-        shape.nodes = kernel.nodes;
-        shape.inputs = InputsOf(graph_, shape.nodes);
-        shape.outputs = OutputsOf(graph_, shape.nodes);
-        structure = StructureFingerprint(graph_, shape.nodes);
-      }
-      NoteFormats(shape, kernel);
-      const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
-      const Profile* profile = options_.profiles.Find(fingerprint);
-      if (profile == nullptr) {
-        if (missing_ != nullptr) {
-          missing_->push_back({fingerprint, KernelProfileKey(graph_, kernel, OriginOf(kernel))});
-        }
-      } else if (profile->samples > 0) {
-        AddChoice(open, shape, std::move(kernel), *profile);
-      }
-    }
-    for (OpenGroup& group : open) AddGroup(node, Close(std::move(group)));
-  }
-
-  // Also of kernels without a profile: the reorders around them are measured in the same batch.
-  void NoteFormats(const KernelGroup& shape, const Kernel& kernel) {
-    for (size_t i = 0; i < shape.inputs.size(); ++i) {
-      wanted_[shape.inputs[i]] |= MaskOf(kernel.input_formats[i]);
-    }
-    for (size_t i = 0; i < shape.outputs.size(); ++i) {
-      wanted_[shape.outputs[i]] |= MaskOf(kernel.output_formats[i]);
+void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, const Kernel& kernel,
+               const Profile& profile, int threads) {
+  OpenGroup* home = nullptr;
+  for (OpenGroup& candidate : open) {
+    if (candidate.group.nodes == kernel.nodes &&
+        candidate.group.input_formats == kernel.input_formats &&
+        candidate.group.output_formats == kernel.output_formats) {
+      home = &candidate;
+      break;
     }
   }
-
-  void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, Kernel kernel,
-                 const Profile& profile) {
-    OpenGroup* home = nullptr;
-    for (OpenGroup& candidate : open) {
-      if (candidate.group.nodes == kernel.nodes &&
-          candidate.group.input_formats == kernel.input_formats &&
-          candidate.group.output_formats == kernel.output_formats) {
-        home = &candidate;
-        break;
-      }
-    }
-    if (home == nullptr) {
-      home = &open.emplace_back();
-      home->group = shape;
-      home->group.input_formats = kernel.input_formats;
-      home->group.output_formats = kernel.output_formats;
-    }
-    const bool takes_all = kernel.width >= options_.device.threads;
-    Offer(takes_all ? home->whole : home->part,
-          {std::move(kernel), profile.latency_us_median, profile.bytes, profile.compute_share});
+  if (home == nullptr) {
+    home = &open.emplace_back();
+    home->group = shape;
+    home->group.input_formats = kernel.input_formats;
+    home->group.output_formats = kernel.output_formats;
   }
-
-  // Between all formats in which some kernel touches the tensor, and row-major, which graphs are
-  // read and written in.
-  void AddReorders() {
-    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      const FormatMask wanted = wanted_[tensor] | MaskOf(Format::kPlain);
-      if (wanted == MaskOf(Format::kPlain)) continue;
-      table_.reorders[tensor].resize(size_t{kFormatCount} * kFormatCount);
-      for (const Format from : kAllFormats) {
-        for (const Format to : kAllFormats) {
-          if (from == to || !Has(wanted, from) || !Has(wanted, to)) continue;
-          AddReorder(tensor, from, to);
-        }
-      }
-    }
-  }
-
-  void AddReorder(TensorId tensor, Format from, Format to) {
-    const TensorType& type = graph_.type(tensor);
-    const Kernel kernel = options_.catalog.Reorder(type, from, to);
-    const Fingerprint fingerprint = ReorderFingerprint(type, kernel);
-    const Profile* profile = options_.profiles.Find(fingerprint);
-    if (profile == nullptr) {
-      if (missing_ != nullptr) {
-        missing_->push_back({fingerprint, ReorderProfileKey(type, kernel, OriginOf(kernel))});
-      }
-      return;
-    }
-    if (profile->samples == 0) return;
-    KernelGroup& group = table_.reorders[tensor][ReorderPlace(from, to)];
-    group.inputs = {tensor};
-    group.outputs = {tensor};
-    group.input_formats = {from};
-    group.output_formats = {to};
-    group.whole = {kernel, profile->latency_us_median, profile->bytes, profile->compute_share};
-    group.part = group.whole;
-  }
-
-  const Graph& graph_;
-  const KernelTableOptions& options_;
-  std::vector<ProfileQuery>* missing_;
-  std::vector<FormatMask> wanted_;  // per tensor: formats in which kernels read or write it
-  KernelTable table_;
-};
+  const bool takes_all = kernel.width >= threads;
+  KeepFaster(takes_all ? home->whole : home->part,
+             {kernel, profile.latency_us_median, profile.bytes, profile.compute_share});
+}
 
 }  // namespace
 
@@ -194,9 +65,129 @@ const KernelGroup* KernelTable::FindReorder(TensorId tensor, Format from, Format
   return reorder.inputs.empty() ? nullptr : &reorder;
 }
 
-KernelTable BuildKernelTable(const Graph& graph, const KernelTableOptions& options,
-                             std::vector<ProfileQuery>* missing) {
-  return TableBuilder(graph, options, missing).Build();
+KernelOffers::KernelOffers(const Graph& graph, const KernelTableOptions& options)
+    : graph_(graph), options_(options) {
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    first_offer_of_.push_back(offers_.size());
+    if (graph.node(node).op != OpKind::kOpaque) AddOffersAt(node);
+  }
+  first_offer_of_.push_back(offers_.size());
+}
+
+void KernelOffers::AddOffersAt(NodeId node) {
+  // Variants of one node set follow each other, so what depends on the set alone is kept.
+  const size_t first_shape = shapes_.size();
+  Fingerprint structure;
+  for (Kernel& kernel : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
+    if (shapes_.size() == first_shape || kernel.nodes != shapes_.back().nodes) {
+      shapes_.push_back(
+          {kernel.nodes, InputsOf(graph_, kernel.nodes), OutputsOf(graph_, kernel.nodes)});
+      structure = StructureFingerprint(graph_, kernel.nodes);
+    }
+    const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
+    offers_.push_back({std::move(kernel), static_cast<int>(shapes_.size()) - 1, fingerprint});
+  }
+}
+
+ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {
+  return {options_.device.fingerprint, options_.catalog.Version(kernel.family)};
+}
+
+// Also of kernels without a profile: the reorders around them are measured in the same batch.
+std::vector<KernelOffers::ReorderOffer> KernelOffers::ReorderOffers(bool single_nodes) const {
+  std::vector<FormatMask> wanted(graph_.tensor_count(), MaskOf(Format::kPlain));
+  for (const auto& [kernel, shape, fingerprint] : offers_) {
+    if (single_nodes && kernel.nodes.size() > 1) continue;
+    const auto& [nodes, inputs, outputs] = shapes_[shape];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      wanted[inputs[i]] |= MaskOf(kernel.input_formats[i]);
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      wanted[outputs[i]] |= MaskOf(kernel.output_formats[i]);
+    }
+  }
+  std::vector<ReorderOffer> reorders;
+  for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+    for (const Format from : kAllFormats) {
+      for (const Format to : kAllFormats) {
+        if (from == to || !Has(wanted[tensor], from) || !Has(wanted[tensor], to)) continue;
+        Kernel kernel = options_.catalog.Reorder(graph_.type(tensor), from, to);
+        const Fingerprint fingerprint = ReorderFingerprint(graph_.type(tensor), kernel);
+        reorders.push_back({tensor, std::move(kernel), fingerprint});
+      }
+    }
+  }
+  return reorders;
+}
+
+void KernelOffers::AppendMissing(bool single_nodes, std::vector<ProfileQuery>* missing) const {
+  for (const auto& [kernel, shape, fingerprint] : offers_) {
+    if (single_nodes && kernel.nodes.size() > 1) continue;
+    if (options_.profiles.Find(fingerprint) != nullptr) continue;
+    missing->push_back({fingerprint, KernelProfileKey(graph_, kernel, OriginOf(kernel))});
+  }
+  for (const auto& [tensor, kernel, fingerprint] : ReorderOffers(single_nodes)) {
+    if (options_.profiles.Find(fingerprint) != nullptr) continue;
+    missing->push_back(
+        {fingerprint, ReorderProfileKey(graph_.type(tensor), kernel, OriginOf(kernel))});
+  }
+}
+
+// Row-major, of no cost and as wide as the device, so that nothing runs beside it.
+KernelGroup KernelOffers::OpaqueGroup(NodeId node) const {
+  KernelGroup group;
+  group.nodes = {node};
+  group.inputs = InputsOf(graph_, group.nodes);
+  group.outputs = OutputsOf(graph_, group.nodes);
+  group.input_formats.assign(group.inputs.size(), Format::kPlain);
+  group.output_formats.assign(group.outputs.size(), Format::kPlain);
+  Kernel kernel;
+  kernel.family = "opaque";
+  kernel.nodes = group.nodes;
+  kernel.width = options_.device.threads;
+  kernel.input_formats = group.input_formats;
+  kernel.output_formats = group.output_formats;
+  group.whole.kernel = kernel;
+  group.part = group.whole;
+  return group;
+}
+
+void KernelOffers::AddGroupsAt(NodeId node, KernelTable* table) const {
+  const auto add = [&](KernelGroup group) {
+    table->groups_at[node].push_back(static_cast<int>(table->groups.size()));
+    table->groups.push_back(std::move(group));
+  };
+  if (graph_.node(node).op == OpKind::kOpaque) add(OpaqueGroup(node));
+  std::vector<OpenGroup> open;
+  for (size_t index = first_offer_of_[node]; index < first_offer_of_[node + 1]; ++index) {
+    const auto& [kernel, shape, fingerprint] = offers_[index];
+    const Profile* profile = options_.profiles.Find(fingerprint);
+    if (profile == nullptr || profile->samples == 0) continue;
+    const auto& [nodes, inputs, outputs] = shapes_[shape];
+    AddChoice(open, {nodes, inputs, outputs}, kernel, *profile, options_.device.threads);
+  }
+  for (OpenGroup& group : open) add(Close(std::move(group)));
+}
+
+KernelTable KernelOffers::Table() const {
+  KernelTable table;
+  table.groups_at.resize(graph_.node_count());
+  table.reorders.resize(graph_.tensor_count());
+  for (NodeId node = 0; node < graph_.node_count(); ++node) AddGroupsAt(node, &table);
+  for (auto& [tensor, kernel, fingerprint] : ReorderOffers(/*single_nodes=*/false)) {
+    std::vector<KernelGroup>& of_tensor = table.reorders[tensor];
+    of_tensor.resize(size_t{kFormatCount} * kFormatCount);
+    const Profile* profile = options_.profiles.Find(fingerprint);
+    if (profile == nullptr || profile->samples == 0) continue;
+    KernelGroup& group = of_tensor[ReorderPlace(kernel.input_formats[0], kernel.output_formats[0])];
+    group.inputs = {tensor};
+    group.outputs = {tensor};
+    group.input_formats = kernel.input_formats;
+    group.output_formats = kernel.output_formats;
+    group.whole = {kernel, profile->latency_us_median, profile->bytes, profile->compute_share};
+    group.part = group.whole;
+  }
+  return table;
 }
 
 }  // namespace plait

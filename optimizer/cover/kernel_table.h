@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "optimizer/cost/profile_cache.h"
 #include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/kernels/kernel_key.h"
 
 namespace plait {
 
@@ -63,11 +64,55 @@ struct KernelTableOptions {
   bool fuse = true;
 };
 
-// Looks every offered kernel up. Kernels without a profile are left out and, unless `missing` is
-// null, appended to it. Kernels that cannot run (samples == 0) are left out. Opaque nodes get a
-// group that costs nothing, so that graphs around them can be compared.
-// What is missing may name a kernel more than once; ProfileCache::Resolve sorts that out.
-KernelTable BuildKernelTable(const Graph& graph, const KernelTableOptions& options,
-                             std::vector<ProfileQuery>* missing);
+// Every kernel that a backend offers for a graph, asked for once; profiles may come afterwards.
+// Const access from any thread, while no profile is resolved.
+class KernelOffers {
+ public:
+  // Both must outlive the offers, and what the options refer to.
+  KernelOffers(const Graph& graph, const KernelTableOptions& options);
+
+  // Appends the kernels that have no profile, with the reorders between their formats; those of
+  // single nodes alone, or all. What is missing may name a kernel more than once;
+  // ProfileCache::Resolve sorts that out.
+  void AppendMissing(bool single_nodes, std::vector<ProfileQuery>* missing) const;
+
+  // The table of the profiles that there are. Kernels without one, and those that cannot run
+  // (samples == 0), are left out. Opaque nodes get a group that costs nothing, so that graphs
+  // around them can be compared.
+  KernelTable Table() const;
+
+ private:
+  // Nodes that some kernels run, which so read and write the same tensors.
+  struct Shape {
+    std::vector<NodeId> nodes;
+    std::vector<TensorId> inputs;
+    std::vector<TensorId> outputs;
+  };
+  struct Offer {
+    Kernel kernel;
+    int shape = 0;
+    Fingerprint fingerprint;
+  };
+  // A reorder that some kernel may need.
+  struct ReorderOffer {
+    TensorId tensor;
+    Kernel kernel;
+    Fingerprint fingerprint;
+  };
+
+  void AddOffersAt(NodeId node);
+  ProfileOrigin OriginOf(const Kernel& kernel) const;
+  // Between all formats in which a kernel of the choice touches a tensor, and row-major, which
+  // graphs are read and written in.
+  std::vector<ReorderOffer> ReorderOffers(bool single_nodes) const;
+  KernelGroup OpaqueGroup(NodeId node) const;
+  void AddGroupsAt(NodeId node, KernelTable* table) const;
+
+  const Graph& graph_;
+  const KernelTableOptions options_;
+  std::vector<Shape> shapes_;
+  std::vector<Offer> offers_;           // by first node, then in the catalog's order
+  std::vector<size_t> first_offer_of_;  // per node, and one behind the last
+};
 
 }  // namespace plait

@@ -17,20 +17,19 @@ constexpr int kGraphCoverStates = 32;
 // case, fused ones as far as the budget goes.
 absl::StatusOr<KernelTable> ResolveTable(const Graph& graph, const SearchDevice& device, bool fuse,
                                          BudgetedProfiles& profiles) {
-  KernelTableOptions options{.device = device.description,
-                             .catalog = device.catalog,
-                             .profiles = device.profiles,
-                             .fuse = false};
+  const KernelOffers offers(graph, {.device = device.description,
+                                    .catalog = device.catalog,
+                                    .profiles = device.profiles,
+                                    .fuse = fuse});
   std::vector<ProfileQuery> missing;
-  BuildKernelTable(graph, options, &missing);
+  offers.AppendMissing(/*single_nodes=*/true, &missing);
   PLAIT_RETURN_IF_ERROR(profiles.ResolveAll(missing));
   if (fuse) {
-    options.fuse = true;
     missing.clear();
-    BuildKernelTable(graph, options, &missing);
+    offers.AppendMissing(/*single_nodes=*/false, &missing);
     PLAIT_RETURN_IF_ERROR(profiles.Resolve(std::move(missing)));
   }
-  return BuildKernelTable(graph, options, nullptr);
+  return offers.Table();
 }
 
 PlannedGraph PlanCover(const Graph& graph, const Cover& cover, const SearchDevice& device,

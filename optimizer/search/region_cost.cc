@@ -27,13 +27,11 @@ std::optional<PathCost> PathsOfCover(const Graph& graph, const KernelTable& tabl
   return MeasurePaths(steps);
 }
 
-KernelTable TableOf(const Graph& graph, const SearchDevice& device,
-                    std::vector<ProfileQuery>* missing) {
-  const KernelTableOptions options{.device = device.description,
-                                   .catalog = device.catalog,
-                                   .profiles = device.profiles,
-                                   .fuse = true};
-  return BuildKernelTable(graph, options, missing);
+KernelTableOptions TableOptions(const SearchDevice& device) {
+  return {.device = device.description,
+          .catalog = device.catalog,
+          .profiles = device.profiles,
+          .fuse = true};
 }
 
 std::optional<double> CostOfTableUs(const Graph& graph, const KernelTable& table,
@@ -52,14 +50,15 @@ std::optional<double> CostOfTableUs(const Graph& graph, const KernelTable& table
 std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& device, CostModel model,
                                    std::vector<ProfileQuery>* missing) {
   const size_t missing_before = missing->size();
-  const KernelTable table = TableOf(graph, device, missing);
+  const KernelOffers offers(graph, TableOptions(device));
+  offers.AppendMissing(/*single_nodes=*/false, missing);
   if (missing->size() > missing_before) return std::nullopt;
-  return CostOfTableUs(graph, table, device, model);
+  return CostOfTableUs(graph, offers.Table(), device, model);
 }
 
 std::optional<double> KnownRegionCostUs(const Graph& graph, const SearchDevice& device,
                                         CostModel model) {
-  return CostOfTableUs(graph, TableOf(graph, device, nullptr), device, model);
+  return CostOfTableUs(graph, KernelOffers(graph, TableOptions(device)).Table(), device, model);
 }
 
 bool CostTheSame(double a_us, double b_us) {

@@ -162,11 +162,13 @@ class MeasuredCoverTest : public testing::Test {
     const FakeCatalog catalog(1, true);
     const KernelTableOptions options{device, catalog, db_, fuse};
     std::vector<ProfileQuery> missing;
-    BuildKernelTable(graph, options, &missing);
+    const KernelOffers offers(graph, options);
+    offers.AppendMissing(/*single_nodes=*/false, &missing);
     EXPECT_TRUE(db_.Resolve(missing).ok());
     missing.clear();
-    const KernelTable table = BuildKernelTable(graph, options, &missing);
+    offers.AppendMissing(/*single_nodes=*/false, &missing);
     EXPECT_TRUE(missing.empty());
+    const KernelTable table = offers.Table();
     const absl::StatusOr<Cover> cover = FindCover(graph, table, {});
     if (!cover.ok()) return std::string(cover.status().message());
     std::string text;

@@ -45,9 +45,10 @@ TEST(MakePlanTest, EveryPolicysPlanPassesTheCheckOnRandomGraphs) {
     ProfileCache db(profiler, log);
     const KernelTableOptions options{device, catalog, db, true};
     std::vector<ProfileQuery> missing;
-    BuildKernelTable(graph, options, &missing);
+    const KernelOffers offers(graph, options);
+    offers.AppendMissing(/*single_nodes=*/false, &missing);
     ASSERT_TRUE(db.Resolve(missing).ok());
-    const KernelTable table = BuildKernelTable(graph, options, nullptr);
+    const KernelTable table = offers.Table();
     for (const CoverWidth width : {CoverWidth::kFastest, CoverWidth::kPart}) {
       const absl::StatusOr<Cover> cover = FindCover(graph, table, {.width = width});
       ASSERT_TRUE(cover.ok()) << cover.status();

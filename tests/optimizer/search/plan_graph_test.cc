@@ -99,6 +99,30 @@ TEST(PlanGraphTest, WithoutABudgetEveryNodeHasItsKernelAndNothingIsFused) {
   EXPECT_TRUE(profiles.exhausted());
 }
 
+// Counts how often it is asked.
+class CountingCatalog : public FakeCatalog {
+ public:
+  using FakeCatalog::FakeCatalog;
+  std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override {
+    ++questions;
+    return FakeCatalog::KernelsAt(graph, node, fuse);
+  }
+
+  mutable int questions = 0;
+};
+
+TEST(PlanGraphTest, AsksForTheKernelsOfEachNodeOnce) {
+  FakeSearch fake(2);
+  const CountingCatalog catalog(2);
+  const SearchDevice device{fake.description, catalog, fake.profiles, fake.device.schedule};
+  ReplayingBudget forever(fake.log);
+  BudgetedProfiles profiles(fake.profiles, forever, fake.log);
+  ASSERT_TRUE(PlanFused(Fork(), device, kBinding, kPlaitPolicy, profiles).ok());
+  EXPECT_EQ(catalog.questions, 4);
+  ASSERT_TRUE(PlanBaseline(Fork(), device, kBinding, profiles).ok());
+  EXPECT_EQ(catalog.questions, 8);
+}
+
 // Says of every kernel that it cannot run.
 class NothingRuns : public Profiler {
  public:

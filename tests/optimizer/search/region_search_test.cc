@@ -78,12 +78,9 @@ TEST_F(RegionSearchTest, AnUnpricedUnionDoesNotBeatItsSolvedLeaves) {
 // With kernels of single nodes alone the region costs their sum; nothing it could become is known.
 TEST_F(RegionSearchTest, PricesByWhatIsKnownWhenTheBudgetEnds) {
   const Graph graph = Chain({"Tanh", "Exp"});
-  const KernelTableOptions single_nodes{.device = fake_.description,
-                                        .catalog = fake_.catalog,
-                                        .profiles = fake_.profiles,
-                                        .fuse = false};
   std::vector<ProfileQuery> queries;
-  BuildKernelTable(graph, single_nodes, &queries);
+  KernelOffers(graph, {fake_.description, fake_.catalog, fake_.profiles})
+      .AppendMissing(/*single_nodes=*/true, &queries);
   ASSERT_TRUE(fake_.profiles.Resolve(queries).ok());
   const auto found = Search(graph, kLeavesAlone, 0);
   ASSERT_TRUE(found.ok()) << found.status();
