@@ -25,7 +25,7 @@ Graph Parse(absl::string_view text) {
 Graph Canonical(const Graph& graph, RuleCounts* counts) {
   auto result = Canonicalize(graph, AllRules(), counts);
   EXPECT_TRUE(result.ok()) << result.status();
-  const absl::Status equivalent = CheckEquivalent(graph, *result, /*exact=*/false);
+  const absl::Status equivalent = CheckEquivalent(graph, *result, /*exact=*/false).status();
   EXPECT_TRUE(equivalent.ok()) << equivalent;
   return *std::move(result);
 }

@@ -1,14 +1,21 @@
 #pragma once
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "optimizer/ir/graph.h"
 
 namespace plait {
 
-// Runs both graphs by reference on random inputs: exactly in GF(p) when every operator has a
-// meaning there (and `exact` is set), and always in floating point, three seeds each. Values that
-// are not finite must be the same, and not all of an output may be NaN. Errors: FailedPrecondition
-// saying which output differs and by how much.
-absl::Status CheckEquivalent(const Graph& before, const Graph& after, bool exact = true);
+// In which numbers two graphs were compared beside floating point.
+enum class Exactness {
+  kFieldToo,   // in GF(p), where equal means proved but for a chance of less than 1 in 10^17
+  kFloatOnly,  // some operator has no meaning there, or it was not asked for
+};
+
+// Runs both graphs by reference on random inputs, three seeds each: always in floating point and,
+// when `exact` is set and every operator has a meaning there (see field_evaluation.h), in GF(p).
+// Infinities and NaNs must stand in the same places, and not all of an output may be NaN. Errors:
+// FailedPrecondition saying which output differs and by how much.
+absl::StatusOr<Exactness> CheckEquivalent(const Graph& before, const Graph& after,
+                                          bool exact = true);
 
 }  // namespace plait

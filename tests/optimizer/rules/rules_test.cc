@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -29,6 +31,26 @@ absl::StatusOr<std::vector<Graph>> ApplyFirstMatch(const Rule& rule, const Graph
   return results;
 }
 
+// Rules that are not tried in GF(p), and why not. All others are, with Relu and its kind as unknown
+// functions, in one case at least.
+struct NotInField {
+  absl::string_view rule;
+  absl::string_view reason;
+};
+constexpr NotInField kNotInField[] = {
+    {"attention_from_softmax", "Softmax is no function of single elements; 1 / scale is rounded"},
+    {"divide_by_constant", "the reciprocal of an inline constant is rounded"},
+    {"gelu_from_erf", "exporters round the factor 1 / sqrt(2)"},
+    {"gelu_from_tanh", "exporters round the factor sqrt(2 / pi)"},
+    {"merge_clips", "bounds are compared, and GF(p) has no order"},
+    {"remove_repeated_relu", "holds of Relu and not of every function"},
+};
+
+bool IsTriedInField(const Rule& rule) {
+  return std::none_of(std::begin(kNotInField), std::end(kNotInField),
+                      [&](const NotInField& other) { return other.rule == rule.name; });
+}
+
 class RuleTest : public testing::TestWithParam<const Rule*> {};
 
 TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
@@ -37,6 +59,7 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
   ASSERT_TRUE(cases.ok()) << cases.status();
   const bool update = std::getenv("PLAIT_UPDATE_GOLDEN") != nullptr;
   int matching = 0;
+  int in_field = 0;
   for (GoldenCase& golden : *cases) {
     SCOPED_TRACE(golden.name);
     auto before = ParseTypedGraph(golden.before);
@@ -49,8 +72,10 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
     std::vector<std::string> texts;
     for (const Graph& graph : *after) {
       texts.push_back(PrintGraph(graph));
-      const absl::Status equivalent = CheckEquivalent(*before, graph, !rule.rounds);
-      EXPECT_TRUE(equivalent.ok()) << rule.law << ": " << equivalent << "\n" << texts.back();
+      const auto equivalent = CheckEquivalent(*before, graph, IsTriedInField(rule));
+      EXPECT_TRUE(equivalent.ok()) << rule.law << ": " << equivalent.status() << "\n"
+                                   << texts.back();
+      in_field += equivalent.ok() && *equivalent == Exactness::kFieldToo;
     }
     if (update) {
       golden.before = PrintGraph(*before);
@@ -65,6 +90,7 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
     }
     EXPECT_EQ(texts, expected);
   }
+  EXPECT_EQ(in_field > 0, IsTriedInField(rule)) << in_field << " of " << matching << " cases";
   EXPECT_GE(matching, 2) << "a law is tried at two shapes at least";
   EXPECT_GT(cases->size(), static_cast<size_t>(matching))
       << "a case that must not match is missing";
@@ -90,12 +116,22 @@ TEST(RulesTest, AreRightWhereverTheyApply) {
                                       golden.name));
             auto after = Apply(*before, rewrite);
             ASSERT_TRUE(after.ok()) << after.status();
-            const absl::Status equivalent = CheckEquivalent(*before, *after, !rule->rounds);
-            EXPECT_TRUE(equivalent.ok()) << equivalent;
+            const auto equivalent = CheckEquivalent(*before, *after, IsTriedInField(*rule));
+            EXPECT_TRUE(equivalent.ok()) << equivalent.status();
           }
         }
       }
     }
+  }
+}
+
+TEST(RulesTest, WhatRoundsIsNotTriedInField) {
+  for (const Rule* rule : AllRules()) {
+    EXPECT_FALSE(rule->rounds && IsTriedInField(*rule)) << rule->name;
+  }
+  for (const NotInField& exception : kNotInField) {
+    EXPECT_NE(FindRule(exception.rule), nullptr) << exception.rule;
+    EXPECT_FALSE(exception.reason.empty()) << exception.rule;
   }
 }
 

@@ -20,7 +20,7 @@ absl::Status CheckRewrite(const Graph& graph, const Rewrites& rewrites) {
   EXPECT_EQ(rewrites.size(), 1u);
   auto after = Apply(graph, rewrites.at(0));
   EXPECT_TRUE(after.ok()) << after.status();
-  return CheckEquivalent(graph, *after);
+  return CheckEquivalent(graph, *after).status();
 }
 
 TEST(WrongRuleTest, DroppingAReluIsCaught) {
@@ -94,7 +94,7 @@ absl::Status CompareSums(const std::string& before, const std::string& after) {
     output %y
   })");
   };
-  return CheckEquivalent(graph(before), graph(after), /*exact=*/false);
+  return CheckEquivalent(graph(before), graph(after), /*exact=*/false).status();
 }
 
 TEST(EquivalenceTest, WhatIsNotFiniteMustBeTheSame) {
@@ -117,6 +117,57 @@ TEST(EquivalenceTest, NanEverywhereShowsNothing) {
     output %y
   })");
   EXPECT_FALSE(CheckEquivalent(graph, graph).ok());
+}
+
+constexpr char kTwoRelus[] = R"(graph {
+    input %x: float32[2,3]
+    %a = Relu(%x) {}
+    %y = Relu(%a) {}
+    output %y
+  })";
+constexpr char kOneRelu[] = R"(graph {
+    input %x: float32[2,3]
+    %y = Relu(%x) {}
+    output %y
+  })";
+
+// True of Relu, not of every function.
+TEST(EquivalenceTest, ALawOfOneFunctionIsRefutedInTheField) {
+  const auto exact = CheckEquivalent(Parse(kTwoRelus), Parse(kOneRelu));
+  EXPECT_EQ(std::string(exact.status().message()), "output 0 differs in GF(p)");
+  const auto in_float = CheckEquivalent(Parse(kTwoRelus), Parse(kOneRelu), /*exact=*/false);
+  ASSERT_TRUE(in_float.ok()) << in_float.status();
+  EXPECT_EQ(*in_float, Exactness::kFloatOnly);
+}
+
+TEST(EquivalenceTest, SaysWhetherTheFieldWasUsed) {
+  const auto relu = CheckEquivalent(Parse(kOneRelu), Parse(kOneRelu));
+  ASSERT_TRUE(relu.ok()) << relu.status();
+  EXPECT_EQ(*relu, Exactness::kFieldToo);
+  constexpr char kSoftmax[] =
+      "graph {\n input %x: float32[2,3]\n %y = Softmax(%x) {}\n output %y\n}";
+  const auto softmax = CheckEquivalent(Parse(kSoftmax), Parse(kSoftmax));
+  ASSERT_TRUE(softmax.ok()) << softmax.status();
+  EXPECT_EQ(*softmax, Exactness::kFloatOnly);
+}
+
+// Functions differ by their operator, their attributes and their bounds.
+TEST(EquivalenceTest, TellsUnknownFunctionsApart) {
+  const auto graph_of = [](const std::string& node) {
+    return Parse(
+        "graph {\n input %x: float32[2,3]\n const %a: float32[] = [-5]\n"
+        " const %b: float32[] = [5]\n const %c: float32[] = [6]\n %y = " +
+        node + "\n output %y\n}");
+  };
+  const std::string functions[] = {
+      "Abs(%x) {}",      "Elu(%x) {alpha=1.0}", "Elu(%x) {alpha=2.0}", "Clip(%x, %a) {}",
+      "Clip(%x, %b) {}", "Clip(%x, %a, %b) {}", "Clip(%x, _, %b) {}",  "Clip(%x, %a, %c) {}"};
+  for (const std::string& one : functions) {
+    for (const std::string& other : functions) {
+      EXPECT_EQ(CheckEquivalent(graph_of(one), graph_of(other)).ok(), one == other)
+          << one << " and " << other;
+    }
+  }
 }
 
 }  // namespace
