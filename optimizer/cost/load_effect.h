@@ -8,7 +8,7 @@ namespace plait {
 struct LoadEffect {
   // Standard deviation, over loads, of the logarithm of a ratio of two plans that are loaded side
   // by side and are equal: 0.01 is one per cent. The default, for a device that nobody has measured
-  // yet, is about what processors show.
+  // yet, is a guess.
   double deviation = 0.01;
   int loads = 0;  // of which it was estimated; 0: none, the default
 

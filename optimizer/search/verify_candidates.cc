@@ -21,8 +21,8 @@
 namespace plait {
 namespace {
 
-// A kernel is made in about a millisecond, weights are packed at about 0.7 GB/s, and whatever else
-// a load does takes 20 ms; measured with the models of the bench on two processors.
+// Estimates that are meant to be too high rather than too low: a millisecond to make a kernel,
+// 0.7 GB/s to pack weights, and 20 ms for whatever else a load does.
 constexpr double kSecondsPerKernel = 1e-3;
 constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
 constexpr double kSecondsPerLoad = 0.02;
