@@ -40,6 +40,25 @@ def small_model(width=16, operator="Relu", domain=""):
     return model.SerializeToString(deterministic=True)
 
 
+def slow_model(layers=10, width=1024):
+    """Products of a tenth of a second and more together: to measure them takes half a minute."""
+    random = np.random.default_rng(7)
+    weight = numpy_helper.from_array(
+        (random.standard_normal((width, width)) / width ** 0.5).astype(np.float32), "weight")
+    nodes, value = [], "input"
+    for layer in range(layers):
+        nodes += [helper.make_node("MatMul", [value, "weight"], [f"product_{layer}"]),
+                  helper.make_node("Relu", [f"product_{layer}"], [f"result_{layer}"])]
+        value = f"result_{layer}"
+    graph = helper.make_graph(
+        nodes, "slow",
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [width, width])],
+        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [width, width])], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
 def scaled_weight(data, factor):
     """The model with its largest parameter multiplied."""
     model = onnx.load_from_string(data)
