@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/cli.h"
+#include "proto/wire/grpc_lifetime.h"
 
 namespace {
 
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   plait::Interrupts interrupts;
   // First: threads that gRPC starts later inherit the blocked signals.
   interrupts.Start();
+  plait::wire::KeepGrpcUntilExit();
   plait::Console console = {std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
   const plait::Environment environment = {ProgramFolder(), CacheFolder(),
                                           EnvironmentVariable("PLAIT_SERVER")};

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "proto/wire/grpc_lifetime.h"
 #include "server/command_line.h"
 #include "server/config_file.h"
 #include "server/search_child/search_child.h"
@@ -36,6 +37,7 @@ absl::StatusOr<Config> LoadConfig(const CommandLine& line) {
 
 int Serve(const Config& config, const sigset_t& signals) {
   if (const absl::Status status = SetLogLevel(config.log_level); !status.ok()) return Fail(status);
+  wire::KeepGrpcUntilExit();
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(config, SystemClock());
   if (!server.ok()) return Fail(server.status());
   // One line for whoever has started us: tests and the CLI's embedded mode read it.

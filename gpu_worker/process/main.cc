@@ -18,6 +18,7 @@
 #include "gpu_worker/executor/self_test.h"
 #include "gpu_worker/process/synchronize_loop.h"
 #include "proto/wire/channel.h"
+#include "proto/wire/grpc_lifetime.h"
 
 namespace plait {
 namespace {
@@ -147,6 +148,7 @@ int Main(const std::vector<std::string>& words) {
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);
   if (arguments->Has("--check")) return Check(**executor, **catalog);
+  wire::KeepGrpcUntilExit();
   return Work(*arguments, device, **executor, **catalog);
 }
 

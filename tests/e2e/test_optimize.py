@@ -1,5 +1,6 @@
 """`plait optimize` without a server: the whole line, from a file to a faster file."""
 
+import datetime
 import json
 import os
 import signal
@@ -178,6 +179,20 @@ def test_an_interrupt_cancels_and_leaves_nothing_behind(cli, folder, model_file)
     assert running.returncode == 7
     wait_until(lambda: not any(map(processes.is_alive, family)), "the private daemon ends", 30)
     assert not (folder / "out.onnx").exists()
+
+
+def test_the_private_daemon_ends_as_soon_as_it_is_asked_to(cli, folder, model_file):
+    # Weights that fill the buffers of a socket many times over, both ways.
+    model = folder / "large.onnx"
+    model.write_bytes(models.small_model(width=1024))
+    for _ in range(3):
+        cli.run("optimize", model, "-o", folder / "out.onnx", "--search", "none",
+                "--no-result-cache").expect(0)
+        log = [json.loads(line) for line in (cli.cache / "plait" / "plaitd.log").open()]
+        asked, ended = (datetime.datetime.fromisoformat(line["time"]) for line in log
+                        if line["event"] in ("server.stopping", "server.stopped"))
+        # gRPC may want ten.
+        assert (ended - asked).total_seconds() < 5
 
 
 def test_a_killed_client_leaves_no_processes(cli, folder, model_file):
