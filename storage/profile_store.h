@@ -29,7 +29,8 @@ class ProfileStore {
   // Stores all or, on an error, none. A profile that is there is replaced only by one with more
   // samples. Returns how many were new or better.
   // REQUIRES: checked by proto/wire.
-  // More samples win, because a median of few is noise; equal numbers keep the older one.
+  // More samples win, because a median of few is noise; equal numbers keep the older one. A load
+  // effect always replaces the older one, which it was made of.
   virtual absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) = 0;
 
   // At most `count_max` profiles after `after`, ordered by fingerprint and key; of one device when

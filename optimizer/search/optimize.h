@@ -80,6 +80,7 @@ struct SearchResult {
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
   std::vector<int> load_rounds;              // how many of them each load had
+  LoadEffect load_effect;                    // that these loads showed; of none with islands
   Speedup speedup;                           // all 1 when not improved
   // Of the optimized graph's outputs with those of the original, over several inputs.
   Equivalence equivalence;

@@ -187,6 +187,7 @@ class Optimizer {
     result_.baseline_latency_us = std::move(verified.baseline.latency_us);
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
     result_.load_rounds = std::move(verified.baseline.load_rounds);
+    result_.load_effect = verified.load_effect;
     result_.budget_exhausted |= verified.seconds_needed > 0;
     result_.seconds_needed = verified.seconds_needed;
     result_.equivalence = verified.optimized.equivalence;

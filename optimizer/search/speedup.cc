@@ -97,8 +97,21 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect) {
 
 LoadEffect LoadEffectOf(const PairedRounds& rounds) {
   const LoadLogs loads = LogsOf(rounds);
-  const double variance = Variance(loads.medians) - loads.NoiseOfMedian(loads.rounds_per_load);
+  const double middle = Median(loads.medians);
+  std::vector<double> distances;
+  for (const double median : loads.medians) distances.push_back(std::abs(median - middle));
+  const double deviation = kDeviationOfMad * Median(std::move(distances));
+  const double variance = deviation * deviation - loads.NoiseOfMedian(loads.rounds_per_load);
   return {std::sqrt(std::max(0.0, variance)), static_cast<int>(loads.medians.size())};
+}
+
+LoadEffect PooledLoadEffect(const LoadEffect& known, const LoadEffect& seen) {
+  const int loads = known.loads + seen.loads;
+  if (loads == 0) return known;
+  const double variance = (known.loads * known.deviation * known.deviation +
+                           seen.loads * seen.deviation * seen.deviation) /
+                          loads;
+  return {std::sqrt(variance), std::min(loads, kLoadsRemembered)};
 }
 
 }  // namespace plait

@@ -39,9 +39,16 @@ struct PairedRounds {
 // REQUIRES: equal numbers of samples, all > 0; no load without rounds.
 Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect);
 
-// What is between the loads of a plan that was measured beside itself, without the noise of the
-// rounds.
+// What is between the loads of two plans, without the noise of the rounds: of a plan beside itself,
+// or of any two, since a speedup is the same in every load. By the median of the loads' distances
+// from their middle, so that other programs that ran beside a few of the loads do not count.
 // REQUIRES: as EstimateSpeedup; at least two loads.
 LoadEffect LoadEffectOf(const PairedRounds& rounds);
+
+// The load effect of a device of which more loads were seen than those that `known` is about. The
+// latest kLoadsRemembered loads count, roughly: a device changes, and so does what runs beside
+// plait on it.
+LoadEffect PooledLoadEffect(const LoadEffect& known, const LoadEffect& seen);
+inline constexpr int kLoadsRemembered = 60;
 
 }  // namespace plait

@@ -177,9 +177,10 @@ class Verification {
       result_.baseline = measurements[0];
       result_.optimized = measurements[0];
       if (!IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) continue;
-      const Speedup speedup = EstimateSpeedup(
-          {measurements[0].latency_us, measurements[1].latency_us, measurements[0].load_rounds},
-          context_.load_effect);
+      const PairedRounds rounds = {measurements[0].latency_us, measurements[1].latency_us,
+                                   measurements[0].load_rounds};
+      if (rounds.load_rounds.size() > 1) result_.load_effect = LoadEffectOf(rounds);
+      const Speedup speedup = EstimateSpeedup(rounds, context_.load_effect);
       if (speedup.certain > 1) {
         result_.winner = finalist;
         result_.speedup = speedup;

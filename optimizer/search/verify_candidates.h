@@ -42,6 +42,7 @@ struct VerificationResult {
   Speedup speedup;                 // of the winner over the baseline; all 1 when that stays
   CandidateMeasurement baseline;   // of the deciding batch
   CandidateMeasurement optimized;  // the winner's, of the same batch
+  LoadEffect load_effect;          // that the loads of the deciding batch showed; or of no loads
   int candidates_measured = 0;     // beside the baseline
   // 0: there was time to decide. Otherwise the seconds that deciding about one candidate takes.
   double seconds_needed = 0;

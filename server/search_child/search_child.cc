@@ -29,6 +29,7 @@
 #include "optimizer/rules/rule.h"
 #include "optimizer/search/load_effect.h"
 #include "optimizer/search/optimize.h"
+#include "optimizer/search/speedup.h"
 #include "proto/wire/device.h"
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
@@ -205,6 +206,7 @@ class ChildSearch {
     // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
     if (!found.ok()) return SearchFailure(found.status(), start_.options());
+    PLAIT_RETURN_IF_ERROR(KeepLoadEffect(PooledLoadEffect(effect, found->load_effect)));
 
     std::vector<std::string> warnings = bound->warnings;
     if (found->seconds_needed > 0) warnings.push_back(BudgetWarning(*found, began));
@@ -226,8 +228,7 @@ class ChildSearch {
   }
 
  private:
-  // What is known of the device, or what measuring finds; that is sent to the daemon, for later
-  // jobs.
+  // What is known of the device, or what measuring finds.
   absl::StatusOr<LoadEffect> FindLoadEffect(std::optional<LoadEffect> known,
                                             const DeviceDescription& device,
                                             const KernelCatalog& catalog,
@@ -237,13 +238,20 @@ class ChildSearch {
     PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect,
                            MeasureLoadEffect(device, catalog, source.profiler(), source.verifier(),
                                              kLoadEffectShare * start_.options().budget_seconds()));
-    // A budget that is short, or a busy machine: this job makes do, a later one measures it whole.
-    if (effect.loads < kLoadsOfEffect) return effect;
+    PLAIT_RETURN_IF_ERROR(KeepLoadEffect(effect));
+    return effect;
+  }
+
+  // Sends it to the daemon, for later jobs. One of few loads does for this job only: the budget was
+  // short, or the machine busy, and a later job measures it whole.
+  absl::Status KeepLoadEffect(const LoadEffect& effect) const {
+    if (start_.options().has_measurement_log() || effect.loads < kLoadsOfEffect) {
+      return absl::OkStatus();
+    }
     internal::ChildMessage message;
     message.mutable_load_effect()->set_deviation(effect.deviation);
     message.mutable_load_effect()->set_loads(effect.loads);
-    PLAIT_RETURN_IF_ERROR(connection_.Send(message));
-    return effect;
+    return connection_.Send(message);
   }
 
   // Names a budget that would have been enough: all that was spent, and what was missing.

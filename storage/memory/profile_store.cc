@@ -23,7 +23,8 @@ class MemoryProfileStore : public ProfileStore {
       const auto [entry, inserted] =
           profiles_.try_emplace({profile.device_fingerprint(), profile.key()}, profile);
       // Not better than itself, so a new one counts once.
-      const bool better = profile.profile().samples() > entry->second.profile().samples();
+      const bool better = profile.has_load_effect() ||
+                          profile.profile().samples() > entry->second.profile().samples();
       if (better) entry->second = profile;
       if (inserted || better) ++stored;
     }

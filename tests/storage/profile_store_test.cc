@@ -46,6 +46,19 @@ TEST_P(ProfileStoreTest, ReplacesAProfileOnlyByOneWithMoreSamples) {
   EXPECT_EQ(*profiles().Count(), 1);
 }
 
+TEST_P(ProfileStoreTest, ALaterLoadEffectReplacesAnEarlier) {
+  for (const double deviation : {0.03, 0.01, 0.01}) {
+    v1::StoredProfile effect;
+    effect.set_device_fingerprint("cpu");
+    effect.set_key("load_effect");
+    effect.mutable_load_effect()->set_deviation(deviation);
+    effect.mutable_load_effect()->set_loads(20);
+    ASSERT_TRUE(profiles().Put({effect}).ok());
+    EXPECT_EQ((*profiles().List("", {}, 10))[0].load_effect().deviation(), deviation);
+  }
+  EXPECT_EQ(*profiles().Count(), 1);
+}
+
 TEST_P(ProfileStoreTest, KeepsDevicesApart) {
   ASSERT_TRUE(profiles().Put({ProfileOf("b", "k", 1), ProfileOf("a", "k", 2)}).ok());
   EXPECT_EQ(profiles().List("a", {}, 10)->size(), 1u);
