@@ -142,14 +142,16 @@ class InstantVerifier : public Verifier {
   std::string candidates_text;
 
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, int rounds) override {
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
     std::vector<CandidateMeasurement> measurements;
     for (const PlanCandidate& candidate : candidates) {
       PLAIT_RETURN_IF_ERROR(CheckPlan(candidate.plan, candidate.graph));
       absl::StrAppend(&candidates_text, "verified ", candidate.id, "\n");
       CandidateMeasurement measurement{.candidate = candidate.id};
-      measurement.latency_us.assign(rounds, measurements.empty() ? 100 : 50);
-      measurement.equivalence = {Verdict::kEquivalent, 0, 0, 1};
+      measurement.load_rounds.assign(batch.loads, batch.rounds);
+      measurement.latency_us.assign(batch.loads * batch.rounds, measurements.empty() ? 100 : 50);
+      measurement.equivalence.verdict = Verdict::kEquivalent;
+      measurement.equivalence.inputs_tried = 1;
       measurements.push_back(std::move(measurement));
     }
     return measurements;
@@ -206,7 +208,7 @@ absl::StatusOr<Timed> TimeSearch(const Graph& graph, const std::string& search) 
     ComputedProfiler profiler;
     InstantVerifier verifier;
     MeasurementLog log;
-    ReplayingBudget forever(log);
+    UnlimitedBudget forever;
     PhaseClock clock;
     ProfileCache profiles(profiler, log);
     for (const auto& [key, profile] : known) profiles.Load(key, profile);

@@ -63,50 +63,59 @@ Backtracking::Backtracking(Graph region, const BacktrackingOptions& options,
   pending_.push_back({std::move(region), {}, {}, 0});
 }
 
-absl::Status Backtracking::Advance(std::vector<ProfileQuery>* missing) {
-  while (!finished_) {
-    if (!PricePending(missing)) return absl::OkStatus();
-    const bool exhausted = queue_.empty() || expanded_ == options_.expanded_max;
-    if (exhausted || queue_.begin()->variant.latency_us > BestUs() * options_.relaxation) {
-      finished_ = true;
+absl::Status Backtracking::Advance(int64_t nodes_max, std::vector<ProfileQuery>* missing) {
+  const size_t missing_before = missing->size();
+  int64_t nodes_left = nodes_max;
+  while (!finished_ && nodes_left > 0 && missing->size() == missing_before) {
+    if (next_match_ < matches_.size()) {
+      PLAIT_RETURN_IF_ERROR(BuildNext(nodes_left));
+    } else if (costs_us_.size() < pending_.size()) {
+      PricePending(nodes_left, missing);
     } else {
-      PLAIT_RETURN_IF_ERROR(ExpandBest());
+      AcceptPending();
+      const bool exhausted = queue_.empty() || expanded_ == options_.expanded_max;
+      finished_ =
+          exhausted || queue_.begin()->variant.latency_us > BestUs() * options_.relaxation;
+      if (!finished_) ExpandBest();
     }
   }
   return absl::OkStatus();
 }
 
-// Prices everything or, when profiles are missing, nothing, so that the order of discovery does not
-// depend on which profiles were known before.
-bool Backtracking::PricePending(std::vector<ProfileQuery>* missing) {
+void Backtracking::PricePending(int64_t& nodes_left, std::vector<ProfileQuery>* missing) {
   const size_t missing_before = missing->size();
   std::vector<std::optional<double>> costs_us;
-  for (const RegionVariant& variant : pending_) {
-    costs_us.push_back(RegionCostUs(variant.graph, device_, options_.cost_model, missing));
+  for (size_t i = costs_us_.size(); i < pending_.size() && nodes_left > 0; ++i) {
+    const Graph& graph = pending_[i].graph;
+    costs_us.push_back(RegionCostUs(graph, device_, options_.cost_model, missing));
+    nodes_left -= graph.node_count();
   }
-  if (missing->size() > missing_before) return false;
-  AcceptPending(costs_us);
-  return true;
+  if (missing->size() == missing_before) {
+    costs_us_.insert(costs_us_.end(), costs_us.begin(), costs_us.end());
+  }
 }
 
-void Backtracking::Conclude() {
+void Backtracking::Conclude(int64_t nodes_max) {
   if (finished_) return;
-  std::vector<std::optional<double>> costs_us;
-  for (const RegionVariant& variant : pending_) {
-    costs_us.push_back(KnownRegionCostUs(variant.graph, device_, options_.cost_model));
+  int64_t nodes_left = nodes_max;
+  while (costs_us_.size() < pending_.size() && nodes_left > 0) {
+    const Graph& graph = pending_[costs_us_.size()].graph;
+    costs_us_.push_back(KnownRegionCostUs(graph, device_, options_.cost_model));
+    nodes_left -= graph.node_count();
   }
-  AcceptPending(costs_us);
+  AcceptPending();
   finished_ = true;
 }
 
-void Backtracking::AcceptPending(absl::Span<const std::optional<double>> costs_us) {
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    if (!costs_us[i].has_value()) continue;
+void Backtracking::AcceptPending() {
+  for (size_t i = 0; i < costs_us_.size(); ++i) {
+    if (!costs_us_[i].has_value()) continue;
     ++candidates_;
-    pending_[i].latency_us = *costs_us[i];
+    pending_[i].latency_us = *costs_us_[i];
     Accept(std::move(pending_[i]));
   }
   pending_.clear();
+  costs_us_.clear();
 }
 
 void Backtracking::Accept(RegionVariant variant) {
@@ -134,25 +143,30 @@ void Backtracking::KeepIfBest(const Entry& entry) {
   best_.erase(dropped);
 }
 
-absl::Status Backtracking::ExpandBest() {
-  const RegionVariant parent = std::move(queue_.extract(queue_.begin()).value().variant);
+void Backtracking::ExpandBest() {
+  parent_ = std::move(queue_.extract(queue_.begin()).value().variant);
   ++expanded_;
-  int64_t flops = 0;
-  for (NodeId node = 0; node < parent.graph.node_count(); ++node) {
-    flops += WorkOf(parent.graph, node).flops;
+  parent_flops_ = 0;
+  for (NodeId node = 0; node < parent_.graph.node_count(); ++node) {
+    parent_flops_ += WorkOf(parent_.graph, node).flops;
   }
-  for (const Match& match : MatchIndex(parent.graph).FindMatches(options_.rules)) {
-    if (CannotPay(parent.graph, flops, match.rewrite)) continue;
-    RegionVariant child;
-    child.counts = parent.counts;
-    PLAIT_ASSIGN_OR_RETURN(child.graph, ApplyStep(parent.graph, options_.rules, match.rule,
-                                                  match.rewrite, &child.counts));
-    if (child.graph.node_count() > nodes_max_) continue;
-    if (!visited_.insert(child.graph.fingerprint()).second) continue;
-    child.steps = parent.steps;
-    child.steps.push_back({match.rule, match.node, match.choice});
-    pending_.push_back(std::move(child));
-  }
+  matches_ = MatchIndex(parent_.graph).FindMatches(options_.rules);
+  next_match_ = 0;
+}
+
+absl::Status Backtracking::BuildNext(int64_t& nodes_left) {
+  const Match& match = matches_[next_match_++];
+  if (CannotPay(parent_.graph, parent_flops_, match.rewrite)) return absl::OkStatus();
+  nodes_left -= parent_.graph.node_count();
+  RegionVariant child;
+  child.counts = parent_.counts;
+  PLAIT_ASSIGN_OR_RETURN(child.graph, ApplyStep(parent_.graph, options_.rules, match.rule,
+                                                match.rewrite, &child.counts));
+  if (child.graph.node_count() > nodes_max_) return absl::OkStatus();
+  if (!visited_.insert(child.graph.fingerprint()).second) return absl::OkStatus();
+  child.steps = parent_.steps;
+  child.steps.push_back({match.rule, match.node, match.choice});
+  pending_.push_back(std::move(child));
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "optimizer/search/match_index.h"
 #include "optimizer/search/region_cost.h"
 #include "optimizer/search/rewrite_steps.h"
 
@@ -48,17 +49,19 @@ class Backtracking {
   // `options`, `device` and what they refer to must outlive the search; the region is its own.
   Backtracking(Graph region, const BacktrackingOptions& options, const SearchDevice& device);
 
-  // Goes on until the search is finished or profiles are missing, which are appended to `missing`.
-  // Called again before they are known, it changes nothing and asks for the same.
+  // Goes on until the search is finished, profiles are missing, which are appended to `missing`, or
+  // the graphs that it has built and priced have `nodes_max` nodes together: at least one of them
+  // is. Called again before missing profiles are known, it changes nothing and asks for the same.
   // Expands graphs one after the other and prices what it finds; does nothing once it is finished.
   // Errors: Internal when a rule produced a wrong rewrite, naming the rule.
-  absl::Status Advance(std::vector<ProfileQuery>* missing);
+  absl::Status Advance(int64_t nodes_max, std::vector<ProfileQuery>* missing);
 
   bool finished() const { return finished_; }
 
-  // Finishes the search where it is, when no more profiles will come: prices what was found by the
-  // profiles that there are, and expands nothing.
-  void Conclude();
+  // Finishes the search where it is, when the budget has ended: prices what was found by the
+  // profiles that there are, as far as nodes_max nodes go but at least one graph, and expands
+  // nothing.
+  void Conclude(int64_t nodes_max);
 
   // The best variants so far, cheapest first, of each set of rules the best and among them the
   // region itself; asked at any time. Without any (the region itself
@@ -78,15 +81,18 @@ class Backtracking {
     }
   };
 
-  // False when profiles are missing; then nothing was priced.
-  // All or nothing, so that the order in which graphs enter the queue depends on no profile's
-  // coming.
-  bool PricePending(std::vector<ProfileQuery>* missing);
-  // Empties `pending_` into the queue; nullopt is the cost of what cannot run.
-  void AcceptPending(absl::Span<const std::optional<double>> costs_us);
+  // Each takes the nodes of what it has looked at off `nodes_left`, which may go below zero.
+  // Builds the next neighbour of the graph that is being expanded, if it is worth a price.
+  absl::Status BuildNext(int64_t& nodes_left);
+  // Prices graphs of `pending_` until no nodes are left. When profiles are missing, none of them is
+  // priced: the search is asked again.
+  void PricePending(int64_t& nodes_left, std::vector<ProfileQuery>* missing);
+  // Empties `pending_` into the queue, when all of it is priced: the order in which graphs enter
+  // depends on no profile's coming.
+  void AcceptPending();
   void Accept(RegionVariant variant);
   void KeepIfBest(const Entry& entry);
-  absl::Status ExpandBest();
+  void ExpandBest();
   bool CannotPay(const Graph& parent, int64_t parent_flops, const Rewrite& rewrite) const;
   double BestUs() const { return best_.begin()->variant.latency_us; }
 
@@ -96,7 +102,13 @@ class Backtracking {
   const SearchDevice& device_;
   Graph region_;
   int nodes_max_;                       // no variant may be larger
-  std::vector<RegionVariant> pending_;  // found, not priced yet
+  RegionVariant parent_;  // being expanded, as long as matches are left
+  int64_t parent_flops_ = 0;
+  std::vector<Match> matches_;          // of the parent
+  size_t next_match_ = 0;               // those before have been looked at
+  std::vector<RegionVariant> pending_;  // found, not in the queue yet
+  // Of the first of `pending_`; nullopt is the cost of what cannot run.
+  std::vector<std::optional<double>> costs_us_;
   std::set<Entry> queue_;               // priced, not expanded yet
   std::set<Entry> best_;  // never more than variants_max, the best by each set of rules
   absl::flat_hash_set<Fingerprint> visited_;

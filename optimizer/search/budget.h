@@ -15,8 +15,8 @@ class Budget {
   virtual ~Budget() = default;
 
   // Whether step `step` may still be taken; called with 0, 1, 2 and so on, until it says no. A step
-  // is one batch of measurements, so a no comes at most one batch late. Once it has said no it is
-  // not asked again (see BudgetedProfiles).
+  // is one batch of measurements or a stretch of search, about a second, so a no comes at most that
+  // late. Once it has said no it is not asked again (see BudgetedProfiles).
   virtual bool Allows(int64_t step) = 0;
 
   // Steps end so many seconds earlier: what is left then belongs to the verification. May be called

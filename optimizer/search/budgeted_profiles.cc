@@ -10,9 +10,19 @@
 
 namespace plait {
 
+bool BudgetedProfiles::TakeStep() {
+  if (!exhausted_ && !budget_.Allows(step_)) {
+    exhausted_ = true;
+    log_.set_exhausted_at_step(step_);
+  }
+  if (!exhausted_) ++step_;
+  return !exhausted_;
+}
+
 absl::Status BudgetedProfiles::Resolve(std::vector<ProfileQuery> queries) {
-  // 64 kernels: a few seconds of measuring at most between two looks at the budget.
-  constexpr size_t kBatchKernels = 64;
+  // 16 kernels, one task of the worker: about a second of measuring between two looks at the
+  // budget.
+  constexpr size_t kBatchKernels = 16;
   absl::flat_hash_map<std::string, size_t> number_of;
   std::vector<std::vector<ProfileQuery>> by_kernel;
   for (ProfileQuery& query : queries) {
@@ -21,12 +31,7 @@ absl::Status BudgetedProfiles::Resolve(std::vector<ProfileQuery> queries) {
     by_kernel[entry->second].push_back(std::move(query));
   }
   for (size_t first = 0; first < by_kernel.size(); first += kBatchKernels) {
-    if (!exhausted_ && !budget_.Allows(step_)) {
-      exhausted_ = true;
-      log_.set_exhausted_at_step(step_);
-    }
-    if (exhausted_) return absl::OkStatus();
-    ++step_;
+    if (!TakeStep()) return absl::OkStatus();
     std::vector<ProfileQuery> batch;
     const size_t end = std::min(by_kernel.size(), first + kBatchKernels);
     for (size_t kernel = first; kernel < end; ++kernel) {

@@ -10,7 +10,8 @@
 
 namespace plait {
 
-// Brings profiles within a budget: each batch of measurements is one step. Once the budget has said
+// Brings profiles within a budget: each batch of measurements is one step, and so is a stretch of
+// search for which no profile was missing. Once the budget has said
 // no it is not asked again, and the search goes on with the profiles that there are. Not
 // thread-safe.
 // One object serves all islands of a model: what one has used up the next ones do not have.
@@ -22,9 +23,12 @@ class BudgetedProfiles {
 
   // Resolves what the budget allows, batch by batch, in the order in which keys are first asked
   // for: what matters most comes first. Queries beyond the budget stay unknown to ProfileCache.
-  // Up to 64 kernels are one batch, and so one step; within it ProfileCache decides the order.
+  // Up to 16 kernels are one batch, and so one step; within it ProfileCache decides the order.
   // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
+
+  // Asks the budget for a step without a measurement; false when it has ended.
+  bool TakeStep();
 
   // Resolves everything, whatever the budget says: what no result can do without. No step is taken.
   // Errors: as Resolve.

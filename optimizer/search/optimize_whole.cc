@@ -16,6 +16,9 @@
 namespace plait {
 namespace {
 
+// 1.5 s: measuring a batch of kernels, or a stretch of search (see Budget).
+constexpr double kSecondsPerStep = 1.5;
+
 // What sets the search policies apart.
 struct SearchPolicy {
   absl::string_view name;
@@ -87,9 +90,11 @@ class Optimizer {
     result_.predicted_baseline_us = baseline.predicted_us;
     absl::StrAppendFormat(&result_.trace, "baseline: %.6g us\n", baseline.predicted_us);
     AddPlan(graph_, std::move(baseline), {}, 0, 0);
-    // A search that leaves no time to verify what it has found has found nothing.
+    // A search that leaves no time to verify what it has found has found nothing. The last step may
+    // begin just before that time does.
     const PlanCandidate& candidate = plans_[0].candidate;
-    context_.budget.Reserve(SecondsToDecide(candidate, candidate, options_.verification));
+    context_.budget.Reserve(kSecondsPerStep +
+                            SecondsToDecide(candidate, candidate, options_.verification));
     return absl::OkStatus();
   }
 

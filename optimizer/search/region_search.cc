@@ -27,6 +27,9 @@ Fingerprint StructureOf(const Graph& graph) {
   return StructureFingerprint(graph, nodes);
 }
 
+// Between two looks at the budget: half a second of building and pricing graphs.
+constexpr int64_t kNodesPerStep = 20'000;
+
 class RegionSearch {
  public:
   RegionSearch(const Graph& graph, const RegionSearchOptions& options, const SearchDevice& device,
@@ -96,27 +99,35 @@ class RegionSearch {
     }
   }
 
+  std::vector<Backtracking*> Unfinished() const {
+    std::vector<Backtracking*> unfinished;
+    for (const std::unique_ptr<Backtracking>& search : searches_) {
+      if (!search->finished()) unfinished.push_back(search.get());
+    }
+    return unfinished;
+  }
+
   absl::Status SolveRegions() {
-    while (!profiles_.exhausted()) {
-      std::vector<Backtracking*> active;
-      for (const std::unique_ptr<Backtracking>& search : searches_) {
-        if (!search->finished()) active.push_back(search.get());
-      }
-      if (active.empty()) return absl::OkStatus();
+    std::vector<Backtracking*> active = Unfinished();
+    while (!active.empty() && !profiles_.exhausted()) {
       std::vector<std::vector<ProfileQuery>> missing(active.size());
       std::vector<absl::Status> statuses(active.size());
-      ParallelFor(options_.threads, static_cast<int>(active.size()),
-                  [&](int index) { statuses[index] = active[index]->Advance(&missing[index]); });
+      const int64_t nodes_each = kNodesPerStep / static_cast<int64_t>(active.size());
+      ParallelFor(options_.threads, static_cast<int>(active.size()), [&](int index) {
+        statuses[index] = active[index]->Advance(std::max(nodes_each, int64_t{1}), &missing[index]);
+      });
       std::vector<ProfileQuery> queries;
       for (size_t i = 0; i < active.size(); ++i) {
         PLAIT_RETURN_IF_ERROR(statuses[i]);
         queries.insert(queries.end(), std::make_move_iterator(missing[i].begin()),
                        std::make_move_iterator(missing[i].end()));
       }
+      active = Unfinished();
+      if (queries.empty() && !active.empty()) profiles_.TakeStep();
       PLAIT_RETURN_IF_ERROR(profiles_.Resolve(std::move(queries)));
     }
     ParallelFor(options_.threads, static_cast<int>(searches_.size()),
-                [&](int index) { searches_[index]->Conclude(); });
+                [&](int index) { searches_[index]->Conclude(kNodesPerStep); });
     return absl::OkStatus();
   }
 

@@ -32,7 +32,7 @@ std::string VariantsText(const Backtracking& search, RuleList rules) {
 absl::Status Finish(Backtracking& search, FakeSearch& fake) {
   while (!search.finished()) {
     std::vector<ProfileQuery> missing;
-    const absl::Status status = search.Advance(&missing);
+    const absl::Status status = search.Advance(1000, &missing);
     if (!status.ok()) return status;
     EXPECT_EQ(missing.empty(), search.finished());
     const absl::Status resolved = fake.profiles.Resolve(missing);
@@ -76,7 +76,7 @@ TEST(BacktrackingTest, StopsWhereProfilesAreMissing) {
   EXPECT_EQ(VariantsText(search, kRules), "inf us:\n");
   for (int attempt = 0; attempt < 2; ++attempt) {
     std::vector<ProfileQuery> missing;
-    ASSERT_EQ(search.Advance(&missing), absl::OkStatus());
+    ASSERT_EQ(search.Advance(1000, &missing), absl::OkStatus());
     EXPECT_EQ(missing.size(), 1u);
     EXPECT_FALSE(search.finished());
     EXPECT_EQ(search.candidates(), 0);

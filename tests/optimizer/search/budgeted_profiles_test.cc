@@ -45,13 +45,13 @@ class BudgetedProfilesTest : public testing::Test {
   ProfileCache cache_{profiler_, log_};
 };
 
-TEST_F(BudgetedProfilesTest, ABatchOf64KeysIsOneStep) {
+TEST_F(BudgetedProfilesTest, ABatchOf16KeysIsOneStep) {
   struct Case {
     int queries;
     int steps;
   };
   int first = 0;
-  for (const Case test : {Case{0, 0}, {1, 1}, {64, 1}, {65, 2}, {130, 3}}) {
+  for (const Case test : {Case{0, 0}, {1, 1}, {16, 1}, {17, 2}, {34, 3}}) {
     CountedBudget budget(1000);
     BudgetedProfiles profiles(cache_, budget, log_);
     profiler_.batches = 0;
@@ -74,14 +74,14 @@ TEST_F(BudgetedProfilesTest, MeasuresFirstWhatIsAskedForFirst) {
   while (cache_.Find(Fingerprint{static_cast<uint64_t>(first_unknown), 0}) != nullptr) {
     ++first_unknown;
   }
-  EXPECT_EQ(first_unknown, 64);
+  EXPECT_EQ(first_unknown, 16);
   // One batch is one request, whose order is that of the keys.
   EXPECT_TRUE(std::is_sorted(profiler_.measured.begin(), profiler_.measured.end()));
 }
 
 TEST_F(BudgetedProfilesTest, EqualKeysCountOnce) {
-  std::vector<ProfileQuery> queries = Queries(0, 64);
-  for (const ProfileQuery& query : Queries(0, 64)) queries.push_back(query);
+  std::vector<ProfileQuery> queries = Queries(0, 16);
+  for (const ProfileQuery& query : Queries(0, 16)) queries.push_back(query);
   CountedBudget budget(1000);
   BudgetedProfiles profiles(cache_, budget, log_);
   ASSERT_TRUE(profiles.Resolve(queries).ok());
@@ -93,10 +93,10 @@ TEST_F(BudgetedProfilesTest, EndsAtTheFirstNoForGood) {
   BudgetedProfiles profiles(cache_, budget, log_);
   ASSERT_TRUE(profiles.Resolve(Queries(0, 130)).ok());
   EXPECT_TRUE(profiles.exhausted());
-  EXPECT_EQ(profiler_.measured.size(), 64u);
+  EXPECT_EQ(profiler_.measured.size(), 16u);
   EXPECT_EQ(log_.exhausted_at_step(), 1);
   ASSERT_TRUE(profiles.Resolve(Queries(200, 201)).ok());
-  EXPECT_EQ(profiler_.measured.size(), 64u);
+  EXPECT_EQ(profiler_.measured.size(), 16u);
   EXPECT_EQ(budget.asked, (std::vector<int64_t>{0, 1}));
 }
 

@@ -35,12 +35,13 @@ Graph Chain(const std::vector<std::string>& ops) {
 class RegionSearchTest : public testing::Test {
  protected:
   absl::StatusOr<RegionSearchResult> Search(const Graph& graph, PartitionOptions partition,
-                                            int64_t steps) {
+                                            int64_t steps, bool whole_graph = false) {
     ShortBudget budget(steps);
     BudgetedProfiles profiles(fake_.profiles, budget, fake_.log);
     RegionSearchOptions options;
     options.backtracking.rules = kRules;
     options.partition = partition;
+    options.whole_graph = whole_graph;
     absl::StatusOr<RegionSearchResult> result =
         SearchRegions(graph, options, fake_.device, profiles);
     exhausted_ = profiles.exhausted();
@@ -96,7 +97,7 @@ TEST_F(RegionSearchTest, WhatNothingIsKnownOfCostsMoreThanAnything) {
   EXPECT_TRUE(std::isinf(found->graphs[0].estimate_us));
 }
 
-// The first batch has 64 kernels. Those of the leaves are less, those of the unions many more.
+// The first batches have 64 kernels. Those of the leaves are less, those of the unions many more.
 TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
   const std::vector<std::string> names = {"Abs",  "Exp",  "Sqrt", "Sin",     "Cos",
                                           "Ceil", "Relu", "Log",  "Sigmoid", "Erf"};
@@ -104,11 +105,22 @@ TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
   std::vector<std::string> ops;
   for (int i = 0; i < 60; ++i) ops.push_back(names[random.Integer(0, 9)]);
   const Graph graph = Chain(ops);
-  ASSERT_TRUE(Search(graph, {.leaf_nodes_max = 2, .interval_nodes_max = 6}, 1).ok());
+  ASSERT_TRUE(Search(graph, {.leaf_nodes_max = 2, .interval_nodes_max = 6}, 4).ok());
   EXPECT_TRUE(exhausted_);
   const auto leaves = Search(graph, kLeavesAlone, 0);
   ASSERT_TRUE(leaves.ok()) << leaves.status();
   EXPECT_FALSE(exhausted_);
+}
+
+TEST_F(RegionSearchTest, AsksTheBudgetThoughNoProfileIsMissing) {
+  const Graph graph = Chain(std::vector<std::string>(40, "Tanh"));
+  const auto whole = Search(graph, {}, 1000, /*whole_graph=*/true);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_FALSE(exhausted_);
+  const auto cut = Search(graph, {}, 2, /*whole_graph=*/true);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_TRUE(exhausted_);
+  EXPECT_LT(cut->candidates, whole->candidates / 2);
 }
 
 // Four equal cells: {Tanh, Softmax} again and again. Where one changes, all of them change.
