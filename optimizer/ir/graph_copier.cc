@@ -38,7 +38,7 @@ Node GraphCopier::Detached(NodeId id) {
   return node;
 }
 
-void GraphCopier::CopyNode(NodeId id) {
+void GraphCopier::CopyNodeAs(NodeId id, Node copy) {
   const Node& node = graph_.node(id);
   std::vector<TensorType> types;
   std::vector<std::string> names;
@@ -51,7 +51,7 @@ void GraphCopier::CopyNode(NodeId id) {
     names.push_back(omitted[i] ? "" : NameOf(output));
   }
   const std::vector<TensorId> outputs = builder_->AddNode(
-      Detached(id), types, names, absl::MakeConstSpan(omitted.get(), names.size()));
+      std::move(copy), types, names, absl::MakeConstSpan(omitted.get(), names.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (node.outputs[i] != kNoTensor) copies_[node.outputs[i]] = outputs[i];
   }

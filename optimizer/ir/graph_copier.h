@@ -39,7 +39,11 @@ class GraphCopier {
   Node Detached(NodeId id);
 
   // REQUIRES: the producers of its inputs were copied, or their outputs set.
-  void CopyNode(NodeId id);
+  void CopyNode(NodeId id) { CopyNodeAs(id, Detached(id)); }
+
+  // Adds `node`, whose inputs are tensors of the builder, with the outputs of the graph's node
+  // `id`.
+  void CopyNodeAs(NodeId id, Node node);
 
   // Adds the outputs, under the names of the graph's: only what became a graph input keeps its own.
   // Last of all.

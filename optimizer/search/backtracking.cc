@@ -74,8 +74,7 @@ absl::Status Backtracking::Advance(int64_t nodes_max, std::vector<ProfileQuery>*
     } else {
       AcceptPending();
       const bool exhausted = queue_.empty() || expanded_ == options_.expanded_max;
-      finished_ =
-          exhausted || queue_.begin()->variant.latency_us > BestUs() * options_.relaxation;
+      finished_ = exhausted || queue_.begin()->variant.latency_us > BestUs() * options_.relaxation;
       if (!finished_) ExpandBest();
     }
   }

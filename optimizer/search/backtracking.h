@@ -101,7 +101,7 @@ class Backtracking {
   const BacktrackingOptions& options_;
   const SearchDevice& device_;
   Graph region_;
-  int nodes_max_;                       // no variant may be larger
+  int nodes_max_;         // no variant may be larger
   RegionVariant parent_;  // being expanded, as long as matches are left
   int64_t parent_flops_ = 0;
   std::vector<Match> matches_;          // of the parent
@@ -109,8 +109,8 @@ class Backtracking {
   std::vector<RegionVariant> pending_;  // found, not in the queue yet
   // Of the first of `pending_`; nullopt is the cost of what cannot run.
   std::vector<std::optional<double>> costs_us_;
-  std::set<Entry> queue_;               // priced, not expanded yet
-  std::set<Entry> best_;  // never more than variants_max, the best by each set of rules
+  std::set<Entry> queue_;  // priced, not expanded yet
+  std::set<Entry> best_;   // never more than variants_max, the best by each set of rules
   absl::flat_hash_set<Fingerprint> visited_;
   int64_t candidates_ = 0;
   int64_t discovered_ = 0;

@@ -23,6 +23,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/check_export.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/plan/embed_plan.h"
@@ -182,10 +183,11 @@ class ChildSearch {
     if (!model.ok()) return ModelFailure(model.status());
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
     if (!bound.ok()) return ModelFailure(bound.status());
-    // The way back to bytes takes about as long as the way from them.
+    // The way back to bytes takes about as long as the way from them, and importing those again, to
+    // check them, as long as that.
     const absl::Duration import_time = clock_.Monotonic() - began;
     const absl::Duration end =
-        began + absl::Seconds(start_.options().budget_seconds()) - import_time;
+        began + absl::Seconds(start_.options().budget_seconds()) - 2 * import_time;
 
     PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
@@ -291,6 +293,8 @@ class ChildSearch {
     }
     PLAIT_ASSIGN_OR_RETURN(const std::string bytes,
                            ExportOnnx(model, found.graph, model.weights(), options));
+    const absl::Status same = CheckExport(bytes, found.graph, model.weights());
+    if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
     return WriteOutput(bytes);
   }
 

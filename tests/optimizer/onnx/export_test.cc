@@ -7,6 +7,7 @@
 #include "onnx/checker.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/check_export.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/materialize_constants.h"
 #include "optimizer/ops/evaluation/evaluate.h"
@@ -36,6 +37,8 @@ onnx::ModelProto Export(const Loaded& loaded, const ExportOptions& options = {})
   const absl::StatusOr<std::string> bytes =
       ExportOnnx(loaded.model, loaded.bound.graph, loaded.model.weights(), options);
   if (!bytes.ok()) ADD_FAILURE() << bytes.status();
+  // Whatever is exported in here imports as what it was.
+  EXPECT_EQ(CheckExport(*bytes, loaded.bound.graph, loaded.model.weights()), absl::OkStatus());
   onnx::ModelProto proto;
   EXPECT_TRUE(proto.ParseFromString(*bytes));
   return proto;
