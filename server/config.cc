@@ -18,7 +18,9 @@ constexpr int64_t kQueueMax = std::numeric_limits<int32_t>::max();
 
 constexpr Setting kSettings[] = {
     {"data_dir", &Config::data_dir, "DIR", "Where jobs, blobs and profiles are kept (required)"},
-    {"listen", &Config::listen, "HOST:PORT|unix:PATH", "Where clients and workers connect"},
+    {"listen", &Config::listen, "HOST:PORT|unix:PATH", "Where clients connect"},
+    {"worker_listen", &Config::worker_listen, "HOST:PORT|unix:PATH",
+     "Where workers of other hosts connect; default: nowhere"},
     {"metrics_listen", &Config::metrics_listen, "HOST:PORT",
      "Where /metrics, /livez and /readyz are served"},
     {"insecure", &Config::insecure, "", "No TLS; for loopback and unix sockets only"},
@@ -26,6 +28,8 @@ constexpr Setting kSettings[] = {
     {"tls_key", &Config::tls_key, "FILE", "The server's private key (PEM)"},
     {"tls_client_ca", &Config::tls_client_ca, "FILE",
      "Clients must show a certificate of these (PEM)"},
+    {"tls_worker_ca", &Config::tls_worker_ca, "FILE",
+     "Workers of other hosts must show a certificate of these (PEM)"},
     {"workers", &Config::workers, "cpu,...", "Devices of this machine to serve, or none"},
     {"worker_threads", &Config::worker_threads, "N", "Cores of the cpu worker; 0: all", 0,
      kThreadsMax},
@@ -107,6 +111,36 @@ class Reader {
   Config& config_;
 };
 
+// Whoever reaches an insecure address is believed, so it must not leave this machine.
+absl::Status CheckInsecure(const Config& config) {
+  for (const std::string& address : {config.listen, config.worker_listen}) {
+    if (address.empty() || wire::IsLocalAddress(address)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("insecure: ", address,
+                     " can be reached from outside (use TLS, 127.0.0.1, [::1] or unix:PATH)"));
+  }
+  // Somebody who names them believes that there is TLS.
+  for (const auto* const file :
+       {&config.tls_cert, &config.tls_key, &config.tls_client_ca, &config.tls_worker_ca}) {
+    if (file->empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("insecure: means no TLS, and yet ", *file, " is given (leave one out)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTls(const Config& config) {
+  if (config.tls_cert.empty() || config.tls_key.empty()) {
+    return absl::InvalidArgumentError(
+        "tls_cert, tls_key: are required (or --insecure on a loopback address)");
+  }
+  if (!config.worker_listen.empty() && config.tls_worker_ca.empty()) {
+    return absl::InvalidArgumentError(
+        "tls_worker_ca: is required with worker_listen (anybody could measure for this server)");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckConfig(const Config& config) {
   if (config.data_dir.empty()) {
     return absl::InvalidArgumentError("data_dir: is required (--data-dir DIR)");
@@ -116,17 +150,7 @@ absl::Status CheckConfig(const Config& config) {
                                                    " bytes, has ", config.data_dir.size(),
                                                    " (use a shorter one)"));
   }
-  // Whoever reaches an insecure address may call everything, so it must not leave this machine.
-  if (config.insecure && !wire::IsLocalAddress(config.listen)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("insecure: ", config.listen,
-                     " can be reached from outside (use TLS, 127.0.0.1, [::1] or unix:PATH)"));
-  }
-  if (!config.insecure && (config.tls_cert.empty() || config.tls_key.empty())) {
-    return absl::InvalidArgumentError(
-        "tls_cert, tls_key: are required (or --insecure on a loopback address)");
-  }
-  return absl::OkStatus();
+  return config.insecure ? CheckInsecure(config) : CheckTls(config);
 }
 
 }  // namespace

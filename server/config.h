@@ -20,15 +20,21 @@ namespace plait {
 struct Config {
   // A path of at most 95 bytes: the workers' socket lies in it, and a socket's path is short.
   std::string data_dir;
-  std::string listen = "127.0.0.1:7400";
+  std::string listen = "127.0.0.1:7400";  // where clients connect
+  // Where workers of other hosts connect; empty: nowhere. Those of this machine use a socket in
+  // the data directory.
+  std::string worker_listen;
   std::string metrics_listen;  // empty: no metrics
-  // No TLS. Refused where the address can be reached from outside.
+  // No TLS. Refused where an address can be reached from outside, and together with TLS's files.
   bool insecure = false;
   std::string tls_cert;
   std::string tls_key;
-  // It decides who may connect, not who is who: every client that shows such a certificate may call
-  // all that the listener serves.
-  std::string tls_client_ca;                   // not empty: clients must show a certificate
+  // It decides who may connect, not who is who: every client that shows such a certificate may name
+  // any tenant, and may do what operators do.
+  std::string tls_client_ca;  // not empty: clients must show a certificate
+  // Workers decide what is fast and what is equal, so that they are never anonymous: required for
+  // `worker_listen` with TLS. A client's certificate must not be one of these.
+  std::string tls_worker_ca;
   std::vector<std::string> workers = {"cpu"};  // devices of this machine's workers
   int64_t worker_threads = 0;                  // 0: all cores
   std::string worker_program;                  // empty: plait-worker beside plaitd

@@ -43,6 +43,7 @@ int Serve(const Config& config, const sigset_t& signals) {
   // One line for whoever has started us: tests and the CLI's embedded mode read it.
   const nlohmann::json listening = {{"event", "listening"},
                                     {"address", (*server)->address()},
+                                    {"worker_address", (*server)->worker_address()},
                                     {"metrics_address", (*server)->metrics_address()},
                                     {"pid", getpid()}};
   std::printf("%s\n", listening.dump().c_str());

@@ -1,33 +1,47 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 
 #include "absl/status/statusor.h"
-#include "server/config.h"
 
 namespace plait {
+
+// Where a server is reached, and what callers have to show there.
+struct RpcAddress {
+  std::string address;  // "host:port" or "unix:/path"; port 0 takes a free one
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+};
+
+// All that a caller can make a server hold is bounded here.
+struct RpcListenerOptions {
+  std::vector<RpcAddress> addresses;
+  // Of one message that comes in; a larger one is refused before it is read. gRPC refuses it
+  // without a reason of ours: RESOURCE_EXHAUSTED.
+  int message_bytes_max = 0;
+  // Borrowed; must outlive the server.
+  std::vector<grpc::Service*> services;
+};
 
 // A running gRPC server and where it listens.
 // Must be shut down before the services that it serves are destroyed.
 struct RpcListener {
   std::unique_ptr<grpc::Server> server;
-  std::string address;  // as in the configuration, with the port in use
+  std::vector<std::string> addresses;  // as in the options, with the ports in use
 };
 
-// Serves `services` on the configured address, and without TLS on the unix socket `worker_socket`
-// for this machine's workers.
-// Errors: InvalidArgument for certificates that cannot be read; Unavailable naming the address when
-// it cannot be used.
+// Serves on all addresses, with health and reflection.
+// Errors: InvalidArgument for a path that is too long for a socket; Unavailable naming the address
+// when it cannot be used.
 //
-// The unix socket has no credentials: whoever may enter the data directory (mode 0700) may call it.
-// A configured one that somebody answers on is left alone; one of a dead daemon is taken
-// over. Messages may have kFrameBytesMax bytes, because a task carries several plans with their
-// graphs. `services` are borrowed and must outlive the server.
-absl::StatusOr<RpcListener> StartRpcListener(const Config& config, const std::string& worker_socket,
-                                             const std::vector<grpc::Service*>& services);
+// A unix socket that somebody answers on is left alone; one of a dead daemon is taken over.
+// Messages that are compressed are refused (UNIMPLEMENTED) and never inflated: a few kilobytes
+// could become gigabytes.
+absl::StatusOr<RpcListener> StartRpcListener(const RpcListenerOptions& options);
 
 }  // namespace plait

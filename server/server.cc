@@ -8,16 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "proto/wire/address.h"
 #include "server/engine_digest.h"
 #include "server/http_endpoint.h"
 #include "server/jobs/job_queue.h"
+#include "server/rpc_credentials.h"
 #include "server/rpc_listener.h"
-#include "server/services/admin_service.h"
-#include "server/services/blob_service.h"
-#include "server/services/capability_service.h"
-#include "server/services/optimization_service.h"
-#include "server/services/profile_service.h"
-#include "server/services/worker_service.h"
+#include "server/services/handlers.h"
 #include "server/storage_upkeep.h"
 #include "server/telemetry/log.h"
 #include "server/workers/worker_supervisor.h"
@@ -43,7 +40,42 @@ StorageUpkeepOptions UpkeepOptions(const Config& config) {
   return options;
 }
 
-std::string WorkerSocket(const std::string& data_dir) { return data_dir + "/worker.sock"; }
+// As an address.
+std::string WorkerSocket(const std::string& data_dir) {
+  return absl::StrCat("unix:", data_dir, "/worker.sock");
+}
+
+// 4 MiB: four of the largest chunks of a blob, and gRPC's own default.
+constexpr int kClientMessageBytesMax = 4 << 20;
+// 16 MiB: a worker's answer names each kernel of a task by its key.
+constexpr int kWorkerMessageBytesMax = 16 << 20;
+
+// On an address of this machine everybody is its operator; elsewhere a certificate tells that
+// somebody was let in.
+Roles ClientRoles(const Config& config) {
+  if (wire::IsLocalAddress(config.listen) || !config.tls_client_ca.empty()) {
+    return {Role::kClient, Role::kOperator};
+  }
+  return {Role::kClient};
+}
+
+// A gRPC server with its services. Not movable: the services refer to the context.
+struct RpcDoor {
+  explicit RpcDoor(const ServiceContext& given) : context(given), handlers(MakeHandlers(context)) {}
+
+  absl::Status Start(std::vector<RpcAddress> addresses, int message_bytes_max) {
+    RpcListenerOptions options;
+    options.addresses = std::move(addresses);
+    options.message_bytes_max = message_bytes_max;
+    for (const auto& handler : handlers) options.services.push_back(handler.get());
+    PLAIT_ASSIGN_OR_RETURN(listener, StartRpcListener(options));
+    return absl::OkStatus();
+  }
+
+  const ServiceContext context;
+  const std::vector<std::unique_ptr<grpc::Service>> handlers;
+  RpcListener listener;
+};
 
 }  // namespace
 
@@ -83,21 +115,34 @@ struct Server::Parts {
   WorkerPool pool;
   Stores stores;
   StorageUpkeep upkeep{stores, metrics, clock, UpkeepOptions(config)};
-  std::unique_ptr<ServiceContext> services;
   std::unique_ptr<JobRunner> runner;
   std::unique_ptr<JobQueue> queue;
-  std::vector<std::unique_ptr<grpc::Service>> handlers;
-  RpcListener rpc;
+  std::unique_ptr<RpcDoor> client_door;
+  std::unique_ptr<RpcDoor> worker_door;
   std::unique_ptr<HttpEndpoint> http;
   std::vector<std::unique_ptr<WorkerSupervisor>> supervisors;
 
+  // Those that have started.
+  std::vector<grpc::Server*> RpcServers() const {
+    std::vector<grpc::Server*> servers;
+    for (const RpcDoor* door : {client_door.get(), worker_door.get()}) {
+      if (door != nullptr && door->listener.server != nullptr) {
+        servers.push_back(door->listener.server.get());
+      }
+    }
+    return servers;
+  }
+
   // Load balancers that ask for the health send no more calls.
-  void TellDraining() {
-    if (rpc.server != nullptr) rpc.server->GetHealthCheckService()->SetServingStatus(false);
+  void TellDraining() const {
+    for (grpc::Server* const server : RpcServers()) {
+      server->GetHealthCheckService()->SetServingStatus(false);
+    }
   }
 
   absl::Status OpenStorage();
   void StartJobs();
+  ServiceContext ContextFor(Roles roles);
   absl::Status Serve();
   void StartWorkers();
 };
@@ -138,27 +183,39 @@ void Server::Parts::StartJobs() {
   queue->Start();
 }
 
+ServiceContext Server::Parts::ContextFor(Roles roles) {
+  return {.stores = stores,
+          .pool = pool,
+          .metrics = metrics,
+          .clock = clock,
+          .events = events,
+          .version = Version(),
+          .engine_version = EngineVersion(),
+          .local_devices = config.workers,
+          .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
+          .started_at = clock.Now(),
+          .draining = draining,
+          .caller_roles = roles};
+}
+
+// Two servers, because the one that a call came in by is all that is known of its caller.
 absl::Status Server::Parts::Serve() {
-  services.reset(new ServiceContext{.stores = stores,
-                                    .pool = pool,
-                                    .metrics = metrics,
-                                    .clock = clock,
-                                    .events = events,
-                                    .version = Version(),
-                                    .engine_version = EngineVersion(),
-                                    .local_devices = config.workers,
-                                    .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
-                                    .started_at = clock.Now(),
-                                    .draining = draining});
-  handlers.push_back(std::make_unique<OptimizationServiceHandler>(*services));
-  handlers.push_back(std::make_unique<BlobServiceHandler>(*services));
-  handlers.push_back(std::make_unique<CapabilityServiceHandler>(*services));
-  handlers.push_back(std::make_unique<ProfileServiceHandler>(*services));
-  handlers.push_back(std::make_unique<WorkerServiceHandler>(*services));
-  handlers.push_back(std::make_unique<AdminServiceHandler>(*services));
-  std::vector<grpc::Service*> served;
-  for (const auto& handler : handlers) served.push_back(handler.get());
-  PLAIT_ASSIGN_OR_RETURN(rpc, StartRpcListener(config, WorkerSocket(config.data_dir), served));
+  client_door = std::make_unique<RpcDoor>(ContextFor(ClientRoles(config)));
+  PLAIT_ASSIGN_OR_RETURN(const auto client_credentials,
+                         ListenerCredentials(config, config.tls_client_ca));
+  PLAIT_RETURN_IF_ERROR(
+      client_door->Start({{config.listen, client_credentials}}, kClientMessageBytesMax));
+
+  worker_door = std::make_unique<RpcDoor>(ContextFor({Role::kWorker}));
+  // Without credentials: whoever may enter the data directory (mode 0700) may call it.
+  std::vector<RpcAddress> worker_addresses = {
+      {WorkerSocket(config.data_dir), grpc::InsecureServerCredentials()}};
+  if (!config.worker_listen.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(const auto worker_credentials,
+                           ListenerCredentials(config, config.tls_worker_ca));
+    worker_addresses.push_back({config.worker_listen, worker_credentials});
+  }
+  PLAIT_RETURN_IF_ERROR(worker_door->Start(worker_addresses, kWorkerMessageBytesMax));
   if (!config.metrics_listen.empty()) {
     PLAIT_ASSIGN_OR_RETURN(http, HttpEndpoint::Start(config.metrics_listen, metrics,
                                                      [this] { return UnreadyReason(); }));
@@ -173,7 +230,7 @@ void Server::Parts::StartWorkers() {
     options.program =
         config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
     options.device = device;
-    options.server_address = absl::StrCat("unix:", WorkerSocket(config.data_dir));
+    options.server_address = WorkerSocket(config.data_dir);
     options.threads = static_cast<int>(config.worker_threads);
     options.restarted = [this] { metrics.WorkerRestarted(); };
     supervisors.push_back(std::make_unique<WorkerSupervisor>(pool, clock, options));
@@ -206,20 +263,22 @@ Server::~Server() {
   parts.supervisors.clear();
   parts.pool.Drain();
   parts.http.reset();
-  if (parts.rpc.server != nullptr) {
-    parts.rpc.server->Shutdown(std::chrono::system_clock::now() +
-                               absl::ToChronoMilliseconds(kShutdownGrace));
-  }
+  const auto end = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kShutdownGrace);
+  for (grpc::Server* const server : parts.RpcServers()) server->Shutdown(end);
   parts.listening_queue = nullptr;
   // Events only; everything that was acknowledged was on disk before its answer.
   parts.stores.jobs->Flush().IgnoreError();
 }
 
-const std::string& Server::address() const { return parts_->rpc.address; }
+std::string Server::address() const { return parts_->client_door->listener.addresses.front(); }
 
-const std::string& Server::metrics_address() const {
-  static const std::string none;
-  return parts_->http == nullptr ? none : parts_->http->address();
+std::string Server::worker_address() const {
+  // The first is the socket of this machine's own workers.
+  return parts_->config.worker_listen.empty() ? "" : parts_->worker_door->listener.addresses.back();
+}
+
+std::string Server::metrics_address() const {
+  return parts_->http == nullptr ? "" : parts_->http->address();
 }
 
 void Server::Tick() {

@@ -19,8 +19,8 @@ std::string EngineVersion();
 
 // Map of this folder: main and command_line, config, config_file (how it is set up); server (what
 // there is and in which order it starts and ends: storage, jobs, listeners, workers); rpc_listener
-// and http_endpoint (the two doors); storage_upkeep (counting and garbage); jobs, workers,
-// services, telemetry and search_child, a room each.
+// with rpc_credentials, and http_endpoint (the doors); storage_upkeep (counting and garbage); jobs,
+// workers, services, telemetry and search_child, a room each.
 //
 // All of plaitd: storage, services, workers and the jobs that run. Not thread-safe.
 class Server {
@@ -36,9 +36,11 @@ class Server {
   // are flushed last.
   ~Server();
 
-  // Addresses in use, as "host:port" or "unix:path"; empty when there is none.
-  const std::string& address() const;
-  const std::string& metrics_address() const;
+  // Addresses in use, as "host:port" or "unix:path"; empty when there is none. Of clients, of
+  // workers on other hosts, and of whoever reads metrics.
+  std::string address() const;
+  std::string worker_address() const;
+  std::string metrics_address() const;
 
   // Updates what is sampled: gauges, silent workers. Called about once a second.
   // A fault of the storage leaves the gauges as they were.

@@ -40,7 +40,6 @@ absl::StatusOr<std::string> Download(v1::BlobService::Stub& stub, const v1::Dige
     return absl::ResourceExhaustedError("the model is larger than the limit");
   }
   grpc::ClientContext context;
-  context.AddMetadata("plait-tenant", "plait-worker");
   v1::DownloadBlobRequest request;
   *request.mutable_digest() = proto;
   const auto reader = stub.DownloadBlob(&context, request);

@@ -111,10 +111,10 @@ absl::StatusOr<bool> BlobServiceHandler::HasBlob(const Caller& caller, const Dig
 }
 
 absl::Status BlobServiceHandler::CheckMayRead(const Caller& caller, const Digest& digest) {
-  // Tasks are of all tenants.
-  if (caller.role == Role::kWorker) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const bool may_read,
-                         context_.stores.jobs->MayReadBlob(caller.tenant, digest));
+                         caller.role == Role::kWorker
+                             ? context_.pool.HasTaskWithModel(digest)
+                             : context_.stores.jobs->MayReadBlob(caller.tenant, digest));
   if (may_read) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_NOT_FOUND,
                      absl::StrCat("blob ", digest.ToString(), " is not here (upload it)"));

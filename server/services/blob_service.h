@@ -7,7 +7,7 @@ namespace plait {
 
 // Large bytes by digest. Blobs of equal digests are stored once for all tenants, but a tenant sees
 // only those that it has shown to have: by uploading every byte of them, or as results of its jobs.
-// Knowing a digest is not having the bytes. Workers see all.
+// Knowing a digest is not having the bytes. Workers see the models of the tasks there are.
 // See blob.proto for each RPC and its errors. Thread-safe.
 class BlobServiceHandler final : public v1::BlobService::Service {
  public:

@@ -26,6 +26,14 @@ constexpr Method kMethods[] = {
 #undef PLAIT_METHOD
 };
 
+struct RoleName {
+  Role role;
+  absl::string_view name;
+};
+
+constexpr RoleName kRoleNames[] = {
+    {kClient, "clients"}, {kWorker, "workers"}, {kOperator, "operators"}};
+
 // The enumerators stand in the order of the rows.
 const MethodRow& RowOf(Method method) { return kRows[static_cast<size_t>(method)]; }
 
@@ -39,15 +47,15 @@ Roles RolesOf(Method method) { return RowOf(method).roles; }
 
 absl::StatusOr<Caller> Admit(Method method, Roles granted, absl::string_view tenant) {
   const Roles allowed = RolesOf(method);
-  const auto may_call_as = [&](Role role) { return allowed.Has(role) && granted.Has(role); };
-  // Both are possible only where a listener cannot tell its callers apart.
-  const bool is_worker = may_call_as(kWorker) && (tenant == kWorkerTenant || !may_call_as(kClient));
-  if (is_worker) return Caller{std::string(tenant), kWorker};
-  for (const Role role : {kClient, kOperator}) {
-    if (may_call_as(role)) return Caller{std::string(tenant), role};
+  std::string names;
+  for (const RoleName& row : kRoleNames) {
+    if (!allowed.Has(row.role)) continue;
+    if (granted.Has(row.role)) return Caller{std::string(tenant), row.role};
+    absl::StrAppend(&names, names.empty() ? "" : " and ", row.name);
   }
-  return wire::Error(v1::ERROR_REASON_PERMISSION_DENIED,
-                     absl::StrCat(MethodName(method), ": may not be called here"));
+  return wire::Error(
+      v1::ERROR_REASON_PERMISSION_DENIED,
+      absl::StrCat(MethodName(method), ": is not served on this address, it is for ", names));
 }
 
 }  // namespace plait

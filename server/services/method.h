@@ -12,8 +12,8 @@
 namespace plait {
 
 // What a caller is to this server.
-// A role is no person: it comes from the listener that a call arrives by, and from the tenant where
-// that cannot tell.
+// A role is no person: it follows from the server that a call came in by, and from nothing that the
+// call says of itself.
 enum class Role {
   kClient,    // has models optimized
   kWorker,    // measures for this server
@@ -34,10 +34,6 @@ class Roles {
 
   uint32_t bits_ = 0;
 };
-
-// Of a listener that cannot tell its callers apart.
-// Both of plaitd's listeners are such ones now.
-constexpr Roles kAllRoles = {Role::kClient, Role::kWorker, Role::kOperator};
 
 // An RPC: kOptimizeModel, kGetJob, ...
 // Its numbers are of this build only; nothing stores or sends them.
@@ -65,12 +61,10 @@ struct Caller {
   Role role = Role::kClient;
 };
 
-// The tenant under which workers call: they fetch the models of all tenants' tasks.
-constexpr absl::string_view kWorkerTenant = "plait-worker";
-
-// The caller of `method` on a listener whose callers have the roles `granted`, with the role by
-// which the call is allowed. Where both a client's and a worker's role allow it, the tenant tells.
-// Errors: PermissionDenied naming the method, when none of the roles may call it.
+// The caller of `method` on a server whose callers have the roles `granted`, with the role by which
+// the call is allowed.
+// Errors: PermissionDenied naming the method and whom it is for, when none of the roles may call
+// it.
 // Pure: the same arguments give the same answer, and a test tries every method with every role.
 absl::StatusOr<Caller> Admit(Method method, Roles granted, absl::string_view tenant);
 

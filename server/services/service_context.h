@@ -16,14 +16,14 @@
 namespace plait {
 
 // Map of this folder: a handler per service of the protos (optimization, blob, profile, capability,
-// admin, worker), each of which checks a request and calls the parts of the server; method (which
-// RPCs there are and who may call them, from methods.def); rpc_scope (what every RPC does around
-// its handler); event_hub (how watchers wait). Handlers keep no state between calls: what a client
-// was told is in the stores.
+// admin, worker), each of which checks a request and calls the parts of the server; handlers (all
+// of them); method (which RPCs there are and who may call them, from methods.def); rpc_scope (what
+// every RPC does around its handler); event_hub (how watchers wait). Handlers keep no state between
+// calls: what a client was told is in the stores.
 //
 // Handlers run on gRPC's threads, many at a time, and hold no lock while they wait for storage.
 //
-// What all services of one listener work with. The references are to parts of the server, all of
+// What all services of one gRPC server work with. The references are to parts of the server, all of
 // which are thread-safe and must outlive the services; the rest is constant.
 // A test makes one of parts of its own: every service runs in process without a listener.
 struct ServiceContext {
@@ -49,10 +49,8 @@ struct ServiceContext {
   // A submission that has passed the check is still acknowledged, and its job is in the store for
   // the next daemon.
   std::atomic<bool>& draining;
-  // What the listener says of whoever calls. One that serves workers only says so here.
-  //
-  // With kAllRoles nobody is told apart: whoever reaches the address may call every method.
-  Roles caller_roles = kAllRoles;
+  // What the server says of whoever calls it; nobody may call anything until it is said.
+  Roles caller_roles = {};
 };
 
 }  // namespace plait

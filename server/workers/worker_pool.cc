@@ -298,6 +298,14 @@ void WorkerPool::Drain() {
   draining_ = true;
 }
 
+bool WorkerPool::HasTaskWithModel(const Digest& model) {
+  absl::MutexLock lock(&mutex_);
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) {
+    const v1::Digest& named = entry.second.task.model();
+    return named.sha256_hex() == model.sha256_hex && named.size_bytes() == model.size_bytes;
+  });
+}
+
 bool WorkerPool::HasWorkFor(const v1::Device& device) const {
   return draining_ || std::any_of(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
            return IsSameDevice(tasks_.at(id).device, device);

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "plait/admin/v1/admin.pb.h"
 #include "plait/worker/v1/worker.pb.h"
 
@@ -104,6 +105,9 @@ class WorkerPool {
   // a result counts once, by task and attempt. Callbacks run before it returns.
   worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request,
                                               WorkerPlace place);
+
+  // Whether a task, waiting or given to a worker, names this model: what workers may read.
+  bool HasTaskWithModel(const Digest& model);
 
   // Waits until there may be work for an idle worker of this device, at most `time_max`.
   // Blocks a thread of the server meanwhile; a drain ends the wait.

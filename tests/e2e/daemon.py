@@ -31,6 +31,7 @@ class Daemon:
         self.process = None
         self.pid = 0
         self.address = ""
+        self.worker_address = ""
         self.metrics_address = ""
 
     def command(self):
@@ -50,6 +51,7 @@ class Daemon:
         assert listening["event"] == "listening"
         self.pid = listening["pid"]
         self.address = listening["address"]
+        self.worker_address = listening["worker_address"]
         self.metrics_address = listening["metrics_address"]
         return self
 
@@ -62,6 +64,10 @@ class Daemon:
 
     def client(self, tenant="default"):
         return rpc.Client(self.address, tenant)
+
+    def worker_client(self):
+        """A client at the socket of this machine's workers."""
+        return rpc.Client(f"unix:{self.data_dir}/worker.sock")
 
     def is_alive(self):
         return self.process is not None and self.process.poll() is None

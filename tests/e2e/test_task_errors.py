@@ -12,22 +12,22 @@ def daemon(new_daemon):
     return new_daemon("--workers", "none").start()
 
 
-def idle_worker(client):
-    """A worker for "cpu" that has told the server of itself; returns its request."""
-    request = client.request_of("Synchronize")
+def idle_worker(worker):
+    """Tells the server of a worker for "cpu"; returns its request."""
+    request = worker.request_of("Synchronize")
     request.worker_id = "w1"
     request.device.id = request.device.backend = "cpu"
     request.device.fingerprint = "cpu-of-the-test"
     request.device.cores = 2
     request.idle.SetInParent()
-    client.call("Synchronize", request)
+    worker.call("Synchronize", request)
     return request
 
 
-def fail_every_task(client, request, job_id, code):
+def fail_every_task(client, worker, request, job_id, code):
     """Answers the tasks of a job with this code until the job has ended; returns it."""
     while state_of(job := client.get(job_id).job) not in FINAL_STATES:
-        answer = client.call("Synchronize", request)
+        answer = worker.call("Synchronize", request)
         if not answer.HasField("task"):
             request.idle.SetInParent()
             continue
@@ -49,10 +49,10 @@ def fail_every_task(client, request, job_id, code):
     (14, "DEVICE_UNAVAILABLE"),
 ])
 def test_a_failed_task_fails_its_job_with_the_reason(daemon, code, reason):
-    with daemon.client() as client:
-        worker = idle_worker(client)
+    with daemon.client() as client, daemon.worker_client() as worker:
+        request = idle_worker(worker)
         job_id = client.submit(client.upload(models.small_model()), search="none").id
-        job = fail_every_task(client, worker, job_id, code)
+        job = fail_every_task(client, worker, request, job_id, code)
     assert state_of(job) == "FAILED"
     assert job_reason(job) == reason
     assert "conv3: of the test" in job.error.message

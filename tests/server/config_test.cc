@@ -57,6 +57,31 @@ TEST(ConfigTest, AcceptsInsecureOnLoopbackAndUnixSockets) {
   }
 }
 
+TEST(ConfigTest, RefusesInsecureWhereWorkersOfOtherHostsConnect) {
+  SettingValues flags = {{"data_dir", "/x"}, {"insecure", "true"}, {"worker_listen", "0.0.0.0:1"}};
+  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("0.0.0.0:1"));
+  flags["worker_listen"] = "127.0.0.1:0";
+  EXPECT_TRUE(MakeConfig(flags, {}, {}).ok());
+}
+
+TEST(ConfigTest, WorkersOfOtherHostsAreNeverAnonymous) {
+  SettingValues flags = {
+      {"data_dir", "/x"}, {"tls_cert", "c"}, {"tls_key", "k"}, {"worker_listen", "0.0.0.0:1"}};
+  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("tls_worker_ca: is required"));
+  flags["tls_worker_ca"] = "w";
+  EXPECT_TRUE(MakeConfig(flags, {}, {}).ok());
+}
+
+TEST(ConfigTest, RefusesTlsThatInsecureWouldIgnore) {
+  for (const char* name : {"tls_cert", "tls_key", "tls_client_ca", "tls_worker_ca"}) {
+    SettingValues flags = {{"data_dir", "/x"}, {"insecure", "true"}, {name, "some.pem"}};
+    EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("some.pem")) << name;
+    // An empty flag takes back what a file says.
+    EXPECT_TRUE(
+        MakeConfig({{name, ""}}, {}, {{"data_dir", "/x"}, {"insecure", "1"}, {name, "x"}}).ok());
+  }
+}
+
 TEST(ConfigTest, WantsCertificatesUnlessInsecure) {
   EXPECT_THAT(ErrorOf(MakeConfig({{"data_dir", "/x"}}, {}, {})), HasSubstr("tls_cert"));
 }
@@ -75,10 +100,9 @@ std::string OtherValue(const Setting& setting) {
 
 TEST(ConfigTest, EverySettingReachesAFieldOfItsOwn) {
   for (const Setting& setting : Settings()) {
-    if (setting.name == "listen") continue;  // checked together with "insecure"
-    SettingValues file = {{"data_dir", "/x"}, {"insecure", "true"}};
-    if (setting.name == "insecure")
-      file = {{"data_dir", "/x"}, {"tls_cert", "c"}, {"tls_key", "k"}};
+    if (setting.name == "insecure") continue;  // instead of the files, not beside them
+    SettingValues file = {
+        {"data_dir", "/x"}, {"tls_cert", "c"}, {"tls_key", "k"}, {"tls_worker_ca", "w"}};
     const Config before = *MakeConfig({}, {}, file);
     file[std::string(setting.name)] = OtherValue(setting);
     const absl::StatusOr<Config> config = MakeConfig({}, {}, file);

@@ -47,11 +47,34 @@ class BlobServiceTest : public ServicesTest {
 
   absl::StatusOr<std::string> Download(const v1::Digest& digest, int64_t offset = 0,
                                        absl::string_view tenant = "alice") {
+    return DownloadBy(channel(), digest, offset, tenant);
+  }
+
+  absl::StatusOr<std::string> DownloadAsWorker(const v1::Digest& digest,
+                                               absl::string_view tenant = "") {
+    return DownloadBy(worker_channel(), digest, 0, tenant);
+  }
+
+  static v1::Digest ProtoOf(absl::string_view bytes) {
+    return wire::DigestToProto(DigestOf(bytes));
+  }
+
+  // A task that names this model waits for a worker.
+  void SubmitTaskWith(const v1::Digest& model) {
+    worker::v1::Task task;
+    *task.mutable_model() = model;
+    pool_.Submit(v1::Device(), task, [](const worker::v1::TaskResult&) {});
+  }
+
+ private:
+  static absl::StatusOr<std::string> DownloadBy(const std::shared_ptr<grpc::Channel>& channel,
+                                                const v1::Digest& digest, int64_t offset,
+                                                absl::string_view tenant) {
     v1::DownloadBlobRequest request;
     *request.mutable_digest() = digest;
     request.set_offset_bytes(offset);
     const auto context = ContextOf(tenant);
-    Stub stub(channel());
+    Stub stub(channel);
     const auto reader = stub.DownloadBlob(context.get(), request);
     std::string bytes;
     v1::DownloadBlobResponse chunk;
@@ -63,10 +86,6 @@ class BlobServiceTest : public ServicesTest {
     const absl::Status status = wire::FromGrpcStatus(reader->Finish());
     if (!status.ok()) return status;
     return bytes;
-  }
-
-  static v1::Digest ProtoOf(absl::string_view bytes) {
-    return wire::DigestToProto(DigestOf(bytes));
   }
 };
 
@@ -162,14 +181,24 @@ TEST_F(BlobServiceTest, TenantsDoNotMeetInAnUpload) {
   EXPECT_TRUE(Upload(digest, {{0, "right"}}, "alice").ok());
 }
 
-TEST_F(BlobServiceTest, WorkersReadTheBlobsOfAllTenants) {
-  EXPECT_EQ(*Download(Give("a model", "alice"), 0, kWorkerTenant), "a model");
+TEST_F(BlobServiceTest, WorkersReadTheModelsOfTasksOfAllTenants) {
+  const v1::Digest model = Give("a model", "alice");
+  SubmitTaskWith(model);
+  EXPECT_EQ(*DownloadAsWorker(model), "a model");
+}
+
+TEST_F(BlobServiceTest, WorkersReadNothingThatNoTaskNames) {
+  SubmitTaskWith(Give("a model", "alice"));
+  const v1::Digest other = Give("another model", "alice");
+  // Also not by naming its tenant.
+  for (const char* tenant : {"", "alice", "plait-worker"}) {
+    EXPECT_THAT(DownloadAsWorker(other, tenant).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  }
 }
 
 TEST_F(BlobServiceTest, RefusesReadingWhatIsNotThere) {
   EXPECT_THAT(Download(ProtoOf("unknown")).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
-  EXPECT_THAT(Download(ProtoOf("unknown"), 0, kWorkerTenant).status(),
-              HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_THAT(DownloadAsWorker(ProtoOf("unknown")).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
   v1::Digest malformed;
   EXPECT_THAT(Download(malformed).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
   const v1::Digest digest = Give("12345");

@@ -55,7 +55,7 @@ TEST(MethodTest, ARoleMayCallWhatItsRowSaysAndNothingElse) {
       }
     }
     EXPECT_GE(roles, 1) << MethodName(method);
-    EXPECT_TRUE(Admit(method, kAllRoles, "alice").ok()) << MethodName(method);
+    EXPECT_TRUE(Admit(method, {Role::kClient, Role::kWorker, Role::kOperator}, "alice").ok());
     EXPECT_FALSE(Admit(method, {}, "alice").ok()) << MethodName(method);
   }
 }
@@ -69,23 +69,25 @@ TEST(MethodTest, RolesAreThoseOfTheContract) {
   EXPECT_TRUE(may(Method::kDownloadBlob, Role::kWorker));
 }
 
-TEST(MethodTest, TheTenantTellsAWorkerFromAClientWhereTheListenerCannot) {
-  EXPECT_EQ(Admit(Method::kDownloadBlob, kAllRoles, kWorkerTenant)->role, Role::kWorker);
-  EXPECT_EQ(Admit(Method::kDownloadBlob, kAllRoles, "alice")->role, Role::kClient);
-  // Where it can, a name gives nothing.
-  EXPECT_EQ(Admit(Method::kDownloadBlob, {Role::kClient}, kWorkerTenant)->role, Role::kClient);
-  EXPECT_EQ(Admit(Method::kOptimizeModel, kAllRoles, kWorkerTenant)->role, Role::kClient);
+TEST(MethodTest, ARefusalSaysWhomTheMethodIsFor) {
+  EXPECT_EQ(Admit(Method::kDownloadBlob, {Role::kOperator}, "alice").status().message(),
+            "DownloadBlob: is not served on this address, it is for clients and workers");
 }
 
 class AnswerRpcTest : public ServicesTest {};
 
-TEST_F(AnswerRpcTest, RefusesAndCountsCallersOfAnotherListener) {
-  context_->caller_roles = {Role::kWorker};
+TEST_F(AnswerRpcTest, RefusesAndCountsCallersOfTheOtherServer) {
   v1::GetJobRequest request;
   request.set_job_id("job-1");
-  EXPECT_THAT(Call(&v1::OptimizationService::Stub::GetJob, request).status(),
+  EXPECT_THAT(CallAsWorker(&v1::OptimizationService::Stub::GetJob, request).status(),
               HasReason(v1::ERROR_REASON_PERMISSION_DENIED));
   EXPECT_EQ(Counted("GetJob", "PERMISSION_DENIED"), 1);
+}
+
+TEST_F(AnswerRpcTest, AWorkerCannotSubmitAJob) {
+  EXPECT_THAT(CallAsWorker(&v1::OptimizationService::Stub::OptimizeModel, ModelRequest()).status(),
+              AllOf(HasReason(v1::ERROR_REASON_PERMISSION_DENIED), Says("clients")));
+  EXPECT_EQ(stores_.jobs->Count()->queued, 0);
 }
 
 TEST_F(AnswerRpcTest, CountsWhatItAnswers) {

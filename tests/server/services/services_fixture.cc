@@ -1,11 +1,5 @@
 #include "tests/server/services/services_fixture.h"
 
-#include "server/services/admin_service.h"
-#include "server/services/blob_service.h"
-#include "server/services/capability_service.h"
-#include "server/services/optimization_service.h"
-#include "server/services/profile_service.h"
-#include "server/services/worker_service.h"
 #include "server/telemetry/log.h"
 #include "storage/blob_bytes.h"
 
@@ -27,23 +21,25 @@ ServicesTest::ServicesTest() {
                                     .local_devices = {"cpu"},
                                     .tenant_queued_jobs_max = kTenantJobsMax,
                                     .started_at = clock_.Now(),
-                                    .draining = draining_});
-  handlers_.push_back(std::make_unique<OptimizationServiceHandler>(*context_));
-  handlers_.push_back(std::make_unique<BlobServiceHandler>(*context_));
-  handlers_.push_back(std::make_unique<CapabilityServiceHandler>(*context_));
-  handlers_.push_back(std::make_unique<ProfileServiceHandler>(*context_));
-  handlers_.push_back(std::make_unique<WorkerServiceHandler>(*context_));
-  handlers_.push_back(std::make_unique<AdminServiceHandler>(*context_));
+                                    .draining = draining_,
+                                    .caller_roles = {Role::kClient, Role::kOperator}});
+  worker_context_ = std::make_unique<ServiceContext>(*context_);
+  worker_context_->caller_roles = {Role::kWorker};
+  client_server_ = std::make_unique<InProcessServer>(*context_);
+  worker_server_ = std::make_unique<InProcessServer>(*worker_context_);
+}
+
+ServicesTest::~ServicesTest() { events_.Close(); }
+
+ServicesTest::InProcessServer::InProcessServer(const ServiceContext& context)
+    : handlers_(MakeHandlers(context)) {
   grpc::ServerBuilder builder;
   for (const auto& handler : handlers_) builder.RegisterService(handler.get());
   server_ = builder.BuildAndStart();
   channel_ = server_->InProcessChannel({});
 }
 
-ServicesTest::~ServicesTest() {
-  events_.Close();
-  server_->Shutdown();
-}
+ServicesTest::InProcessServer::~InProcessServer() { server_->Shutdown(); }
 
 std::unique_ptr<grpc::ClientContext> ServicesTest::ContextOf(absl::string_view tenant) {
   auto context = std::make_unique<grpc::ClientContext>();

@@ -13,6 +13,7 @@
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"
+#include "server/services/handlers.h"
 #include "server/services/service_context.h"
 #include "tests/base/manual_clock.h"
 
@@ -33,7 +34,8 @@ MATCHER_P(Says, text, "") {
 }
 
 // All services in this process: over stores in memory and a clock that tests move, called through
-// gRPC without a network, so that metadata, streams and errors travel as they do in a daemon.
+// gRPC without a network, so that metadata, streams and errors travel as they do in a daemon. As in
+// a daemon there are two servers, one for clients and operators, one for workers.
 class ServicesTest : public testing::Test {
  protected:
   // Jobs that may wait, of one tenant and of all.
@@ -46,21 +48,25 @@ class ServicesTest : public testing::Test {
   // The context of a call by `tenant`; none is named when it is empty.
   static std::unique_ptr<grpc::ClientContext> ContextOf(absl::string_view tenant);
 
-  // Calls a unary RPC as `tenant`: Call(&Stub::GetJob, request).
+  // Calls a unary RPC as a client of `tenant`: Call(&Stub::GetJob, request).
   template <typename Stub, typename Request, typename Response>
   absl::StatusOr<Response> Call(grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&,
                                                           Response*),
                                 const Request& request, absl::string_view tenant = "alice") {
-    Stub stub(channel_);
-    Response response;
-    const std::unique_ptr<grpc::ClientContext> context = ContextOf(tenant);
-    const grpc::Status status = (stub.*rpc)(context.get(), request, &response);
-    if (!status.ok()) return wire::FromGrpcStatus(status);
-    return response;
+    return CallBy(channel(), rpc, request, tenant);
+  }
+
+  // The same as a worker.
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> CallAsWorker(grpc::Status (Stub::*rpc)(grpc::ClientContext*,
+                                                                  const Request&, Response*),
+                                        const Request& request) {
+    return CallBy(worker_channel(), rpc, request, "");
   }
 
   // For streams.
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const std::shared_ptr<grpc::Channel>& channel() const { return client_server_->channel(); }
+  const std::shared_ptr<grpc::Channel>& worker_channel() const { return worker_server_->channel(); }
 
   // Stores bytes that `tenant` may name.
   v1::Digest Give(absl::string_view bytes, absl::string_view tenant = "alice");
@@ -83,12 +89,38 @@ class ServicesTest : public testing::Test {
   Metrics metrics_{"1.2.3", "engine"};
   WorkerPool pool_{clock_, {}};
   std::atomic<bool> draining_ = false;
-  std::unique_ptr<ServiceContext> context_;
+  std::unique_ptr<ServiceContext> context_;         // of clients and operators
+  std::unique_ptr<ServiceContext> worker_context_;  // of workers
 
  private:
-  std::vector<std::unique_ptr<grpc::Service>> handlers_;
-  std::unique_ptr<grpc::Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
+  class InProcessServer {
+   public:
+    explicit InProcessServer(const ServiceContext& context);
+    ~InProcessServer();
+
+    const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+   private:
+    const std::vector<std::unique_ptr<grpc::Service>> handlers_;
+    std::unique_ptr<grpc::Server> server_;
+    std::shared_ptr<grpc::Channel> channel_;
+  };
+
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> CallBy(const std::shared_ptr<grpc::Channel>& channel,
+                                  grpc::Status (Stub::*rpc)(grpc::ClientContext*, const Request&,
+                                                            Response*),
+                                  const Request& request, absl::string_view tenant) {
+    Stub stub(channel);
+    Response response;
+    const std::unique_ptr<grpc::ClientContext> context = ContextOf(tenant);
+    const grpc::Status status = (stub.*rpc)(context.get(), request, &response);
+    if (!status.ok()) return wire::FromGrpcStatus(status);
+    return response;
+  }
+
+  std::unique_ptr<InProcessServer> client_server_;
+  std::unique_ptr<InProcessServer> worker_server_;
 };
 
 }  // namespace plait

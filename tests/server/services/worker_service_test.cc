@@ -18,7 +18,7 @@ class WorkerServiceTest : public ServicesTest {
   }
 
   absl::StatusOr<worker::v1::SynchronizeResponse> Synchronize() {
-    return Call(&Stub::Synchronize, request_, "");
+    return CallAsWorker(&Stub::Synchronize, request_);
   }
 
   // Wants a kernel measured on the worker's device.
@@ -68,6 +68,15 @@ TEST_F(WorkerServiceTest, AnswersAnIdleWorkerAtOnceWhenItDrains) {
   pool_.Drain();
   SubmitTask();
   EXPECT_TRUE(Synchronize()->has_idle());
+}
+
+TEST_F(WorkerServiceTest, RefusesAClientThatSaysItIsAWorker) {
+  SubmitTask();
+  for (const char* tenant : {"", "alice", "plait-worker"}) {
+    EXPECT_THAT(Call(&Stub::Synchronize, request_, tenant).status(),
+                testing::AllOf(HasReason(v1::ERROR_REASON_PERMISSION_DENIED), Says("workers")));
+  }
+  EXPECT_EQ(pool_.Workers().size(), 0u);
 }
 
 TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
