@@ -16,6 +16,9 @@ constexpr size_t kDataDirBytesMax = 107 - sizeof("/worker.sock") + 1;
 // Stores count queued jobs in 32 bits.
 constexpr int64_t kQueueMax = std::numeric_limits<int32_t>::max();
 
+// A thread each.
+constexpr int64_t kStreamsMax = 10'000;
+
 constexpr Setting kSettings[] = {
     {"data_dir", &Config::data_dir, "DIR", "Where jobs, blobs and profiles are kept (required)"},
     {"listen", &Config::listen, "HOST:PORT|unix:PATH", "Where clients connect"},
@@ -23,6 +26,8 @@ constexpr Setting kSettings[] = {
      "Where workers of other hosts connect; default: nowhere"},
     {"metrics_listen", &Config::metrics_listen, "HOST:PORT",
      "Where /metrics, /livez and /readyz are served"},
+    {"health_listen", &Config::health_listen, "HOST:PORT",
+     "Where /livez and /readyz are served, too, whatever metrics do"},
     {"insecure", &Config::insecure, "", "No TLS; for loopback and unix sockets only"},
     {"tls_cert", &Config::tls_cert, "FILE", "The server's certificate chain (PEM)"},
     {"tls_key", &Config::tls_key, "FILE", "The server's private key (PEM)"},
@@ -42,6 +47,9 @@ constexpr Setting kSettings[] = {
     {"queued_jobs_max", &Config::queued_jobs_max, "N", "Jobs that may wait", 1, kQueueMax},
     {"tenant_queued_jobs_max", &Config::tenant_queued_jobs_max, "N",
      "Jobs of one tenant that may wait", 1, kQueueMax},
+    {"streams_max", &Config::streams_max, "N", "Watchers, uploads and downloads at a time", 1,
+     kStreamsMax},
+    {"tenant_streams_max", &Config::tenant_streams_max, "N", "Those of one tenant", 1, kStreamsMax},
     {"job_grace_seconds", &Config::job_grace_seconds, "N", "What a job may take beyond its budget"},
     {"task_seconds_max", &Config::task_seconds_max, "N",
      "What one measurement may hold a worker for", 1},

@@ -25,6 +25,8 @@ struct Config {
   // the data directory.
   std::string worker_listen;
   std::string metrics_listen;  // empty: no metrics
+  // With threads of its own, so that slow readers of metrics cannot make the daemon look dead.
+  std::string health_listen;  // empty: where metrics are
   // No TLS. Refused where an address can be reached from outside, and together with TLS's files.
   bool insecure = false;
   std::string tls_cert;
@@ -44,6 +46,10 @@ struct Config {
   // kQueuedJobsMax, and a tenth of it for one tenant, so that none can fill the queue alone.
   int64_t queued_jobs_max = 10'000;
   int64_t tenant_queued_jobs_max = 1'000;
+  // Of watchers, uploads and downloads: each holds a thread of the server. 256: their stacks take
+  // 2 GiB of addresses and little memory.
+  int64_t streams_max = 256;
+  int64_t tenant_streams_max = 64;  // a quarter, so that none can take all of them
   // A search keeps to its budget by what it predicts; this is for what took far longer.
   int64_t job_grace_seconds = 600;
   // Loading a large model and timing its plans takes a minute or two; a task that takes longer than

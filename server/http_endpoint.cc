@@ -6,37 +6,48 @@
 #include "absl/strings/str_cat.h"
 
 namespace plait {
-namespace {
 
-// One answer a connection: scrapes are seconds apart.
-int Answer(mg_connection* connection, int code, absl::string_view type, absl::string_view body) {
-  const std::string text = absl::StrCat(
-      "HTTP/1.1 ", code, code == 200 ? " OK" : " Service Unavailable", "\r\nContent-Type: ", type,
-      "\r\nContent-Length: ", body.size(), "\r\nConnection: close\r\n\r\n", body);
-  mg_write(connection, text.data(), text.size());
-  return code;
+HttpPages MetricsPages(Metrics& metrics) {
+  return {{"/metrics", [&metrics] {
+             return HttpAnswer{
+                 200, "text/plain; version=0.0.4; charset=utf-8",
+                 prometheus::TextSerializer().Serialize(metrics.registry().Collect())};
+           }}};
 }
 
-}  // namespace
+HttpPages HealthPages(std::function<std::string()> unready_reason) {
+  return {{"/livez",
+           [] {
+             return HttpAnswer{200, "text/plain", "ok\n"};
+           }},
+          {"/readyz", [unready_reason = std::move(unready_reason)] {
+             const std::string reason = unready_reason();
+             // The reason is of a fixed few, so it tells nothing of jobs.
+             if (reason.empty()) return HttpAnswer{200, "text/plain", "ok\n"};
+             return HttpAnswer{503, "text/plain", absl::StrCat(reason, "\n")};
+           }}};
+}
 
-absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(
-    const std::string& address, Metrics& metrics, std::function<std::string()> unready_reason) {
-  std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint(metrics, std::move(unready_reason)));
-  // Two threads: a scrape that is slow must not make the process look dead to /livez.
-  const char* options[] = {"listening_ports", address.c_str(), "num_threads", "2", nullptr};
+absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(absl::string_view setting,
+                                                                  const std::string& address,
+                                                                  HttpPages pages) {
+  std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint(std::move(pages)));
+  // Four threads for as many readers at a time, and 2 s for one that says nothing.
+  const char* options[] = {"listening_ports",    address.c_str(), "num_threads", "4",
+                           "request_timeout_ms", "2000",          nullptr};
   const mg_callbacks callbacks = {};
   endpoint->server_ = mg_start(&callbacks, nullptr, options);
   if (endpoint->server_ == nullptr) {
-    return absl::UnavailableError(absl::StrCat("metrics-listen: cannot listen on ", address,
+    return absl::UnavailableError(absl::StrCat(setting, ": cannot listen on ", address,
                                                " (is another process using the port?)"));
   }
   // Port 0 was replaced by a free one.
   mg_server_port port = {};
   mg_get_server_ports(endpoint->server_, 1, &port);
   endpoint->address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port.port);
-  mg_set_request_handler(endpoint->server_, "/metrics", HandleMetrics, endpoint.get());
-  mg_set_request_handler(endpoint->server_, "/livez", HandleLive, endpoint.get());
-  mg_set_request_handler(endpoint->server_, "/readyz", HandleReady, endpoint.get());
+  for (auto& [path, page] : endpoint->pages_) {
+    mg_set_request_handler(endpoint->server_, path.c_str(), Handle, &page);
+  }
   return endpoint;
 }
 
@@ -45,22 +56,15 @@ HttpEndpoint::~HttpEndpoint() {
   if (server_ != nullptr) mg_stop(server_);
 }
 
-int HttpEndpoint::HandleMetrics(mg_connection* connection, void* endpoint) {
-  const auto* self = static_cast<HttpEndpoint*>(endpoint);
+int HttpEndpoint::Handle(mg_connection* connection, void* page) {
+  const HttpAnswer answer = (*static_cast<std::function<HttpAnswer()>*>(page))();
+  // One answer a connection: scrapes are seconds apart.
   const std::string text =
-      prometheus::TextSerializer().Serialize(self->metrics_.registry().Collect());
-  return Answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", text);
-}
-
-int HttpEndpoint::HandleLive(mg_connection* connection, void*) {
-  return Answer(connection, 200, "text/plain", "ok\n");
-}
-
-int HttpEndpoint::HandleReady(mg_connection* connection, void* endpoint) {
-  const std::string reason = static_cast<HttpEndpoint*>(endpoint)->unready_reason_();
-  // The reason is of a fixed few, so it tells nothing of jobs.
-  if (reason.empty()) return Answer(connection, 200, "text/plain", "ok\n");
-  return Answer(connection, 503, "text/plain", absl::StrCat(reason, "\n"));
+      absl::StrCat("HTTP/1.1 ", answer.code, answer.code == 200 ? " OK" : " Service Unavailable",
+                   "\r\nContent-Type: ", answer.type, "\r\nContent-Length: ", answer.body.size(),
+                   "\r\nConnection: close\r\n\r\n", answer.body);
+  mg_write(connection, text.data(), text.size());
+  return answer.code;
 }
 
 }  // namespace plait

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,20 +14,33 @@ struct mg_connection;
 
 namespace plait {
 
-// Answers GET /metrics (Prometheus), /livez (200 while the process lives) and /readyz (200 when
-// jobs are taken, else 503 with the reason). Thread-safe.
+// What a page says now. Called on a thread of the endpoint's, possibly on two at once.
+struct HttpAnswer {
+  int code = 200;
+  std::string type;
+  std::string body;
+};
+using HttpPages = std::map<std::string, std::function<HttpAnswer()>>;
+
+// /metrics (Prometheus). `metrics` must outlive the pages.
+HttpPages MetricsPages(Metrics& metrics);
+
+// /livez (200 while the process lives) and /readyz (200 when jobs are taken, else 503 with the
+// reason). `unready_reason` returns an empty text when the server is ready; it must not wait.
+HttpPages HealthPages(std::function<std::string()> unready_reason);
+
+// Answers GET of some pages, with threads of its own. Thread-safe.
 //
 // Without TLS and without asking who calls: it tells rates and levels, never a job, model or
-// tenant, and the operator chooses who reaches the address.
+// tenant, and the operator chooses who reaches the address. A connection that is silent for a few
+// seconds is closed.
 class HttpEndpoint {
  public:
-  // Listens on "host:port"; port 0 takes a free one. `metrics` must outlive the endpoint;
-  // `unready_reason` returns an empty text when the server is ready.
-  // Errors: Unavailable when the address cannot be used.
-  // `unready_reason` is called on a thread of the endpoint's, possibly on two at once, and may ask
-  // the storage.
-  static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(
-      const std::string& address, Metrics& metrics, std::function<std::string()> unready_reason);
+  // Listens on "host:port"; port 0 takes a free one.
+  // Errors: Unavailable naming the setting when the address cannot be used.
+  static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(absl::string_view setting,
+                                                             const std::string& address,
+                                                             HttpPages pages);
   // Returns when no request is being answered any more.
   ~HttpEndpoint();
   HttpEndpoint(const HttpEndpoint&) = delete;
@@ -36,17 +50,13 @@ class HttpEndpoint {
   const std::string& address() const { return address_; }
 
  private:
-  HttpEndpoint(Metrics& metrics, std::function<std::string()> unready_reason)
-      : metrics_(metrics), unready_reason_(std::move(unready_reason)) {}
+  explicit HttpEndpoint(HttpPages pages) : pages_(std::move(pages)) {}
 
-  // Each returns the HTTP status that it has answered with, as civetweb wants it. `endpoint` is
-  // this object.
-  static int HandleMetrics(mg_connection* connection, void* endpoint);
-  static int HandleLive(mg_connection* connection, void* endpoint);
-  static int HandleReady(mg_connection* connection, void* endpoint);
+  // Returns the HTTP status that it has answered with, as civetweb wants it. `page` is a function
+  // in pages_.
+  static int Handle(mg_connection* connection, void* page);
 
-  Metrics& metrics_;
-  const std::function<std::string()> unready_reason_;
+  HttpPages pages_;
   std::string address_;
   // Owned: civetweb's threads and socket.
   mg_context* server_ = nullptr;

@@ -45,6 +45,7 @@ int Serve(const Config& config, const sigset_t& signals) {
                                     {"address", (*server)->address()},
                                     {"worker_address", (*server)->worker_address()},
                                     {"metrics_address", (*server)->metrics_address()},
+                                    {"health_address", (*server)->health_address()},
                                     {"pid", getpid()}};
   std::printf("%s\n", listening.dump().c_str());
   std::fflush(stdout);

@@ -50,6 +50,9 @@ absl::StatusOr<RpcListener> StartRpcListener(const RpcListenerOptions& options) 
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(options.message_bytes_max);
   RefuseCompression(builder);
+  grpc::ResourceQuota quota("plaitd");
+  quota.SetMaxThreads(options.threads_max);
+  builder.SetResourceQuota(quota);
   std::vector<int> ports(options.addresses.size(), 0);
   std::string names;
   for (size_t i = 0; i < options.addresses.size(); ++i) {

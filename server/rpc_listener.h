@@ -24,6 +24,9 @@ struct RpcListenerOptions {
   // Of one message that comes in; a larger one is refused before it is read. gRPC refuses it
   // without a reason of ours: RESOURCE_EXHAUSTED.
   int message_bytes_max = 0;
+  // Threads that answer calls; a call that finds none is refused with RESOURCE_EXHAUSTED. Health is
+  // answered by others.
+  int threads_max = 0;
   // Borrowed; must outlive the server.
   std::vector<grpc::Service*> services;
 };

@@ -50,6 +50,14 @@ constexpr int kClientMessageBytesMax = 4 << 20;
 // 16 MiB: a worker's answer names each kernel of a task by its key.
 constexpr int kWorkerMessageBytesMax = 16 << 20;
 
+// Besides the streams: calls that are answered in a moment.
+constexpr int64_t kClientCallThreads = 64;
+// An idle worker's call takes a thread for a second.
+constexpr int64_t kWorkerCallThreads = 1024;
+
+// The storage is asked once a second.
+constexpr int64_t kStorageSilenceSecondsMax = 5;
+
 // On an address of this machine everybody is its operator; elsewhere a certificate tells that
 // somebody was let in.
 Roles ClientRoles(const Config& config) {
@@ -63,10 +71,7 @@ Roles ClientRoles(const Config& config) {
 struct RpcDoor {
   explicit RpcDoor(const ServiceContext& given) : context(given), handlers(MakeHandlers(context)) {}
 
-  absl::Status Start(std::vector<RpcAddress> addresses, int message_bytes_max) {
-    RpcListenerOptions options;
-    options.addresses = std::move(addresses);
-    options.message_bytes_max = message_bytes_max;
+  absl::Status Start(RpcListenerOptions options) {
     for (const auto& handler : handlers) options.services.push_back(handler.get());
     PLAIT_ASSIGN_OR_RETURN(listener, StartRpcListener(options));
     return absl::OkStatus();
@@ -99,7 +104,11 @@ struct Server::Parts {
   std::string UnreadyReason() {
     // The worst first: an operator sees one reason.
     if (draining) return "draining";
-    if (!stores.jobs->Count().ok()) return "the storage does not answer";
+    // Not asked here: a storage that hangs would take a thread for each who wants to know.
+    if (absl::ToInt64Seconds(clock.Monotonic()) - storage_answered_seconds >
+        kStorageSilenceSecondsMax) {
+      return "the storage does not answer";
+    }
     if (pool.Workers().empty()) return "no worker is connected";
     return "";
   }
@@ -108,9 +117,14 @@ struct Server::Parts {
   Clock& clock;
   const absl::Duration began;
   std::atomic<bool> draining = false;
+  // Seconds on the clock; looked at by the health pages while Tick may wait for the storage.
+  std::atomic<int64_t> storage_answered_seconds = absl::ToInt64Seconds(began);
   Metrics metrics;
   SearchPark park{clock};
   EventHub events;
+  StreamSlots client_streams{config.streams_max, config.tenant_streams_max};
+  // Tenants are nothing to workers.
+  StreamSlots worker_streams{config.streams_max, config.streams_max};
   std::atomic<JobQueue*> listening_queue = nullptr;
   WorkerPool pool;
   Stores stores;
@@ -119,7 +133,8 @@ struct Server::Parts {
   std::unique_ptr<JobQueue> queue;
   std::unique_ptr<RpcDoor> client_door;
   std::unique_ptr<RpcDoor> worker_door;
-  std::unique_ptr<HttpEndpoint> http;
+  std::unique_ptr<HttpEndpoint> metrics_endpoint;
+  std::unique_ptr<HttpEndpoint> health_endpoint;
   std::vector<std::unique_ptr<WorkerSupervisor>> supervisors;
 
   // Those that have started.
@@ -142,8 +157,9 @@ struct Server::Parts {
 
   absl::Status OpenStorage();
   void StartJobs();
-  ServiceContext ContextFor(Roles roles);
+  ServiceContext ContextFor(Roles roles, StreamSlots& streams);
   absl::Status Serve();
+  absl::Status ServeHttp();
   void StartWorkers();
 };
 
@@ -183,12 +199,13 @@ void Server::Parts::StartJobs() {
   queue->Start();
 }
 
-ServiceContext Server::Parts::ContextFor(Roles roles) {
+ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams) {
   return {.stores = stores,
           .pool = pool,
           .metrics = metrics,
           .clock = clock,
           .events = events,
+          .streams = streams,
           .version = Version(),
           .engine_version = EngineVersion(),
           .local_devices = config.workers,
@@ -200,13 +217,15 @@ ServiceContext Server::Parts::ContextFor(Roles roles) {
 
 // Two servers, because the one that a call came in by is all that is known of its caller.
 absl::Status Server::Parts::Serve() {
-  client_door = std::make_unique<RpcDoor>(ContextFor(ClientRoles(config)));
+  client_door = std::make_unique<RpcDoor>(ContextFor(ClientRoles(config), client_streams));
   PLAIT_ASSIGN_OR_RETURN(const auto client_credentials,
                          ListenerCredentials(config, config.tls_client_ca));
-  PLAIT_RETURN_IF_ERROR(
-      client_door->Start({{config.listen, client_credentials}}, kClientMessageBytesMax));
+  PLAIT_RETURN_IF_ERROR(client_door->Start(
+      {.addresses = {{config.listen, client_credentials}},
+       .message_bytes_max = kClientMessageBytesMax,
+       .threads_max = static_cast<int>(config.streams_max + kClientCallThreads)}));
 
-  worker_door = std::make_unique<RpcDoor>(ContextFor({Role::kWorker}));
+  worker_door = std::make_unique<RpcDoor>(ContextFor({Role::kWorker}, worker_streams));
   // Without credentials: whoever may enter the data directory (mode 0700) may call it.
   std::vector<RpcAddress> worker_addresses = {
       {WorkerSocket(config.data_dir), grpc::InsecureServerCredentials()}};
@@ -215,11 +234,23 @@ absl::Status Server::Parts::Serve() {
                            ListenerCredentials(config, config.tls_worker_ca));
     worker_addresses.push_back({config.worker_listen, worker_credentials});
   }
-  PLAIT_RETURN_IF_ERROR(worker_door->Start(worker_addresses, kWorkerMessageBytesMax));
-  if (!config.metrics_listen.empty()) {
-    PLAIT_ASSIGN_OR_RETURN(http, HttpEndpoint::Start(config.metrics_listen, metrics,
-                                                     [this] { return UnreadyReason(); }));
+  PLAIT_RETURN_IF_ERROR(worker_door->Start(
+      {.addresses = worker_addresses,
+       .message_bytes_max = kWorkerMessageBytesMax,
+       .threads_max = static_cast<int>(config.streams_max + kWorkerCallThreads)}));
+  return ServeHttp();
+}
+
+absl::Status Server::Parts::ServeHttp() {
+  HttpPages pages = HealthPages([this] { return UnreadyReason(); });
+  if (!config.health_listen.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(health_endpoint,
+                           HttpEndpoint::Start("health_listen", config.health_listen, pages));
   }
+  if (config.metrics_listen.empty()) return absl::OkStatus();
+  pages.merge(MetricsPages(metrics));
+  PLAIT_ASSIGN_OR_RETURN(metrics_endpoint,
+                         HttpEndpoint::Start("metrics_listen", config.metrics_listen, pages));
   return absl::OkStatus();
 }
 
@@ -262,7 +293,8 @@ Server::~Server() {
   parts.queue->Stop();
   parts.supervisors.clear();
   parts.pool.Drain();
-  parts.http.reset();
+  parts.metrics_endpoint.reset();
+  parts.health_endpoint.reset();
   const auto end = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kShutdownGrace);
   for (grpc::Server* const server : parts.RpcServers()) server->Shutdown(end);
   parts.listening_queue = nullptr;
@@ -278,7 +310,11 @@ std::string Server::worker_address() const {
 }
 
 std::string Server::metrics_address() const {
-  return parts_->http == nullptr ? "" : parts_->http->address();
+  return parts_->metrics_endpoint == nullptr ? "" : parts_->metrics_endpoint->address();
+}
+
+std::string Server::health_address() const {
+  return parts_->health_endpoint == nullptr ? "" : parts_->health_endpoint->address();
 }
 
 void Server::Tick() {
@@ -291,8 +327,10 @@ void Server::Tick() {
     parts.TellDraining();
   }
   if (const absl::StatusOr<JobCounts> counts = parts.stores.jobs->Count(); counts.ok()) {
+    parts.storage_answered_seconds = absl::ToInt64Seconds(parts.clock.Monotonic());
     parts.metrics.SetJobs(counts->queued, counts->running);
   }
+  parts.metrics.SetStreams(parts.client_streams.open());
   int64_t busy = 0;
   const std::vector<admin::v1::WorkerState> workers = parts.pool.Workers();
   for (const admin::v1::WorkerState& worker : workers) busy += worker.task_id().empty() ? 0 : 1;

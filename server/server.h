@@ -36,11 +36,12 @@ class Server {
   // are flushed last.
   ~Server();
 
-  // Addresses in use, as "host:port" or "unix:path"; empty when there is none. Of clients, of
-  // workers on other hosts, and of whoever reads metrics.
+  // Addresses in use, as "host:port" or "unix:path"; empty when there is none. For clients, for
+  // workers of other hosts, for metrics, and for the health alone.
   std::string address() const;
   std::string worker_address() const;
   std::string metrics_address() const;
+  std::string health_address() const;
 
   // Updates what is sampled: gauges, silent workers. Called about once a second.
   // A fault of the storage leaves the gauges as they were.

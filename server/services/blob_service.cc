@@ -43,6 +43,7 @@ grpc::Status BlobServiceHandler::UploadBlob(grpc::ServerContext* context,
 absl::Status BlobServiceHandler::Upload(const Caller& caller,
                                         grpc::ServerReader<v1::UploadBlobRequest>& reader,
                                         v1::UploadBlobResponse& response) {
+  PLAIT_ASSIGN_OR_RETURN(const StreamSlots::Slot slot, context_.streams.Open(caller.tenant));
   BlobStore& blobs = *context_.stores.blobs;
   v1::UploadBlobRequest chunk;
   // The first message names the blob.
@@ -88,6 +89,7 @@ grpc::Status BlobServiceHandler::DownloadBlob(
 absl::Status BlobServiceHandler::Download(const Caller& caller,
                                           const v1::DownloadBlobRequest& request,
                                           grpc::ServerWriter<v1::DownloadBlobResponse>& writer) {
+  PLAIT_ASSIGN_OR_RETURN(const StreamSlots::Slot slot, context_.streams.Open(caller.tenant));
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(request.digest()));
   PLAIT_RETURN_IF_ERROR(CheckMayRead(caller, digest));
   v1::DownloadBlobResponse chunk;

@@ -251,9 +251,11 @@ grpc::Status OptimizationServiceHandler::DeleteJob(grpc::ServerContext* context,
 grpc::Status OptimizationServiceHandler::WatchJob(
     grpc::ServerContext* context, const v1::WatchJobRequest* request,
     grpc::ServerWriter<v1::WatchJobResponse>* writer) {
-  return AnswerRpc(context_, *context, Method::kWatchJob, [&](const Caller& caller) {
-    return Watch(context_, caller, *context, *request, *writer);
-  });
+  return AnswerRpc(
+      context_, *context, Method::kWatchJob, [&](const Caller& caller) -> absl::Status {
+        PLAIT_ASSIGN_OR_RETURN(const StreamSlots::Slot slot, context_.streams.Open(caller.tenant));
+        return Watch(context_, caller, *context, *request, *writer);
+      });
 }
 
 }  // namespace plait

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "server/services/event_hub.h"
 #include "server/services/method.h"
+#include "server/services/stream_slots.h"
 #include "server/telemetry/metrics.h"
 #include "server/workers/worker_pool.h"
 #include "storage/stores.h"
@@ -18,8 +19,9 @@ namespace plait {
 // Map of this folder: a handler per service of the protos (optimization, blob, profile, capability,
 // admin, worker), each of which checks a request and calls the parts of the server; handlers (all
 // of them); method (which RPCs there are and who may call them, from methods.def); rpc_scope (what
-// every RPC does around its handler); event_hub (how watchers wait). Handlers keep no state between
-// calls: what a client was told is in the stores.
+// every RPC does around its handler); stream_slots (how many may watch, upload and download);
+// event_hub (how watchers wait). Handlers keep no state between calls: what a client
+// was told is in the stores.
 //
 // Handlers run on gRPC's threads, many at a time, and hold no lock while they wait for storage.
 //
@@ -35,6 +37,8 @@ struct ServiceContext {
   Clock& clock;
   // Told of every change of a job; ends the watchers' waits.
   EventHub& events;
+  // Streams of this server's callers; taken before a stream's first message.
+  StreamSlots& streams;
   // As CapabilityService tells them to clients.
   std::string version;
   std::string engine_version;

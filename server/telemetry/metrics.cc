@@ -35,6 +35,7 @@ Metrics::Metrics(absl::string_view version, absl::string_view engine_version)
       profiles_stored_(NewGauges("plait_profiles_stored", "Kernel profiles in the store.")),
       tasks_(NewCounters("plait_tasks_total", "Worker task attempts, by kind and outcome.")),
       workers_(NewGauges("plait_workers", "Connected workers, by state.")),
+      streams_(NewGauges("plait_streams", "Watchers, uploads and downloads that are open.")),
       worker_restarts_(
           NewCounters("plait_worker_restarts_total", "Restarts of this machine's workers.")),
       child_crashes_(

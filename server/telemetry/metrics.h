@@ -86,6 +86,8 @@ class Metrics {
   void SetJobs(int64_t queued, int64_t running);
   // plait_workers{state}, where state is "idle" or "busy".
   void SetWorkers(int64_t idle, int64_t busy);
+  // plait_streams, watchers, uploads and downloads of clients that are open.
+  void SetStreams(int64_t open) { streams_.Add({}).Set(static_cast<double>(open)); }
   // plait_profiles_stored, profiles; plait_blob_files, blobs; plait_blob_stored_bytes, bytes of
   // complete blobs, without unfinished uploads.
   void SetStored(int64_t profiles, int64_t blobs, int64_t blob_bytes);
@@ -119,6 +121,7 @@ class Metrics {
   Gauges& profiles_stored_;
   Counters& tasks_;
   Gauges& workers_;
+  Gauges& streams_;
   Counters& worker_restarts_;
   Counters& child_crashes_;
   Counters& blob_bytes_received_;

@@ -33,6 +33,7 @@ class Daemon:
         self.address = ""
         self.worker_address = ""
         self.metrics_address = ""
+        self.health_address = ""
 
     def command(self):
         security = [] if self.is_secure else ["--insecure"]
@@ -53,6 +54,7 @@ class Daemon:
         self.address = listening["address"]
         self.worker_address = listening["worker_address"]
         self.metrics_address = listening["metrics_address"]
+        self.health_address = listening["health_address"]
         return self
 
     def log_text(self):
@@ -90,10 +92,11 @@ class Daemon:
         wait_until(lambda: not any(map(processes.is_alive, family)),
                    "the daemon's children die with it", 30)
 
-    def get(self, path):
-        """GETs a page of the metrics port; returns (code, text)."""
+    def get(self, path, address=""):
+        """GETs a page, of the metrics port if nothing else is said; returns (code, text)."""
+        url = f"http://{address or self.metrics_address}{path}"
         try:
-            with urllib.request.urlopen(f"http://{self.metrics_address}{path}", timeout=10) as page:
+            with urllib.request.urlopen(url, timeout=10) as page:
                 return page.status, page.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

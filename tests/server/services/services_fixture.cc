@@ -16,6 +16,7 @@ ServicesTest::ServicesTest() {
                                     .metrics = metrics_,
                                     .clock = clock_,
                                     .events = events_,
+                                    .streams = streams_,
                                     .version = "1.2.3",
                                     .engine_version = "engine",
                                     .local_devices = {"cpu"},

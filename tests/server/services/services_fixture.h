@@ -41,6 +41,9 @@ class ServicesTest : public testing::Test {
   // Jobs that may wait, of one tenant and of all.
   static constexpr int kTenantJobsMax = 3;
   static constexpr int kJobsMax = 4;
+  // Streams that may be open, of one tenant and of all.
+  static constexpr int kTenantStreamsMax = 2;
+  static constexpr int kStreamsMax = 3;
 
   ServicesTest();
   ~ServicesTest() override;
@@ -85,6 +88,7 @@ class ServicesTest : public testing::Test {
 
   ManualClock clock_;
   EventHub events_;
+  StreamSlots streams_{kStreamsMax, kTenantStreamsMax};
   Stores stores_;
   Metrics metrics_{"1.2.3", "engine"};
   WorkerPool pool_{clock_, {}};

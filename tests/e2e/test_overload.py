@@ -1,0 +1,74 @@
+"""What one client, or the other end of a connection, can take from everybody else: nothing."""
+
+import contextlib
+import socket
+import time
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+import models
+from rpc import CALL_SECONDS_MAX
+from waiting import wait_until
+
+ANSWER_SECONDS_MAX = 1
+
+
+def queued_job(client):
+    """A job that nobody runs: its watchers wait for as long as they like."""
+    return client.submit(client.upload(models.small_model()), search="none").id
+
+
+@pytest.fixture
+def new_idle_daemon(new_daemon):
+    """Makes daemons whose worker never comes."""
+    return lambda *words: new_daemon("--worker-program", "/bin/false", *words).start()
+
+
+def watch(client, job_id):
+    """Opens a stream and returns it once the server has answered."""
+    stream = client.call("WatchJob", client.message("WatchJobRequest", job_id=job_id),
+                         CALL_SECONDS_MAX)
+    next(stream)
+    return stream
+
+
+def test_streams_are_bounded_and_nothing_else_stops(new_idle_daemon):
+    daemon = new_idle_daemon("--streams-max", "6", "--tenant-streams-max", "4")
+    with daemon.client() as ours, daemon.client("others") as theirs:
+        ours_id, theirs_id = queued_job(ours), queued_job(theirs)
+        streams = [watch(ours, ours_id) for _ in range(4)]
+        with pytest.raises(grpc.RpcError) as refused:
+            watch(ours, ours_id)
+        assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert ours.reason(refused.value) == "QUOTA_EXCEEDED"
+        assert "tenant default" in refused.value.details()
+        streams += [watch(theirs, theirs_id) for _ in range(2)]
+        with pytest.raises(grpc.RpcError) as refused:
+            watch(theirs, theirs_id)
+        assert "the server has 6" in refused.value.details()
+        assert ours.get(ours_id).job.id == ours_id
+        health = health_pb2_grpc.HealthStub(ours.channel)
+        assert health.Check(health_pb2.HealthCheckRequest(), timeout=ANSWER_SECONDS_MAX).status \
+            == health_pb2.HealthCheckResponse.SERVING
+        wait_until(lambda: daemon.metric("plait_streams") == 6, "the streams are counted", 10)
+        for stream in streams:
+            stream.cancel()
+        wait_until(lambda: daemon.metric("plait_streams") == 0, "all streams are closed", 10)
+        watch(ours, ours_id).cancel()
+
+
+def test_health_answers_while_the_readers_of_metrics_take_all_threads(new_idle_daemon):
+    daemon = new_idle_daemon("--health-listen", "127.0.0.1:0")
+    host, _, port = daemon.metrics_address.rpartition(":")
+    with contextlib.ExitStack() as silent:
+        for _ in range(40):
+            silent.enter_context(socket.create_connection((host, int(port))))
+        for _ in range(5):
+            began = time.monotonic()
+            assert daemon.get("/livez", daemon.health_address)[0] == 200
+            code, reason = daemon.get("/readyz", daemon.health_address)
+            assert (code, reason) == (503, "no worker is connected\n")
+            assert time.monotonic() - began < ANSWER_SECONDS_MAX
+        assert daemon.get("/metrics", daemon.health_address)[0] == 404
