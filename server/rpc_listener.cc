@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/file_descriptor.h"
 #include "base/status_macros.h"
+#include "proto/wire/keepalive.h"
 
 namespace plait {
 namespace {
@@ -40,6 +41,16 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
+void KeepConnectionsAlive(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, wire::kKeepaliveIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, wire::kKeepaliveTimeoutMs);
+  // A watcher may be silent for hours, and its client pings us all the while.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             wire::kPingIntervalMsMin);
+}
+
 }  // namespace
 
 absl::StatusOr<RpcListener> StartRpcListener(const RpcListenerOptions& options) {
@@ -50,6 +61,7 @@ absl::StatusOr<RpcListener> StartRpcListener(const RpcListenerOptions& options) 
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(options.message_bytes_max);
   RefuseCompression(builder);
+  KeepConnectionsAlive(builder);
   grpc::ResourceQuota quota("plaitd");
   quota.SetMaxThreads(options.threads_max);
   builder.SetResourceQuota(quota);

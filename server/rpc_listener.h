@@ -43,6 +43,7 @@ struct RpcListener {
 // when it cannot be used.
 //
 // A unix socket that somebody answers on is left alone; one of a dead daemon is taken over.
+// A connection whose other end is gone without a word is closed, with its calls, after 30 s.
 // Messages that are compressed are refused (UNIMPLEMENTED) and never inflated: a few kilobytes
 // could become gigabytes.
 absl::StatusOr<RpcListener> StartRpcListener(const RpcListenerOptions& options);

@@ -24,8 +24,9 @@ struct ServerAddress {
 // A channel to a server; nothing is sent yet. Unix sockets and loopback addresses are spoken to
 // without TLS unless a certificate authority is named, all others with TLS, always.
 // Errors: InvalidArgument for an address of another form; NotFound for a file that is not there.
-// Thread-safe, as is the channel, which connects and reconnects by itself. There is no option to
-// trust any server: outside of this machine a name must match its certificate.
+// A server that is gone without a word ends all calls with Unavailable after 30 s (see
+// keepalive.h). Thread-safe, as is the channel, which connects and reconnects by itself. There is
+// no option to trust any server: outside of this machine a name must match its certificate.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ServerAddress& server);
 
 }  // namespace plait::wire

@@ -1,7 +1,10 @@
 """What one client, or the other end of a connection, can take from everybody else: nothing."""
 
 import contextlib
+import os
+import signal
 import socket
+import subprocess
 import time
 
 import grpc
@@ -12,6 +15,8 @@ import models
 from rpc import CALL_SECONDS_MAX
 from waiting import wait_until
 
+# What proto/wire/keepalive.h promises, and the time to look.
+SILENCE_SECONDS_MAX = 30 + 10
 ANSWER_SECONDS_MAX = 1
 
 
@@ -72,3 +77,56 @@ def test_health_answers_while_the_readers_of_metrics_take_all_threads(new_idle_d
             assert (code, reason) == (503, "no worker is connected\n")
             assert time.monotonic() - began < ANSWER_SECONDS_MAX
         assert daemon.get("/metrics", daemon.health_address)[0] == 404
+
+
+def test_a_client_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
+    daemon = new_idle_daemon()
+    with daemon.client() as client:
+        job_id = queued_job(client)
+        watcher = cli.start("watch", job_id, "--server", daemon.address,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
+            # Its host still answers for it, but it does not.
+            os.kill(watcher.pid, signal.SIGSTOP)
+            wait_until(lambda: daemon.metric("plait_streams") == 0, "its stream is closed",
+                       SILENCE_SECONDS_MAX)
+        finally:
+            watcher.kill()
+            watcher.wait()
+
+
+def test_a_server_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
+    daemon = new_idle_daemon()
+    with daemon.client() as client:
+        job_id = queued_job(client)
+        watcher = cli.start("watch", job_id, "--server", daemon.address,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
+            os.kill(daemon.pid, signal.SIGSTOP)
+            time.sleep(SILENCE_SECONDS_MAX)
+            os.kill(daemon.pid, signal.SIGCONT)
+            # Its old stream is over: it has left it and watches again.
+            wait_until(lambda: daemon.metric("plait_rpcs_total", method="WatchJob") >= 1
+                       and daemon.metric("plait_streams") == 1, "it watches again", 20)
+            assert watcher.poll() is None
+        finally:
+            watcher.kill()
+            watcher.wait()
+
+
+def test_a_watcher_that_waits_for_long_is_left_alone(new_idle_daemon, cli):
+    daemon = new_idle_daemon()
+    with daemon.client() as client:
+        job_id = queued_job(client)
+        watcher = cli.start("watch", job_id, "--server", daemon.address,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
+        # Three pings from either side: none is taken for an attack.
+        time.sleep(65)
+        assert watcher.poll() is None
+        assert daemon.metric("plait_rpcs_total", method="WatchJob") == 0
+        client.cancel(job_id)
+        watcher.wait(30)
+        assert daemon.metric("plait_rpcs_total", method="WatchJob", code="OK") == 1
