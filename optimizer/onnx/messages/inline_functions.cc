@@ -33,11 +33,36 @@ FunctionKey KeyOf(const std::string& domain, const std::string& name) {
   return {IsDefaultDomain(domain) ? "" : domain, name};
 }
 
+// 512 MiB: what 100,000 nodes of calls take, several times over. Counting nodes alone would let a
+// file of a few megabytes, with one large tensor in a function that is called often, take any
+// amount.
+constexpr int64_t kInlinedBytesMax = int64_t{512} << 20;
+
+// What inlining may take in memory, in all; nothing is given back.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(int64_t bytes) : bytes_(bytes), bytes_left_(bytes) {}
+
+  // To be called before the memory is taken.
+  absl::Status Take(size_t bytes) {
+    bytes_left_ -= static_cast<int64_t>(bytes);
+    if (bytes_left_ >= 0) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the model's functions expand to more than ", bytes_, " bytes"));
+  }
+
+ private:
+  const int64_t bytes_;
+  int64_t bytes_left_;
+};
+
 // A model-local function, with the defaults that it gives to attributes.
 struct Function {
   FunctionProto proto;
   Attributes defaults;
-  bool open = false;  // being expanded: a call of it is a recursion
+  size_t body_bytes = 0;      // in memory
+  size_t defaults_bytes = 0;  // in memory
+  bool open = false;          // being expanded: a call of it is a recursion
 };
 
 // Names and attributes of one call, as its body sees them.
@@ -53,44 +78,80 @@ struct Call {
   }
 };
 
-void BindNode(const Call& call, NodeProto* node);
+// Makes a copy of a function's body that of one call. A body's bytes are paid for when it is
+// copied; what binding adds, longer names and given attributes, is paid for here.
+class Binder {
+ public:
+  // Both outlive it.
+  Binder(const Call& call, MemoryBudget& budget) : call_(call), budget_(budget) {}
 
-// A subgraph of the body is part of it: its names are prefixed like all others.
-void BindGraph(const Call& call, GraphProto* graph) {
-  for (auto& input : *graph->mutable_input()) input.set_name(call.Rename(input.name()));
-  for (auto& output : *graph->mutable_output()) output.set_name(call.Rename(output.name()));
-  for (auto& value : *graph->mutable_value_info()) value.set_name(call.Rename(value.name()));
-  for (auto& initializer : *graph->mutable_initializer()) {
-    initializer.set_name(call.Rename(initializer.name()));
-  }
-  for (auto& sparse : *graph->mutable_sparse_initializer()) {
-    sparse.mutable_values()->set_name(call.Rename(sparse.values().name()));
-  }
-  for (NodeProto& node : *graph->mutable_node()) BindNode(call, &node);
-}
-
-// Renames what the node reads and writes, and puts the call's attributes where it refers to them.
-void BindNode(const Call& call, NodeProto* node) {
-  if (!node->name().empty()) node->set_name(absl::StrCat(call.prefix, node->name()));
-  for (std::string& input : *node->mutable_input()) input = call.Rename(input);
-  for (std::string& output : *node->mutable_output()) output = call.Rename(output);
-  google::protobuf::RepeatedPtrField<AttributeProto> attributes;
-  attributes.Swap(node->mutable_attribute());
-  for (AttributeProto& attribute : attributes) {
-    if (!attribute.ref_attr_name().empty()) {
-      const auto given = call.attributes.find(attribute.ref_attr_name());
-      if (given == call.attributes.end()) continue;  // an optional attribute that was not given
-      const std::string name = attribute.name();
-      attribute = given->second;
-      attribute.set_name(name);
-    } else {
-      // A given attribute belongs to the caller's scope: only the body's own subgraphs are renamed.
-      if (attribute.has_g()) BindGraph(call, attribute.mutable_g());
-      for (GraphProto& graph : *attribute.mutable_graphs()) BindGraph(call, &graph);
+  // Renames what the node reads and writes, and puts the call's attributes where it refers to them.
+  absl::Status BindNode(NodeProto* node) {
+    if (!node->name().empty()) {
+      PLAIT_RETURN_IF_ERROR(budget_.Take(call_.prefix.size()));
+      node->set_name(absl::StrCat(call_.prefix, node->name()));
     }
-    *node->add_attribute() = std::move(attribute);
+    for (std::string& input : *node->mutable_input()) PLAIT_RETURN_IF_ERROR(Rename(&input));
+    for (std::string& output : *node->mutable_output()) PLAIT_RETURN_IF_ERROR(Rename(&output));
+    google::protobuf::RepeatedPtrField<AttributeProto> attributes;
+    attributes.Swap(node->mutable_attribute());
+    for (AttributeProto& attribute : attributes) {
+      if (attribute.ref_attr_name().empty()) {
+        PLAIT_RETURN_IF_ERROR(BindSubgraphs(&attribute));
+      } else {
+        const auto given = call_.attributes.find(attribute.ref_attr_name());
+        if (given == call_.attributes.end()) continue;  // an optional one that was not given
+        PLAIT_RETURN_IF_ERROR(budget_.Take(given->second.SpaceUsedLong()));
+        const std::string name = attribute.name();
+        attribute = given->second;
+        attribute.set_name(name);
+      }
+      *node->add_attribute() = std::move(attribute);
+    }
+    return absl::OkStatus();
   }
-}
+
+ private:
+  // A given attribute belongs to the caller's scope: only the body's own subgraphs are renamed.
+  absl::Status BindSubgraphs(AttributeProto* attribute) {
+    if (attribute->has_g()) PLAIT_RETURN_IF_ERROR(BindGraph(attribute->mutable_g()));
+    for (GraphProto& graph : *attribute->mutable_graphs()) {
+      PLAIT_RETURN_IF_ERROR(BindGraph(&graph));
+    }
+    return absl::OkStatus();
+  }
+
+  // A subgraph of the body is part of it: its names are prefixed like all others.
+  absl::Status BindGraph(GraphProto* graph) {
+    for (auto& input : *graph->mutable_input()) {
+      PLAIT_RETURN_IF_ERROR(Rename(input.mutable_name()));
+    }
+    for (auto& output : *graph->mutable_output()) {
+      PLAIT_RETURN_IF_ERROR(Rename(output.mutable_name()));
+    }
+    for (auto& value : *graph->mutable_value_info()) {
+      PLAIT_RETURN_IF_ERROR(Rename(value.mutable_name()));
+    }
+    for (auto& initializer : *graph->mutable_initializer()) {
+      PLAIT_RETURN_IF_ERROR(Rename(initializer.mutable_name()));
+    }
+    for (auto& sparse : *graph->mutable_sparse_initializer()) {
+      PLAIT_RETURN_IF_ERROR(Rename(sparse.mutable_values()->mutable_name()));
+    }
+    for (NodeProto& node : *graph->mutable_node()) PLAIT_RETURN_IF_ERROR(BindNode(&node));
+    return absl::OkStatus();
+  }
+
+  absl::Status Rename(std::string* name) {
+    std::string renamed = call_.Rename(*name);
+    PLAIT_RETURN_IF_ERROR(budget_.Take(renamed.size()));
+    *name = std::move(renamed);
+    return absl::OkStatus();
+  }
+
+  const Call& call_;
+  MemoryBudget& budget_;
+};
 
 NodeProto IdentityNode(const std::string& from, const std::string& to) {
   NodeProto node;
@@ -102,17 +163,21 @@ NodeProto IdentityNode(const std::string& from, const std::string& to) {
 
 // Expands calls depth first, each body anew for each call: a body's own calls are expanded after
 // its names were bound, so that prefixes nest. A function that is being expanded is `open`; meeting
-// it again is recursion. Every node written and every call made counts, so that a few functions
-// that call each other twice cannot grow a model without bound.
+// it again is recursion. Every node written, every call made and every byte copied counts, so that
+// a few functions that call each other twice cannot grow a model without bound.
 class Inliner {
  public:
+  explicit Inliner(int64_t model_bytes) : budget_(kInlinedBytesMax + model_bytes) {}
+
   absl::Status AddFunctions(const onnx::ModelProto& model) {
     for (const FunctionProto& proto : model.functions()) {
       PLAIT_RETURN_IF_ERROR(CheckFunction(model, proto));
       Function function{proto, {}};
+      function.body_bytes = proto.node().SpaceUsedExcludingSelfLong();
       for (const std::string& bytes : DefaultsOf(proto)) {
         AttributeProto attribute;
         PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "attribute of a function", &attribute));
+        function.defaults_bytes += attribute.SpaceUsedLong();
         function.defaults[attribute.name()] = attribute;
       }
       const FunctionKey key = KeyOf(proto.domain(), proto.name());
@@ -233,10 +298,14 @@ class Inliner {
     }
     // An empty body costs a step as well: calls of calls of it could go on for ever.
     PLAIT_RETURN_IF_ERROR(Count());
+    // The call's attributes, and the body.
+    PLAIT_RETURN_IF_ERROR(budget_.Take(node.SpaceUsedLong() + function->defaults_bytes));
+    PLAIT_RETURN_IF_ERROR(budget_.Take(function->body_bytes));
     PLAIT_ASSIGN_OR_RETURN(const Call call, MakeCall(node, *function));
     // A copy: the next call binds other names.
     google::protobuf::RepeatedPtrField<NodeProto> body = function->proto.node();
-    for (NodeProto& inner : body) BindNode(call, &inner);
+    Binder binder(call, budget_);
+    for (NodeProto& inner : body) PLAIT_RETURN_IF_ERROR(binder.BindNode(&inner));
     if (++depth_ > kFunctionDepthMax) {
       return absl::ResourceExhaustedError(
           absl::StrCat("functions call each other more than ", kFunctionDepthMax, " deep"));
@@ -257,6 +326,7 @@ class Inliner {
     return absl::OkStatus();
   }
 
+  MemoryBudget budget_;
   absl::flat_hash_map<FunctionKey, Function> functions_;
   int64_t nodes_ = 0;
   int64_t calls_ = 0;
@@ -267,7 +337,7 @@ class Inliner {
 
 absl::Status InlineFunctions(onnx::ModelProto* model) {
   if (model->functions_size() == 0) return absl::OkStatus();
-  Inliner inliner;
+  Inliner inliner(static_cast<int64_t>(model->SpaceUsedLong()));
   PLAIT_RETURN_IF_ERROR(inliner.AddFunctions(*model));
   PLAIT_RETURN_IF_ERROR(inliner.Expand(model->mutable_graph()->mutable_node()));
   model->clear_functions();

@@ -11,7 +11,7 @@ namespace plait {
 // is followed in attributes with defaults and in omitted inputs.
 // Errors: InvalidArgument for overloaded functions, a function that is defined twice, calls itself,
 // or imports another opset than the model does; ResourceExhausted when the bodies would exceed
-// kModelNodesMax nodes.
+// kModelNodesMax nodes, or take half a gibibyte more in memory than the model itself.
 absl::Status InlineFunctions(onnx::ModelProto* model);
 
 }  // namespace plait

@@ -124,7 +124,76 @@ TEST(InlineFunctionsTest, RefusesBodiesThatGrowWithoutBound) {
   }
   functions.push_back(Function("F40", {}));
   functions.back().set_output(0, "in");
-  ExpectRefused(BindWith(functions).status(), "more than 1000000 nodes");
+  ExpectRefused(BindWith(functions).status(), "functions expand to more than");
+}
+
+// A model that calls function "Bomb" again and again.
+absl::StatusOr<Model> ImportCalls(const onnx::FunctionProto& function, int calls) {
+  return ImportOnnx(BytesFromText(kCall, [&](onnx::ModelProto* proto) {
+    proto->mutable_graph()->clear_node();
+    for (int i = 0; i < calls; ++i) {
+      onnx::NodeProto* const node = proto->mutable_graph()->add_node();
+      node->set_domain("local");
+      node->set_op_type(function.name());
+      node->add_input(i == 0 ? "x" : absl::StrCat("y", i - 1));
+      node->add_output(i + 1 == calls ? "y" : absl::StrCat("y", i));
+    }
+    *proto->add_functions() = function;
+  }));
+}
+
+TEST(InlineFunctionsTest, CountsTheNodesOfAllCalls) {
+  const onnx::FunctionProto function = Function("Bomb", std::vector<std::string>(1000, "Relu"));
+  EXPECT_TRUE(ImportCalls(function, 10).ok());
+  ExpectRefused(ImportCalls(function, 1001).status(), "more than 1000000 nodes");
+}
+
+// Each of the following files has a few megabytes and would take a gigabyte or more.
+TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsTensor) {
+  onnx::FunctionProto function = Function("Bomb", {"Relu"});
+  onnx::NodeProto* const constant = function.add_node();
+  constant->set_op_type("Constant");
+  constant->add_output("weight");
+  onnx::AttributeProto* const value = constant->add_attribute();
+  value->set_name("value");
+  value->set_type(onnx::AttributeProto::TENSOR);
+  *value->mutable_t() = FloatTensor("", {1 << 18});
+  EXPECT_TRUE(ImportCalls(function, 10).ok());
+  ExpectRefused(ImportCalls(function, 1024).status(), "functions expand to more than");
+}
+
+TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesAnAttributeOfItsCall) {
+  onnx::FunctionProto function = Function("Bomb", std::vector<std::string>(1024, "Relu"));
+  function.add_attribute("large");
+  for (onnx::NodeProto& node : *function.mutable_node()) {
+    onnx::AttributeProto* const attribute = node.add_attribute();
+    attribute->set_name("note");
+    attribute->set_ref_attr_name("large");
+  }
+  const auto import = [&](size_t bytes) {
+    return ImportOnnx(BytesFromText(kCall,
+                                    [&](onnx::ModelProto* proto) {
+                                      onnx::NodeProto* const node =
+                                          proto->mutable_graph()->mutable_node(1);
+                                      node->set_op_type("Bomb");
+                                      proto->mutable_graph()->mutable_node(0)->set_op_type("Bomb");
+                                      onnx::AttributeProto* const attribute = node->add_attribute();
+                                      attribute->set_name("large");
+                                      attribute->set_type(onnx::AttributeProto::STRING);
+                                      attribute->set_s(std::string(bytes, 'x'));
+                                      *proto->add_functions() = function;
+                                    }))
+        .status();
+  };
+  EXPECT_TRUE(import(1000).ok()) << import(1000);
+  ExpectRefused(import(1 << 20), "functions expand to more than");
+}
+
+TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsName) {
+  const std::vector<std::string> ops(600, "Relu");
+  EXPECT_TRUE(ImportCalls(Function(std::string(1000, 'n'), ops), 1).ok());
+  ExpectRefused(ImportCalls(Function(std::string(1 << 20, 'n'), ops), 1).status(),
+                "functions expand to more than");
 }
 
 TEST(InlineFunctionsTest, RefusesWhatItDoesNotUnderstand) {
