@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
 #include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
@@ -195,6 +196,23 @@ onnx::GraphProto NestedIf(int depth) {
   return graph;
 }
 
+std::string Repeated(const std::string& text, int64_t times) {
+  std::string repeated;
+  repeated.reserve(text.size() * static_cast<size_t>(times));
+  for (int64_t i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
+// A message with one field, which is a message with one field, and so on, down to `content`.
+std::string Nested(const std::vector<int>& path, std::string content) {
+  for (auto field = path.rbegin(); field != path.rend(); ++field) {
+    std::string message;
+    AppendLengthDelimited(*field, content, &message);
+    content = std::move(message);
+  }
+  return content;
+}
+
 TEST(ImportTest, LimitsTheNestingOfSubgraphs) {
   const auto nested = [](int depth) {
     return GraphBytes(13, "g (float[2] x) => (float[2] r) { r = Relu(x) }", [&](auto* model) {
@@ -208,13 +226,48 @@ TEST(ImportTest, LimitsTheNestingOfSubgraphs) {
 
 TEST(ImportTest, LimitsTheNumberOfNodesBeforeParsing) {
   // A node without fields takes two bytes in the file and a hundred times as much once parsed.
-  std::string nodes;
-  for (int64_t i = 0; i <= kModelNodesMax; ++i) nodes.append("\x0a\x00", 2);
-  std::string model("\x3a", 1);
-  for (uint64_t size = nodes.size(); size > 0; size >>= 7) {
-    model.push_back(static_cast<char>((size & 0x7F) | (size >= 0x80 ? 0x80 : 0)));
+  const std::string nodes = Repeated(std::string("\x0a\x00", 2), kModelNodesMax + 1);
+  ExpectRefused(Nested({7}, nodes), absl::StatusCode::kResourceExhausted,
+                "more than 1000000 nodes");
+}
+
+TEST(ImportTest, LimitsTheNumberOfFieldsOfEveryMessageBeforeParsing) {
+  struct Bomb {
+    const char* what;
+    std::vector<int> path;  // field numbers, from the model down
+    int field;
+  };
+  const Bomb bombs[] = {
+      {"metadata of the model", {}, 14},
+      {"strings of an initializer", {7, 5}, 6},
+      {"dimensions of an input", {7, 11, 2, 1, 2}, 1},
+  };
+  for (const Bomb& bomb : bombs) {
+    SCOPED_TRACE(bomb.what);
+    // Without content: two bytes in the file.
+    std::string field;
+    AppendLengthDelimited(bomb.field, "", &field);
+    ExpectRefused(Nested(bomb.path, Repeated(field, kModelFieldsMax + 1)),
+                  absl::StatusCode::kResourceExhausted, "more than 16000000 fields");
   }
-  ExpectRefused(model + nodes, absl::StatusCode::kResourceExhausted, "more than 1000000 nodes");
+}
+
+TEST(ImportTest, LimitsPackedNumbersThatGrowInMemory) {
+  // A number of one byte takes eight in memory.
+  const int64_t numbers = kModelFieldsMax * 200 / 7 + 1000;
+  std::string packed;
+  AppendVarint(7 << 3 | 2, &packed);
+  AppendVarint(static_cast<uint64_t>(numbers), &packed);
+  packed.append(static_cast<size_t>(numbers), '\1');
+  ExpectRefused(Nested({7, 5}, packed), absl::StatusCode::kResourceExhausted,
+                "more than 16000000 fields");
+}
+
+TEST(ImportTest, LimitsTheNestingOfTypes) {
+  // A sequence of sequences of ...
+  std::vector<int> path = {7, 11, 2};
+  for (int i = 0; i < 60; ++i) path.insert(path.end(), {4, 1});
+  ExpectRefused(Nested(path, ""), absl::StatusCode::kResourceExhausted, "nested deeper than 100");
 }
 
 }  // namespace
