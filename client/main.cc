@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/cli.h"
+#include "gpu_worker/backends/short_spinning.h"
 #include "proto/wire/grpc_lifetime.h"
 
 namespace {
@@ -36,6 +37,8 @@ std::string CacheFolder() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (plait::RunsModels(words)) plait::RestartWithShortSpinning(argv);
   plait::Interrupts interrupts;
   // First: threads that gRPC starts later inherit the blocked signals.
   interrupts.Start();
@@ -43,7 +46,6 @@ int main(int argc, char** argv) {
   plait::Console console = {std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
   const plait::Environment environment = {ProgramFolder(), CacheFolder(),
                                           EnvironmentVariable("PLAIT_SERVER")};
-  const std::vector<std::string> words(argv + 1, argv + argc);
   const plait::ExitCode code = plait::RunCli(words, console, interrupts, environment);
   std::cout.flush();
   return static_cast<int>(code);

@@ -149,6 +149,7 @@ const Command kBenchCommand = {
         "  plait bench faster.onnx --ignore-plan --threads 1\n",
     .options = Options,
     .run = RunBench,
+    .runs_models = true,
 };
 
 }  // namespace plait

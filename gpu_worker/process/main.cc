@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
+#include "gpu_worker/backends/short_spinning.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/self_test.h"
 #include "gpu_worker/process/synchronize_loop.h"
@@ -156,5 +157,6 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
+  plait::RestartWithShortSpinning(argv);
   return plait::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

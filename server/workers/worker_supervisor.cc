@@ -94,10 +94,9 @@ ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) con
     process.arguments.push_back("--threads");
     process.arguments.push_back(absl::StrCat(options_.threads));
   }
-  // Threads that spin between parallel regions make short kernels fast. They are not bound to
-  // cores: that would bind the main thread, too, and the worker would take its one core for all
-  // there are.
-  process.environment = {"OMP_WAIT_POLICY=active", "OMP_DYNAMIC=false"};
+  // How long threads wait for work is the worker's to say. They are not bound to cores: that would
+  // bind the main thread, too, and the worker would take its one core for all there are.
+  process.environment = {"OMP_DYNAMIC=false"};
   if (options_.threads > 0) {
     process.environment->push_back(absl::StrCat("OMP_NUM_THREADS=", options_.threads));
   }

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 from onnx import TensorProto, helper
@@ -13,6 +14,10 @@ import processes
 import programs
 from rpc import state_of
 from waiting import wait_until
+
+IDLE_SECONDS = 10
+# A tenth of a second in a minute.
+IDLE_SHARE_MAX = 0.1 / 60
 
 
 @pytest.fixture
@@ -89,6 +94,20 @@ def test_a_job_waits_for_a_worker(new_daemon, folder):
     repaired = new_daemon().start()
     with repaired.client() as client:
         assert state_of(client.wait_for_end(job_id)) == "SUCCEEDED"
+
+
+def test_a_worker_without_work_takes_no_processor_time(daemon):
+    pid = daemon.wait_for_worker()
+    with daemon.client() as client:
+        # Its threads have worked, and wait for more.
+        job = client.submit(client.upload(models.light_model("tiny_resnet")), search="none")
+        assert state_of(client.wait_for_end(job.id)) == "SUCCEEDED"
+        wait_until(lambda: not client.running_task(), "the worker is idle")
+    before = processes.processor_seconds(pid)
+    # The time itself is what is waited for.
+    time.sleep(IDLE_SECONDS)
+    used = processes.processor_seconds(pid) - before
+    assert used <= IDLE_SECONDS * IDLE_SHARE_MAX, f"{used} s in {IDLE_SECONDS} s"
 
 
 def test_check_compares_the_kernels_of_the_device_with_the_reference():
