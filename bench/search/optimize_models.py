@@ -8,8 +8,9 @@ For each file, one after the other:
   4. `plait bench` of the optimized file with and without metadata_props: what the plan is worth;
   5. with --ort-python, ONNX Runtime loads input and output, compares and times them.
 
-Prints a row per file and the geometric means; --json keeps everything. The outputs stay in --out,
-where bench/peers finds them (--optimized). Run it on an idle machine.
+Prints a row per file and the geometric means; --json keeps everything, in a file in whose path
+PROCESSOR stands for what the device's fingerprint says of the processor, and DATE for today. The
+outputs stay in --out, where bench/peers finds them (--optimized). Run it on an idle machine.
 
     python bench/search/optimize_models.py build/models/resnet50.onnx --out build/optimized \\
         --json bench/results/cpu/PROCESSOR/DATE-optimize.json
@@ -22,6 +23,7 @@ import datetime
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -83,6 +85,22 @@ def examine(arguments, model):
         entry["onnxruntime"] = run_json(arguments.ort_python, CHECK_EQUAL, model, optimized,
                                         "--tolerance", arguments.ort_tolerance, "--time", "--json")
     return entry
+
+
+def results_path(pattern, entries):
+    """Fills PROCESSOR and DATE in; a brand name alone is shared by several generations."""
+    fingerprint = next(iter(entries.values()))["optimize"]["device"]["fingerprint"]
+    names = {"PROCESSOR": fingerprint.split(";_")[2], "DATE": datetime.date.today().isoformat()}
+    return pathlib.Path(re.sub("PROCESSOR|DATE", lambda word: names[word.group()], str(pattern)))
+
+
+def keep_results(arguments, entries, failures):
+    path = results_path(arguments.json, entries)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(
+        {"command": "bench/search/optimize_models.py", "budget": arguments.budget,
+         "date": datetime.date.today().isoformat(), "models": entries,
+         "failures": failures}, indent=1, sort_keys=True) + "\n")
 
 
 def row_of(name, entry):
@@ -154,11 +172,8 @@ def main():
         except (StepFailure, subprocess.TimeoutExpired, KeyError, ValueError) as failure:
             failures[model.stem] = str(failure)
             print(f"| {model.stem} | failed: {failure} |", flush=True)
-        if arguments.json:
-            arguments.json.write_text(json.dumps(
-                {"command": "bench/search/optimize_models.py", "budget": arguments.budget,
-                 "date": datetime.date.today().isoformat(), "models": entries,
-                 "failures": failures}, indent=1, sort_keys=True) + "\n")
+        if arguments.json and entries:
+            keep_results(arguments, entries, failures)
     for title, value in (
             ("speedup", lambda entry: entry["optimize"]["speedup"]),
             ("gain of --search plait over --search none in plait bench",

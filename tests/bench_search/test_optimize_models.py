@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,11 +24,17 @@ def write_model(folder):
 def test_a_small_model_goes_through_all_steps(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     model = write_model(tmp_path)
-    kept = tmp_path / "results.json"
+    kept = tmp_path / "PROCESSOR" / "DATE-optimize.json"
     done = run(model, "--out", tmp_path / "out", "--budget", "3s", "--json", kept,
                "--ort-python", sys.executable)
     assert done.returncode == 0, done.stdout + done.stderr
+    (kept,) = tmp_path.glob("*/*-optimize.json")
     results = json.loads(kept.read_text())
+    assert kept.name == f"{results['date']}-optimize.json"
+    fingerprint = results["models"]["tiny_bert"]["optimize"]["device"]["fingerprint"]
+    # Vendor, family, model, stepping, features, caches: a name that no other processor has.
+    assert re.fullmatch(r"\w+-\d+-\d+-\d+-[0-9a-f]{8}-l2-\d+K-l3-\d+K", kept.parent.name)
+    assert kept.parent.name in fingerprint
     assert results["failures"] == {}
     entry = results["models"]["tiny_bert"]
     assert entry["optimize"]["equivalence"]["verdict"] == "equivalent"

@@ -1,15 +1,14 @@
 #include "gpu_worker/backends/cpu/run/device.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <sched.h>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
+#include "gpu_worker/backends/cpu/run/processor.h"
 #include "gpu_worker/executor/memory_limits.h"
 
 #if defined(__x86_64__)
@@ -20,22 +19,6 @@ namespace plait {
 namespace {
 
 #if defined(__x86_64__)
-// The brand string of leaves 0x80000002 to 0x80000004.
-std::string ProcessorName() {
-  unsigned int words[12] = {};
-  for (size_t i = 0; i < 3; ++i) {
-    unsigned int* const part = words + i * 4;
-    if (__get_cpuid(0x80000002u + static_cast<unsigned int>(i), part, part + 1, part + 2,
-                    part + 3) == 0)
-      return "x86-64";
-  }
-  char text[sizeof(words) + 1] = {};
-  std::memcpy(text, words, sizeof(words));
-  std::string name = text;
-  absl::RemoveExtraAsciiWhitespace(&name);
-  return name;
-}
-
 std::string InstructionSet() {
   unsigned int a = 0, b = 0, c = 0, d = 0;
   const bool has_leaf = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0;
@@ -47,7 +30,6 @@ std::string InstructionSet() {
   return has_bf16 ? "avx512_bf16" : "avx512";
 }
 #else
-std::string ProcessorName() { return "unknown processor"; }
 std::string InstructionSet() { return "generic"; }
 #endif
 
@@ -64,13 +46,15 @@ DeviceDescription DescribeCpu(int threads) {
   DeviceDescription device;
   device.id = "cpu";
   device.backend = "cpu";
-  device.name = ProcessorName();
+  const Processor processor = DescribeProcessor();
+  device.name = processor.name;
   device.instruction_set = InstructionSet();
   device.threads = threads > 0 ? std::min(threads, AvailableCores()) : AvailableCores();
   device.memory_bytes = MachineMemoryBytes();
   device.fingerprint =
-      absl::StrCat("cpu; ", device.name, "; ", device.instruction_set, "; threads=", device.threads,
-                   "; onednn=", OnednnVersion(), "; loops=", Loops().instruction_set);
+      absl::StrCat("cpu; ", device.name, "; ", ProcessorId(processor), "; ", device.instruction_set,
+                   "; threads=", device.threads, "; onednn=", OnednnVersion(),
+                   "; loops=", Loops().instruction_set);
   // A fingerprint has no spaces, because it is a name in listings and on the wire.
   absl::StrReplaceAll({{" ", "_"}}, &device.fingerprint);
   return device;

@@ -16,7 +16,8 @@
 //   memory          ranges of address space, handed out in aligned pieces
 //   parallel        how a kernel divides its work among OpenMP threads
 //   strided_copy    the copy that all movement of tensors comes down to
-//   device          what this machine's processor is called and grants
+//   device          what this machine's processor grants, and what times on it depend on
+//   processor       what the processor says of itself
 // The families themselves are in ../kernels, one file each; what they offer to the search is in
 // ../offers.
 namespace plait {

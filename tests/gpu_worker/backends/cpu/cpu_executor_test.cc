@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/cpu/run/processor.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
@@ -73,6 +74,7 @@ TEST_F(CpuExecutorTest, DescribesItsDeviceInItsFingerprint) {
   EXPECT_GE(device.threads, 1);
   EXPECT_GT(device.memory_bytes, 0);
   EXPECT_THAT(device.fingerprint, HasSubstr(absl::StrReplaceAll(device.name, {{" ", "_"}})));
+  EXPECT_THAT(device.fingerprint, HasSubstr(ProcessorId(DescribeProcessor())));
   EXPECT_THAT(device.fingerprint, HasSubstr(device.instruction_set));
   EXPECT_THAT(device.fingerprint, HasSubstr(absl::StrCat("threads=", device.threads)));
   EXPECT_THAT(device.fingerprint, HasSubstr("onednn="));

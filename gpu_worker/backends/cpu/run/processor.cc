@@ -1,0 +1,109 @@
+#include "gpu_worker/backends/cpu/run/processor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_format.h"
+#include "optimizer/ir/fingerprint.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace plait {
+namespace {
+
+#if defined(__x86_64__)
+// EAX, EBX, ECX and EDX of a leaf; zeros where the processor has no such leaf.
+std::array<uint32_t, 4> CpuidLeaf(uint32_t leaf, uint32_t subleaf = 0) {
+  std::array<uint32_t, 4> words = {};
+  __get_cpuid_count(leaf, subleaf, &words[0], &words[1], &words[2], &words[3]);
+  return words;
+}
+
+// The brand string of leaves 0x80000002 to 0x80000004.
+std::string BrandName() {
+  std::array<uint32_t, 12> words = {};
+  for (uint32_t i = 0; i < 3; ++i) {
+    const std::array<uint32_t, 4> part = CpuidLeaf(0x80000002u + i);
+    std::copy(part.begin(), part.end(), words.begin() + i * 4);
+  }
+  char text[sizeof(words) + 1] = {};
+  std::memcpy(text, words.data(), sizeof(words));
+  std::string name = text;
+  absl::RemoveExtraAsciiWhitespace(&name);
+  return name.empty() ? "x86-64" : name;
+}
+
+std::string VendorName() {
+  const auto [highest_leaf, first, third, second] = CpuidLeaf(0);
+  const uint32_t words[] = {first, second, third};
+  char text[sizeof(words) + 1] = {};
+  std::memcpy(text, words, sizeof(words));
+  // Part of a name that has no spaces, and hyphens between its parts only.
+  std::string vendor;
+  for (const char* letter = text; *letter != '\0'; ++letter) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(*letter))) vendor += *letter;
+  }
+  return vendor.empty() ? "unknown" : vendor;
+}
+
+// The vendors' manuals: the extended family is added to family 15 only, and the extended model
+// counts with families 6 and 15.
+void ReadSignature(Processor& processor) {
+  const uint32_t signature = CpuidLeaf(1)[0];
+  const int family = static_cast<int>(signature >> 8 & 0xf);
+  const int model = static_cast<int>(signature >> 4 & 0xf);
+  const int extended_family = static_cast<int>(signature >> 20 & 0xff);
+  const int extended_model = static_cast<int>(signature >> 16 & 0xf);
+  processor.family = family == 15 ? family + extended_family : family;
+  processor.model = family == 6 || family == 15 ? model + (extended_model << 4) : model;
+  processor.stepping = static_cast<int>(signature & 0xf);
+}
+
+// EBX of leaf 1 is left out: it numbers the core that asks.
+uint32_t HashOfFeatures() {
+  FingerprintBuilder builder;
+  const std::array<uint32_t, 4> basic = CpuidLeaf(1);
+  builder.Add(uint64_t{basic[2]}).Add(uint64_t{basic[3]});
+  const std::array<uint32_t, 4> structured = CpuidLeaf(7, 0);
+  for (size_t i = 1; i < structured.size(); ++i) builder.Add(uint64_t{structured[i]});
+  for (const uint32_t word : CpuidLeaf(7, 1)) builder.Add(uint64_t{word});
+  const std::array<uint32_t, 4> extended = CpuidLeaf(0x80000001u);
+  builder.Add(uint64_t{extended[2]}).Add(uint64_t{extended[3]});
+  return static_cast<uint32_t>(builder.Finish().low);
+}
+#endif
+
+// The C library asks the processor.
+int64_t CacheBytes(int level) { return std::max<int64_t>(sysconf(level), 0); }
+
+}  // namespace
+
+Processor DescribeProcessor() {
+  Processor processor;
+#if defined(__x86_64__)
+  processor.name = BrandName();
+  processor.vendor = VendorName();
+  ReadSignature(processor);
+  processor.features_hash = HashOfFeatures();
+#else
+  processor.name = "unknown processor";
+  processor.vendor = "unknown";
+#endif
+  processor.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE);
+  processor.l3_bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE);
+  return processor;
+}
+
+std::string ProcessorId(const Processor& processor) {
+  return absl::StrFormat("%s-%d-%d-%d-%08x-l2-%dK-l3-%dK", processor.vendor, processor.family,
+                         processor.model, processor.stepping, processor.features_hash,
+                         processor.l2_bytes / 1024, processor.l3_bytes / 1024);
+}
+
+}  // namespace plait
