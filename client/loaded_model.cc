@@ -140,7 +140,6 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
       {"--device", OptionKind::kText, "DEVICE", "cpu (default), reference or cuda:0"},
       {"--threads", OptionKind::kInteger, "N", "threads that the models may use; 0: all"},
       kShapeOption,
-      {"--ignore-plan", OptionKind::kSwitch, "", "do not use the plan inside the model"},
   };
   options->insert(options->end(), std::begin(specs), std::end(specs));
 }
@@ -148,7 +147,7 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
 LoadOptions LoadingOptions(const Arguments& arguments) {
   LoadOptions loading;
   for (const auto& [name, shape] : NamedShapes(arguments)) loading.shapes[name] = shape;
-  loading.ignore_plan = arguments.Has("--ignore-plan");
+  loading.ignore_plan = arguments.Has(kIgnorePlanOption.name);
   return loading;
 }
 

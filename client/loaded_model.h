@@ -40,10 +40,14 @@ struct LoadOptions {
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 
-// --device, --threads, --shape, --ignore-plan: for verbs that run models themselves.
+// --device, --threads and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.
 void AddLoadingOptions(std::vector<OptionSpec>* options);
 LoadOptions LoadingOptions(const Arguments& arguments);
+
+// For those of them that run the plan inside a model unless they are told not to.
+inline constexpr OptionSpec kIgnorePlanOption = {"--ignore-plan", OptionKind::kSwitch, "",
+                                                 "do not use the plan inside the model"};
 
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
 // DEVICE_UNAVAILABLE.

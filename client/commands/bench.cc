@@ -28,6 +28,7 @@ constexpr double kBudgetSecondsDefault = 30;
 std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
+  options.push_back(kIgnorePlanOption);
   options.push_back({"--rounds", OptionKind::kInteger, "N", "samples of each model; default 50"});
   options.push_back({"--budget", OptionKind::kSeconds, "TIME", "stop after this; default 30s"});
   options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});

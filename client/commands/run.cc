@@ -18,6 +18,7 @@ std::vector<OptionSpec> Options() {
       {"--seed", OptionKind::kInteger, "N", "random inputs instead of --inputs"},
       {"--outputs", OptionKind::kText, "DIR", "where output_<i>.pb and <name>.npy are written"}};
   AddLoadingOptions(&options);
+  options.push_back(kIgnorePlanOption);
   return options;
 }
 

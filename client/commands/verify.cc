@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "client/command.h"
+#include "client/files/tensor_folder.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "gpu_worker/executor/compare_outputs.h"
@@ -15,43 +16,71 @@
 namespace plait {
 namespace {
 
-constexpr int kInputsDefault = 3;
+constexpr int kRandomInputsDefault = 3;
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kRelErrorMaxDefault = 1e-4;
 
 std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
-  options.push_back({"--inputs", OptionKind::kInteger, "N", "random inputs to try; default 3"});
-  options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});
+  options.push_back({"--plan", OptionKind::kSwitch, "",
+                     "run the plans inside the models where there are any, not their graphs"});
+  options.push_back(
+      {"--inputs", OptionKind::kText, "DIR", "also try input_<i>.pb (TensorProto) or <name>.npy"});
+  options.push_back(
+      {"--random-inputs", OptionKind::kInteger, "N", "random inputs to try; default 3"});
+  options.push_back({"--seed", OptionKind::kInteger, "N", "of the random inputs; default 0"});
   options.push_back({"--max-rel-error", OptionKind::kNumber, "X",
                      "largest error that counts as equal; default 1e-4"});
   return options;
 }
 
+// The user's inputs, if any, and then random ones, one set at a time.
+class Inputs {
+ public:
+  explicit Inputs(const Arguments& arguments)
+      : folder_(arguments.Text("--inputs")),
+        seed_(static_cast<uint64_t>(arguments.Integer("--seed"))),
+        random_count_(static_cast<int>(std::clamp<int64_t>(
+            arguments.Integer("--random-inputs", kRandomInputsDefault), 0, 10'000))) {}
+
+  int count() const { return random_count_ + (folder_.empty() ? 0 : 1); }
+
+  // Drawn or read again for each model instead of being kept. Those of the first model are meant:
+  // equal seeds, equal inputs.
+  absl::StatusOr<std::vector<Tensor>> Get(const Graph& graph, int index) const {
+    if (index == random_count_) return ReadInputs(folder_, graph);
+    return MakeInputs(graph, seed_, index);
+  }
+
+ private:
+  const std::string folder_;
+  const uint64_t seed_;
+  const int random_count_;
+};
+
 // Runs both models on the same inputs; one is in memory at a time.
 absl::StatusOr<OutputComparison> Compare(const Arguments& arguments,
                                          const std::vector<LoadedModel>& models,
                                          Executor& executor) {
-  const auto inputs_count = static_cast<int>(
-      std::clamp<int64_t>(arguments.Integer("--inputs", kInputsDefault), 1, 10'000));
-  const auto seed = static_cast<uint64_t>(arguments.Integer("--seed"));
+  const Inputs inputs(arguments);
+  if (inputs.count() == 0) {
+    return absl::InvalidArgumentError("--random-inputs 0: nothing to compare (give --inputs DIR)");
+  }
   std::vector<std::vector<Tensor>> outputs[2];
   for (size_t side = 0; side < 2; ++side) {
     const LoadedModel& model = models[side];
     PLAIT_ASSIGN_OR_RETURN(const auto executable,
                            executor.Load(model.graph, model.plan, *model.weights));
-    for (int i = 0; i < inputs_count; ++i) {
-      // Inputs are drawn again for the second model instead of being kept: equal seeds, equal
-      // inputs.
-      PLAIT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(models[0].graph, seed, i));
-      absl::StatusOr<std::vector<Tensor>> result = executable->Run(inputs);
+    for (int i = 0; i < inputs.count(); ++i) {
+      PLAIT_ASSIGN_OR_RETURN(const auto values, inputs.Get(models[0].graph, i));
+      absl::StatusOr<std::vector<Tensor>> result = executable->Run(values);
       if (!result.ok()) return Annotate(result.status(), model.path);
       outputs[side].push_back(*std::move(result));
     }
   }
   OutputComparer comparer(arguments.Number("--max-rel-error", kRelErrorMaxDefault));
-  for (int i = 0; i < inputs_count; ++i) comparer.Add(outputs[0][i], outputs[1][i]);
+  for (int i = 0; i < inputs.count(); ++i) comparer.Add(outputs[0][i], outputs[1][i]);
   return comparer.Result();
 }
 
@@ -72,6 +101,7 @@ absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
   LoadOptions loading = LoadingOptions(arguments);
   loading.quick = true;
+  loading.ignore_plan = !arguments.Has("--plan");
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;
   for (const std::string& path : arguments.positionals()) {
@@ -106,7 +136,8 @@ const Command kVerifyCommand = {
     .summary = "compare the outputs of two models on this machine",
     .examples =
         "  plait verify model.onnx faster.onnx\n"
-        "  plait verify model.onnx faster.onnx --inputs 10 --max-rel-error 1e-5 --json\n",
+        "  plait verify model.onnx faster.onnx --plan --inputs samples\n"
+        "  plait verify model.onnx faster.onnx --random-inputs 10 --max-rel-error 1e-5 --json\n",
     .options = Options,
     .run = RunVerify,
     .runs_models = true,

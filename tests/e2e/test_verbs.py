@@ -112,6 +112,32 @@ def test_verify_accepts_the_same_model_and_refuses_another(cli, model_file):
     assert different["verdict"] == "different" and different["max_rel_error"] > 1e-4
 
 
+def test_verify_runs_the_graph_and_not_the_plan(cli, folder, model_file):
+    original = model_file("tiny_resnet")
+    optimized = folder / "out.onnx"
+    cli.run("optimize", original, "-o", optimized, "--budget", "5s").expect(0)
+    # The plan has a graph of its own, which stays as it is.
+    model = onnx.load(optimized)
+    next(node for node in model.graph.node if node.op_type == "Relu").op_type = "Neg"
+    changed = folder / "changed.onnx"
+    onnx.save(model, changed)
+    assert cli.run("verify", original, changed, "--plan").expect(0).err == ""
+    cli.run("verify", original, changed).expect(12)
+
+
+def test_verify_tries_the_inputs_it_is_given(cli, folder, model_file):
+    model = model_file("tiny_resnet")
+    feeds = sample_inputs.session_inputs(models.session_of(model.read_bytes()), 3)
+    inputs = folder / "in"
+    inputs.mkdir()
+    for name, values in feeds.items():
+        np.save(inputs / f"{name}.npy", values)
+    given = ("verify", model, model, "--inputs", inputs, "--json")
+    assert cli.run(*given).expect(0).json["inputs_tried"] == 4
+    assert cli.run(*given, "--random-inputs", "0").expect(0).json["inputs_tried"] == 1
+    assert "--inputs DIR" in cli.run("verify", model, model, "--random-inputs", "0").expect(2).err
+
+
 def test_bench_compares_two_models(cli, folder, model_file):
     original = model_file("tiny_resnet")
     optimized = folder / "out.onnx"
