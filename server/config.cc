@@ -53,7 +53,10 @@ constexpr Setting kSettings[] = {
     {"job_grace_seconds", &Config::job_grace_seconds, "N", "What a job may take beyond its budget"},
     {"task_seconds_max", &Config::task_seconds_max, "N",
      "What one measurement may hold a worker for", 1},
-    {"child_memory_bytes", &Config::child_memory_bytes, "N", "Memory of one search; 0: no limit"},
+    {"child_memory_bytes", &Config::child_memory_bytes, "N",
+     "Memory of one search; 0: by the size of its model"},
+    {"worker_memory_bytes", &Config::worker_memory_bytes, "N",
+     "Memory of one worker; 0: three quarters of the machine's"},
     // 36,500 days: a century; any time that is added to it can still be told.
     {"jobs_kept_days", &Config::jobs_kept_days, "N",
      "Days until a job that is over is deleted; 0: never", 0, 36'500},

@@ -56,7 +56,10 @@ struct Config {
   // this has met a kernel that hangs, and ends its job instead of the device.
   int64_t task_seconds_max = 600;
   // Of address space, so somewhat more than the memory that a search touches.
-  int64_t child_memory_bytes = 0;  // 0: no limit
+  int64_t child_memory_bytes = 0;  // 0: by the model; see JobRunnerOptions
+  // Of one of this machine's workers. 0: three quarters of the machine's memory, beyond which it
+  // would only push everything else out.
+  int64_t worker_memory_bytes = 0;
   // A month: long enough to fetch a result, and a store that grows all the time ends somewhere.
   int64_t jobs_kept_days = 30;  // after their end; 0: for ever
   int64_t blobs_bytes_max = 0;  // 0: no limit

@@ -33,6 +33,10 @@ std::string ProgramBeside(absl::string_view name) {
   return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
 }
 
+int64_t MachineMemoryBytes() {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+}
+
 StorageUpkeepOptions UpkeepOptions(const Config& config) {
   StorageUpkeepOptions options;
   if (config.jobs_kept_days > 0) options.jobs_kept = absl::Hours(24) * config.jobs_kept_days;
@@ -263,6 +267,8 @@ void Server::Parts::StartWorkers() {
     options.device = device;
     options.server_address = WorkerSocket(config.data_dir);
     options.threads = static_cast<int>(config.worker_threads);
+    options.memory_bytes_max =
+        config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
     options.restarted = [this] { metrics.WorkerRestarted(); };
     supervisors.push_back(std::make_unique<WorkerSupervisor>(pool, clock, options));
   }

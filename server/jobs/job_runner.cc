@@ -34,6 +34,17 @@ class ParkedChild {
   const pid_t child_;
 };
 
+// Of address space. Searches of published models, of up to 1.3 GB, took four times the model and
+// 0.25 GiB; a device's profiles, and graphs of many nodes, take more of the latter.
+constexpr int64_t kChildModelsMax = 4;
+constexpr int64_t kChildBytesMax = int64_t{2} << 30;
+// A stack, and an arena of the allocator with what it reserves.
+constexpr int64_t kChildThreadBytesMax = int64_t{128} << 20;
+
+int64_t SearchMemoryBytes(int64_t model_bytes, int threads) {
+  return kChildModelsMax * model_bytes + kChildBytesMax + kChildThreadBytesMax * threads;
+}
+
 // Why a run could not go on that nobody but this server is to blame for. All reasons but that of
 // the storage would seem to be about the job.
 v1::ErrorDetail OwnFault(const absl::Status& status) {
@@ -95,9 +106,13 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   const internal::Start start = MakeStart(spec, *device);
 
   const absl::Duration time_max = spec.budget + options_.grace;
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   SearchChildOptions child_options = options_.child;
-  child_options.limits.cpu_seconds_max =
-      absl::ToInt64Seconds(time_max) * std::max(1u, std::thread::hardware_concurrency());
+  if (child_options.limits.memory_bytes_max == 0) {
+    child_options.limits.memory_bytes_max = SearchMemoryBytes(
+        spec.model.size_bytes, options_.search_threads > 0 ? options_.search_threads : cores);
+  }
+  child_options.limits.cpu_seconds_max = absl::ToInt64Seconds(time_max) * cores;
   child_options.limits.output_bytes_max = kModelProtoBytesMax;
   PLAIT_ASSIGN_OR_RETURN(
       const std::unique_ptr<SearchChildProcess> child,

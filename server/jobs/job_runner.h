@@ -31,8 +31,10 @@ struct JobRunnerOptions {
   std::string engine_version;  // part of the result cache's key
   // The limit of processor time is budget and grace times all cores: a search that is still running
   // then spins.
-  SearchChildOptions child;  // its program and its limits; that of cpu time is set by the job
-  int search_threads = 0;    // of one search; 0: all
+  // Its program and its limits. That of processor time is set by the job; so is that of memory
+  // where it is 0.
+  SearchChildOptions child;
+  int search_threads = 0;  // of one search; 0: all
   // What a job may take beyond its budget, for profiling the baseline and verifying.
   absl::Duration grace = absl::Minutes(10);
   // What one task may hold a worker for.

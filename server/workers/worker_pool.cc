@@ -120,9 +120,7 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
     }
     UpdateMeasuring();
   }
-  for (const Ended& end : ended) {
-    for (const ResultCallback& callback : end.callbacks) callback(end.result);
-  }
+  Tell(ended);
   return response;
 }
 
@@ -231,6 +229,12 @@ void WorkerPool::End(const std::string& task_id, worker::v1::TaskResult result,
   ended.push_back(std::move(end));
 }
 
+void WorkerPool::Tell(const std::vector<Ended>& ended) {
+  for (const Ended& end : ended) {
+    for (const ResultCallback& callback : end.callbacks) callback(end.result);
+  }
+}
+
 void WorkerPool::Lose(const std::string& worker_id, std::vector<Ended>& ended) {
   const auto found = workers_.find(worker_id);
   if (found == workers_.end()) return;
@@ -277,20 +281,22 @@ void WorkerPool::CheckTimes() {
     LoseSilent(ended);
     EndOverdue(ended);
   }
-  for (const Ended& end : ended) {
-    for (const ResultCallback& callback : end.callbacks) callback(end.result);
-  }
+  Tell(ended);
 }
 
-void WorkerPool::DropWorker(absl::string_view worker_id) {
+void WorkerPool::DropWorker(absl::string_view worker_id, const absl::Status& task_error) {
   std::vector<Ended> ended;
   {
     absl::MutexLock lock(&mutex_);
+    const auto found = workers_.find(worker_id);
+    if (!task_error.ok() && found != workers_.end() && !found->second.task_id.empty()) {
+      const std::string task_id = std::exchange(found->second.task_id, "");
+      Count(tasks_.at(task_id), "error");
+      End(task_id, ErrorResult(task_error.code(), std::string(task_error.message())), ended);
+    }
     Lose(std::string(worker_id), ended);
   }
-  for (const Ended& end : ended) {
-    for (const ResultCallback& callback : end.callbacks) callback(end.result);
-  }
+  Tell(ended);
 }
 
 void WorkerPool::Drain() {

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -117,9 +118,10 @@ class WorkerPool {
   // deadline. Called from time to time: otherwise both are found out only when a worker calls.
   void CheckTimes();
 
-  // A worker is known to be dead; its task is given to another.
+  // A worker is known to be dead; its task is given to another, or ends with `task_error` when the
+  // task is known to be to blame.
   // An unknown id is ignored.
-  void DropWorker(absl::string_view worker_id);
+  void DropWorker(absl::string_view worker_id, const absl::Status& task_error = absl::OkStatus());
 
   // No worker gets a new task from now on.
   // For good. Tasks that are being worked on go on, those that wait stay where they are.
@@ -168,6 +170,8 @@ class WorkerPool {
     std::vector<ResultCallback> callbacks;
     worker::v1::TaskResult result;
   };
+
+  static void Tell(const std::vector<Ended>& ended);
 
   // What the worker says that it is doing, against what the pool thinks that it does.
   void HearState(const worker::v1::SynchronizeRequest& request, Worker& worker,

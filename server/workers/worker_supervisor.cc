@@ -1,6 +1,7 @@
 #include "server/workers/worker_supervisor.h"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,15 @@ namespace {
 
 // 100 ms: a dead worker is noticed soon, and looking costs one waitpid.
 constexpr absl::Duration kCheckInterval = absl::Milliseconds(100);
+
+// The memory that a process has now; 0 when it has gone.
+int64_t ResidentBytes(pid_t process_id) {
+  std::ifstream file(absl::StrCat("/proc/", process_id, "/statm"));
+  int64_t pages = 0;
+  int64_t resident_pages = 0;
+  file >> pages >> resident_pages;
+  return resident_pages * sysconf(_SC_PAGESIZE);
+}
 
 }  // namespace
 
@@ -58,6 +68,7 @@ bool WorkerSupervisor::RunWorker(int start_number) {
   LogInfo("worker.started", {{"worker", worker_id}, {"device", options_.device}});
   const absl::Duration began = clock_.Monotonic();
   bool was_heard = false;
+  absl::Status task_error;
   std::optional<ProcessEnd> end;
   while (!(end = process->Poll())) {
     // The pool forgets workers that it takes for dead, and then the start counts, which was long
@@ -70,18 +81,28 @@ bool WorkerSupervisor::RunWorker(int start_number) {
     const bool is_stuck =
         now - pool_.UnwantedSince(worker_id).value_or(now) > options_.unwanted_max;
     if (is_silent || is_stuck) LogWarning("worker.hung", {{"worker", worker_id}});
-    if (!Pause(kCheckInterval) || is_silent || is_stuck) {
+    task_error = CheckMemory(process->id());
+    if (!Pause(kCheckInterval) || is_silent || is_stuck || !task_error.ok()) {
       end = process->Kill();
       break;
     }
   }
   SetProcessId(0);
   // Only now that it is dead: its task must not run twice on one device at the same time.
-  pool_.DropWorker(worker_id);
+  pool_.DropWorker(worker_id, task_error);
   LogWarning("worker.ended", {{"worker", worker_id},
                               {"signal", absl::StrCat(end->signal)},
-                              {"exit_code", absl::StrCat(end->exit_code)}});
+                              {"exit_code", absl::StrCat(end->exit_code)},
+                              {"error", task_error.message()}});
   return was_heard;
+}
+
+absl::Status WorkerSupervisor::CheckMemory(pid_t process_id) const {
+  const int64_t bytes_max = options_.memory_bytes_max;
+  if (bytes_max == 0 || ResidentBytes(process_id) <= bytes_max) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the task takes more memory than a worker of this server may have, ", bytes_max,
+                   " bytes (worker_memory_bytes)"));
 }
 
 ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) const {

@@ -26,6 +26,10 @@ struct WorkerSupervisorOptions {
   // A worker that is at a task which nobody wants any more, for this long, cannot leave it, and is
   // killed. It leaves by itself within about three of its calls where it can.
   absl::Duration unwanted_max = absl::Seconds(8);
+  // Of resident memory. A worker that takes more is killed, and its task, which is what it takes
+  // memory for, ends with ResourceExhausted: another worker would take as much. Looked at ten times
+  // a second, so that a worker may pass it for a moment. 0: no limit.
+  int64_t memory_bytes_max = 0;
   // Pauses between restarts grow from the first to the second.
   // They double with each worker that ended without having called, and begin anew after one that
   // did: a worker that crashes in a task is back in a moment, a program that is missing costs a
@@ -61,6 +65,8 @@ class WorkerSupervisor {
   void Run();
   // Starts a worker and returns when it is dead; true when it had been of use.
   bool RunWorker(int start_number);
+  // Errors: ResourceExhausted when the worker has more memory than it may have.
+  absl::Status CheckMemory(pid_t process_id) const;
   // The id is told to the worker, so that its calls can be told from those of an earlier life.
   ProcessOptions WorkerProcess(const std::string& worker_id) const;
   void SetProcessId(pid_t process_id);

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 
 
@@ -50,6 +51,16 @@ def descendants(pid):
     for child in children(pid):
         found += [child, *descendants(child)]
     return found
+
+
+def memory_peak_bytes(pid):
+    """Returns the most resident memory that a process has had; 0 when it is gone."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    peak = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return int(peak.group(1)) * 1024 if peak else 0
 
 
 def workers(pid):

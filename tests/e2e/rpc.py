@@ -163,6 +163,15 @@ class Client:
         return self.wait_for(job_id, FINAL_STATES, seconds_max)
 
 
+def with_length(tag, payload):
+    """A field of a serialized message: its tag, the length and the bytes."""
+    length, varint = len(payload), b""
+    while length >= 0x80:
+        varint += bytes([length & 0x7F | 0x80])
+        length >>= 7
+    return tag + varint + bytes([length]) + payload
+
+
 def error_detail(error, message_type):
     """A detail of a failed call, read as any client reads it; None when the call has none."""
     # Raises when code or message in it are not those of the call.

@@ -1,12 +1,10 @@
 """Which server takes what from whom: roles, sizes, compression."""
 
-import pathlib
-import re
-
 import grpc
 import pytest
 
-from rpc import CALL_SECONDS_MAX
+from processes import memory_peak_bytes
+from rpc import CALL_SECONDS_MAX, with_length
 
 MIB = 1 << 20
 CLIENT_MESSAGE_BYTES_MAX = 4 * MIB
@@ -20,11 +18,6 @@ def daemon(new_daemon):
     return new_daemon("--workers", "none").start()
 
 
-def memory_peak_bytes(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE).group(1)) * 1024
-
-
 def call_with_bytes(client, name, request, compression=None):
     """Calls an RPC with a message as bytes, well-formed or not."""
     method = client.method(name)
@@ -34,13 +27,8 @@ def call_with_bytes(client, name, request, compression=None):
 
 
 def unknown_field(size):
-    """A message with one field of `size` bytes that nobody knows, which parsers skip."""
-    length, varint = size, b""
-    while length >= 0x80:
-        varint += bytes([length & 0x7F | 0x80])
-        length >>= 7
-    # Number 2000, with a length.
-    return b"\x82\x7d" + varint + bytes([length]) + b"x" * size
+    """A message with one field of `size` bytes that nobody knows, number 2000."""
+    return with_length(b"\x82\x7d", b"x" * size)
 
 
 @pytest.mark.parametrize("tenant", ["default", "plait-worker"])

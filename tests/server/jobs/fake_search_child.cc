@@ -45,7 +45,8 @@ int Refuse(const std::string& why) {
   return 0;
 }
 
-int Behave(const std::string& how, const internal::Start& start) {
+// `limits` is what the daemon has set for a search.
+int Behave(const std::string& how, const internal::Start& start, const std::string& limits) {
   internal::ChildMessage message;
   if (how == "crash") std::abort();
   if (how == "hang") pause();
@@ -82,6 +83,7 @@ int Behave(const std::string& how, const internal::Start& start) {
   if (how == "refuse") {
     return Refuse("conv3: no");
   }
+  if (how == "tell_limits") return Refuse(limits);
   if (how == "tell_budget") return Refuse(absl::StrCat(start.options().budget_seconds()));
   if (how == "tell_stopped_time" || how == "ask_and_tell_stopped_time") {
     if (how == "ask_and_tell_stopped_time") {
@@ -115,12 +117,12 @@ int Behave(const std::string& how, const internal::Start& start) {
   return 0;
 }
 
-int Main() {
+int Main(const std::string& limits) {
   const internal::Start start = Listen().start();
-  return Behave(start.options().search(), start);
+  return Behave(start.options().search(), start, limits);
 }
 
 }  // namespace
 }  // namespace plait
 
-int main() { return plait::Main(); }
+int main(int argc, char** argv) { return plait::Main(argc == 3 ? argv[2] : ""); }

@@ -75,6 +75,8 @@ class JobRunnerTest : public testing::Test {
     options.data_directory = testing::TempDir();
     options.engine_version = "e";
     options.child.program = program_;
+    options.child.limits.memory_bytes_max = child_memory_bytes_;
+    options.search_threads = search_threads_;
     return JobRunner({stores_, pool_, park_, metrics_, clock_}, options);
   }
 
@@ -85,6 +87,8 @@ class JobRunnerTest : public testing::Test {
   FaultyBlobStore* blobs_ = nullptr;  // in stores_
   FaultyJobStore* jobs_ = nullptr;    // in stores_
   std::string program_ = PLAIT_FAKE_SEARCH_CHILD;
+  int64_t child_memory_bytes_ = 0;
+  int search_threads_ = 0;
   Metrics metrics_;
   SearchPark park_{clock_};
   WorkerPool pool_;
@@ -130,6 +134,19 @@ TEST_F(JobRunnerTest, FailsWithTheChildsReason) {
 // Whoever else needs the number takes it from Start.
 TEST_F(JobRunnerTest, FillsTheDefaultBudgetIn) {
   EXPECT_EQ(Run("tell_budget").error().message(), "60");
+}
+
+TEST_F(JobRunnerTest, LimitsTheMemoryOfASearchByItsModelAndThreads) {
+  search_threads_ = 3;
+  const std::string limits = Run("tell_limits").error().message();
+  const int64_t model_bytes = stores_.jobs->Get("t", job_id_)->model().size_bytes();
+  const int64_t expected = 4 * model_bytes + (int64_t{2} << 30) + 3 * (int64_t{128} << 20);
+  EXPECT_THAT(limits, testing::StartsWith(absl::StrCat(expected, ",")));
+}
+
+TEST_F(JobRunnerTest, TheOperatorsLimitOfMemoryCountsInstead) {
+  child_memory_bytes_ = 12345678;
+  EXPECT_THAT(Run("tell_limits").error().message(), testing::StartsWith("12345678,"));
 }
 
 TEST_F(JobRunnerTest, SaysThatTheMemoryLimitWasMet) {

@@ -245,6 +245,20 @@ TEST_F(WorkerPoolTest, EndsATaskThatTakesLongerThanItsDeadline) {
   EXPECT_EQ(Idle("w2").task().attempt(), 1);
 }
 
+TEST_F(WorkerPoolTest, DoesNotRepeatATaskThatItsWorkerDiedOf) {
+  Submit("a");
+  ASSERT_TRUE(Idle("w1").has_task());
+  pool_.DropWorker("w1", absl::ResourceExhaustedError("too much memory"));
+  EXPECT_TRUE(Idle("w2").has_idle());
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(results_[0].error().code(), static_cast<int>(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(results_[0].error().message(), "too much memory");
+  EXPECT_THAT(pool_.Workers(), SizeIs(1));
+  // Idle, it has no task that could be to blame.
+  pool_.DropWorker("w2", absl::ResourceExhaustedError("too much memory"));
+  EXPECT_THAT(results_, SizeIs(1));
+}
+
 // Another worker would take as long.
 TEST_F(WorkerPoolTest, DoesNotRepeatATaskThatAWorkerEndedAtItsDeadline) {
   Submit("a");

@@ -2,10 +2,12 @@
 
 #include <csignal>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "server/telemetry/log.h"
 #include "tests/base/manual_clock.h"
 
@@ -75,6 +77,27 @@ TEST_F(WorkerSupervisorTest, KillsAWorkerThatCannotLeaveATaskThatNobodyWants) {
   pool_.Synchronize(request, WorkerPlace::kThisHost);
   AwaitRestart();
   EXPECT_NE(Await(supervisor, first), first);
+}
+
+TEST_F(WorkerSupervisorTest, EndsATaskThatTakesTooMuchMemoryTogetherWithItsWorker) {
+  // The first worker's call, which the fake one does not make.
+  worker::v1::SynchronizeRequest request;
+  request.set_worker_id(absl::StrCat("local-cpu-", getpid(), "-1"));
+  request.mutable_idle();
+  absl::Notification ended;
+  worker::v1::TaskResult result;
+  pool_.Submit(request.device(), worker::v1::Task(), [&](const worker::v1::TaskResult& given) {
+    result = given;
+    ended.Notify();
+  });
+  ASSERT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).has_task());
+  options_.threads = 1;  // for which it takes 64 MiB
+  options_.memory_bytes_max = int64_t{32} << 20;
+  WorkerSupervisor supervisor(pool_, clock_, options_);
+  ended.WaitForNotification();
+  EXPECT_EQ(result.error().code(), static_cast<int>(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(result.error().message(), testing::HasSubstr("33554432 bytes (worker_memory_bytes)"));
+  AwaitRestart();
 }
 
 TEST_F(WorkerSupervisorTest, KillsItsWorkerWhenItEnds) {
