@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import grpc
@@ -18,6 +19,37 @@ from waiting import wait_until
 # What proto/wire/keepalive.h promises, and the time to look.
 SILENCE_SECONDS_MAX = 30 + 10
 ANSWER_SECONDS_MAX = 1
+
+
+@contextlib.contextmanager
+def slow_relay(address, seconds):
+    """An address that leads to another one; its answers begin so much later."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source, target, pause):
+        with contextlib.suppress(OSError):
+            time.sleep(pause)
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                host, _, port = address.rpartition(":")
+                far = socket.create_connection((host, int(port)))
+                for ends in ((near, far, 0), (far, near, seconds)):
+                    threading.Thread(target=pump, args=ends, daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"127.0.0.1:{listener.getsockname()[1]}"
+    listener.close()
+
+
+def test_a_server_that_is_slow_to_answer_is_waited_for(new_idle_daemon, cli):
+    daemon = new_idle_daemon()
+    with slow_relay(daemon.address, 1) as address:
+        cli.run("devices", "--server", address, "--json").expect(0)
 
 
 def queued_job(client):
