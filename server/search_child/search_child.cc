@@ -49,6 +49,13 @@ constexpr double kLoadEffectShare = 1.0 / 6;
 // Import takes about this part of a job; it is for a progress bar only.
 constexpr double kPreparationFraction = 0.02;
 
+// AddressSanitizer reserves terabytes of addresses, under which no limit of theirs can lie.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kLimitsAddressSpace = false;
+#else
+constexpr bool kLimitsAddressSpace = true;
+#endif
+
 // No allocation may happen on this way out: fputs to stderr is unbuffered.
 [[noreturn]] void EndAtMemoryLimit() {
   std::fputs("the memory limit is reached\n", stderr);
@@ -72,7 +79,7 @@ bool ApplyLimits(absl::string_view text) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   // The daemon may have died before the kernel was told to tie us to it.
   if (getppid() != numbers[3]) return false;
-  SetLimit(RLIMIT_AS, numbers[0]);
+  if (kLimitsAddressSpace) SetLimit(RLIMIT_AS, numbers[0]);
   if (numbers[1] > 0) {
     // The soft limit sends SIGXCPU, which names the reason; the hard one would be a plain SIGKILL.
     const rlimit cpu = {static_cast<rlim_t>(numbers[1]), static_cast<rlim_t>(numbers[1] + 5)};

@@ -1,5 +1,7 @@
 """Small files that would take gigabytes: each costs its own job, and nothing else notices."""
 
+import os
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -9,6 +11,9 @@ import processes
 from processes import memory_peak_bytes
 from rpc import FINAL_STATES, job_reason, state_of, with_length
 from waiting import wait_until
+
+pytestmark = pytest.mark.skipif("ASAN_OPTIONS" in os.environ,
+                                reason="AddressSanitizer has a memory of its own")
 
 MIB = 1 << 20
 DAEMON_BYTES_MAX = 512 * MIB
