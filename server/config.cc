@@ -22,7 +22,7 @@ constexpr int64_t kStreamsMax = 10'000;
 constexpr Setting kSettings[] = {
     {"data_dir", &Config::data_dir, "DIR", "Where jobs, blobs and profiles are kept (required)"},
     {"listen", &Config::listen, "HOST:PORT|unix:PATH", "Where clients connect"},
-    {"worker_listen", &Config::worker_listen, "HOST:PORT|unix:PATH",
+    {"worker_listen", &Config::worker_listen, "HOST:PORT",
      "Where workers of other hosts connect; default: nowhere"},
     {"metrics_listen", &Config::metrics_listen, "HOST:PORT",
      "Where /metrics, /livez and /readyz are served"},

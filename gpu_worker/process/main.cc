@@ -34,7 +34,7 @@ constexpr char kSummary[] =
 constexpr char kExamples[] = R"(
 Examples:
   plait-worker --check --device cpu
-  plait-worker --device cpu --server plait.example.com:7400 --tls-cert w.pem --tls-key w.key
+  plait-worker --device cpu --server plait.example.com:7402 --tls-cert w.pem --tls-key w.key
 )";
 
 // The width of "--server ADDRESS", the widest.
@@ -48,7 +48,8 @@ absl::string_view ExpectedInt(absl::string_view value) {
 
 constexpr OptionSpec kOptions[] = {
     {"--device", OptionKind::kText, "DEVICE", "cpu, reference or cuda:N (default cpu)"},
-    {"--server", OptionKind::kText, "ADDRESS", "HOST:PORT or unix:PATH"},
+    {"--server", OptionKind::kText, "ADDRESS",
+     "the daemon's worker_listen, HOST:PORT or unix:PATH"},
     {"--threads", OptionKind::kInteger, "N", "cores granted to the device; 0: all (default)", "",
      ExpectedInt},
     {"--id", OptionKind::kAnyText, "NAME",
