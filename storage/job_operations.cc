@@ -116,9 +116,8 @@ absl::Status CheckEnd(const JobEnd& end) {
 
 std::vector<v1::Digest> BlobsOf(const v1::JobResult& result) {
   std::vector<v1::Digest> blobs;
-  for (const v1::Digest* digest :
-       {&result.optimized_model(), &result.plan(), &result.report_json(), &result.trace_json(),
-        &result.measurement_log(), &result.report().measurement_log()}) {
+  for (const v1::Digest* digest : {&result.optimized_model(), &result.plan(), &result.report_json(),
+                                   &result.measurement_log(), &result.report().measurement_log()}) {
     if (!digest->sha256_hex().empty()) blobs.push_back(*digest);
   }
   return blobs;

@@ -102,10 +102,6 @@ absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
                          StoreBytes(stores, job.tenant(), result.plan().SerializeAsString()));
   PLAIT_ASSIGN_OR_RETURN(*stored.mutable_measurement_log(),
                          StoreBytes(stores, job.tenant(), result.measurement_log()));
-  if (!result.trace_json().empty()) {
-    PLAIT_ASSIGN_OR_RETURN(*stored.mutable_trace_json(),
-                           StoreBytes(stores, job.tenant(), result.trace_json()));
-  }
   v1::Report& report = *stored.mutable_report();
   // From here on every field is set that the daemon knows better, also those that the child has
   // set.
