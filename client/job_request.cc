@@ -38,7 +38,9 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
        "return the fastest plan even if comparing outputs proves little"},
       kShapeOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
-      {"--portable", OptionKind::kSwitch, "", "leave out what is slower in other runtimes"},
+      {"--portable", OptionKind::kSwitch, "",
+       "leave out what is slower in other runtimes (default)"},
+      {"--no-portable", OptionKind::kSwitch, "", "use that, too"},
       {"--no-result-cache", OptionKind::kSwitch, "", "search again even if the result is known"},
   };
   options->insert(options->end(), std::begin(specs), std::end(specs));
@@ -61,7 +63,10 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
   options.set_max_rel_error(arguments.Number("--max-rel-error"));
   options.set_accept_inconclusive(arguments.Has("--accept-inconclusive"));
   options.set_opset(number("--opset"));
-  options.set_portable(arguments.Has("--portable"));
+  if (arguments.Has("--portable") && arguments.Has("--no-portable")) {
+    return absl::InvalidArgumentError("--portable and --no-portable exclude each other");
+  }
+  options.set_portable(!arguments.Has("--no-portable"));
   options.set_no_result_cache(arguments.Has("--no-result-cache"));
   for (const auto& [name, shape] : NamedShapes(arguments)) {
     v1::Shape& proto = (*options.mutable_shapes())[name];

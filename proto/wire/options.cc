@@ -103,6 +103,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   if (checked.search().empty()) checked.set_search("plait");
   if (checked.schedule().empty()) checked.set_schedule("plait");
   if (checked.precision().empty()) checked.set_precision("strict");
+  if (!checked.has_portable()) checked.set_portable(true);
   PLAIT_RETURN_IF_ERROR(CheckDeviceId("options.device", checked.device()));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("search", checked.search(), kSearchPolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("schedule", checked.schedule(), kSchedulePolicies));

@@ -119,7 +119,7 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { options.set_max_rel_error(0.01); },
       [](auto& options) { (*options.mutable_shapes())["x"].add_dims(1); },
       [](auto& options) { options.set_opset(17); },
-      [](auto& options) { options.set_portable(true); },
+      [](auto& options) { options.set_portable(false); },
       [](auto& options) { options.set_accept_inconclusive(true); },
       [](auto& options) { *options.mutable_measurement_log() = DigestToProto(DigestOf("a log")); },
   };
