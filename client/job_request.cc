@@ -13,7 +13,8 @@ namespace plait {
 namespace {
 
 // "a, b or c (default)": the last name is the default.
-std::string PolicyHelp(absl::Span<const absl::string_view> names) {
+std::string NamesHelp(absl::Span<const absl::string_view> names) {
+  if (names.size() == 1) return absl::StrCat(names.back(), " (default)");
   return absl::StrCat(absl::StrJoin(names.subspan(0, names.size() - 1), ", "), " or ", names.back(),
                       " (default)");
 }
@@ -22,17 +23,17 @@ std::string PolicyHelp(absl::Span<const absl::string_view> names) {
 
 void AddJobOptions(std::vector<OptionSpec>* options) {
   // Static, because an OptionSpec borrows its texts.
-  static const std::string search = PolicyHelp(wire::SearchPolicies());
-  static const std::string schedule = PolicyHelp(wire::SchedulePolicies());
+  static const std::string search = NamesHelp(wire::SearchPolicies());
+  static const std::string schedule = NamesHelp(wire::SchedulePolicies());
+  static const std::string precision = NamesHelp(wire::Precisions());
   const OptionSpec specs[] = {
-      {"--device", OptionKind::kText, "DEVICE", "cpu (default), cuda:0 or model:NAME"},
+      {"--device", OptionKind::kText, "DEVICE", "as plait devices lists them; default cpu"},
       {"--search", OptionKind::kText, "POLICY", search},
       {"--schedule", OptionKind::kText, "POLICY", schedule},
       {"--threads", OptionKind::kInteger, "N", "threads that the model may use; 0: all"},
       {"--budget", OptionKind::kSeconds, "TIME", "how long all of it may take, such as 60s or 5m"},
       {"--seed", OptionKind::kInteger, "N", "of everything random; default 0"},
-      {"--precision", OptionKind::kText, "FORMAT",
-       "strict (default), tf32, bf16, fp16, int8, auto"},
+      {"--precision", OptionKind::kText, "FORMAT", precision},
       {"--max-rel-error", OptionKind::kNumber, "X", "largest error of an output, relative"},
       {"--accept-inconclusive", OptionKind::kSwitch, "",
        "return the fastest plan even if comparing outputs proves little"},

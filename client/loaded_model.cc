@@ -137,7 +137,7 @@ absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions
 
 void AddLoadingOptions(std::vector<OptionSpec>* options) {
   const OptionSpec specs[] = {
-      {"--device", OptionKind::kText, "DEVICE", "cpu (default), reference or cuda:0"},
+      {"--device", OptionKind::kText, "DEVICE", "cpu (default) or reference"},
       {"--threads", OptionKind::kInteger, "N", "threads that the models may use; 0: all"},
       kShapeOption,
   };

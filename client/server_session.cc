@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "proto/wire/channel.h"
 #include "proto/wire/error.h"
+#include "proto/wire/names.h"
 
 namespace plait {
 namespace {
@@ -31,8 +31,6 @@ absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
 
 absl::Status AwaitDevice(const Client& client, const CommandContext& context,
                          const std::string& device) {
-  // Described devices need no worker.
-  if (absl::StartsWith(device, "model:")) return absl::OkStatus();
   // A signal ends the wait as well: nothing was submitted that would have to be cancelled.
   const absl::Time end = absl::Now() + kWorkerTimeout;
   while (absl::Now() < end && !context.interrupts.interrupted()) {
@@ -88,11 +86,13 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   if (!context.arguments.Text("--server", context.environment.server).empty()) {
     return ConnectToServer(context);
   }
+  // At once, and not when a worker has failed to come up.
+  const absl::Status status = wire::CheckBackend("--device", wire::BackendOf(device));
+  if (!status.ok()) return wire::WithReason(status, v1::ERROR_REASON_DEVICE_UNAVAILABLE);
   EmbeddedServer::Options options;
   options.program = absl::StrCat(context.environment.program_folder, "/plaitd");
   options.cache_folder = context.arguments.Text("--cache-dir", context.environment.cache_folder);
-  // Described devices are measured by nobody.
-  options.device = absl::StartsWith(device, "model:") ? "none" : device;
+  options.device = device;
   options.threads = threads;
   ServerSession session;
   PLAIT_ASSIGN_OR_RETURN(session.embedded, EmbeddedServer::Start(options, context.console.err));

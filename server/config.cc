@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "base/suggest.h"
 #include "proto/wire/address.h"
+#include "proto/wire/names.h"
 
 namespace plait {
 namespace {
@@ -160,6 +161,11 @@ absl::Status CheckConfig(const Config& config) {
     return absl::InvalidArgumentError(absl::StrCat("data_dir: its path may have ", kDataDirBytesMax,
                                                    " bytes, has ", config.data_dir.size(),
                                                    " (use a shorter one)"));
+  }
+  // Otherwise its worker would be started again and again.
+  for (const std::string& device : config.workers) {
+    PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId("workers", device));
+    PLAIT_RETURN_IF_ERROR(wire::CheckBackend("workers", wire::BackendOf(device)));
   }
   return config.insecure ? CheckInsecure(config) : CheckTls(config);
 }

@@ -38,7 +38,7 @@ const Command kCancelCommand = {
     .name = "cancel",
     .positionals = "ID",
     .summary = "stop a job",
-    .examples = "  plait cancel 3f2a --server plait.example.com:7400\n",
+    .examples = "  plait cancel $ID --server plait.example.com:7400\n",
     .options = Options,
     .run = RunCancel,
 };

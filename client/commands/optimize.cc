@@ -66,7 +66,7 @@ const Command kOptimizeCommand = {
         "  plait optimize model.onnx -o faster.onnx\n"
         "  plait optimize model.onnx --budget 5m --json > report.json\n"
         "  plait optimize model.onnx --shape input=8x3x224x224 --threads 4\n"
-        "  plait optimize model.onnx --device cuda:0 --server plait.example.com:7400\n",
+        "  plait optimize model.onnx --server plait.example.com:7400\n",
     .options = Options,
     .run = RunOptimize,
 };

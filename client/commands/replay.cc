@@ -71,8 +71,8 @@ const Command kReplayCommand = {
     .positionals = "ID",
     .summary = "decide a job again from its measurements; the result is the same bytes",
     .examples =
-        "  plait replay 3f2a -o again.onnx --server plait.example.com:7400\n"
-        "  plait replay 3f2a -o again.onnx\n",
+        "  plait replay $ID -o again.onnx --server plait.example.com:7400\n"
+        "  plait replay $ID -o again.onnx\n",
     .options = Options,
     .run = RunReplay,
 };

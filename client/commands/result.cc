@@ -42,8 +42,8 @@ const Command kResultCommand = {
     .positionals = "ID",
     .summary = "fetch what a job has made",
     .examples =
-        "  plait result 3f2a -o faster.onnx --server plait.example.com:7400\n"
-        "  plait result 3f2a -o faster.onnx --json\n",
+        "  plait result $ID -o faster.onnx --server plait.example.com:7400\n"
+        "  plait result $ID -o faster.onnx --json\n",
     .options = Options,
     .run = RunResult,
 };

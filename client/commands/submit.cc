@@ -51,7 +51,7 @@ const Command kSubmitCommand = {
     .summary = "queue a job on a server and print its id",
     .examples =
         "  plait submit model.onnx --server plait.example.com:7400\n"
-        "  plait submit model.onnx --device cuda:0 --request-id build-1234 --json\n",
+        "  plait submit model.onnx --threads 4 --request-id build-1234 --json\n",
     .options = Options,
     .run = RunSubmit,
 };

@@ -52,8 +52,8 @@ const Command kWatchCommand = {
     .positionals = "ID",
     .summary = "follow a job to its end",
     .examples =
-        "  plait watch 3f2a --server plait.example.com:7400\n"
-        "  plait watch 3f2a --after 17 --json\n",
+        "  plait watch $ID --server plait.example.com:7400\n"
+        "  plait watch $ID --after 17 --json\n",
     .options = Options,
     .run = RunWatch,
 };

@@ -9,7 +9,7 @@ namespace plait::wire {
 
 absl::Status CheckDevice(const v1::Device& device) {
   PLAIT_RETURN_IF_ERROR(CheckDeviceId("device.id", device.id()));
-  // Never guessed from the id: "model:h200" has the kernels of cuda.
+  // Never guessed from the id.
   PLAIT_RETURN_IF_ERROR(CheckName("device.backend", device.backend()));
   PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", device.fingerprint()));
   // A kernel's share of the device is a part of it.

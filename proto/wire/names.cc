@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/limits.h"
 #include "proto/wire/error.h"
@@ -32,9 +33,11 @@ bool IsJobIdCharacter(char c) {
   return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
 }
 
-bool IsModelNameCharacter(char c) {
-  return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' || c == '_' || c == '.';
-}
+constexpr absl::string_view kBackends[] = {
+#define PLAIT_BACKEND(name, Name) #name,
+#include "gpu_worker/backends/backends.def"
+#undef PLAIT_BACKEND
+};
 
 }  // namespace
 
@@ -74,12 +77,20 @@ absl::Status CheckDeviceId(absl::string_view field, absl::string_view id) {
       absl::SimpleAtoi(rest, &ordinal) && ordinal <= kOrdinalMax) {
     return absl::OkStatus();
   }
-  rest = id;
-  if (absl::ConsumePrefix(&rest, "model:") && !rest.empty() && rest.size() <= kIdBytesMax &&
-      std::all_of(rest.begin(), rest.end(), IsModelNameCharacter)) {
+  return Invalid(field, "cpu or cuda:<number>", id);
+}
+
+absl::Status CheckBackend(absl::string_view field, absl::string_view backend) {
+  if (std::find(std::begin(kBackends), std::end(kBackends), backend) != std::end(kBackends)) {
     return absl::OkStatus();
   }
-  return Invalid(field, "cpu, cuda:<number> or model:<name>", id);
+  return Invalid(
+      field, absl::StrCat("one of this build's backends (", absl::StrJoin(kBackends, ", "), ")"),
+      backend);
+}
+
+absl::string_view BackendOf(absl::string_view device_id) {
+  return device_id.substr(0, device_id.find(':'));
 }
 
 }  // namespace plait::wire

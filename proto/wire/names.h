@@ -19,9 +19,15 @@ absl::Status CheckJobId(absl::string_view id);
 // Errors: InvalidArgument.
 absl::Status CheckRequestId(absl::string_view id);
 
-// A device: "cpu", "cuda:<0..255>", or "model:" and a name of lowercase letters, digits, '-', '_'
-// and '.'. Whether there is such a device is another question.
-// Errors: InvalidArgument naming the field and the three forms.
+// A device: "cpu" or "cuda:<0..255>". Whether there is such a device is another question.
+// Errors: InvalidArgument naming the field and the two forms.
 absl::Status CheckDeviceId(absl::string_view field, absl::string_view id);
+
+// A backend that this build can search for and measure on: a line of backends.def.
+// Errors: InvalidArgument naming the field and the backends there are.
+absl::Status CheckBackend(absl::string_view field, absl::string_view backend);
+
+// "cuda" of "cuda:0": the part of a device's id that names its backend.
+absl::string_view BackendOf(absl::string_view device_id);
 
 }  // namespace plait::wire

@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/known_fields.h"
 #include "proto/wire/names.h"
 
 namespace plait::wire {
@@ -29,7 +30,8 @@ constexpr absl::string_view kSchedulePolicies[] = {
 #include "optimizer/schedule/policies.def"
 #undef PLAIT_POLICY
 };
-constexpr absl::string_view kPrecisions[] = {"strict", "tf32", "bf16", "fp16", "int8", "auto"};
+// All kernels are as accurate as fp32: a name stands here once a kernel keeps to it.
+constexpr absl::string_view kPrecisions[] = {"strict"};
 
 // `field` is one of OptimizeOptions.
 absl::Status Invalid(absl::string_view field, absl::string_view description) {
@@ -95,9 +97,9 @@ absl::Span<const absl::string_view> SchedulePolicies() { return kSchedulePolicie
 absl::Span<const absl::string_view> Precisions() { return kPrecisions; }
 
 absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& options) {
+  // An option that has no effect here could be one that the caller relies on.
+  PLAIT_RETURN_IF_ERROR(CheckFieldsKnown("options", options));
   v1::OptimizeOptions checked = options;
-  // A newer client's fields have no effect here, so they must not make another cache key.
-  checked.DiscardUnknownFields();
   // Filled in before anything is hashed: a default that is spelled out gives the same key.
   if (checked.device().empty()) checked.set_device("cpu");
   if (checked.search().empty()) checked.set_search("plait");

@@ -12,6 +12,7 @@
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
+#include "proto/wire/known_fields.h"
 #include "proto/wire/names.h"
 #include "proto/wire/options.h"
 #include "proto/wire/page.h"
@@ -48,6 +49,14 @@ absl::Status CheckDevice(const ServiceContext& context, const std::string& devic
                                   "\" (there are: ", names.empty() ? "none" : names, ")"));
 }
 
+// Above it no search can read a model: it is refused before anybody sends or stores it.
+absl::Status CheckModelSize(const v1::Digest& model) {
+  if (model.size_bytes() <= kModelProtoBytesMax) return absl::OkStatus();
+  return wire::Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
+                     absl::StrCat("model: at most ", kModelProtoBytesMax,
+                                  " bytes are allowed, has ", model.size_bytes()));
+}
+
 // `what` names the blob in the error, `field` its digest's place in the request.
 absl::Status CheckBlob(const ServiceContext& context, const std::string& tenant,
                        absl::string_view what, absl::string_view field, const v1::Digest& proto) {
@@ -74,12 +83,6 @@ absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& 
                                   " queued jobs, the most allowed (try again later)"));
 }
 
-// Of what the request says, in fields that this build knows.
-std::string RequestHash(v1::OptimizeModelRequest request) {
-  request.DiscardUnknownFields();
-  return wire::MessageHash(request);
-}
-
 // Checks a request and fills in the job that it asks for, but for the job's id.
 absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
                           const v1::OptimizeModelRequest& request, v1::Job& job) {
@@ -89,6 +92,7 @@ absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
   }
   // From the cheapest check to the dearest.
   PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
+  PLAIT_RETURN_IF_ERROR(CheckModelSize(request.model()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
   PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", "model", request.model()));
   if (job.options().has_measurement_log()) {
@@ -102,10 +106,11 @@ absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
 
 absl::Status Submit(const ServiceContext& context, const Caller& caller,
                     const v1::OptimizeModelRequest& request, v1::Job& job) {
+  PLAIT_RETURN_IF_ERROR(wire::CheckFieldsKnown("", request));
   PLAIT_RETURN_IF_ERROR(wire::CheckRequestId(request.request_id()));
   JobSubmission submission;
   submission.request_id = request.request_id();
-  submission.request_hash = RequestHash(request);
+  submission.request_hash = wire::MessageHash(request);
   // Before all that may have changed since: a call that was acknowledged is acknowledged again,
   // also by a server that is stopping, or whose queue is full of this very job.
   submission.job.set_tenant(caller.tenant);

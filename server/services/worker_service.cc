@@ -34,6 +34,8 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
     // Ids are written to the log and shown to operators.
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDevice(request->device()));
+    // No search of this server could use the device: no job shall name it.
+    PLAIT_RETURN_IF_ERROR(wire::CheckBackend("device.backend", request->device().backend()));
     *response = context_.pool.Synchronize(*request, place);
     if (request->has_idle() && response->has_idle() && !request->prefer_being_idle() &&
         !context_.draining) {

@@ -95,6 +95,7 @@ TEST(ConfigTest, NamesASettingThatIsNoNumber) {
 std::string OtherValue(const Setting& setting) {
   if (std::holds_alternative<bool Config::*>(setting.field)) return "true";
   if (std::holds_alternative<int64_t Config::*>(setting.field)) return "7";
+  if (std::holds_alternative<std::vector<std::string> Config::*>(setting.field)) return "none";
   return "elsewhere";
 }
 
@@ -144,8 +145,15 @@ TEST(ConfigTest, TheGuideListsEverySetting) {
 }
 
 TEST(ConfigTest, ReadsListsOfWorkers) {
-  const SettingValues flags = {{"data_dir", "/x"}, {"insecure", "1"}, {"workers", "cpu,cuda:0"}};
-  EXPECT_THAT(MakeConfig(flags, {}, {})->workers, ElementsAre("cpu", "cuda:0"));
+  const SettingValues flags = {{"data_dir", "/x"}, {"insecure", "1"}, {"workers", "cpu,cpu"}};
+  EXPECT_THAT(MakeConfig(flags, {}, {})->workers, ElementsAre("cpu", "cpu"));
+}
+
+TEST(ConfigTest, RefusesWorkersThatCouldNotServe) {
+  for (const char* device : {"tpu", "reference", "model:h200"}) {
+    const SettingValues flags = {{"data_dir", "/x"}, {"insecure", "1"}, {"workers", device}};
+    EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("workers: must be")) << device;
+  }
 }
 
 TEST(ConfigTest, TakesItsOwnVariablesFromTheEnvironment) {

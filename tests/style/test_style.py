@@ -51,7 +51,11 @@ CLIENT = [
 ]
 CUDA = ["gpu_worker/backends/cuda/driver", "gpu_worker/backends/cuda/problem"]
 # The names that a request may use: lists, read where they are checked.
-POLICY_NAMES = ["optimizer/schedule/policies.def", "optimizer/search/policies.def"]
+NAMES = [
+    "gpu_worker/backends/backends.def",
+    "optimizer/schedule/policies.def",
+    "optimizer/search/policies.def",
+]
 SERVICE = ["base", "proto/wire", "plait/v1", "storage"]
 MAY_INCLUDE |= {
     # Errors travel as google.rpc's messages, which it alone reads and writes.
@@ -63,7 +67,7 @@ MAY_INCLUDE |= {
         "plait/v1",
         "plait/worker/v1",
         "plait/internal/rpc_status.pb.h",
-        *POLICY_NAMES,
+        *NAMES,
     ],
     "storage": ["base", "proto/wire", "plait/v1"],
     "storage/files": SERVICE,

@@ -12,7 +12,7 @@ namespace {
 
 DeviceDescription SampleDevice() {
   DeviceDescription device;
-  device.id = "model:h200";
+  device.id = "cuda:0";
   device.backend = "cuda";
   device.name = "a \"GPU\"\twith spaces, \xc3\xa9";
   device.fingerprint = "cuda=12.4;sm_90";
@@ -27,7 +27,7 @@ TEST(WireDeviceTest, EveryFieldComesBack) {
   const absl::StatusOr<DeviceDescription> read = DeviceFromProto(DeviceToProto(device));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->id, device.id);
-  // Said, and not guessed from the id: the model of a GPU has the kernels of one.
+  // Said, and not guessed from the id.
   EXPECT_EQ(read->backend, device.backend);
   EXPECT_EQ(read->name, device.name);
   EXPECT_EQ(read->fingerprint, device.fingerprint);

@@ -24,6 +24,31 @@ TEST(WireOptionsTest, FillsInDefaults) {
   EXPECT_EQ(options->search(), "plait");
   EXPECT_EQ(options->schedule(), "plait");
   EXPECT_EQ(options->precision(), "strict");
+  EXPECT_TRUE(options->portable());
+}
+
+TEST(WireOptionsTest, KeepsTheWishForRewritesThatAreNotPortable) {
+  v1::OptimizeOptions options;
+  options.set_portable(false);
+  EXPECT_FALSE(CheckedOptions(options)->portable());
+}
+
+TEST(WireOptionsTest, RefusesAnOptionThatItDoesNotKnow) {
+  v1::OptimizeOptions options;
+  options.GetReflection()->MutableUnknownFields(&options)->AddVarint(99, 1);
+  const absl::Status status = CheckedOptions(options).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(FieldOf(status), "options.99") << status;
+}
+
+// A precision that no kernel has would be accepted and do nothing.
+TEST(WireOptionsTest, RefusesPrecisionsWithoutKernels) {
+  v1::OptimizeOptions options;
+  for (const char* precision : {"tf32", "bf16", "fp16", "int8", "auto"}) {
+    options.set_precision(precision);
+    EXPECT_EQ(CheckedOptions(options).status().message(),
+              absl::StrCat("options.precision: must be one of strict, is \"", precision, "\""));
+  }
 }
 
 TEST(WireOptionsTest, AcceptsEveryNameItLists) {
@@ -128,12 +153,12 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
             static_cast<size_t>(v1::OptimizeOptions::descriptor()->field_count()));
   std::set<std::string> hashes;
   for (const auto& change : kChanges) {
-    v1::OptimizeOptions options;
+    v1::OptimizeOptions options = *CheckedOptions({});
     change(options);
-    const std::string hash = OptionsHash(*CheckedOptions(options));
+    const std::string hash = OptionsHash(options);
     EXPECT_TRUE(hashes.insert(hash).second);
     options.set_no_result_cache(true);
-    EXPECT_EQ(OptionsHash(*CheckedOptions(options)), hash);
+    EXPECT_EQ(OptionsHash(options), hash);
   }
 }
 
