@@ -74,10 +74,12 @@ absl::StatusOr<v1::Job> Client::CancelJob(absl::string_view job_id) const {
   return std::move(*response.mutable_job());
 }
 
-absl::StatusOr<std::vector<v1::Job>> Client::ListJobs(v1::JobState state, int jobs_max) const {
+absl::StatusOr<std::vector<v1::Job>> Client::ListJobs(v1::JobState state, const std::string& filter,
+                                                      int jobs_max) const {
   std::vector<v1::Job> jobs;
   v1::ListJobsRequest request;
   request.set_state(state);
+  request.set_filter(filter);
   while (static_cast<int>(jobs.size()) < jobs_max) {
     // Only what is still wanted: the last page is as short as it can be.
     request.set_page_size(jobs_max - static_cast<int>(jobs.size()));

@@ -56,7 +56,9 @@ class Client {
 
   // Newest first; at most `jobs_max`.
   // Reads as many pages as it takes; reports are left out.
-  absl::StatusOr<std::vector<v1::Job>> ListJobs(v1::JobState state, int jobs_max) const;
+  // `filter`: see ListJobsRequest.
+  absl::StatusOr<std::vector<v1::Job>> ListJobs(v1::JobState state, const std::string& filter,
+                                                int jobs_max) const;
 
   // Follows a job to its end and returns it in its final state. `on_event` is called once for each
   // event after `after_sequence`, in order, across broken connections.

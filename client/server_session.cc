@@ -49,7 +49,7 @@ absl::Status AwaitDevice(const Client& client, const CommandContext& context,
 // Programs that were killed leave their jobs in the store; nobody waits for them any more.
 absl::Status CancelLeftJobs(const Client& client) {
   for (const v1::JobState state : {v1::JOB_STATE_QUEUED, v1::JOB_STATE_RUNNING}) {
-    PLAIT_ASSIGN_OR_RETURN(const auto jobs, client.ListJobs(state, kLeftJobsMax));
+    PLAIT_ASSIGN_OR_RETURN(const auto jobs, client.ListJobs(state, "", kLeftJobsMax));
     for (const v1::Job& job : jobs) PLAIT_RETURN_IF_ERROR(client.CancelJob(job.id()).status());
   }
   return absl::OkStatus();

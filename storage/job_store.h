@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "base/digest.h"
 #include "plait/v1/optimization.pb.h"
+#include "proto/wire/job_filter.h"
 
 namespace plait {
 
@@ -46,11 +47,13 @@ struct JobSubmission {
 struct JobQuery {
   std::string tenant;                              // empty: all tenants, for operators
   v1::JobState state = v1::JOB_STATE_UNSPECIFIED;  // unspecified: any
+  wire::JobFilter filter;
   int64_t before = 0;  // continue after the page whose `next_before` this is; 0: from the newest
   int page_size = 0;   // REQUIRES: positive
 };
 
-// A page of a listing.
+// A page of a listing. It may have fewer jobs than were asked for, or none, and not be the last
+// one: a look at the store has an end also where a filter accepts little.
 struct JobPage {
   std::vector<v1::Job> jobs;  // without reports
   int64_t next_before = 0;    // 0: this is the last page

@@ -13,6 +13,9 @@
 namespace plait {
 namespace {
 
+// Jobs that one call of List looks at, but for a page that is larger: some milliseconds.
+constexpr int kRowsPerListing = 500;
+
 // Every method is the same three steps: a transaction around functions of job_operations.h, what it
 // found carried out of the lambda, and the listener told. No backend runs a write twice, so lambdas
 // may write to variables outside.
@@ -66,24 +69,27 @@ class TableJobStore : public JobStore {
 
   absl::StatusOr<JobPage> List(const JobQuery& query) override {
     PLAIT_CHECK(query.page_size > 0);
-    std::vector<JobRow> rows;
+    const auto page_size = static_cast<size_t>(query.page_size);
+    JobPage page;
+    page.next_before = query.before;
     PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
-      // One more than the page tells whether there is another.
-      PLAIT_ASSIGN_OR_RETURN(rows, table.SelectJobs({.tenant = query.tenant,
-                                                     .state = query.state,
-                                                     .before = query.before,
-                                                     .count_max = query.page_size + 1}));
+      for (int read = 0; read < kRowsPerListing && page.jobs.size() < page_size;) {
+        // One more than is wanted tells whether there is another page.
+        const int count_max = static_cast<int>(page_size - page.jobs.size()) + 1;
+        PLAIT_ASSIGN_OR_RETURN(std::vector<JobRow> rows,
+                               table.SelectJobs({.tenant = query.tenant,
+                                                 .state = query.state,
+                                                 .before = page.next_before,
+                                                 .count_max = count_max}));
+        const bool is_last = rows.size() < static_cast<size_t>(count_max);
+        if (!is_last) rows.pop_back();
+        read += static_cast<int>(rows.size());
+        for (JobRow& row : rows) AddListed(query, std::move(row.job), page);
+        page.next_before = is_last ? 0 : rows.back().number;
+        if (is_last) break;
+      }
       return absl::OkStatus();
     }));
-    JobPage page;
-    for (JobRow& row : rows) {
-      if (page.jobs.size() == static_cast<size_t>(query.page_size)) break;
-      // A report may have megabytes; Get shows it.
-      if (row.job.has_result()) row.job.mutable_result()->clear_report();
-      if (row.job.has_incumbent()) row.job.mutable_incumbent()->clear_report();
-      page.jobs.push_back(std::move(row.job));
-    }
-    if (rows.size() > page.jobs.size()) page.next_before = rows[page.jobs.size() - 1].number;
     return page;
   }
 
@@ -271,6 +277,14 @@ class TableJobStore : public JobStore {
   }
 
  private:
+  static void AddListed(const JobQuery& query, v1::Job job, JobPage& page) {
+    if (!query.filter.Matches(job)) return;
+    // A report may have megabytes; Get shows it.
+    if (job.has_result()) job.mutable_result()->clear_report();
+    if (job.has_incumbent()) job.mutable_incumbent()->clear_report();
+    page.jobs.push_back(std::move(job));
+  }
+
   absl::StatusOr<v1::Job> ChangeLeased(const JobLease& lease,
                                        absl::FunctionRef<absl::Status(JobTable&, JobRow&)> change) {
     v1::Job job;

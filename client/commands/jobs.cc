@@ -21,6 +21,9 @@ std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options = {
       {"--state", OptionKind::kText, "STATE",
        "only QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED or QUARANTINED ones"},
+      {"--filter", OptionKind::kText, "FILTER",
+       "only those of which it is true, such as 'device = cpu AND ended_at > "
+       "\"2026-01-31T00:00:00Z\"'"},
       {"--limit", OptionKind::kInteger, "N", "at most so many; default 100"}};
   AddServerOptions(&options);
   return options;
@@ -43,7 +46,8 @@ absl::StatusOr<ExitCode> RunJobs(const CommandContext& context) {
   const auto limit = static_cast<int>(
       std::min<int64_t>(context.arguments.Integer("--limit", kJobsDefault), 1'000'000));
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
-  PLAIT_ASSIGN_OR_RETURN(const auto jobs, session.client->ListJobs(state, limit));
+  PLAIT_ASSIGN_OR_RETURN(
+      const auto jobs, session.client->ListJobs(state, context.arguments.Text("--filter"), limit));
   Json json;
   json["jobs"] = Json::array();
   std::string table =
@@ -66,7 +70,8 @@ const Command kJobsCommand = {
     .summary = "list jobs, newest first",
     .examples =
         "  plait jobs --server plait.example.com:7400\n"
-        "  plait jobs --state running --json\n",
+        "  plait jobs --state running --json\n"
+        "  plait jobs --filter 'state = FAILED AND device = cpu'\n",
     .options = Options,
     .run = RunJobs,
 };

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_filter.h"
 #include "proto/wire/job_state.h"
 #include "proto/wire/known_fields.h"
 #include "proto/wire/names.h"
@@ -74,9 +75,10 @@ absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& 
   PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context.stores.jobs->Count());
   const int64_t jobs_max = context.tenant_queued_jobs_max;
   if (counts.queued < jobs_max) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(
-      const JobPage page,
-      context.stores.jobs->List({tenant, v1::JOB_STATE_QUEUED, 0, static_cast<int>(jobs_max)}));
+  PLAIT_ASSIGN_OR_RETURN(const JobPage page,
+                         context.stores.jobs->List({.tenant = tenant,
+                                                    .state = v1::JOB_STATE_QUEUED,
+                                                    .page_size = static_cast<int>(jobs_max)}));
   if (static_cast<int64_t>(page.jobs.size()) < jobs_max) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_QUOTA_EXCEEDED,
                      absl::StrCat("tenant ", tenant, " has ", jobs_max,
@@ -133,6 +135,12 @@ absl::Status Submit(const ServiceContext& context, const Caller& caller,
     LogInfo("job.submitted", {{"job", job.id()}, {"tenant", caller.tenant}});
   }
   return absl::OkStatus();
+}
+
+// Errors: InvalidArgument for a state that only a newer server has.
+absl::StatusOr<v1::JobState> StateOf(v1::JobState state) {
+  if (v1::JobState_IsValid(state)) return state;
+  return wire::FieldError("state", absl::StrCat("must be a state of this server, is ", state));
 }
 
 absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::ServerContext& call,
@@ -209,11 +217,14 @@ grpc::Status OptimizationServiceHandler::ListJobs(grpc::ServerContext* context,
                                                   v1::ListJobsResponse* response) {
   return AnswerRpc(
       context_, *context, Method::kListJobs, [&](const Caller& caller) -> absl::Status {
+        PLAIT_RETURN_IF_ERROR(wire::CheckFieldsKnown("", *request));
         JobQuery query;
         query.tenant = caller.tenant;
-        query.state = request->state();
+        PLAIT_ASSIGN_OR_RETURN(query.state, StateOf(request->state()));
+        PLAIT_ASSIGN_OR_RETURN(query.filter, wire::JobFilter::Parse(request->filter()));
         PLAIT_ASSIGN_OR_RETURN(query.page_size, wire::PageSizeOf(request->page_size()));
-        const std::string filter = absl::StrCat("jobs ", caller.tenant, " ", request->state());
+        const std::string filter =
+            absl::StrCat("jobs ", caller.tenant, " ", request->state(), " ", request->filter());
         PLAIT_ASSIGN_OR_RETURN(const std::string position,
                                wire::PagePosition(filter, request->page_token()));
         if (!position.empty() && !absl::SimpleAtoi(position, &query.before)) {

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "tests/server/services/services_fixture.h"
 
 namespace plait {
@@ -144,6 +145,33 @@ TEST_F(OptimizationServiceTest, RefusesMalformedRequests) {
   EXPECT_EQ(Counted("OptimizeModel", "INVALID_ARGUMENT"), 4);
 }
 
+// Fields and enum values of a newer client may be what its user relies on.
+TEST_F(OptimizationServiceTest, RefusesWhatOnlyANewerServerKnows) {
+  const auto add_unknown_field = [](google::protobuf::Message* message) {
+    message->GetReflection()->MutableUnknownFields(message)->AddVarint(99, 1);
+  };
+  v1::OptimizeModelRequest request = ModelRequest();
+  add_unknown_field(request.mutable_options());
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("options.99")));
+  request = ModelRequest();
+  add_unknown_field(&request);
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("field 99")));
+  v1::ListJobsRequest list;
+  add_unknown_field(&list);
+  EXPECT_THAT(Call(&Stub::ListJobs, list).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(List(0, "", static_cast<v1::JobState>(77)).status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("state: ")));
+}
+
+TEST_F(OptimizationServiceTest, RefusesAModelThatNoSearchCanRead) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.mutable_model()->set_size_bytes(kModelProtoBytesMax + 1);
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_LIMIT_EXCEEDED), Says("at most 2147483647 bytes")));
+}
+
 TEST_F(OptimizationServiceTest, WantsTheModelUploadedByTheSameTenant) {
   EXPECT_THAT(Submit(ModelRequest(), "bob").status(), HasReason(v1::ERROR_REASON_BLOB_MISSING));
   v1::OptimizeModelRequest request = ModelRequest();
@@ -225,6 +253,31 @@ TEST_F(OptimizationServiceTest, ListsJobsInOneState) {
   ASSERT_TRUE(Cancel(cancelled).ok());
   EXPECT_THAT(IdsOf(*List(0, "", v1::JOB_STATE_QUEUED)), ElementsAre(queued));
   EXPECT_THAT(IdsOf(*List(0, "", v1::JOB_STATE_CANCELLED)), ElementsAre(cancelled));
+}
+
+TEST_F(OptimizationServiceTest, ListsJobsThatAFilterAccepts) {
+  const std::string cancelled = SubmitJob().id();
+  const std::string queued = SubmitJob().id();
+  ASSERT_TRUE(Cancel(cancelled).ok());
+  v1::ListJobsRequest request;
+  request.set_filter("state = CANCELLED AND device = cpu");
+  EXPECT_THAT(IdsOf(*Call(&Stub::ListJobs, request)), ElementsAre(cancelled));
+  request.set_filter("state != CANCELLED");
+  EXPECT_THAT(IdsOf(*Call(&Stub::ListJobs, request)), ElementsAre(queued));
+  request.set_filter("colour = red");
+  EXPECT_THAT(Call(&Stub::ListJobs, request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("filter: ")));
+}
+
+TEST_F(OptimizationServiceTest, APageTokenFitsItsFilterOnly) {
+  for (int i = 0; i < kTenantJobsMax; ++i) SubmitJob();
+  v1::ListJobsRequest request;
+  request.set_page_size(1);
+  request.set_filter("state = QUEUED");
+  request.set_page_token(Call(&Stub::ListJobs, request)->next_page_token());
+  EXPECT_TRUE(Call(&Stub::ListJobs, request).ok());
+  request.set_filter("device = cpu");
+  EXPECT_THAT(Call(&Stub::ListJobs, request).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
 }
 
 TEST_F(OptimizationServiceTest, APageTokenFitsItsListingOnly) {
