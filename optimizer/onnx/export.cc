@@ -240,32 +240,33 @@ class Exporter {
   onnx::ModelProto model_;
 };
 
+}  // namespace
+
 // An opaque node of ONNX's own domain means what its opset says: in another one it might mean
 // something else. Foreign domains have versions of their own, which do not change.
-absl::Status CheckOpset(const Model& model, const Graph& graph, int opset) {
-  if (opset < model.opset() || opset > kOpsetMax) {
+absl::Status CheckExportOpset(const Model& original, const Graph& graph, int opset) {
+  if (opset == 0) return absl::OkStatus();
+  if (opset < original.opset() || opset > kOpsetMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot export to opset ", opset, ": the model uses opset ", model.opset(),
+        absl::StrCat("cannot export to opset ", opset, ": the model uses opset ", original.opset(),
                      " (give that or a newer one, up to ", kOpsetMax, ")"));
   }
-  if (opset == model.opset()) return absl::OkStatus();
+  if (opset == original.opset()) return absl::OkStatus();
   for (const Node& node : graph.nodes()) {
     if (node.op != OpKind::kOpaque) continue;
     PLAIT_ASSIGN_OR_RETURN(const onnx::NodeProto proto, ReadOpaqueNode(node));
     if (!IsDefaultDomain(proto.domain())) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(NodeLabel(proto), ": ", proto.op_type(), " stays as it is in opset ",
-                     model.opset(), ", so the model cannot be raised to opset ", opset));
+                     original.opset(), ", so the model cannot be raised to opset ", opset));
   }
   return absl::OkStatus();
 }
 
-}  // namespace
-
 absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph,
                                        const WeightSource& weights, const ExportOptions& options) {
   const int opset = options.opset == 0 ? original.opset() : options.opset;
-  PLAIT_RETURN_IF_ERROR(CheckOpset(original, graph, opset));
+  PLAIT_RETURN_IF_ERROR(CheckExportOpset(original, graph, opset));
   // Names are assigned to the expanded graph, whose new tensors need some too.
   PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandNodes(graph, opset));
   PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));

@@ -18,6 +18,12 @@ struct ExportOptions {
   std::optional<EmbeddedPlan> plan;
 };
 
+// Whether a model can be written with this opset (0: its own): `graph` came from binding it. Says
+// before a search what ExportOnnx would say after it.
+// Errors: InvalidArgument when the opset is lower than the model's, newer than kOpsetMax, or raised
+// past an opaque node.
+absl::Status CheckExportOpset(const Model& original, const Graph& graph, int opset);
+
 // Writes a graph that came from binding `original`, optimized or not, as a standard ONNX model: the
 // original's names, documentation and metadata, its opset and IR version (raised only where the
 // opset needs it), operators that the opset lacks written as older ones, constants computed, unused

@@ -190,6 +190,10 @@ class ChildSearch {
     if (!model.ok()) return ModelFailure(model.status());
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
     if (!bound.ok()) return ModelFailure(bound.status());
+    // Now, and not when everything has been searched.
+    PLAIT_RETURN_IF_ERROR(
+        wire::WithReason(CheckExportOpset(*model, bound->graph, start_.options().opset()),
+                         v1::ERROR_REASON_INVALID_REQUEST));
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that.
     const absl::Duration import_time = clock_.Monotonic() - began;
