@@ -19,6 +19,7 @@
 #include "proto/wire/device.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/grpc_status.h"
+#include "proto/wire/worker_protocol.h"
 
 namespace plait {
 namespace {
@@ -193,6 +194,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
       options.family_version);
   worker::v1::SynchronizeRequest request;
   request.set_worker_id(options.worker_id);
+  request.set_protocol_version(wire::kWorkerProtocolVersion);
   *request.mutable_device() = wire::DeviceToProto(executor.device());
   request.mutable_idle();
   absl::Duration answered_at = SystemClock().Monotonic();

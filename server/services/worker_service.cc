@@ -1,9 +1,12 @@
 #include "server/services/worker_service.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/wire/check_device.h"
+#include "proto/wire/error.h"
 #include "proto/wire/names.h"
+#include "proto/wire/worker_protocol.h"
 #include "server/services/rpc_scope.h"
 
 namespace plait {
@@ -24,6 +27,15 @@ WorkerPlace PlaceOf(absl::string_view peer) {
   return WorkerPlace::kElsewhere;
 }
 
+// A worker that understands tasks otherwise would measure something else, and be believed.
+absl::Status CheckProtocolVersion(int version) {
+  if (version == wire::kWorkerProtocolVersion) return absl::OkStatus();
+  return wire::FieldError(
+      "protocol_version",
+      absl::StrCat("must be ", wire::kWorkerProtocolVersion, ", is ", version,
+                   " (worker and server must be of versions that understand each other)"));
+}
+
 }  // namespace
 
 grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
@@ -33,6 +45,7 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
     const WorkerPlace place = PlaceOf(context->peer());
     // Ids are written to the log and shown to operators.
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
+    PLAIT_RETURN_IF_ERROR(CheckProtocolVersion(request->protocol_version()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDevice(request->device()));
     // No search of this server could use the device: no job shall name it.
     PLAIT_RETURN_IF_ERROR(wire::CheckBackend("device.backend", request->device().backend()));

@@ -1,4 +1,5 @@
 #include "plait/worker/v1/worker.grpc.pb.h"
+#include "proto/wire/worker_protocol.h"
 #include "tests/server/services/services_fixture.h"
 
 namespace plait {
@@ -10,6 +11,7 @@ class WorkerServiceTest : public ServicesTest {
  protected:
   WorkerServiceTest() {
     request_.set_worker_id("w1");
+    request_.set_protocol_version(wire::kWorkerProtocolVersion);
     request_.mutable_device()->set_id("cpu");
     request_.mutable_device()->set_backend("cpu");
     request_.mutable_device()->set_cores(2);
@@ -99,6 +101,25 @@ TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
   EXPECT_THAT(Synchronize().status(),
               testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("backend")));
   EXPECT_EQ(pool_.Workers().size(), 0u);
+}
+
+TEST_F(WorkerServiceTest, RefusesAWorkerOfAnotherVersion) {
+  for (const int version : {0, wire::kWorkerProtocolVersion + 1}) {
+    request_.set_protocol_version(version);
+    EXPECT_THAT(Synchronize().status(),
+                testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST),
+                               Says(absl::StrCat("protocol_version: must be 1, is ", version))));
+  }
+  EXPECT_EQ(pool_.Workers().size(), 0u);
+}
+
+// Its jobs would be accepted and fail.
+TEST_F(WorkerServiceTest, RefusesADeviceThatNoSearchOfThisBuildCanUse) {
+  request_.mutable_device()->set_backend("abacus");
+  EXPECT_THAT(Synchronize().status(),
+              testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST),
+                             Says("device.backend: must be one of this build's backends (cpu")));
+  EXPECT_EQ(pool_.Devices().size(), 0u);
 }
 
 }  // namespace
