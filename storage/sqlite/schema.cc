@@ -86,7 +86,9 @@ CREATE TABLE profiles (
 ) WITHOUT ROWID;
 )sql";
 
+// Times of before are of kernels that are described otherwise now: no key would find them.
 constexpr char kProfiles2[] = R"sql(
+DELETE FROM profiles;
 ALTER TABLE profiles ADD COLUMN measured_at INTEGER NOT NULL DEFAULT 0;  -- seconds since 1970
 )sql";
 
@@ -101,7 +103,6 @@ absl::StatusOr<int64_t> SchemaVersion(Database& database) {
 
 }  // namespace
 
-// A crash between two steps leaves the version of the last one; the next start goes on from there.
 absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> scripts) {
   PLAIT_ASSIGN_OR_RETURN(int64_t version, SchemaVersion(database));
   const int64_t newest = static_cast<int64_t>(scripts.size());
@@ -111,15 +112,14 @@ absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> s
         absl::StrCat("database ", database.path(), ": has schema version ", version,
                      ", and this plait knows ", newest, "; use a plait that is not older"));
   }
-  // One transaction per step, not one for all: an interrupted migration keeps what it has done.
+  if (version == newest) return absl::OkStatus();
+  // One transaction for all: whatever interrupts it, the plait of before can still open the file.
+  PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
   for (; version < newest; ++version) {
-    PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
     PLAIT_RETURN_IF_ERROR(database.ExecuteScript(scripts[version]));
-    PLAIT_RETURN_IF_ERROR(
-        database.ExecuteScript(absl::StrCat("PRAGMA user_version = ", version + 1)));
-    PLAIT_RETURN_IF_ERROR(transaction.Commit());
   }
-  return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(database.ExecuteScript(absl::StrCat("PRAGMA user_version = ", newest)));
+  return transaction.Commit();
 }
 
 absl::Span<const char* const> JobSchema() { return kJobScripts; }

@@ -8,9 +8,9 @@
 
 namespace plait {
 
-// Brings a database to the newest schema. Script i leads from version i to i + 1; each runs in a
-// transaction of its own together with the change of the version (PRAGMA user_version), so that a
-// crash leaves one version or the next, nothing between. A new schema is a new script at the end.
+// Brings a database to the newest schema. Script i leads from version i to i + 1; all of them run
+// in one transaction together with the change of the version (PRAGMA user_version), so that a crash
+// leaves the old version or the newest, nothing between. A new schema is a new script at the end.
 // Errors: FailedPrecondition when the database is newer than the scripts; DataLoss when damaged.
 absl::Status MigrateDatabase(Database& database, absl::Span<const char* const> scripts);
 
