@@ -36,10 +36,16 @@ class IslandProgress : public ProgressSink {
       : sink_(sink), island_(static_cast<double>(island)), count_(static_cast<double>(count)) {}
 
   void OnPhase(absl::string_view phase, double fraction) override {
-    sink_.OnPhase(phase, (island_ + fraction) / count_);
+    sink_.OnPhase(phase, OfWhole(fraction));
+  }
+  // Speed-ups of one island say nothing about the whole.
+  void OnFraction(double fraction, double seconds_left) override {
+    sink_.OnFraction(OfWhole(fraction), seconds_left);
   }
 
  private:
+  double OfWhole(double fraction) const { return (island_ + fraction) / count_; }
+
   ProgressSink& sink_;
   double island_;
   double count_;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/search/budget.h"
+#include "optimizer/search/progress_sink.h"
 #include "optimizer/search/region_search.h"
 #include "optimizer/search/search_device.h"
 #include "optimizer/search/verify_candidates.h"
@@ -19,6 +20,7 @@
 //   region           a piece of a graph as a graph, and back
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
 //   verify_candidates  the device decides (with verifier, speedup)
+//   progress_sink    how far a search is, for those who wait
 //   budget, parallel   when to stop, and how to use several processors
 namespace plait {
 
@@ -39,17 +41,6 @@ struct SearchOptions {
   PartitionOptions partition;
   BacktrackingOptions backtracking;  // rules and cost model are set by the search
   VerificationOptions verification;
-};
-
-// Where a search tells how far it is. Called from the search's own thread.
-class ProgressSink {
- public:
-  virtual ~ProgressSink() = default;
-
-  // `fraction` of the whole job that is behind the phase's start, rising from 0 to 1. Must not
-  // block: the search waits. Phases are "baseline", "canonicalize", "search", "schedule", "verify"
-  // and "done".
-  virtual void OnPhase(absl::string_view phase, double fraction) = 0;
 };
 
 // What a search works with; all of it must outlive the search.

@@ -76,7 +76,7 @@ class Optimizer {
     PLAIT_RETURN_IF_ERROR(AddBaseline());
     if (policy_.rewrites) PLAIT_RETURN_IF_ERROR(AddCandidates());
     KeepBest();
-    context_.progress.OnPhase("verify", 0.7);
+    context_.progress.OnPhase("verify", kVerificationFraction);
     PLAIT_RETURN_IF_ERROR(Verify());
     context_.progress.OnPhase("done", 1);
     return std::move(result_);
@@ -153,11 +153,22 @@ class Optimizer {
     ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
                         planned.predicted_us};
     if (!known_.insert(ranked.candidate.id).second) return;
+    TellPrediction(planned.predicted_us);
     ranked.planned = std::move(planned);
     ranked.counts = counts;
     ranked.turn = turn;
     ranked.rank_us = rank_us;
     plans_.push_back(std::move(ranked));
+  }
+
+  // Only what is better than all before is news.
+  void TellPrediction(double predicted_us) {
+    const bool is_first = best_predicted_us_ == 0;
+    if (!is_first && predicted_us >= best_predicted_us_) return;
+    best_predicted_us_ = predicted_us;
+    if (!is_first && predicted_us > 0) {
+      context_.progress.OnPredicted(result_.predicted_baseline_us / predicted_us);
+    }
   }
 
   // The baseline stays first, then those that the policy thinks fastest. Also those that it thinks
@@ -179,10 +190,10 @@ class Optimizer {
   absl::Status Verify() {
     std::vector<PlanCandidate> candidates;
     for (const RankedPlan& ranked : plans_) candidates.push_back(ranked.candidate);
-    PLAIT_ASSIGN_OR_RETURN(
-        VerificationResult verified,
-        VerifyCandidates(candidates, options_.verification,
-                         {context_.verifier, context_.budget, context_.log, context_.load_effect}));
+    PLAIT_ASSIGN_OR_RETURN(VerificationResult verified,
+                           VerifyCandidates(candidates, options_.verification,
+                                            {context_.verifier, context_.budget, context_.log,
+                                             context_.load_effect, &context_.progress}));
     const RankedPlan& winner = plans_[verified.winner];
     result_.improved = verified.winner != 0;
     result_.graph = winner.candidate.graph;
@@ -216,6 +227,8 @@ class Optimizer {
   const SchedulePolicy* schedule_policy_ = nullptr;
   std::vector<RankedPlan> plans_;  // the baseline first
   absl::flat_hash_set<std::string> known_;
+  const char* origin_ = "baseline";  // of the plans that are added now
+  double best_predicted_us_ = 0;     // 0: there is none yet
   SearchResult result_;
 };
 

@@ -63,6 +63,7 @@ class Verification {
   absl::StatusOr<VerificationResult> Run() {
     if (candidates_.size() > 1) {
       seconds_to_decide_ = SecondsToDecide(candidates_[0], candidates_[1], options_);
+      seconds_ahead_ = SecondsAhead();
       if (HasSeconds(seconds_to_decide_)) {
         PLAIT_RETURN_IF_ERROR(ChooseFinalist());
         PLAIT_RETURN_IF_ERROR(Decide());
@@ -94,8 +95,10 @@ class Verification {
                                                             const VerificationBatch& batch) {
     std::vector<PlanCandidate> candidates;
     for (const int index : chosen) candidates.push_back(candidates_[index]);
+    TellFraction();
     PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
                            context_.verifier.Verify(candidates, batch));
+    seconds_behind_ += std::min(SecondsToVerify(candidates, batch), batch.seconds_max);
     if (measurements.size() != candidates.size()) {
       return absl::InternalError(absl::StrCat("the verifier answered about ", measurements.size(),
                                               " of ", candidates.size(), " candidates"));
@@ -132,7 +135,38 @@ class Verification {
                                      measurements[i].latency_us[round]);
       }
     }
+    TellBest();
     return true;
+  }
+
+  // Of all that verification is likely to take.
+  double SecondsAhead() const {
+    const VerificationBatch batch = {.rounds = options_.rounds_choosing};
+    const double choosing = candidates_.size() > 2 ? SecondsToVerify(candidates_, batch) : 0;
+    const PlanCandidate pair[] = {candidates_[0], candidates_[1]};
+    const double deciding =
+        SecondsToVerify(pair, {.loads = options_.loads_final, .rounds = options_.rounds_final});
+    return std::min(choosing, options_.choosing_seconds_max) +
+           std::max(seconds_to_decide_, std::min(deciding, options_.final_seconds_max));
+  }
+
+  void TellFraction() const {
+    if (context_.progress == nullptr || seconds_ahead_ <= 0) return;
+    const double left = std::max(0.0, seconds_ahead_ - seconds_behind_);
+    const double done = seconds_behind_ / (seconds_behind_ + left);
+    context_.progress->OnFraction(kVerificationFraction + (1 - kVerificationFraction) * done, left);
+  }
+
+  void TellMeasured(double speedup) {
+    if (context_.progress == nullptr || speedup == told_speedup_) return;
+    told_speedup_ = speedup;
+    context_.progress->OnMeasured(speedup);
+  }
+
+  void TellBest() {
+    double best = 0;
+    for (const auto& [index, ratios] : ratios_) best = std::max(best, Median(ratios));
+    if (best > 0) TellMeasured(best);
   }
 
   // Candidates that may still win: those that ran, the fastest first, then the others as predicted.
@@ -181,6 +215,7 @@ class Verification {
                                    measurements[0].load_rounds};
       if (rounds.load_rounds.size() > 1) result_.load_effect = LoadEffectOf(rounds);
       const Speedup speedup = EstimateSpeedup(rounds, context_.load_effect);
+      TellMeasured(speedup.median);
       if (speedup.certain > 1) {
         result_.winner = finalist;
         result_.speedup = speedup;
@@ -197,6 +232,9 @@ class Verification {
   const VerificationContext& context_;
   double seconds_to_decide_ = 0;
   double choosing_seconds_ = 0;                // predicted, of all batches that choose
+  double seconds_ahead_ = 0;                   // predicted, of all batches
+  double seconds_behind_ = 0;                  // predicted, of those that are over
+  double told_speedup_ = 0;                    // by OnMeasured
   std::map<int, std::vector<double>> ratios_;  // of all rounds so far, by candidate
   std::set<int> unusable_;                     // wrong, or did not run
   std::set<int> measured_;                     // beside the baseline

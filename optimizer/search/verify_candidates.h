@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/search/budget.h"
+#include "optimizer/search/progress_sink.h"
 #include "optimizer/search/speedup.h"
 #include "optimizer/search/verifier.h"
 
@@ -32,6 +33,7 @@ struct VerificationContext {
   Budget& budget;
   MeasurementLog& log;  // gets every batch, and every answer of the budget, for a replay
   LoadEffect load_effect;
+  ProgressSink* progress = nullptr;  // null: nobody waits
 };
 
 // What the device said about a set of candidates. Without a winner, `optimized` is the baseline's

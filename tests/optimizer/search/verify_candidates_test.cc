@@ -1,5 +1,6 @@
 #include "optimizer/search/verify_candidates.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -106,6 +107,42 @@ TEST_F(VerifyCandidatesTest, OfOneCandidateThereIsNothingToChoose) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(verifier_.calls, ElementsAre("6x20: base 1"));
   EXPECT_EQ(result->winner, 1);
+}
+
+// What somebody who waits is told.
+class Listener : public ProgressSink {
+ public:
+  void OnPhase(absl::string_view, double) override {}
+  void OnFraction(double fraction, double seconds_left) override {
+    fractions.push_back(fraction);
+    seconds.push_back(seconds_left);
+  }
+  void OnMeasured(double speedup) override { measured.push_back(speedup); }
+
+  std::vector<double> fractions;
+  std::vector<double> seconds;
+  std::vector<double> measured;
+};
+
+TEST_F(VerifyCandidatesTest, TellsHowFarItIsBeforeEachBatch) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}, {"3", 70}, {"4", 60}};
+  Listener listener;
+  ASSERT_TRUE(
+      VerifyCandidates(Candidates(4), {}, {verifier_, budget_, log_, {0.01, 20}, &listener}).ok());
+  ASSERT_EQ(listener.fractions.size(), verifier_.calls.size());
+  EXPECT_EQ(listener.fractions.front(), kVerificationFraction);
+  EXPECT_TRUE(std::is_sorted(listener.fractions.begin(), listener.fractions.end()));
+  EXPECT_LT(listener.fractions.back(), 1);
+  EXPECT_TRUE(std::is_sorted(listener.seconds.rbegin(), listener.seconds.rend()));
+  EXPECT_GT(listener.seconds.back(), 0);
+}
+
+TEST_F(VerifyCandidatesTest, TellsTheBestMeasuredSpeedupWheneverItChanges) {
+  verifier_.latency_us = {{"base", 100}, {"1", 80}, {"2", 90}, {"3", 95}, {"4", 50}};
+  Listener listener;
+  ASSERT_TRUE(
+      VerifyCandidates(Candidates(4), {}, {verifier_, budget_, log_, {0.01, 20}, &listener}).ok());
+  EXPECT_THAT(listener.measured, ElementsAre(1.25, 2));
 }
 
 // A run of half a second: choosing among six would take longer than deciding.
