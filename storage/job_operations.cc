@@ -327,8 +327,12 @@ absl::Status RecordEvent(JobTable& table, const JobLease& lease, const v1::Event
   v1::Progress& progress = *row->job.mutable_progress();
   const bool is_phase = event.type() == v1::EVENT_TYPE_PHASE;
   if (is_phase) progress.set_phase(event.text());
-  if (is_phase || event.type() == v1::EVENT_TYPE_PROGRESS) progress.set_fraction(event.fraction());
-  if (event.type() == v1::EVENT_TYPE_INCUMBENT) progress.set_speedup(event.speedup());
+  if (is_phase || event.type() == v1::EVENT_TYPE_PROGRESS) {
+    progress.set_fraction(event.fraction());
+    progress.set_seconds_left(event.seconds_left());
+  }
+  if (event.type() == v1::EVENT_TYPE_INCUMBENT) progress.set_speedup_predicted(event.speedup());
+  if (event.type() == v1::EVENT_TYPE_MEASURED) progress.set_speedup(event.speedup());
   PLAIT_RETURN_IF_ERROR(AddEvent(table, *row, event, now));
   return table.UpdateJob(*row);
 }

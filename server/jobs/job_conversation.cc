@@ -1,8 +1,10 @@
 #include "server/jobs/job_conversation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
@@ -13,9 +15,15 @@ namespace {
 
 // What the child gets to send its incumbent when the time is over.
 constexpr absl::Duration kDeadlineGrace = absl::Seconds(30);
+// One line for people.
+constexpr size_t kEventTextBytesMax = 1000;
 // A search asks one question at a time; more are kept for later versions.
 constexpr size_t kOpenQuestionsMax = 64;
 constexpr size_t kQuestionsMax = 1'000'000;
+// Between two events of progress: each is a write to the disk. Of a long job a thousandth of its
+// time, so that they leave room for others among its events.
+constexpr absl::Duration kProgressInterval = absl::Seconds(1);
+constexpr int kProgressEventsMax = 1000;
 
 absl::Status Lie(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
@@ -35,6 +43,11 @@ worker::v1::TaskResult AnswerAboutAnotherTask() {
   result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kInternal));
   result.mutable_error()->set_message("the worker's answer is about another task");
   return result;
+}
+
+void SetProgress(const JobProgress::Estimate& estimate, v1::Event& event) {
+  event.set_fraction(estimate.fraction);
+  event.set_seconds_left(estimate.seconds_left);
 }
 
 ConversationEnd EndOf(ConversationOutcome outcome, absl::Status status = absl::OkStatus()) {
@@ -59,6 +72,7 @@ ConversationEnd JobConversation::Run(SearchChildProcess& child,
                                      const ConversationOptions& options) {
   began_ = context_.clock.Monotonic();
   next_heartbeat_ = began_ + options.lease / 4;
+  next_progress_ = began_ + kProgressInterval;
   while (true) {
     std::optional<ConversationEnd> end = Step(child, options);
     if (end) return *std::move(end);
@@ -68,6 +82,7 @@ ConversationEnd JobConversation::Run(SearchChildProcess& child,
 std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
                                                      const ConversationOptions& options) {
   if (std::optional<ConversationEnd> end = CheckTimes(child, options)) return end;
+  TellProgress(options);
   if (absl::Status status = ForwardAnswers(child); !status.ok()) {
     return EndOf(ConversationOutcome::kFault, std::move(status));
   }
@@ -203,12 +218,43 @@ absl::Status JobConversation::TakeEvent(const v1::Event& event) {
   // Field by field, so that whatever an event may say later is not passed on unchecked.
   v1::Event checked;
   checked.set_type(event.type());
-  checked.set_text(wire::ValidUtf8(event.text(), 1000));
+  checked.set_text(wire::ValidUtf8(event.text(), kEventTextBytesMax));
   checked.set_fraction(event.fraction() >= 0 && event.fraction() <= 1 ? event.fraction() : 0);
   checked.set_speedup(event.speedup() >= 0 ? event.speedup() : 0);
-  // An event that cannot be stored is no reason to fail the job; the storage's next answer tells.
-  context_.jobs.AppendEvent(job_.lease, checked).IgnoreError();
+  if (event.type() == v1::EVENT_TYPE_PHASE || event.type() == v1::EVENT_TYPE_PROGRESS) {
+    const absl::Duration now = context_.clock.Monotonic();
+    // Written so that NaN fails.
+    const bool is_time = event.seconds_left() >= 0 && event.seconds_left() <= kBudgetSecondsMax;
+    progress_.Heard(checked.fraction(), is_time ? event.seconds_left() : 0, now);
+    SetProgress(progress_.At(now), checked);
+  }
+  Record(checked);
   return absl::OkStatus();
+}
+
+void JobConversation::Record(const v1::Event& event) {
+  context_.jobs.AppendEvent(job_.lease, event).IgnoreError();
+}
+
+void JobConversation::TellProgress(const ConversationOptions& options) {
+  std::vector<std::string> lost_workers;
+  {
+    absl::MutexLock lock(&mailbox_->mutex);
+    lost_workers.swap(mailbox_->lost_workers);
+  }
+  for (const std::string& text : lost_workers) {
+    v1::Event event;
+    event.set_type(v1::EVENT_TYPE_WORKER_LOST);
+    event.set_text(wire::ValidUtf8(text, kEventTextBytesMax));
+    Record(event);
+  }
+  const absl::Duration now = context_.clock.Monotonic();
+  if (now < next_progress_) return;
+  next_progress_ = now + std::max(kProgressInterval, options.time_max / kProgressEventsMax);
+  v1::Event event;
+  event.set_type(v1::EVENT_TYPE_PROGRESS);
+  SetProgress(progress_.At(now), event);
+  Record(event);
 }
 
 absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
@@ -230,7 +276,15 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
         }
         mailbox->wakeup->Signal();
       },
-      job_.job.tenant());
+      job_.job.tenant(),
+      [mailbox = mailbox_](absl::string_view worker_id) {
+        {
+          absl::MutexLock lock(&mailbox->mutex);
+          mailbox->lost_workers.push_back(
+              absl::StrCat("worker ", worker_id, " died or went silent"));
+        }
+        mailbox->wakeup->Signal();
+      });
   return absl::OkStatus();
 }
 

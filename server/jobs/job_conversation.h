@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "plait/internal/search_child.pb.h"
+#include "server/jobs/job_progress.h"
 #include "server/jobs/search_child_process.h"
 #include "server/jobs/search_park.h"
 #include "server/jobs/wakeup.h"
@@ -103,6 +104,7 @@ class JobConversation {
     // Held for a push or a swap only; nobody is called with it.
     absl::Mutex mutex;
     std::vector<Answer> answers ABSL_GUARDED_BY(mutex);
+    std::vector<std::string> lost_workers ABSL_GUARDED_BY(mutex);  // what to tell of each
     const std::shared_ptr<Wakeup> wakeup;
   };
   // One that is open: asked by the child and not answered yet.
@@ -128,6 +130,11 @@ class JobConversation {
   // so that a child cannot have another tenant's model measured.
   std::optional<ConversationEnd> Take(SearchChildProcess& child, internal::ChildMessage message,
                                       const ConversationOptions& options);
+  // Records the workers that were lost at a question of the child's, and from time to time how far
+  // the job is: the child cannot say so while it is stopped or waits.
+  void TellProgress(const ConversationOptions& options);
+  // An event that cannot be stored is no reason to fail the job; the storage's next answer tells.
+  void Record(const v1::Event& event);
   // Errors: InvalidArgument for what the child may not say, which counts as its fault.
   absl::Status TakeEvent(const v1::Event& event);
   // Errors: InvalidArgument for a repeated number and for too many questions.
@@ -154,9 +161,11 @@ class JobConversation {
   // By the child's number. Used by Run's thread only, as is all below.
   std::map<int64_t, Question> open_;
   std::set<int64_t> used_numbers_;  // of all questions so far
-  // Monotonic, both.
+  // Monotonic, all three.
   absl::Duration began_;
   absl::Duration next_heartbeat_;
+  absl::Duration next_progress_;
+  JobProgress progress_;
   // Until the first of the questions that are open was asked; and what of all the child's stopped
   // time was over when the last answer came.
   absl::Duration stopped_before_question_ = absl::ZeroDuration();

@@ -46,7 +46,7 @@ namespace {
 
 // Of the budget of a device's first job: 10 s of a minute, where a few seconds are enough.
 constexpr double kLoadEffectShare = 1.0 / 6;
-// Import takes about this part of a job; it is for a progress bar only.
+// Import takes about this part of a job, and export too; it is for a progress bar only.
 constexpr double kPreparationFraction = 0.02;
 
 // AddressSanitizer reserves terabytes of addresses, under which no limit of theirs can lie.
@@ -94,22 +94,62 @@ bool ApplyLimits(absl::string_view text) {
   return true;
 }
 
+// Tells the daemon how far the job is: the search, with import and export around it.
 class ProgressSender : public ProgressSink {
  public:
-  explicit ProgressSender(ChildConnection& connection) : connection_(connection) {}
+  // `end` is when the budget ends, on the monotonic clock.
+  ProgressSender(ChildConnection& connection, Clock& clock, absl::Duration end)
+      : connection_(connection), clock_(clock), end_(end) {}
 
+  void OnImport() { SendPhase("import", 0, BudgetLeft()); }
   void OnPhase(absl::string_view phase, double fraction) override {
-    internal::ChildMessage message;
-    v1::Event& event = *message.mutable_event();
-    event.set_type(v1::EVENT_TYPE_PHASE);
+    // The search is over, and the job is not.
+    const bool is_over = phase == "done";
+    SendPhase(is_over ? "export" : phase, OfJob(fraction), is_over ? 0 : BudgetLeft());
+  }
+  void OnFraction(double fraction, double seconds_left) override {
+    v1::Event event = EventOf(v1::EVENT_TYPE_PROGRESS);
+    event.set_fraction(OfJob(fraction));
+    event.set_seconds_left(seconds_left);
+    Send(event);
+  }
+  void OnPredicted(double speedup) override { SendSpeedup(v1::EVENT_TYPE_INCUMBENT, speedup); }
+  void OnMeasured(double speedup) override { SendSpeedup(v1::EVENT_TYPE_MEASURED, speedup); }
+
+ private:
+  static double OfJob(double fraction) {
+    return kPreparationFraction + (1 - 2 * kPreparationFraction) * fraction;
+  }
+  static v1::Event EventOf(v1::EventType type) {
+    v1::Event event;
+    event.set_type(type);
+    return event;
+  }
+  double BudgetLeft() const {
+    return std::max(0.0, absl::ToDoubleSeconds(end_ - clock_.Monotonic()));
+  }
+  void SendPhase(absl::string_view phase, double fraction, double seconds_left) {
+    v1::Event event = EventOf(v1::EVENT_TYPE_PHASE);
     event.set_text(std::string(phase));
-    event.set_fraction(kPreparationFraction + (1 - kPreparationFraction) * fraction);
+    event.set_fraction(fraction);
+    event.set_seconds_left(seconds_left);
+    Send(event);
+  }
+  void SendSpeedup(v1::EventType type, double speedup) {
+    v1::Event event = EventOf(type);
+    event.set_speedup(speedup);
+    Send(event);
+  }
+  void Send(const v1::Event& event) {
+    internal::ChildMessage message;
+    *message.mutable_event() = event;
     // When the daemon is gone, the next question fails.
     connection_.Send(message).IgnoreError();
   }
 
- private:
   ChildConnection& connection_;
+  Clock& clock_;
+  const absl::Duration end_;
 };
 
 // Mapped and not read: pages of weights that nothing looks at never take memory.
@@ -183,7 +223,9 @@ class ChildSearch {
 
   absl::StatusOr<internal::Result> Run() {
     const absl::Duration began = clock_.Monotonic();
-    ProgressSender progress(connection_);
+    const absl::Duration budget = absl::Seconds(start_.options().budget_seconds());
+    ProgressSender progress(connection_, clock_, began + budget);
+    progress.OnImport();
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
     // The first look at a stranger's bytes, under limits that were set before.
     absl::StatusOr<Model> model = ImportOnnx(bytes);
@@ -197,8 +239,7 @@ class ChildSearch {
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that.
     const absl::Duration import_time = clock_.Monotonic() - began;
-    const absl::Duration end =
-        began + absl::Seconds(start_.options().budget_seconds()) - 2 * import_time;
+    const absl::Duration end = began + budget - 2 * import_time;
 
     PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);

@@ -54,7 +54,7 @@ WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
     : clock_(clock), options_(std::move(options)), epoch_(NewEpoch()) {}
 
 int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done,
-                           absl::string_view tenant) {
+                           absl::string_view tenant, LostCallback lost) {
   // Equal work must have equal hashes, whoever asked first.
   task.clear_task_id();
   task.clear_attempt();
@@ -72,7 +72,7 @@ int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, Resu
     added.content_hash = content_hash;
     waiting_.push_back(task_id);
   }
-  tasks_[task_id].interests[++last_interest_] = std::move(done);
+  tasks_[task_id].interests[++last_interest_] = {std::move(done), std::move(lost)};
   task_by_interest_[last_interest_] = task_id;
   return last_interest_;
 }
@@ -217,9 +217,9 @@ void WorkerPool::End(const std::string& task_id, worker::v1::TaskResult result,
                      std::vector<Ended>& ended) {
   const auto found = tasks_.find(task_id);
   Ended end;
-  for (auto& [interest, callback] : found->second.interests) {
-    task_by_interest_.erase(interest);
-    end.callbacks.push_back(std::move(callback));
+  for (auto& [number, interest] : found->second.interests) {
+    task_by_interest_.erase(number);
+    end.callbacks.push_back(std::move(interest.done));
   }
   end.result = std::move(result);
   task_by_content_.erase(found->second.content_hash);
@@ -241,12 +241,25 @@ void WorkerPool::Lose(const std::string& worker_id, std::vector<Ended>& ended) {
   const std::string task_id = found->second.task_id;
   workers_.erase(found);
   if (!task_id.empty()) {
+    // First in `ended`: whoever hears of the task's end has heard why before.
+    Ended& lost = ended.emplace_back();
+    lost.lost_worker_id = worker_id;
+    for (const auto& [number, interest] : tasks_.at(task_id).interests) {
+      if (interest.lost) lost.lost_callbacks.push_back(interest.lost);
+    }
     Retry(task_id,
           ErrorResult(absl::StatusCode::kAborted,
                       absl::StrCat("worker ", worker_id, " died or went silent during the task")),
           "lost", ended);
   }
   UpdateMeasuring();
+}
+
+void WorkerPool::Tell(const std::vector<Ended>& ended) {
+  for (const Ended& end : ended) {
+    for (const LostCallback& callback : end.lost_callbacks) callback(end.lost_worker_id);
+    for (const ResultCallback& callback : end.callbacks) callback(end.result);
+  }
 }
 
 void WorkerPool::LoseSilent(std::vector<Ended>& ended) {

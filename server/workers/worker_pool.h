@@ -82,6 +82,10 @@ class WorkerPool {
   // call the pool.
   using ResultCallback = std::function<void(const worker::v1::TaskResult& result)>;
 
+  // Hears of each worker that died or went silent at the task, before the task is given to another
+  // or ends. As ResultCallback.
+  using LostCallback = std::function<void(absl::string_view worker_id)>;
+
   // `clock` must outlive the pool.
   WorkerPool(Clock& clock, WorkerPoolOptions options);
 
@@ -93,7 +97,7 @@ class WorkerPool {
   // until somebody does or its interest is withdrawn. Tenants take turns; an equal task that
   // several want is of the first one.
   int64_t Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done,
-                 absl::string_view tenant = "");
+                 absl::string_view tenant = "", LostCallback lost = nullptr);
 
   // The caller does not want the result any more; unknown numbers are ignored. A callback that has
   // begun already may still be running. A task that nobody wants is dropped.
@@ -141,6 +145,11 @@ class WorkerPool {
   std::vector<DeviceAvailability> Devices();      // by id and fingerprint
 
  private:
+  // Of somebody who wants a task done.
+  struct Interest {
+    ResultCallback done;
+    LostCallback lost;  // may be null
+  };
   // Is in waiting_ exactly while worker_id is empty.
   struct PoolTask {
     worker::v1::Task task;
@@ -152,7 +161,7 @@ class WorkerPool {
     // Monotonic; when the pool ends it. Set when it is given to a worker.
     absl::Duration ends_at = absl::InfiniteDuration();
     // Never empty: a task that nobody wants is ended.
-    std::map<int64_t, ResultCallback> interests;
+    std::map<int64_t, Interest> interests;
   };
   struct Worker {
     v1::Device device;
@@ -169,7 +178,12 @@ class WorkerPool {
   struct Ended {
     std::vector<ResultCallback> callbacks;
     worker::v1::TaskResult result;
+    // Of a task that lost its worker; with no callbacks above where it goes on.
+    std::vector<LostCallback> lost_callbacks;
+    std::string lost_worker_id;
   };
+  // Calls the callbacks. REQUIRES: the lock is not held.
+  static void Tell(const std::vector<Ended>& ended);
 
   static void Tell(const std::vector<Ended>& ended);
 

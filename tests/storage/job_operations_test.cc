@@ -282,5 +282,23 @@ TEST_P(JobOperationsTest, ShowsTheLastProgressInTheJob) {
   EXPECT_EQ(jobs().Events("alice", "j1", 0, 1000)->back().fraction(), 0.5);
 }
 
+TEST_P(JobOperationsTest, KeepsWhatIsPredictedApartFromWhatIsMeasured) {
+  const LeasedJob leased = Running("j1");
+  v1::Event event = EventOf(v1::EVENT_TYPE_INCUMBENT);
+  event.set_speedup(1.5);
+  ASSERT_TRUE(jobs().AppendEvent(leased.lease, event).ok());
+  event.set_type(v1::EVENT_TYPE_MEASURED);
+  event.set_speedup(1.25);
+  ASSERT_TRUE(jobs().AppendEvent(leased.lease, event).ok());
+  event = EventOf(v1::EVENT_TYPE_PROGRESS, "", 0.5);
+  event.set_seconds_left(7);
+  ASSERT_TRUE(jobs().AppendEvent(leased.lease, event).ok());
+  ASSERT_TRUE(jobs().Flush().ok());
+  const v1::Progress progress = jobs().Get("alice", "j1")->progress();
+  EXPECT_EQ(progress.speedup_predicted(), 1.5);
+  EXPECT_EQ(progress.speedup(), 1.25);
+  EXPECT_EQ(progress.seconds_left(), 7);
+}
+
 }  // namespace
 }  // namespace plait

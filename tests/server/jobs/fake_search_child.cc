@@ -94,12 +94,27 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
     Send(message);
     return Refuse(absl::StrCat(Listen().stopped_time_reply().stopped_us() / 1'000'000));
   }
-  if (how == "ask") {
+  if (how == "ask_in_verification") {
+    message.mutable_event()->set_type(v1::EVENT_TYPE_PHASE);
+    message.mutable_event()->set_text("verify");
+    message.mutable_event()->set_fraction(0.7);
+    message.mutable_event()->set_seconds_left(20);
+    Send(message);
+  }
+  if (how == "ask" || how == "ask_in_verification") {
     Ask(1);
     const internal::ProfileReply reply = Listen().profile_reply();
     const bool is_answer = reply.request_number() == 1 && reply.result().has_profile();
     return Refuse(is_answer ? reply.result().profile().profiles(0).key()
                             : reply.result().error().message());
+  }
+  if (how == "find_something") {
+    for (const v1::EventType type : {v1::EVENT_TYPE_INCUMBENT, v1::EVENT_TYPE_MEASURED}) {
+      message.mutable_event()->set_type(type);
+      message.mutable_event()->set_speedup(type == v1::EVENT_TYPE_INCUMBENT ? 1.5 : 1.25);
+      Send(message);
+    }
+    return Refuse("done");
   }
   if (how == "exaggerate") {
     message.mutable_event()->set_type(v1::EVENT_TYPE_PHASE);

@@ -79,6 +79,8 @@ class JobConversationTest : public testing::Test {
     return task;
   }
 
+  std::vector<v1::Event> Events() { return *stores_.jobs->Events("t", "job-1", 0, 100); }
+
   std::vector<v1::StoredProfile> StoredProfiles() {
     return *stores_.profiles->List("", {"", ""}, 100);
   }
@@ -142,11 +144,70 @@ TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {
 TEST_F(JobConversationTest, RecordsEventsWithoutWhatTheChildMayNotSay) {
   EXPECT_EQ(Talk("exaggerate").outcome, ConversationOutcome::kFailure);
   ASSERT_TRUE(stores_.jobs->Flush().ok());
-  const std::vector<v1::Event> events = *stores_.jobs->Events("t", "job-1", 0, 100);
+  const std::vector<v1::Event> events = Events();
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.back().text(), "search");
   EXPECT_EQ(events.back().fraction(), 0);
   EXPECT_EQ(events.back().tenant(), "t");
+}
+
+TEST_F(JobConversationTest, ShowsTheBestPredictedAndTheBestMeasured) {
+  EXPECT_EQ(Talk("find_something").outcome, ConversationOutcome::kFailure);
+  ASSERT_TRUE(stores_.jobs->Flush().ok());
+  const v1::Progress progress = stores_.jobs->Get("t", "job-1")->progress();
+  EXPECT_EQ(progress.speedup_predicted(), 1.5);
+  EXPECT_EQ(progress.speedup(), 1.25);
+}
+
+// The child stands still while a worker measures for it, and so would the progress.
+TEST_F(JobConversationTest, GoesOnTellingProgressWhileAWorkerMeasures) {
+  std::thread worker([&] {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    for (int second = 0; second < 10; ++second) {
+      clock_.Advance(absl::Seconds(1));
+      wakeup_->Signal();
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+    AnswerOneTask(AskedKernel().ToString());
+  });
+  EXPECT_EQ(Talk("ask_in_verification").outcome, ConversationOutcome::kFailure);
+  worker.join();
+  ASSERT_TRUE(stores_.jobs->Flush().ok());
+  double before = 0.7;
+  int count = 0;
+  for (const v1::Event& event : Events()) {
+    if (event.type() != v1::EVENT_TYPE_PROGRESS) continue;
+    EXPECT_GE(event.fraction(), before);
+    EXPECT_LE(event.seconds_left(), 20);
+    before = event.fraction();
+    ++count;
+  }
+  EXPECT_GE(count, 3);
+  // Half of the 20 s are over.
+  EXPECT_GE(before, 0.75);
+  EXPECT_LE(before, 0.86);
+  EXPECT_EQ(stores_.jobs->Get("t", "job-1")->progress().phase(), "verify");
+}
+
+TEST_F(JobConversationTest, TellsOfAWorkerThatWasLost) {
+  std::thread worker([&] {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    worker::v1::SynchronizeRequest request;
+    request.set_worker_id("w0");
+    *request.mutable_device() = Cpu();
+    request.mutable_idle();
+    pool_.Synchronize(request, WorkerPlace::kElsewhere);
+    pool_.DropWorker("w0");
+    AnswerOneTask(AskedKernel().ToString());
+  });
+  EXPECT_EQ(Talk("ask").outcome, ConversationOutcome::kFailure);
+  worker.join();
+  ASSERT_TRUE(stores_.jobs->Flush().ok());
+  std::vector<std::string> lost;
+  for (const v1::Event& event : Events()) {
+    if (event.type() == v1::EVENT_TYPE_WORKER_LOST) lost.push_back(event.text());
+  }
+  EXPECT_THAT(lost, testing::ElementsAre("worker w0 died or went silent"));
 }
 
 TEST_F(JobConversationTest, TellsTheChildOfTheDeadlineAndTakesItsBest) {

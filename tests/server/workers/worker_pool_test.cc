@@ -160,6 +160,23 @@ TEST_F(WorkerPoolTest, GivesTheTaskOfASilentWorkerToAnother) {
   EXPECT_THAT(pool_.Workers(), SizeIs(1));
 }
 
+TEST_F(WorkerPoolTest, TellsOfEachWorkerThatWasLostAtATask) {
+  std::vector<std::string> heard;
+  const auto done = [&](const worker::v1::TaskResult&) { heard.emplace_back("end"); };
+  const auto lost = [&](absl::string_view worker_id) { heard.emplace_back(worker_id); };
+  pool_.Submit(Cpu(), ProfileTaskOf("a"), done, "", lost);
+  // Who wants the same without hearing of workers does not disturb.
+  Submit("a");
+  for (const char* worker : {"w1", "w2", "w3"}) {
+    EXPECT_TRUE(Idle(worker).has_task());
+    pool_.DropWorker(worker);
+  }
+  EXPECT_THAT(heard, ElementsAre("w1", "w2", "w3", "end"));
+  Idle("w4");
+  pool_.DropWorker("w4");
+  EXPECT_THAT(heard, SizeIs(4));
+}
+
 TEST_F(WorkerPoolTest, DropsTheLateResultOfALostWorker) {
   Submit("a");
   const worker::v1::Task lost = Idle("w1").task();
