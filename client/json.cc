@@ -42,7 +42,9 @@ Json JobJson(const v1::Job& job) {
   if (job.has_progress()) {
     json["phase"] = job.progress().phase();
     json["fraction"] = job.progress().fraction();
+    json["seconds_left"] = job.progress().seconds_left();
     json["speedup"] = job.progress().speedup();
+    json["speedup_predicted"] = job.progress().speedup_predicted();
   }
   if (job.has_error()) {
     json["error"]["reason"] = wire::ReasonName(job.error().reason());
@@ -58,6 +60,7 @@ Json EventJson(const v1::Event& event) {
   if (event.has_time()) json["time"] = TimeText(event.time());
   json["text"] = event.text();
   json["fraction"] = event.fraction();
+  json["seconds_left"] = event.seconds_left();
   json["speedup"] = event.speedup();
   return json;
 }

@@ -23,10 +23,11 @@ std::string JsonLine(const Json& json);
 std::string EventTypeName(v1::EventType type);
 
 // {"id", "state", "submitted_at", "started_at", "ended_at", "device", "model", "phase", "fraction",
-// "speedup"}; times are RFC 3339, fields that are not known yet are left out.
+// "seconds_left", "speedup", "speedup_predicted", "error"}; times are RFC 3339, fields that are not
+// known yet are left out.
 Json JobJson(const v1::Job& job);
 
-// {"sequence", "type", "time", "text", "fraction", "speedup"}
+// {"sequence", "type", "time", "text", "fraction", "seconds_left", "speedup"}
 Json EventJson(const v1::Event& event);
 
 // {"id", "name", "fingerprint", "cores", "instruction_set", "memory_bytes", "versions",

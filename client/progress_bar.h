@@ -8,15 +8,25 @@
 
 namespace plait {
 
-// "search        [=========>          ]  45 %  1.32x": `fraction` is clamped to 0..1, a speed-up
-// of 0 is left out. At least 40 columns wide.
+// How far a job is, as its events said.
+struct ShownProgress {
+  std::string phase;
+  double fraction = 0;
+  double seconds_left = 0;       // 0: not known
+  double speedup = 0;            // the best measured so far; 0: there is none
+  double speedup_predicted = 0;  // the best that the simulator predicts so far; 0: there is none
+};
+
+// "search        [=========>          ]  45 %  ~1.32x  38 s left": the fraction is clamped to 0..1;
+// a speed-up that is only predicted has a "~"; what is not known is left out. At least 50 columns
+// wide.
 // Pure. No line feed at its end.
-std::string ProgressLine(absl::string_view phase, double fraction, double speedup, int columns);
+std::string ProgressLine(const ShownProgress& progress, int columns);
 
 // Shows how a job proceeds: one line that is drawn again and again on a terminal, and nothing but
 // new phases elsewhere. Not thread-safe.
 //
-// A fraction or speed-up of 0 says nothing, so the last one stays.
+// A speed-up of 0 says nothing, so the last one stays.
 class ProgressBar {
  public:
   // `out` must outlive the bar.
@@ -32,10 +42,7 @@ class ProgressBar {
  private:
   std::ostream& out_;
   bool is_terminal_;
-  // As the last events said.
-  std::string phase_;
-  double fraction_ = 0;
-  double speedup_ = 0;
+  ShownProgress progress_;
   bool drawn_ = false;
 };
 
