@@ -69,8 +69,11 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   whole.predicted_baseline_us += island.predicted_baseline_us;
   whole.predicted_us += island.predicted_us;
   whole.candidates += island.candidates;
+  whole.regions += island.regions;
+  whole.regions_solved += island.regions_solved;
   whole.candidates_measured += island.candidates_measured;
   whole.fallback_nodes += island.fallback_nodes;
+  whole.baseline_fallback_nodes += island.baseline_fallback_nodes;
   whole.budget_exhausted |= island.budget_exhausted;
   whole.seconds_needed += island.seconds_needed;
   for (const auto& [rule, count] : island.rules_applied) whole.rules_applied[rule] += count;
@@ -90,6 +93,10 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
     equivalence.dead_outputs |= found.dead_outputs;
   }
   whole.improved |= island.improved;
+  // One searched island makes the whole a searched one.
+  if (!island.improved) return;
+  if (whole.origin != "searched") whole.origin = island.origin;
+  whole.schedule = island.schedule;
 }
 
 // What is searched for in an island. The pieces may be equal one by one, but the whole was never

@@ -68,6 +68,11 @@ struct SearchResult {
   int islands = 0;
   bool improved = false;  // false: the baseline was returned
 
+  // Where the graph comes from: "baseline", "normal_form" (only rules that always win) or
+  // "searched".
+  std::string origin = "baseline";
+  std::string schedule = "sequential";  // the policy that placed the plan's kernels
+
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
   std::vector<int> load_rounds;              // how many of them each load had
@@ -76,10 +81,13 @@ struct SearchResult {
   // Of the optimized graph's outputs with those of the original, over several inputs.
   Equivalence equivalence;
   int fallback_nodes = 0;  // that ran as reference code, because no kernel took them
+  int baseline_fallback_nodes = 0;
 
   double predicted_baseline_us = 0;  // by the simulator
   double predicted_us = 0;
-  int64_t candidates = 0;       // graphs priced
+  int64_t candidates = 0;  // graphs priced
+  int regions = 0;         // see RegionSearchResult
+  int regions_solved = 0;
   int candidates_measured = 0;  // plans that ran on the device, beside the baseline
   RuleCounts rules_applied;     // on the way to `graph`; empty when not improved
   bool budget_exhausted = false;

@@ -50,7 +50,8 @@ struct RankedPlan {
   PlanCandidate candidate;
   PlannedGraph planned;
   RuleCounts counts;
-  int turn = 0;  // plans of the same graph, and so of the same rank, that go before
+  const char* origin = "";  // see SearchResult
+  int turn = 0;             // plans of the same graph, and so of the same rank, that go before
   double rank_us = 0;
 };
 
@@ -104,6 +105,7 @@ class Optimizer {
     PLAIT_ASSIGN_OR_RETURN(canonical.graph,
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
+    origin_ = "normal_form";
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical));
     RegionSearchOptions search;
     search.backtracking = options_.backtracking;
@@ -115,8 +117,11 @@ class Optimizer {
     PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
                            SearchRegions(canonical.graph, search, device_, profiles_));
     result_.candidates = found.candidates;
+    result_.regions = found.regions;
+    result_.regions_solved = found.regions_solved;
     result_.trace += found.trace;
     context_.progress.OnPhase("schedule", 0.6);
+    origin_ = "searched";
     for (RewrittenGraph& rewritten : found.graphs) {
       for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
       PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten));
@@ -156,6 +161,7 @@ class Optimizer {
     TellPrediction(planned.predicted_us);
     ranked.planned = std::move(planned);
     ranked.counts = counts;
+    ranked.origin = origin_;
     ranked.turn = turn;
     ranked.rank_us = rank_us;
     plans_.push_back(std::move(ranked));
@@ -196,6 +202,8 @@ class Optimizer {
                                              context_.load_effect, &context_.progress}));
     const RankedPlan& winner = plans_[verified.winner];
     result_.improved = verified.winner != 0;
+    result_.origin = winner.origin;
+    result_.schedule = winner.planned.schedule;
     result_.graph = winner.candidate.graph;
     result_.plan = winner.candidate.plan;
     result_.predicted_us = winner.planned.predicted_us;
@@ -208,6 +216,7 @@ class Optimizer {
     result_.seconds_needed = verified.seconds_needed;
     result_.equivalence = verified.optimized.equivalence;
     result_.fallback_nodes = verified.optimized.fallback_nodes;
+    result_.baseline_fallback_nodes = verified.baseline.fallback_nodes;
     result_.speedup = verified.speedup;
     result_.candidates_measured = verified.candidates_measured;
     absl::StrAppendFormat(&result_.trace,

@@ -36,7 +36,8 @@ PlannedGraph PlanCover(const Graph& graph, const Cover& cover, const SearchDevic
                        const PlanBinding& binding, const SchedulePolicy& policy) {
   const ScheduleProblem problem = MakeScheduleProblem(cover, device.schedule);
   const Schedule schedule = policy.assign(problem);
-  return {MakePlan(graph, cover, schedule, binding), MakespanUs(problem, schedule), ""};
+  return {MakePlan(graph, cover, schedule, binding), MakespanUs(problem, schedule), "",
+          std::string(policy.name)};
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace plait {
 struct PlannedGraph {
   Plan plan;
   double predicted_us = 0;
-  std::string origin;  // how it came about, such as "fastest cover, plait"; for the trace
+  std::string origin;    // how it came about, such as "fastest cover, plait"; for the trace
+  std::string schedule;  // the policy that placed its kernels
 };
 
 // The plan that everything is compared with: one kernel per node, each with its best measured

@@ -6,9 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
 #include "optimizer/rules/rule.h"
+#include "proto/wire/error.h"
 
 namespace plait {
 namespace {
+
+// 256 KiB: thousands of decisions, in a message that travels with each look at the job.
+constexpr size_t kTraceBytesMax = size_t{256} << 10;
 
 v1::Verdict VerdictOf(Verdict verdict) {
   switch (verdict) {
@@ -43,6 +47,22 @@ void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchR
   for (const auto& [rule, count] : result.rules_applied) {
     (*search->mutable_rules_applied())[std::string(rule)] = count;
   }
+  search->set_budget_exhausted(result.budget_exhausted);
+  search->set_regions(result.regions);
+  search->set_regions_solved(result.regions_solved);
+  // Names of nodes stand in it, which may be any bytes.
+  search->set_trace(wire::ValidUtf8(result.trace, kTraceBytesMax));
+}
+
+// The weights that a step's kernel reads, each once.
+std::set<TensorId> WeightsOf(const Step& step, const Graph& graph) {
+  std::set<TensorId> weights;
+  for (const NodeId node : step.kernel.nodes) {
+    for (const TensorId input : graph.node(node).inputs) {
+      if (input != kNoTensor && graph.tensor(input).constant != nullptr) weights.insert(input);
+    }
+  }
+  return weights;
 }
 
 bool IsPortable(const RuleCounts& rules_applied) {
@@ -73,13 +93,7 @@ int64_t OffchipBytes(const Plan& plan, const Graph& graph) {
   for (const Step& step : plan.steps) {
     for (const int value : step.inputs) bytes += graph.type(plan.values[value].tensor).bytes();
     for (const int value : step.outputs) bytes += graph.type(plan.values[value].tensor).bytes();
-    std::set<TensorId> weights;
-    for (const NodeId node : step.kernel.nodes) {
-      for (const TensorId input : graph.node(node).inputs) {
-        if (input != kNoTensor && graph.tensor(input).constant != nullptr) weights.insert(input);
-      }
-    }
-    for (const TensorId weight : weights) bytes += graph.type(weight).bytes();
+    for (const TensorId weight : WeightsOf(step, graph)) bytes += graph.type(weight).bytes();
   }
   return bytes;
 }
@@ -102,6 +116,8 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   SetTimes(result.baseline_latency_us, report.mutable_baseline());
   report.mutable_baseline()->set_kernels(static_cast<int64_t>(result.baseline_plan.steps.size()));
   report.mutable_baseline()->set_offchip_bytes(OffchipBytes(result.baseline_plan, facts.graph));
+  report.mutable_baseline()->set_fallback_nodes(result.baseline_fallback_nodes);
+  report.mutable_baseline()->set_predicted_us(result.predicted_baseline_us);
   v1::OptimizedReport& optimized = *report.mutable_optimized();
   SetTimes(result.optimized_latency_us, &optimized);
   optimized.set_kernels(static_cast<int64_t>(result.plan.steps.size()));
@@ -109,6 +125,9 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   optimized.set_offchip_bytes(OffchipBytes(result.plan, result.graph));
   optimized.set_precision(result.plan.precision);
   optimized.set_portable(IsPortable(result.rules_applied));
+  optimized.set_predicted_us(result.predicted_us);
+  optimized.set_origin(result.origin);
+  optimized.set_schedule(result.schedule);
 
   report.set_speedup(result.speedup.median);
   report.set_speedup_low(result.speedup.low);
@@ -129,8 +148,8 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   return report;
 }
 
-v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
-                         double latency_us_predicted) {
+v1::Plan MakePlanMessage(const SearchResult& result) {
+  const Plan& plan = result.plan;
   v1::Plan message;
   message.set_format_version(Plan::kVersion);
   message.set_graph_fingerprint(plan.graph_fingerprint);
@@ -144,8 +163,13 @@ v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
   for (const Step& step : plan.steps) edges += static_cast<int>(step.waits.size());
   summary.set_cross_stream_edges(edges);
   summary.set_arena_bytes(plan.arena_bytes);
-  summary.set_schedule_policy(start.options().schedule());
-  summary.set_latency_us_predicted(latency_us_predicted);
+  std::set<TensorId> weights;
+  for (const Step& step : plan.steps) weights.merge(WeightsOf(step, result.graph));
+  int64_t constant_bytes = 0;
+  for (const TensorId weight : weights) constant_bytes += result.graph.type(weight).bytes();
+  summary.set_constant_bytes(constant_bytes);
+  summary.set_schedule_policy(result.schedule);
+  summary.set_latency_us_predicted(result.predicted_us);
   return message;
 }
 

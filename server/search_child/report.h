@@ -32,10 +32,9 @@ struct SearchFacts {
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result);
 
-// The plan with what a listing shows of it; the latency is the simulator's, of one run.
+// The found plan with what a listing shows of it; the latency is the simulator's, of one run.
 // Pure and thread-safe.
-v1::Plan MakePlanMessage(const Plan& plan, const internal::Start& start,
-                         double latency_us_predicted);
+v1::Plan MakePlanMessage(const SearchResult& result);
 
 // The bytes that a plan moves between kernels: what each kernel reads and writes.
 // A weight counts once for each kernel that reads it. REQUIRES: the plan is of this graph.

@@ -274,7 +274,7 @@ class ChildSearch {
     facts.profiles_cached = profiles.profiles_cached();
     internal::Result result;
     *result.mutable_report() = MakeReport(start_, facts, *found);
-    *result.mutable_plan() = MakePlanMessage(found->plan, start_, found->predicted_us);
+    *result.mutable_plan() = MakePlanMessage(*found);
     *result.mutable_report()->mutable_plan() = result.plan().summary();
     result.set_measurement_log(log.ToText());
     result.set_stopped_early(connection_.stop_requested());

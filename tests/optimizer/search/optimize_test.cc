@@ -33,7 +33,9 @@ class NoProgress : public ProgressSink {
     EXPECT_GE(fraction, last_fraction) << std::string(phase);
     last_fraction = fraction;
   }
+  void OnPredicted(double speedup) override { predicted.push_back(speedup); }
   double last_fraction = 0;
+  std::vector<double> predicted;
 };
 
 // Everything that one job works with; pricing makes the pair 3 % dearer than Tanh, Neg far cheaper.
@@ -88,6 +90,30 @@ TEST(OptimizeTest, RewritesEveryCellAndCountsTheRules) {
   EXPECT_LT(result->predicted_us, result->predicted_baseline_us);
   EXPECT_TRUE(job.verifier.plan_errors.empty()) << job.verifier.plan_errors[0];
   EXPECT_EQ(job.progress.last_fraction, 1);
+  EXPECT_EQ(result->origin, "searched");
+  EXPECT_GT(result->regions, 0);
+  EXPECT_LE(result->regions_solved, result->regions);
+}
+
+TEST(OptimizeTest, TellsEachBetterPredictionOnce) {
+  Job job;
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(5));
+  ASSERT_TRUE(result.ok()) << result.status();
+  const std::vector<double>& predicted = job.progress.predicted;
+  ASSERT_FALSE(predicted.empty());
+  EXPECT_EQ(std::adjacent_find(predicted.begin(), predicted.end(), std::greater_equal<double>()),
+            predicted.end());
+  EXPECT_GE(predicted.back(), result->predicted_baseline_us / result->predicted_us);
+}
+
+TEST(OptimizeTest, SaysWhenTheBaselineIsReturned) {
+  Job job;
+  job.options.search = "none";
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(2));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->origin, "baseline");
+  EXPECT_EQ(result->schedule, "sequential");
+  EXPECT_TRUE(job.progress.predicted.empty());
 }
 
 TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
