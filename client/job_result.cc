@@ -4,10 +4,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "client/files/file.h"
+#include "client/json.h"
 #include "client/progress_bar.h"
-#include "client/report_json.h"
 #include "client/report_table.h"
 #include "proto/wire/error.h"
+#include "proto/wire/report_json.h"
 
 namespace plait {
 namespace {
@@ -19,13 +20,14 @@ absl::Status SaveModel(const Client& client, const v1::JobResult& result, const 
 
 void PrintReport(const CommandContext& context, const v1::Report& report) {
   Console& console = context.console;
+  const bool explain = context.arguments.Has("--explain");
   for (const std::string& warning : report.warnings()) {
     console.err << "warning: " << warning << "\n";
   }
   if (console.json) {
-    console.out << JsonText(ReportJson(report));
+    console.out << JsonText(wire::ReportJson(report, explain));
   } else {
-    console.out << ReportTable(report, context.arguments.Has("--explain"));
+    console.out << ReportTable(report, explain);
   }
 }
 

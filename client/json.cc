@@ -15,15 +15,7 @@ std::string TimeText(const google::protobuf::Timestamp& time) {
   return google::protobuf::util::TimeUtil::ToString(time);
 }
 
-// Replaced, not refused: names in a model may be any bytes.
-std::string Dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
-
-std::string JsonText(const Json& json) { return Dump(json, 2); }
-std::string JsonLine(const Json& json) { return Dump(json, -1); }
 
 std::string EventTypeName(v1::EventType type) {
   return std::string(absl::StripPrefix(v1::EventType_Name(type), "EVENT_TYPE_"));

@@ -2,22 +2,15 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
-#include "absl/strings/string_view.h"
 #include "plait/v1/capability.pb.h"
 #include "plait/v1/optimization.pb.h"
+#include "proto/wire/json.h"
 
 namespace plait {
 
-// Keeps fields in the order in which they are set, which is the documented one.
-using Json = nlohmann::ordered_json;
-
-// The text with a line feed at its end: indented, or everything on one line. Numbers are written
-// with the fewest digits that parse to the same bits, infinities and NaN as null, and bytes that
-// are no UTF-8 as replacement characters.
-std::string JsonText(const Json& json);
-std::string JsonLine(const Json& json);
+using wire::Json;
+using wire::JsonLine;
+using wire::JsonText;
 
 // "PHASE": a type without its prefix.
 std::string EventTypeName(v1::EventType type);

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/report_json.h"
 #include "optimizer/rules/rule.h"
+#include "proto/wire/report_json.h"
 
 namespace plait {
 namespace {
@@ -67,7 +67,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   absl::StrAppendFormat(&text,
                         "outputs      %s: max abs error %.3g, max rel error %.3g, "
                         "%d inputs\n",
-                        VerdictName(report.equivalence().verdict()),
+                        wire::VerdictName(report.equivalence().verdict()),
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried());
   // Told only where there is something to act on.
@@ -84,6 +84,8 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   if (!report.output().path().empty()) {
     absl::StrAppend(&text, "output       ", report.output().path(), "\n");
   }
+  // Last, because it is long.
+  if (explain) absl::StrAppend(&text, "\ndecisions of the search:\n", report.search().trace());
   return text;
 }
 

@@ -85,6 +85,7 @@ std::string Table(const Json& result) {
 Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models,
                 const std::vector<CandidateMeasurement>& measurements) {
   Json json;
+  json["schema_version"] = 1;
   json["device"]["id"] = executor.device().id;
   json["device"]["name"] = executor.device().name;
   json["device"]["fingerprint"] = executor.device().fingerprint;

@@ -20,7 +20,8 @@ std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options = {{"--output", OptionKind::kText, "FILE",
                                       "the optimized model; default: MODEL.optimized.onnx", "-o"}};
   AddJobOptions(&options);
-  options.push_back({"--explain", OptionKind::kSwitch, "", "print the law of each rule applied"});
+  options.push_back(
+      {"--explain", OptionKind::kSwitch, "", "tell each rule's law and what the search decided"});
   options.push_back({"--validate-only", OptionKind::kSwitch, "", "check the request, do nothing"});
   AddServerOptions(&options);
   AddCacheOption(&options);

@@ -16,7 +16,7 @@ namespace {
 std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options = {
       {"--output", OptionKind::kText, "FILE", "the optimized model; default: ID.onnx", "-o"},
-      {"--explain", OptionKind::kSwitch, "", "print the law of each rule applied"}};
+      {"--explain", OptionKind::kSwitch, "", "tell each rule's law and what the search decided"}};
   AddServerOptions(&options);
   return options;
 }

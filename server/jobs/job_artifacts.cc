@@ -3,7 +3,6 @@
 #include <cerrno>
 
 #include <fcntl.h>
-#include <google/protobuf/util/json_util.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
+#include "proto/wire/report_json.h"
 #include "storage/blob_bytes.h"
 #include "storage/file_error.h"
 
@@ -70,17 +70,6 @@ absl::StatusOr<v1::Digest> StoreBytes(Stores& stores, const std::string& tenant,
   return wire::DigestToProto(digest);
 }
 
-std::string JsonOf(const v1::Report& report) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  options.add_whitespace = true;
-  std::string json;
-  // A message that was parsed can always be written.
-  PLAIT_CHECK(google::protobuf::util::MessageToJsonString(report, &json, options).ok());
-  return json;
-}
-
 }  // namespace
 
 absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory) {
@@ -113,9 +102,11 @@ absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
   report.mutable_device()->set_fingerprint(start.device().fingerprint());
   *report.mutable_output()->mutable_digest() = stored.optimized_model();
   *report.mutable_measurement_log() = stored.measurement_log();
+  *report.mutable_plan_digest() = stored.plan();
   report.set_engine_version(start.engine_version());
   PLAIT_ASSIGN_OR_RETURN(*stored.mutable_report_json(),
-                         StoreBytes(stores, job.tenant(), JsonOf(report)));
+                         StoreBytes(stores, job.tenant(),
+                                    wire::JsonText(wire::ReportJson(report, /*with_trace=*/true))));
   return stored;
 }
 

@@ -1,8 +1,9 @@
 #include "client/report_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/client/example_report.h"
+#include "tests/proto/wire/example_report.h"
 
 namespace plait {
 namespace {
@@ -19,6 +20,12 @@ TEST(ReportTableTest, PrintsATableForPeople) {
             "search       0.50 s searching, 0.00 s profiling, 0.00 s verifying\n"
             "             7 candidates (0 measured), 0 profiles measured, 0 cached\n"
             "output       out.onnx\n");
+}
+
+TEST(ReportTableTest, ExplainsRulesAndDecisions) {
+  const std::string table = ReportTable(ExampleReport(), true);
+  EXPECT_THAT(table, testing::HasSubstr("remove_identity x 2    Identity(x) = x"));
+  EXPECT_THAT(table, testing::EndsWith("decisions of the search:\nchosen: candidate 1\n"));
 }
 
 }  // namespace

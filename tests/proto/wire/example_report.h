@@ -18,6 +18,7 @@ inline v1::Report ExampleReport() {
   report.mutable_baseline()->set_latency_us_p95(110);
   report.mutable_baseline()->set_samples(40);
   report.mutable_baseline()->set_kernels(12);
+  report.mutable_baseline()->set_predicted_us(98);
   report.mutable_optimized()->set_latency_us_median(50);
   report.mutable_optimized()->set_latency_us_p10(49);
   report.mutable_optimized()->set_latency_us_p95(55);
@@ -25,6 +26,9 @@ inline v1::Report ExampleReport() {
   report.mutable_optimized()->set_kernels(6);
   report.mutable_optimized()->set_offchip_bytes(1024);
   report.mutable_optimized()->set_precision("strict");
+  report.mutable_optimized()->set_origin("searched");
+  report.mutable_optimized()->set_schedule("plait");
+  report.mutable_optimized()->set_portable(true);
   report.set_speedup(2.002);
   report.set_speedup_low(1.9);
   report.set_speedup_high(2.1);
@@ -35,6 +39,15 @@ inline v1::Report ExampleReport() {
   report.mutable_search()->set_seconds(0.5);
   report.mutable_search()->set_candidates(7);
   (*report.mutable_search()->mutable_rules_applied())["remove_identity"] = 2;
+  report.mutable_search()->set_regions(3);
+  report.mutable_search()->set_regions_solved(2);
+  report.mutable_search()->set_trace("chosen: candidate 1\n");
+  report.mutable_plan_digest()->set_sha256_hex("ef");
+  report.mutable_plan()->set_streams(2);
+  report.mutable_plan()->set_arena_bytes(4096);
+  report.mutable_measurement_log()->set_sha256_hex("01");
+  report.set_engine_version("plait-1");
+  report.add_warnings("look");
   report.mutable_output()->set_path("out.onnx");
   report.mutable_output()->mutable_digest()->set_sha256_hex("cd");
   return report;

@@ -1,0 +1,132 @@
+#include "proto/wire/report_json.h"
+
+#include <map>
+
+namespace plait::wire {
+namespace {
+
+// Baseline and optimized are two messages with the same fields.
+template <typename Measured>
+Json MeasuredJson(const Measured& measured) {
+  Json json;
+  json["latency_us_median"] = measured.latency_us_median();
+  json["latency_us_p10"] = measured.latency_us_p10();
+  json["latency_us_p95"] = measured.latency_us_p95();
+  json["samples"] = measured.samples();
+  json["kernels"] = measured.kernels();
+  json["fallback_nodes"] = measured.fallback_nodes();
+  json["offchip_bytes"] = measured.offchip_bytes();
+  json["predicted_us"] = measured.predicted_us();
+  return json;
+}
+
+template <typename Texts>
+Json ListJson(const Texts& texts) {
+  Json json = Json::array();
+  for (const std::string& text : texts) json.push_back(text);
+  return json;
+}
+
+Json ModelJson(const v1::ModelReport& model) {
+  Json json;
+  json["digest"] = model.digest().sha256_hex();
+  json["nodes"] = model.nodes();
+  json["opaque_nodes"] = ListJson(model.opaque_nodes());
+  return json;
+}
+
+Json DeviceJson(const v1::DeviceReport& device) {
+  Json json;
+  json["id"] = device.id();
+  json["name"] = device.name();
+  json["fingerprint"] = device.fingerprint();
+  json["predicted"] = device.predicted();
+  return json;
+}
+
+Json OptimizedJson(const v1::OptimizedReport& optimized) {
+  Json json = MeasuredJson(optimized);
+  json["precision"] = optimized.precision();
+  json["origin"] = optimized.origin();
+  json["schedule"] = optimized.schedule();
+  json["portable"] = optimized.portable();
+  return json;
+}
+
+Json EquivalenceJson(const v1::EquivalenceReport& equivalence) {
+  Json json;
+  json["verdict"] = VerdictName(equivalence.verdict());
+  json["max_abs_error"] = equivalence.max_abs_error();
+  json["max_rel_error"] = equivalence.max_rel_error();
+  json["inputs_tried"] = equivalence.inputs_tried();
+  return json;
+}
+
+Json SearchJson(const v1::SearchReport& search, bool with_trace) {
+  Json json;
+  json["seconds"] = search.seconds();
+  json["profiling_seconds"] = search.profiling_seconds();
+  json["verification_seconds"] = search.verification_seconds();
+  json["candidates"] = search.candidates();
+  json["candidates_measured"] = search.candidates_measured();
+  json["profiles_measured"] = search.profiles_measured();
+  json["profiles_cached"] = search.profiles_cached();
+  json["rules_applied"] = Json::object();
+  // Sorted, because the order of a protobuf map changes from run to run.
+  const std::map<std::string, int64_t> rules(search.rules_applied().begin(),
+                                             search.rules_applied().end());
+  for (const auto& [rule, count] : rules) json["rules_applied"][rule] = count;
+  json["regions"] = search.regions();
+  json["regions_solved"] = search.regions_solved();
+  json["budget_exhausted"] = search.budget_exhausted();
+  if (with_trace) json["trace"] = search.trace();
+  return json;
+}
+
+Json PlanJson(const v1::Report& report) {
+  Json json;
+  json["digest"] = report.plan_digest().sha256_hex();
+  json["streams"] = report.plan().streams();
+  json["arena_bytes"] = report.plan().arena_bytes();
+  return json;
+}
+
+}  // namespace
+
+std::string VerdictName(v1::Verdict verdict) {
+  switch (verdict) {
+    case v1::VERDICT_EQUIVALENT:
+      return "equivalent";
+    case v1::VERDICT_DIFFERENT:
+      return "different";
+    // A verdict that this program does not know proves nothing.
+    default:
+      return "inconclusive";
+  }
+}
+
+// In the documented order, which the JSON keeps.
+Json ReportJson(const v1::Report& report, bool with_trace) {
+  Json json;
+  json["id"] = report.id();
+  json["cached"] = report.cached();
+  json["model"] = ModelJson(report.model());
+  json["device"] = DeviceJson(report.device());
+  json["schema_version"] = kReportSchemaVersion;
+  json["engine_version"] = report.engine_version();
+  json["warnings"] = ListJson(report.warnings());
+  json["baseline"] = MeasuredJson(report.baseline());
+  json["optimized"] = OptimizedJson(report.optimized());
+  json["speedup"] = report.speedup();
+  json["speedup_low"] = report.speedup_low();
+  json["speedup_high"] = report.speedup_high();
+  json["equivalence"] = EquivalenceJson(report.equivalence());
+  json["search"] = SearchJson(report.search(), with_trace);
+  json["plan"] = PlanJson(report);
+  json["measurement_log"] = report.measurement_log().sha256_hex();
+  json["output"]["path"] = report.output().path();
+  json["output"]["digest"] = report.output().digest().sha256_hex();
+  return json;
+}
+
+}  // namespace plait::wire

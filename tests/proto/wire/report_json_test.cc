@@ -1,0 +1,46 @@
+#include "proto/wire/report_json.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/proto/wire/example_report.h"
+
+namespace plait::wire {
+namespace {
+
+TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
+  EXPECT_EQ(
+      JsonLine(ReportJson(ExampleReport(), false)),
+      R"({"id":"job-1","cached":false,"model":{"digest":"ab","nodes":12,"opaque_nodes":[]},)"
+      R"("device":{"id":"cpu","name":"Processor","fingerprint":"cpu-1","predicted":false},)"
+      R"("schema_version":1,"engine_version":"plait-1","warnings":["look"],)"
+      R"("baseline":{"latency_us_median":100.1,"latency_us_p10":99.0,"latency_us_p95":110.0,)"
+      R"("samples":40,"kernels":12,"fallback_nodes":0,"offchip_bytes":0,"predicted_us":98.0},)"
+      R"("optimized":{"latency_us_median":50.0,"latency_us_p10":49.0,"latency_us_p95":55.0,)"
+      R"("samples":40,"kernels":6,"fallback_nodes":0,"offchip_bytes":1024,"predicted_us":0.0,)"
+      R"("precision":"strict","origin":"searched","schedule":"plait","portable":true},)"
+      R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,)"
+      R"("equivalence":{"verdict":"equivalent","max_abs_error":1e-06,"max_rel_error":2e-07,)"
+      R"("inputs_tried":3},"search":{"seconds":0.5,"profiling_seconds":0.0,)"
+      R"("verification_seconds":0.0,"candidates":7,"candidates_measured":0,"profiles_measured":0,)"
+      R"("profiles_cached":0,"rules_applied":{"remove_identity":2},"regions":3,)"
+      R"("regions_solved":2,"budget_exhausted":false},)"
+      R"("plan":{"digest":"ef","streams":2,"arena_bytes":4096},"measurement_log":"01",)"
+      R"("output":{"path":"out.onnx","digest":"cd"}})"
+      "\n");
+}
+
+TEST(ReportJsonTest, TellsWhatTheSearchDecidedWhenItIsAsked) {
+  const v1::Report report = ExampleReport();
+  EXPECT_FALSE(ReportJson(report, false)["search"].contains("trace"));
+  EXPECT_EQ(ReportJson(report, true)["search"]["trace"], "chosen: candidate 1\n");
+}
+
+TEST(ReportJsonTest, KeepsEveryBitOfANumber) {
+  v1::Report report = ExampleReport();
+  report.set_speedup(1.0 / 3);
+  const Json json = Json::parse(JsonText(ReportJson(report, false)), nullptr, false);
+  EXPECT_EQ(json.value("speedup", 0.0), 1.0 / 3);
+}
+
+}  // namespace
+}  // namespace plait::wire
