@@ -5,6 +5,8 @@ import os
 import pathlib
 import subprocess
 
+import schemas
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("PLAIT_BUILD", ROOT / "build"))
 RUN_SECONDS_MAX = 300
@@ -60,6 +62,10 @@ class Cli:
                                 text=True, **options)
 
     def run(self, *words):
-        return Finished(subprocess.run(
-            [program("plait"), *map(str, words)], env=self.environment(), text=True,
+        words = [str(word) for word in words]
+        finished = Finished(subprocess.run(
+            [program("plait"), *words], env=self.environment(), text=True,
             capture_output=True, timeout=RUN_SECONDS_MAX, check=False))
+        if "--json" in words:
+            schemas.check_output(words, finished.out)
+        return finished
