@@ -1,11 +1,6 @@
 #include "storage/sqlite/schema.h"
 
-#include <csignal>
-#include <filesystem>
 #include <fstream>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "storage/sqlite/job_store.h"
@@ -64,39 +59,6 @@ TEST_F(SqliteSchemaTest, LeavesADatabaseAsItWasWhenALaterScriptFails) {
   EXPECT_FALSE(MigrateDatabase(*database, kBrokenScripts).ok());
   EXPECT_EQ(Number(*database, "PRAGMA user_version"), 0);
   EXPECT_EQ(Number(*database, "SELECT count(*) FROM sqlite_master"), 0);
-}
-
-// The process dies at the end of the transaction, where all has been done and nothing is promised.
-TEST_F(SqliteSchemaTest, SurvivesAKillInTheMigration) {
-  {
-    const auto database = OpenDatabase();
-    ASSERT_TRUE(MigrateDatabase(*database, absl::MakeSpan(kScripts).subspan(0, 1)).ok());
-  }
-  const std::string begun = directory_.path() + "/begun";
-  const std::string endless = absl::StrCat(
-      kScripts[1],
-      "UPDATE a SET x = 8;"
-      "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n;");
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    auto database = Database::Open(Path(), Durability::kFull);
-    std::ofstream(begun) << "x";
-    const char* const scripts[] = {kScripts[0], endless.c_str()};
-    MigrateDatabase(**database, scripts).IgnoreError();
-    _exit(0);
-  }
-  while (!std::filesystem::exists(begun)) usleep(1000);
-  // Far longer than the first statements take; the last one has no end.
-  usleep(200'000);
-  ASSERT_EQ(kill(child, SIGKILL), 0);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status));
-  const auto database = OpenDatabase();
-  EXPECT_EQ(Number(*database, "PRAGMA user_version"), 1);
-  ASSERT_TRUE(MigrateDatabase(*database, kScripts).ok());
-  EXPECT_EQ(Number(*database, "SELECT x + y FROM a"), 12);
 }
 
 TEST_F(SqliteSchemaTest, DropsTheProfilesOfAnOldDatabase) {
