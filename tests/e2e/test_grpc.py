@@ -79,7 +79,7 @@ def test_download_past_the_end_is_refused(client):
 
 @pytest.mark.parametrize("options", [
     {"device": "gpu"}, {"search": "magic"}, {"threads": -1}, {"budget_seconds": float("nan")},
-    {"precision": "fp7"},
+    {"precision": "fp7"}, {"precision": "bf16"}, {"device": "model:h200"}, {"opset": 6},
 ])
 def test_bad_options_are_refused_by_name(client, options):
     digest = client.upload(models.small_model())
@@ -90,6 +90,37 @@ def test_bad_options_are_refused_by_name(client, options):
     ((field, description),) = field_violations(refused.value)
     assert field == f"options.{next(iter(options))}"
     assert refused.value.details() == f"{field}: {description}"
+
+
+def test_an_option_of_a_newer_client_is_refused_by_number(client):
+    request = client.request(client.upload(models.small_model()))
+    request.options.MergeFromString(b"\x98\x06\x01")  # field 99
+    with pytest.raises(grpc.RpcError) as refused:
+        client.call("OptimizeModel", request)
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    ((field, _),) = field_violations(refused.value)
+    assert field == "options.99"
+
+
+def test_a_model_that_is_too_large_is_refused_before_it_is_sent(client):
+    largest = client.call("GetCapabilities").model_bytes_max
+    digest = client.message("Digest", sha256_hex="a" * 64, size_bytes=largest + 1)
+    with pytest.raises(grpc.RpcError) as refused:
+        client.submit(digest)
+    assert client.reason(refused.value) == "LIMIT_EXCEEDED"
+
+
+def test_jobs_are_listed_by_a_filter(client):
+    digest = client.upload(models.small_model(width=36))
+    ids = [client.submit(digest, search="none").id for _ in range(3)]
+    for job_id in ids:
+        client.wait_for_end(job_id)
+    wanted = f"model = {digest.sha256_hex} AND state = SUCCEEDED AND id != {ids[1]}"
+    assert [job.id for job in client.jobs(page_size=1, filter=wanted)] == [ids[2], ids[0]]
+    assert client.jobs(filter="ended_at < 2020-01-01T00:00:00Z") == []
+    with pytest.raises(grpc.RpcError) as refused:
+        client.jobs(filter="state = RUNNING OR state = QUEUED")
+    assert refused.value.details().startswith("filter: ")
 
 
 def test_a_device_without_a_worker_is_refused_for_now(client):

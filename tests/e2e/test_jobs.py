@@ -95,6 +95,31 @@ def test_watching_again_continues_after_the_last_event(client):
         assert rest == events[after:] and first == last
 
 
+PHASES = ["import", "baseline", "canonicalize", "search", "schedule", "verify", "export"]
+
+
+def test_a_job_tells_how_far_it_is_and_what_it_has_found(client):
+    digest = client.upload(models.light_model("tiny_inception"))
+    _, events, last = client.watch(client.submit(digest, budget_seconds=10).id)
+    assert state_of(last) == "SUCCEEDED"
+    assert [event.text for event in events if type_of(event) == "PHASE"] == PHASES
+    moving = [event for event in events if type_of(event) in ("PHASE", "PROGRESS")]
+    fractions = [event.fraction for event in moving]
+    assert fractions == sorted(fractions) and fractions[-1] <= 1
+    verify = next(i for i, event in enumerate(moving) if event.text == "verify")
+    # It goes on within the verification, up to the export.
+    assert len(set(fractions[verify:])) >= 4, fractions[verify:]
+    assert all(0 <= event.seconds_left <= 11 for event in moving)
+    assert moving[0].seconds_left > 8
+    predicted = [event.speedup for event in events if type_of(event) == "INCUMBENT"]
+    assert predicted and predicted == sorted(predicted)
+    measured = [event.speedup for event in events if type_of(event) == "MEASURED"]
+    assert measured and all(speedup > 0 for speedup in measured)
+    assert last.progress.phase == "export"
+    assert last.progress.speedup == measured[-1]
+    assert last.progress.speedup_predicted == predicted[-1]
+
+
 def test_a_running_job_is_continued_after_a_restart(daemon, client):
     digest = client.upload(models.light_model("tiny_inception"))
     job_id = client.submit(digest, budget_seconds=5).id

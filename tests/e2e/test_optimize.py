@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import onnx
 import pytest
@@ -112,6 +113,34 @@ def test_without_search_the_result_is_the_same_bytes_every_time(cli, folder, mod
         graphs.append(onnx.load(folder / f"{name}.onnx").graph.SerializeToString(
             deterministic=True))
     assert graphs[0] == graphs[1]
+
+
+def test_a_device_that_this_build_lacks_is_refused_at_once(cli, folder, model_file):
+    model = model_file(models.small_model())
+    began = time.monotonic()
+    finished = optimize(cli, model, folder / "out.onnx", "--device", "cuda:0").expect(9)
+    # Not when a worker has failed to come up for a minute.
+    assert time.monotonic() - began < 10
+    assert json.loads(finished.out)["error"]["reason"] == "DEVICE_UNAVAILABLE"
+    assert "(cpu, " in finished.last_error_line
+
+
+def test_an_opset_below_the_models_is_refused_before_the_search(cli, folder, model_file):
+    model = model_file("tiny_inception")
+    finished = cli.run("optimize", model, "-o", folder / "out.onnx", "--opset", "7",
+                       "--budget", "60s", "--json").expect(2)
+    assert "opset 7" in finished.last_error_line
+    assert "search\n" not in finished.err
+
+
+def test_explaining_tells_what_the_search_decided(cli, folder, model_file):
+    model = model_file("tiny_resnet")
+    report = optimize(cli, model, folder / "a.onnx", "--explain").expect(0).json
+    decisions = report["search"]["trace"].splitlines()
+    assert decisions[0].startswith("baseline: ") and decisions[-1].startswith("chosen: ")
+    table = cli.run("optimize", model, "-o", folder / "b.onnx", "--budget", "5s", "--explain")
+    assert decisions[-1] in table.expect(0).out
+    assert "trace" not in optimize(cli, model, folder / "c.onnx").expect(0).json["search"]
 
 
 @pytest.mark.parametrize("part", [0.0, 0.2, 0.9])

@@ -1,5 +1,6 @@
 """What a job is told when its tasks fail: a worker of the test's own answers each of them."""
 
+import grpc
 import pytest
 
 import models
@@ -16,12 +17,23 @@ def idle_worker(worker):
     """Tells the server of a worker for "cpu"; returns its request."""
     request = worker.request_of("Synchronize")
     request.worker_id = "w1"
+    request.protocol_version = 1
     request.device.id = request.device.backend = "cpu"
     request.device.fingerprint = "cpu-of-the-test"
     request.device.cores = 2
     request.idle.SetInParent()
     worker.call("Synchronize", request)
     return request
+
+
+def test_a_worker_of_another_version_is_refused_by_name(daemon):
+    with daemon.worker_client() as worker:
+        request = idle_worker(worker)
+        request.protocol_version = 2
+        with pytest.raises(grpc.RpcError) as refused:
+            worker.call("Synchronize", request)
+        assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert refused.value.details().startswith("protocol_version: must be 1, is 2")
 
 
 def fail_every_task(client, worker, request, job_id, code):

@@ -10,6 +10,7 @@ from onnx import numpy_helper
 
 import models
 import sample_inputs
+import schemas
 from waiting import wait_until
 
 
@@ -22,8 +23,9 @@ def json_lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_submit_watch_result(cli, server, folder, model_file):
-    model = model_file(models.small_model(width=40))
+def optimize_on_server(cli, server, folder, model_file, width):
+    """Optimizes a model by three verbs; returns the job's id and its explained report."""
+    model = model_file(models.small_model(width=width))
     submitted = cli.run("submit", model, "--budget", "5s", *server, "--json").expect(0).json
     assert submitted["state"] in ("QUEUED", "RUNNING") and submitted["id"]
     events = json_lines(cli.run("watch", submitted["id"], *server, "--json").expect(0).out)
@@ -34,6 +36,20 @@ def test_submit_watch_result(cli, server, folder, model_file):
     report = cli.run("result", submitted["id"], "-o", output, *server, "--json").expect(0).json
     assert report["id"] == submitted["id"]
     models.assert_equal_in_onnx_runtime(model.read_bytes(), output.read_bytes())
+    explained = cli.run("result", submitted["id"], "-o", output, *server, "--json", "--explain")
+    return submitted["id"], explained.expect(0).json
+
+
+def test_the_stored_report_is_what_the_cli_prints(cli, server, client, folder, model_file):
+    job_id, printed = optimize_on_server(cli, server, folder, model_file, 42)
+    stored = json.loads(client.download(client.get(job_id).job.result.report_json))
+    schemas.check("optimize", stored)
+    assert stored["output"].pop("path") == "" and printed["output"].pop("path")
+    assert stored == printed
+
+
+def test_submit_watch_result(cli, server, folder, model_file):
+    optimize_on_server(cli, server, folder, model_file, 40)
 
 
 def optimize_over_restarts(new_daemon, cli, folder, model_file, clients, restarts):
@@ -72,6 +88,10 @@ def test_jobs_are_listed(cli, server, model_file):
     listed = cli.run("jobs", *server, "--json").expect(0).json["jobs"]
     assert [job["id"] for job in listed[:2]] == ids[::-1]
     assert all(job["state"] and job["submitted_at"] for job in listed)
+    filtered = cli.run("jobs", "--filter", f"id = {ids[0]}", *server, "--json").expect(0).json
+    assert [job["id"] for job in filtered["jobs"]] == ids[:1]
+    refused = cli.run("jobs", "--filter", "colour = red", *server, "--json").expect(2)
+    assert "filter: a field must be" in refused.last_error_line
 
 
 def test_cancel_tells_the_state(cli, server, model_file):

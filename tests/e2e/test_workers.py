@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 import models
 import processes
 import programs
-from rpc import state_of
+from rpc import state_of, type_of
 from waiting import wait_until
 
 IDLE_SECONDS = 10
@@ -56,6 +56,8 @@ def test_the_job_succeeds_though_its_worker_is(daemon, how):
         assert state_of(job) == "SUCCEEDED", job.error.message
         assert job.faults == 0
         models.assert_equal_in_onnx_runtime(original, client.download(job.result.optimized_model))
+        lost = [event.text for event in client.watch(job_id)[1] if type_of(event) == "WORKER_LOST"]
+        assert len(lost) == 1 and "died or went silent" in lost[0], lost
     assert daemon.metric("plait_worker_restarts_total") >= 1
     assert len(processes.workers(daemon.pid)) == 1
 
