@@ -13,9 +13,10 @@
 
 namespace plait {
 
-// Everything from outside that a job's decisions depended on: the profiles it used, the device's
-// load effect, the samples of its verifications in order, and what its budget said of the time. A
-// job that is repeated from its log decides the same on any number of threads. Not thread-safe.
+// Everything from outside that a job's decisions depended on: the profiles it used, raw, and the
+// yardsticks that it scaled them to, the device's load effect, the samples of its verifications in
+// order, and what its budget said of the time. A job that is repeated from its log decides the same
+// on any number of threads. Not thread-safe.
 //
 // With a ReplayingProfiler, a ReplayingVerifier and a ReplayingBudget on it a search runs without
 // device and clock, and its result is the first one's, bit for bit. What the search computes from
@@ -31,6 +32,8 @@ class MeasurementLog {
   void AddVerification(std::vector<CandidateMeasurement> measurements);
   // What the budget said of the time that is left, in the order in which it was asked.
   void AddTimeAnswer(bool has_time) { time_answers_.push_back(has_time); }
+  // To which the profiles were scaled.
+  void set_yardsticks(const Yardsticks& yardsticks) { yardsticks_ = yardsticks; }
   // By which the verifications were judged.
   void set_load_effect(const LoadEffect& effect) { load_effect_ = effect; }
   // The first step that the budget refused; kNeverExhausted when it refused none.
@@ -43,6 +46,7 @@ class MeasurementLog {
   }
   int64_t exhausted_at_step() const { return exhausted_at_step_; }
   const std::vector<bool>& time_answers() const { return time_answers_; }
+  const Yardsticks& yardsticks() const { return yardsticks_; }
   const LoadEffect& load_effect() const { return load_effect_; }
 
   // One line per record, sorted where order has no meaning; numbers parse to the same bits. Equal
@@ -60,6 +64,7 @@ class MeasurementLog {
   std::vector<std::vector<CandidateMeasurement>> verifications_;
   int64_t exhausted_at_step_ = kNeverExhausted;
   std::vector<bool> time_answers_;
+  Yardsticks yardsticks_;
   LoadEffect load_effect_;
 };
 

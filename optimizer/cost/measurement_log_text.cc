@@ -14,24 +14,32 @@ namespace {
 
 // One record per line, fields separated by tabs, text escaped as in C, so that lines and fields can
 // be counted without understanding them:
-//   profile            key, median, p10, mad, samples, bytes, flops, compute share
+//   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks
 //   verification       number of the candidate lines that follow
 //   candidate          id, samples, verdict, the three errors, inputs, dead outputs (0 or 1),
 //                      fallback nodes, error text
 //   exhausted_at_step  the step that the budget refused, -1: none
 //   time_answers       1 or 0 for each time that was asked for
+//   yardsticks         to which profiles were scaled
 //   load_effect        deviation, loads
+// Yardsticks are three fields: multiply-adds, reads, drift.
 // The samples of a load are separated by commas, loads by semicolons.
-constexpr absl::string_view kHeader = "plait-measurement-log 3";
+constexpr absl::string_view kHeader = "plait-measurement-log 4";
 
 // 17 significant digits: every double parses back to the same bits.
 std::string Number(double value) { return absl::StrFormat("%.17g", value); }
+
+std::string YardsticksFields(const Yardsticks& yardsticks) {
+  return absl::StrCat(Number(yardsticks.multiply_add_flops_per_us), "\t",
+                      Number(yardsticks.read_bytes_per_us), "\t", Number(yardsticks.drift));
+}
 
 std::string ProfileLine(const std::string& key_text, const Profile& profile) {
   return absl::StrCat("profile\t", absl::CEscape(key_text), "\t", Number(profile.latency_us_median),
                       "\t", Number(profile.latency_us_p10), "\t", Number(profile.latency_us_mad),
                       "\t", profile.samples, "\t", profile.bytes, "\t", profile.flops, "\t",
-                      Number(profile.compute_share), "\n");
+                      Number(profile.compute_share), "\t", YardsticksFields(profile.yardsticks),
+                      "\n");
 }
 
 std::string SamplesText(const CandidateMeasurement& measurement) {
@@ -92,6 +100,16 @@ class FieldReader {
       measurement.load_rounds.push_back(static_cast<int>(samples.size()));
     }
   }
+  // A log comes from whoever asks for a replay: rates are used as divisors.
+  Yardsticks NextYardsticks() {
+    Yardsticks yardsticks;
+    for (double* const field : {&yardsticks.multiply_add_flops_per_us,
+                                &yardsticks.read_bytes_per_us, &yardsticks.drift}) {
+      *field = NextDouble();
+      Require(*field >= 0 && std::isfinite(*field));
+    }
+    return yardsticks;
+  }
   Verdict NextVerdict() {
     const absl::string_view name = Next();
     for (const Verdict verdict :
@@ -128,6 +146,7 @@ void ReadProfile(FieldReader& reader, MeasurementLog& log) {
   profile.bytes = reader.NextInteger<int64_t>();
   profile.flops = reader.NextInteger<int64_t>();
   profile.compute_share = reader.NextDouble();
+  profile.yardsticks = reader.NextYardsticks();
   // A log comes from whoever asks for a replay: the simulator would wait for ever for a kernel that
   // takes more than the device, or no time that is a number.
   const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
@@ -169,6 +188,7 @@ std::string MeasurementLog::ToText() const {
   absl::StrAppend(&text, "exhausted_at_step\t", exhausted_at_step_, "\n");
   absl::StrAppend(&text, "time_answers\t");
   for (const bool has_time : time_answers_) text += has_time ? '1' : '0';
+  absl::StrAppend(&text, "\nyardsticks\t", YardsticksFields(yardsticks_));
   absl::StrAppend(&text, "\nload_effect\t", Number(load_effect_.deviation), "\t",
                   load_effect_.loads, "\n");
   return text;
@@ -208,6 +228,8 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
         reader.Require(answer == '0' || answer == '1');
         log.time_answers_.push_back(answer == '1');
       }
+    } else if (record == "yardsticks") {
+      log.yardsticks_ = reader.NextYardsticks();
     } else if (record == "load_effect") {
       log.load_effect_.deviation = reader.NextDouble();
       log.load_effect_.loads = reader.NextInteger<int>();

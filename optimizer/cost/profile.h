@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "optimizer/cost/yardsticks.h"
 #include "optimizer/kernels/profile_key.h"
 
 namespace plait {
@@ -21,6 +22,9 @@ struct Profile {
   int64_t bytes = 0;  // off-chip bytes at least moved (inputs + outputs + weights)
   int64_t flops = 0;
   double compute_share = 1;  // of the device's cores or SMs while it runs
+  // Of the batch of kernels that it was measured in. The times are raw: ScaledToPresent compares
+  // them with those of another hour.
+  Yardsticks yardsticks;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };
@@ -45,6 +49,10 @@ class Profiler {
   // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
   virtual absl::StatusOr<std::vector<Profile>> Measure(
       absl::Span<const ProfileRequest> requests) = 0;
+
+  // How fast the device is now; unknown where there are no yardsticks, as on a device that is only
+  // described. Errors: as Measure.
+  virtual absl::StatusOr<Yardsticks> ReadYardsticks() { return Yardsticks(); }
 };
 
 }  // namespace plait

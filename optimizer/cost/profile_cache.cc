@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/cost/scale_profile.h"
 
 namespace plait {
 
@@ -21,6 +22,8 @@ const Profile* ProfileCache::Find(const Fingerprint& kernel) const {
 // the order of the texts makes the measurements, and so the log, independent of the order in which
 // threads of the search came to ask.
 absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
+  if (queries.empty()) return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(ReadPresent());
   // Sorted by text, each text once, whatever order the queries came in.
   std::map<std::string, std::vector<const ProfileQuery*>> missing;
   for (const ProfileQuery& query : queries) {
@@ -56,10 +59,18 @@ absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
   return absl::OkStatus();
 }
 
+absl::Status ProfileCache::ReadPresent() {
+  if (present_) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(present_, profiler_.ReadYardsticks());
+  log_.set_yardsticks(*present_);
+  return absl::OkStatus();
+}
+
 void ProfileCache::Answer(const Fingerprint& kernel, const std::string& key_text,
-                          const Profile& profile) {
+                          const Profile& raw) {
+  log_.AddProfile(key_text, raw);
+  const Profile profile = ScaledToPresent(raw, *present_);
   by_kernel_.emplace(kernel, profile);
-  log_.AddProfile(key_text, profile);
   // What the whole device would do with as many of these kernels as fit on it.
   const double device_us = profile.latency_us_median * profile.compute_share;
   if (profile.samples > 0 && device_us > 0) {

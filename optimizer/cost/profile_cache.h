@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,8 @@
 
 // Map of this folder: times, measured and computed. Read
 //   profile            what was measured of a kernel, and who measures (Profiler)
+//   yardsticks         how fast the device was meanwhile
+//   scale_profile      what an older profile would be now
 //   profile_cache      which profiles are known; the search sees no other side of measuring
 //   measurement_log    everything measured that a job depended on, to repeat it without a device
 //   critical_path_cost, roofline   bounds from profiles, and without any
@@ -28,8 +31,9 @@ struct ProfileQuery {
 };
 
 // The profiles that a job knows, and the way to more of them: in front of a Profiler as a cache. A
-// search cannot tell what was measured now from what an earlier job had measured. Profiles with
-// samples == 0 say that a kernel cannot run.
+// search cannot tell what was measured now from what an earlier job had measured: what is loaded,
+// measured, logged and kept is raw, and what is found is scaled to how fast the device was when the
+// first profile was asked for. Profiles with samples == 0 say that a kernel cannot run.
 // Thread rule: Find from any thread, unless another thread is in Load or Resolve.
 class ProfileCache {
  public:
@@ -43,7 +47,7 @@ class ProfileCache {
   void Load(const std::string& key_text, const Profile& profile);
 
   // nullptr unless Resolve was called with this kernel before. Valid until the next Load or
-  // Resolve.
+  // Resolve. Scaled (ScaledToPresent).
   const Profile* Find(const Fingerprint& kernel) const;
 
   // Makes Find answer for every query: from loaded profiles, or by one batch of measurements,
@@ -52,7 +56,8 @@ class ProfileCache {
   // is.
   // The batch is as large as the set of keys that nobody knows yet: a device that is far away is
   // asked once.
-  // Errors: those of Profiler::Measure; Internal when it answers with another number of profiles.
+  // The first one that is not empty reads the yardsticks that all profiles are scaled to.
+  // Errors: those of Profiler; Internal when it answers with another number of profiles.
   absl::Status Resolve(const std::vector<ProfileQuery>& queries);
 
   // Keys, not queries: measured here, and answered from what an earlier job had measured.
@@ -68,13 +73,16 @@ class ProfileCache {
   double peak_flops_per_us() const { return peak_flops_per_us_; }
 
  private:
+  // Once: what all profiles are scaled to. Errors: those of Profiler.
+  absl::Status ReadPresent();
   // Makes Find answer, and writes the profile down.
-  void Answer(const Fingerprint& kernel, const std::string& key_text, const Profile& profile);
+  void Answer(const Fingerprint& kernel, const std::string& key_text, const Profile& raw);
 
   Profiler& profiler_;
   MeasurementLog& log_;
   absl::flat_hash_map<std::string, Profile> by_key_;     // all that is known
-  absl::flat_hash_map<Fingerprint, Profile> by_kernel_;  // what was asked for
+  absl::flat_hash_map<Fingerprint, Profile> by_kernel_;  // what was asked for, scaled
+  std::optional<Yardsticks> present_;
   std::vector<std::pair<ProfileKey, Profile>> measured_;
   int64_t profiles_cached_ = 0;
   double peak_flops_per_us_ = 0;

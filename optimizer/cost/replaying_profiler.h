@@ -16,6 +16,9 @@ class ReplayingProfiler : public Profiler {
   // Errors: NotFound when the log lacks a key: it belongs to another model, build or device.
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
+  // Those of the device when the log was written.
+  absl::StatusOr<Yardsticks> ReadYardsticks() override { return log_.yardsticks(); }
+
  private:
   const MeasurementLog& log_;
 };

@@ -19,7 +19,8 @@ ProfileKey KeyOf(const std::string& family) {
 
 MeasurementLog SampleLog() {
   MeasurementLog log;
-  Profile profile{0.1, 1e-300, 12345.678901234567, 20, int64_t{1} << 60, -1, 1.0 / 3};
+  Profile profile{0.1, 1e-300,  12345.678901234567,   20, int64_t{1} << 60,
+                  -1,  1.0 / 3, {1e5 / 3, 0.1, 1e-17}};
   log.AddProfile(KeyOf("a").ToString(), profile);
   CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {2, 1}, {}, 0, ""};
   CandidateMeasurement other{
@@ -29,6 +30,7 @@ MeasurementLog SampleLog() {
   log.set_exhausted_at_step(7);
   log.AddTimeAnswer(true);
   log.AddTimeAnswer(false);
+  log.set_yardsticks({2e5 / 3, 1.0 / 7, 0});
   log.set_load_effect({1.0 / 30, 20});
   return log;
 }
@@ -45,7 +47,9 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
   for (const std::string& broken :
        {std::string(), std::string("something else\n"), text + "nonsense\n",
         text + "verification\t3\n", text + "profile\tkey\tone\n", text + "time_answers\t012\n",
-        text + "load_effect\tnan\t20\n", text + "load_effect\t0.1\t-1\n"}) {
+        text + "load_effect\tnan\t20\n", text + "load_effect\t0.1\t-1\n",
+        text + "yardsticks\t1\t2\n", text + "yardsticks\t-1\t2\t0\n",
+        text + "yardsticks\t1\tinf\t0\n"}) {
     const absl::StatusOr<MeasurementLog> parsed = MeasurementLog::Parse(broken);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_NE(std::string(parsed.status().message()).find("line"), std::string::npos);
@@ -54,13 +58,23 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
 
 // Whoever asks for a replay names the log: the simulator would never end with such a share.
 TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
-  for (const char* fields :
-       {"inf\t1\t1\t5\t1\t1\t1", "nan\t1\t1\t5\t1\t1\t1", "-1\t1\t1\t5\t1\t1\t1",
-        "1\t1\t1\t5\t1\t1\tinf", "1\t1\t1\t5\t1\t1\t1.5"}) {
-    const std::string text = std::string("plait-measurement-log 3\nprofile\tkey\t") + fields + "\n";
-    EXPECT_EQ(MeasurementLog::Parse(text).status().code(), absl::StatusCode::kInvalidArgument)
-        << fields;
+  const auto parse = [](const std::string& fields) {
+    const std::string header = "plait-measurement-log 4\n";
+    return MeasurementLog::Parse(header + "profile\tkey\t" + fields + "\n").status();
+  };
+  EXPECT_EQ(parse("1\t1\t1\t5\t1\t1\t1\t9\t9\t0"), absl::OkStatus());
+  for (const char* fields : {"inf\t1\t1\t5\t1\t1\t1\t9\t9\t0", "nan\t1\t1\t5\t1\t1\t1\t9\t9\t0",
+                             "-1\t1\t1\t5\t1\t1\t1\t9\t9\t0", "1\t1\t1\t5\t1\t1\tinf\t9\t9\t0",
+                             "1\t1\t1\t5\t1\t1\t1.5\t9\t9\t0", "1\t1\t1\t5\t1\t1\t1\t-9\t9\t0",
+                             "1\t1\t1\t5\t1\t1\t1\t9\tinf\t0", "1\t1\t1\t5\t1\t1\t1"}) {
+    EXPECT_EQ(parse(fields).code(), absl::StatusCode::kInvalidArgument) << fields;
   }
+}
+
+TEST(MeasurementLogTest, RefusesALogOfAnOlderVersionByName) {
+  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 3\n").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 4"), std::string::npos);
 }
 
 TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {
@@ -70,6 +84,7 @@ TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {
   ASSERT_TRUE(known.ok());
   EXPECT_EQ(known->front(), *log.FindProfile(KeyOf("a").ToString()));
   EXPECT_EQ(profiler.Measure({{KeyOf("b")}}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(*profiler.ReadYardsticks(), log.yardsticks());
 }
 
 }  // namespace

@@ -25,13 +25,21 @@ class CountingProfiler : public Profiler {
       Profile profile;
       profile.latency_us_median = static_cast<double>(families.size());
       profile.samples = 5;
+      profile.yardsticks = yardsticks;
       profiles.push_back(profile);
     }
     if (forgets_one) profiles.pop_back();
     return profiles;
   }
 
+  absl::StatusOr<Yardsticks> ReadYardsticks() override {
+    ++readings;
+    return yardsticks;
+  }
+
   int batches = 0;
+  int readings = 0;
+  Yardsticks yardsticks;
   bool forgets_one = false;
   std::vector<std::string> families;
 };
@@ -70,6 +78,22 @@ TEST_F(ProfileCacheTest, AnswersFromLoadedProfilesAndCountsThemOnlyWhenAsked) {
   EXPECT_EQ(cache_.profiles_cached(), 1);
   EXPECT_EQ(cache_.profiles_measured(), 0);
   EXPECT_NE(log_.FindProfile(KeyOf("a").ToString()), nullptr);
+}
+
+// One of this job, and one of a job before, when the device did everything twice as fast.
+TEST_F(ProfileCacheTest, FindsScaledTimesAndKeepsRawOnes) {
+  profiler_.yardsticks = {.multiply_add_flops_per_us = 100, .read_bytes_per_us = 10};
+  Profile known{.latency_us_median = 42, .samples = 9, .bytes = 5};
+  known.yardsticks = {.multiply_add_flops_per_us = 200, .read_bytes_per_us = 20};
+  cache_.Load(KeyOf("a").ToString(), known);
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("a")}, {{2, 0}, KeyOf("b")}}).ok());
+  ASSERT_TRUE(cache_.Resolve({{{3, 0}, KeyOf("c")}}).ok());
+  EXPECT_EQ(cache_.Find({1, 0})->latency_us_median, 84);
+  EXPECT_EQ(cache_.Find({2, 0})->latency_us_median, 1);
+  EXPECT_EQ(*log_.FindProfile(KeyOf("a").ToString()), known);
+  EXPECT_EQ(cache_.measured().front().second.yardsticks, profiler_.yardsticks);
+  EXPECT_EQ(log_.yardsticks(), profiler_.yardsticks);
+  EXPECT_EQ(profiler_.readings, 1);
 }
 
 // 60 flops in 10 us on half of the device: beside another of its kind the device does 12 per us.
