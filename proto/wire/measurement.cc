@@ -1,6 +1,7 @@
 #include "proto/wire/measurement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_join.h"
@@ -9,6 +10,12 @@
 #include "proto/wire/profile.h"
 
 namespace plait::wire {
+namespace {
+
+// What a search must not divide by counts as unknown.
+double RateOrUnknown(double rate) { return std::isfinite(rate) && rate > 0 ? rate : 0; }
+
+}  // namespace
 
 // A field that is added here must be added to the inverse.
 v1::Profile ProfileToProto(const Profile& profile) {
@@ -20,6 +27,7 @@ v1::Profile ProfileToProto(const Profile& profile) {
   proto.set_compute_share(profile.compute_share);
   proto.set_bytes(profile.bytes);
   proto.set_flops(profile.flops);
+  *proto.mutable_yardsticks() = YardsticksToProto(profile.yardsticks);
   return proto;
 }
 
@@ -35,7 +43,22 @@ absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto) {
   profile.compute_share = proto.compute_share();
   profile.bytes = proto.bytes();
   profile.flops = proto.flops();
+  profile.yardsticks = YardsticksFromProto(proto.yardsticks());
   return profile;
+}
+
+v1::Yardsticks YardsticksToProto(const Yardsticks& yardsticks) {
+  v1::Yardsticks proto;
+  proto.set_multiply_add_flops_per_us(yardsticks.multiply_add_flops_per_us);
+  proto.set_read_bytes_per_us(yardsticks.read_bytes_per_us);
+  proto.set_drift(yardsticks.drift);
+  return proto;
+}
+
+Yardsticks YardsticksFromProto(const v1::Yardsticks& proto) {
+  return {.multiply_add_flops_per_us = RateOrUnknown(proto.multiply_add_flops_per_us()),
+          .read_bytes_per_us = RateOrUnknown(proto.read_bytes_per_us()),
+          .drift = RateOrUnknown(proto.drift())};
 }
 
 worker::v1::KernelRequest KernelRequestToProto(const ProfileKey& key) {

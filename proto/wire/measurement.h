@@ -18,6 +18,11 @@ v1::Profile ProfileToProto(const Profile& profile);
 // Errors: those of CheckProfile (proto/wire/profile.h), for a time that a search must not trust.
 absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto);
 
+// The same for yardsticks, which a profile carries or which are asked for alone. Rates that a
+// search must not divide by become 0, which says that they are unknown.
+v1::Yardsticks YardsticksToProto(const Yardsticks& yardsticks);
+Yardsticks YardsticksFromProto(const v1::Yardsticks& proto);
+
 // The kernel that a key stands for, as a worker is asked to measure it.
 worker::v1::KernelRequest KernelRequestToProto(const ProfileKey& key);
 

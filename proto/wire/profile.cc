@@ -19,9 +19,9 @@ absl::Status Invalid(absl::string_view field, absl::string_view name,
 }
 
 // A negative time would win every comparison of a search, and NaN gives times no order.
-absl::Status CheckLatency(absl::string_view field, absl::string_view name, double latency_us) {
-  if (std::isfinite(latency_us) && latency_us >= 0) return absl::OkStatus();
-  return Invalid(field, name, absl::StrCat("must be finite and >= 0, is ", latency_us));
+absl::Status CheckFinite(absl::string_view field, absl::string_view name, double value) {
+  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
+  return Invalid(field, name, absl::StrCat("must be finite and >= 0, is ", value));
 }
 
 absl::Status CheckCount(absl::string_view field, absl::string_view name, int64_t count) {
@@ -32,9 +32,9 @@ absl::Status CheckCount(absl::string_view field, absl::string_view name, int64_t
 }  // namespace
 
 absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
-  PLAIT_RETURN_IF_ERROR(CheckLatency(field, "latency_us_median", profile.latency_us_median()));
-  PLAIT_RETURN_IF_ERROR(CheckLatency(field, "latency_us_p10", profile.latency_us_p10()));
-  PLAIT_RETURN_IF_ERROR(CheckLatency(field, "latency_us_mad", profile.latency_us_mad()));
+  PLAIT_RETURN_IF_ERROR(CheckFinite(field, "latency_us_median", profile.latency_us_median()));
+  PLAIT_RETURN_IF_ERROR(CheckFinite(field, "latency_us_p10", profile.latency_us_p10()));
+  PLAIT_RETURN_IF_ERROR(CheckFinite(field, "latency_us_mad", profile.latency_us_mad()));
   // A summary of nothing has no median.
   if (profile.samples() < 1) {
     return Invalid(field, "samples", absl::StrCat("must be positive, is ", profile.samples()));
@@ -45,7 +45,13 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
                    absl::StrCat("must be 0 to 1, is ", profile.compute_share()));
   }
   PLAIT_RETURN_IF_ERROR(CheckCount(field, "bytes", profile.bytes()));
-  return CheckCount(field, "flops", profile.flops());
+  PLAIT_RETURN_IF_ERROR(CheckCount(field, "flops", profile.flops()));
+  const v1::Yardsticks& yardsticks = profile.yardsticks();
+  PLAIT_RETURN_IF_ERROR(CheckFinite(field, "yardsticks.multiply_add_flops_per_us",
+                                    yardsticks.multiply_add_flops_per_us()));
+  PLAIT_RETURN_IF_ERROR(
+      CheckFinite(field, "yardsticks.read_bytes_per_us", yardsticks.read_bytes_per_us()));
+  return CheckFinite(field, "yardsticks.drift", yardsticks.drift());
 }
 
 absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field) {

@@ -11,7 +11,8 @@ namespace plait::wire {
 // The key under which a device's load effect is stored.
 inline constexpr char kLoadEffectKey[] = "load_effect";
 
-// A time that a search may trust: finite, not negative, from at least one sample.
+// A time that a search may trust: finite, not negative, from at least one sample, beside yardsticks
+// of the same kind, which may be unset.
 // Errors: InvalidArgument naming the field.
 absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
 

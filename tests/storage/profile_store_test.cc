@@ -23,6 +23,7 @@ TEST_P(ProfileStoreTest, KeepsFractionsAndAwkwardKeys) {
     stored.push_back(ProfileOf("cpu", key, 0.1234567890123456));
     stored.back().mutable_profile()->set_latency_us_p10(1e-9);
     stored.back().mutable_profile()->set_compute_share(1.0 / 3);
+    stored.back().mutable_profile()->mutable_yardsticks()->set_read_bytes_per_us(1e5 / 3);
     stored.back().mutable_measured_at()->set_nanos(7);
   }
   ASSERT_TRUE(profiles().Put(stored).ok());

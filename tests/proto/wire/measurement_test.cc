@@ -13,8 +13,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(WireMeasurementTest, AProfileComesBackToTheSameBits) {
-  const Profile profile = {1e-300, 0, 12345.678901234567, 1, std::numeric_limits<int64_t>::max(), 0,
-                           1.0 / 3};
+  const Profile profile = {
+      1e-300, 0,       12345.678901234567,   1, std::numeric_limits<int64_t>::max(),
+      0,      1.0 / 3, {1e5 / 3, 0.1, 1e-17}};
   const absl::StatusOr<Profile> read = ProfileFromProto(ProfileToProto(profile));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, profile);
@@ -26,6 +27,13 @@ TEST(WireMeasurementTest, AProfileThatNobodyMayTrustIsRefused) {
   profile.latency_us_median = kNaN;
   EXPECT_TRUE(absl::IsInvalidArgument(ProfileFromProto(ProfileToProto(profile)).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(ProfileFromProto(ProfileToProto(Profile())).status()));
+}
+
+TEST(WireMeasurementTest, RatesThatNothingHasAreUnknown) {
+  const Yardsticks yardsticks = {1e5 / 3, 0.1, 0.02};
+  EXPECT_EQ(YardsticksFromProto(YardsticksToProto(yardsticks)), yardsticks);
+  EXPECT_EQ(YardsticksFromProto(YardsticksToProto({-1, kInfinity, kNaN})), Yardsticks());
+  EXPECT_EQ(YardsticksFromProto({}), Yardsticks());
 }
 
 TEST(WireMeasurementTest, MoreSamplesThanAnIntCountsAreStillMany) {

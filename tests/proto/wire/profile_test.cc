@@ -44,6 +44,16 @@ TEST(WireProfileTest, RefusesWhatASearchMustNotTrust) {
       {"profile.compute_share",
        [](auto& stored) { stored.mutable_profile()->set_compute_share(1.1); }},
       {"profile.bytes", [](auto& stored) { stored.mutable_profile()->set_bytes(-1); }},
+      {"profile.yardsticks.multiply_add_flops_per_us",
+       [](auto& stored) {
+         stored.mutable_profile()->mutable_yardsticks()->set_multiply_add_flops_per_us(-1);
+       }},
+      {"profile.yardsticks.read_bytes_per_us",
+       [&](auto& stored) {
+         stored.mutable_profile()->mutable_yardsticks()->set_read_bytes_per_us(nan);
+       }},
+      {"profile.yardsticks.drift",
+       [&](auto& stored) { stored.mutable_profile()->mutable_yardsticks()->set_drift(infinity); }},
       {"profile.flops", [](auto& stored) { stored.mutable_profile()->set_flops(-1); }},
   };
   for (const auto& [field, change] : kCases) {
