@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "optimizer/cost/yardsticks.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/plan/plan.h"
@@ -17,6 +18,7 @@
 //   one_kernel_plan   the plan by which a backend loads a kernel that is timed alone
 //   make_inputs       seeded inputs that give an operator something to do
 //   profile_kernel    times one kernel, for the profiles that a search asks for
+//   profile_batch     times several between readings of the device's yardsticks
 //   measure_plans     times whole plans beside each other and compares their outputs
 //   compare_outputs   when outputs count as equal
 //   self_test         whether a device's kernels are right
@@ -66,6 +68,10 @@ class Executor {
   // The same for the executor's whole life: its fingerprint is part of every profile's key. Its
   // memory_bytes are known.
   virtual const DeviceDescription& device() const = 0;
+
+  // How fast the device is now, by two fixed pieces of work of some milliseconds; unknown for a
+  // device without them.
+  virtual Yardsticks ReadYardsticks() { return {}; }
 
   // Loads a graph by a plan. The executable must not outlive the executor.
   // Errors: InvalidArgument when CheckTypes or CheckPlan fails or the plan is for another device or

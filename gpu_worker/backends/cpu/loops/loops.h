@@ -104,6 +104,10 @@ struct LoopTable {
   Reduce sum;
   Reduce maximum;
   Reduce minimum;
+  // Multiply-adds that wait for nothing but the processor: `steps` times as many as
+  // multiply_adds_per_step says, all in registers. The result means nothing.
+  float (*chain_multiply_adds)(int64_t steps);
+  int64_t multiply_adds_per_step;
   void (*softmax_row)(const SoftmaxRow& row);
   void (*normalization_row)(const NormalizationRow& row);
 };

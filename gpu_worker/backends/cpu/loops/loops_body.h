@@ -236,6 +236,33 @@ float MinimumOf(const float* x, int64_t size) {
   return nans > 0 ? __builtin_nanf("") : best;
 }
 
+#if defined(__AVX512F__)
+constexpr int kVectorFloats = 16;
+#elif defined(__AVX2__)
+constexpr int kVectorFloats = 8;
+#else
+constexpr int kVectorFloats = 4;
+#endif
+// 12 chains: two units of five cycles each need 10 to be always busy, and there are 16 registers.
+constexpr int kChains = 12;
+constexpr int64_t kMultiplyAddsPerStep = int64_t{kChains} * kVectorFloats;
+
+// x / 2 + 1 again and again: all elements go to 2, so that none overflows or becomes denormal. None
+// begins there, which a compiler would see.
+// The array is indexed by constants once the inner loops are unrolled, and stays in registers.
+float ChainMultiplyAdds(int64_t steps) {
+  typedef float Vector __attribute__((vector_size(kVectorFloats * sizeof(float))));
+  Vector chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + (static_cast<float>(i) + 0.5f);
+  for (int64_t step = 0; step < steps; ++step) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i) chains[i] = chains[i] * 0.5f + 1.0f;
+  }
+  Vector sum = {};
+  for (int i = 0; i < kChains; ++i) sum += chains[i];
+  return sum[0];
+}
+
 // Three passes, the later ones over a row that is in the cache unless it is very long: scaled
 // elements and the largest of them, exponentials and their sum, the division. The scaled elements
 // are kept in y, so that x is read once. A NaN is not seen by the search for the largest, but makes
@@ -331,6 +358,8 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .sum = Sum,
       .maximum = MaximumOf,
       .minimum = MinimumOf,
+      .chain_multiply_adds = ChainMultiplyAdds,
+      .multiply_adds_per_step = kMultiplyAddsPerStep,
       .softmax_row = Softmax,
       .normalization_row = Normalization,
   };

@@ -2,6 +2,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/cpu/run/device.h"
+#include "gpu_worker/backends/cpu/run/yardsticks.h"
 #include "gpu_worker/executor/executor.h"
 
 namespace plait {
@@ -10,9 +11,10 @@ namespace {
 class CpuExecutor : public Executor {
  public:
   CpuExecutor(DeviceDescription device, std::unique_ptr<Onednn> onednn)
-      : device_(std::move(device)), onednn_(std::move(onednn)) {}
+      : device_(std::move(device)), onednn_(std::move(onednn)), yardsticks_(device_.threads) {}
 
   const DeviceDescription& device() const override { return device_; }
+  Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
@@ -22,6 +24,7 @@ class CpuExecutor : public Executor {
 
   DeviceDescription device_;
   std::unique_ptr<Onednn> onednn_;
+  CpuYardsticks yardsticks_;
 };
 
 }  // namespace

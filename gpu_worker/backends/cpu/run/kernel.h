@@ -18,6 +18,7 @@
 //   strided_copy    the copy that all movement of tensors comes down to
 //   device          what this machine's processor grants, and what times on it depend on
 //   processor       what the processor says of itself
+//   yardsticks      how fast the processor is now
 // The families themselves are in ../kernels, one file each; what they offer to the search is in
 // ../offers.
 namespace plait {

@@ -1,0 +1,33 @@
+#include "gpu_worker/backends/cpu/run/yardsticks.h"
+
+#include <gtest/gtest.h>
+
+#include "gpu_worker/backends/cpu/loops/loops.h"
+
+namespace plait {
+namespace {
+
+// No machine is so slow that it does less than ten operations in a microsecond, and none so fast
+// that a loop which the compiler has not removed does more than these.
+TEST(CpuYardsticksTest, ReadsRatesThatAProcessorCanHave) {
+  CpuYardsticks yardsticks(/*threads=*/1);
+  for (int i = 0; i < 2; ++i) {
+    const Yardsticks reading = yardsticks.Read();
+    EXPECT_GT(reading.multiply_add_flops_per_us, 10);
+    EXPECT_LT(reading.multiply_add_flops_per_us, 2e6);
+    EXPECT_GT(reading.read_bytes_per_us, 10);
+    EXPECT_LT(reading.read_bytes_per_us, 2e6);
+    EXPECT_EQ(reading.drift, 0);
+  }
+}
+
+// All elements approach 2 by halves: a step that was left out would show.
+TEST(CpuYardsticksTest, EveryInstructionSetDoesItsMultiplyAdds) {
+  EXPECT_EQ(Loops().chain_multiply_adds(100), 24);
+  EXPECT_EQ(GenericLoops().chain_multiply_adds(0), 72);
+  EXPECT_EQ(GenericLoops().chain_multiply_adds(100), 24);
+  EXPECT_GE(Loops().multiply_adds_per_step, GenericLoops().multiply_adds_per_step);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,136 @@
+#include "gpu_worker/executor/profile_batch.h"
+
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/gpu_worker/executor/executor_fixture.h"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+// Takes a microsecond more in each load of a kernel, so that attempts can be told apart.
+class FakeExecutable : public Executable {
+ public:
+  explicit FakeExecutable(double latency_us) : latency_us_(latency_us) {}
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
+    return std::vector<Tensor>();
+  }
+  absl::StatusOr<std::vector<double>> Time(int repeats) override {
+    return std::vector<double>(static_cast<size_t>(repeats), latency_us_);
+  }
+  absl::Status SetInputs(absl::Span<const Tensor>) override { return absl::OkStatus(); }
+  void EvictWeights() override {}
+  int fallback_nodes() const override { return 0; }
+
+ private:
+  const double latency_us_;
+};
+
+// Its yardsticks are what the test says, in order; the last one stays.
+class FakeExecutor : public Executor {
+ public:
+  explicit FakeExecutor(std::deque<double> rates) : rates_(std::move(rates)) {
+    device_.memory_bytes = int64_t{1} << 40;
+  }
+
+  const DeviceDescription& device() const override { return device_; }
+  Yardsticks ReadYardsticks() override {
+    ++readings;
+    const double rate = rates_.front();
+    if (rates_.size() > 1) rates_.pop_front();
+    return {.multiply_add_flops_per_us = 1000, .read_bytes_per_us = rate};
+  }
+
+  int loads = 0;
+  int readings = 0;
+
+ private:
+  absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph&, const Plan&,
+                                                          const WeightSource&) override {
+    return std::make_unique<FakeExecutable>(++loads);
+  }
+
+  DeviceDescription device_;
+  std::deque<double> rates_;
+};
+
+std::vector<LoneKernel> Relus(size_t count) {
+  Kernel kernel;
+  kernel.family = "elementwise";
+  const absl::StatusOr<LoneKernel> lone =
+      MakeLoneKernel("graph {\n  input %x: float32[4]\n  %y = Relu(%x)\n  output %y\n}", kernel,
+                     {"plain", "plain"}, /*cold_weights=*/false);
+  EXPECT_TRUE(lone.ok()) << lone.status();
+  return std::vector<LoneKernel>(count, *lone);
+}
+
+std::vector<double> LatenciesOf(const std::vector<KernelProfile>& profiles) {
+  std::vector<double> latencies_us;
+  for (const KernelProfile& measured : profiles) {
+    latencies_us.push_back(measured.profile.latency_us_median);
+  }
+  return latencies_us;
+}
+
+constexpr ProfileOptions kQuick = {.samples_max = 3};
+
+TEST(ProfileKernelsTest, GivesEachKernelTheYardsticksOfItsBatch) {
+  FakeExecutor executor({100, 102, 104});
+  const auto profiles = ProfileKernels(executor, Relus(kKernelsOfBatch + 1), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  ASSERT_THAT(*profiles, SizeIs(kKernelsOfBatch + 1));
+  EXPECT_EQ(executor.loads, kKernelsOfBatch + 1);
+  EXPECT_EQ(executor.readings, 3);
+  EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 101);
+  EXPECT_EQ(profiles->front().profile.yardsticks.multiply_add_flops_per_us, 1000);
+  EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.02, 1e-12);
+  EXPECT_EQ((*profiles)[kKernelsOfBatch - 1].profile.yardsticks.read_bytes_per_us, 101);
+  EXPECT_EQ(profiles->back().profile.yardsticks.read_bytes_per_us, 103);
+}
+
+TEST(ProfileKernelsTest, RepeatsABatchWhoseYardstickMoved) {
+  FakeExecutor executor({100, 104, 104});
+  const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(3, 4));
+  EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 104);
+  EXPECT_EQ(profiles->front().profile.yardsticks.drift, 0);
+}
+
+TEST(ProfileKernelsTest, KeepsTheSteadiestOfTheAttemptsAndMarksIt) {
+  FakeExecutor executor({100, 120, 126, 150, 150});
+  const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(executor.loads, kBatchAttemptsMax);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(2));
+  EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.05, 1e-12);
+  EXPECT_GT(profiles->front().profile.yardsticks.drift, kYardstickDriftMax);
+}
+
+TEST(ProfileKernelsTest, ADeviceWithoutYardsticksIsMeasuredOnce) {
+  FakeExecutor executor({0});
+  const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(executor.loads, 1);
+  EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 0);
+}
+
+TEST(ProfileKernelsTest, EndsWhenItIsAskedTo) {
+  FakeExecutor executor({100});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_TRUE(
+      absl::IsCancelled(ProfileKernels(executor, Relus(1), kQuick, stop.get_token()).status()));
+  EXPECT_EQ(executor.loads, 0);
+}
+
+}  // namespace
+}  // namespace plait
