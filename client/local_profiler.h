@@ -17,6 +17,8 @@ class LocalProfiler : public Profiler {
 
   // Blocks for as long as the samples take. Never fails.
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
+  // Takes some milliseconds. Never fails.
+  absl::StatusOr<Yardsticks> ReadYardsticks() override { return executor_.ReadYardsticks(); }
 
  private:
   Executor& executor_;

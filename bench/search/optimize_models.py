@@ -94,12 +94,17 @@ def results_path(pattern, entries):
     return pathlib.Path(re.sub("PROCESSOR|DATE", lambda word: names[word.group()], str(pattern)))
 
 
-def keep_results(arguments, entries, failures):
+def device_now(arguments):
+    """What the worker says of the device, with how fast it is now: hours differ."""
+    return run_json(arguments.plait_worker, "--check", "--device", "cpu")
+
+
+def keep_results(arguments, devices, entries, failures):
     path = results_path(arguments.json, entries)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(
         {"command": "bench/search/optimize_models.py", "budget": arguments.budget,
-         "date": datetime.date.today().isoformat(), "models": entries,
+         "date": datetime.date.today().isoformat(), "devices": devices, "models": entries,
          "failures": failures}, indent=1, sort_keys=True) + "\n")
 
 
@@ -147,6 +152,8 @@ def parse():
     parser.add_argument("models", nargs="+", type=pathlib.Path, metavar="MODEL.onnx")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "optimized")
     parser.add_argument("--plait", type=pathlib.Path, default=ROOT / "build" / "plait")
+    parser.add_argument("--plait-worker", type=pathlib.Path,
+                        default=ROOT / "build" / "plait-worker")
     parser.add_argument("--budget", default="60s", help="of each search (60s)")
     parser.add_argument("--ort-python", metavar="PYTHON",
                         help="a Python with onnxruntime, such as build/venv-peers/bin/python")
@@ -165,6 +172,8 @@ def main():
     arguments = parse()
     print_header(bool(arguments.ort_python))
     entries, failures = {}, {}
+    # Before the first model and after each.
+    devices = [device_now(arguments)]
     for model in arguments.models:
         try:
             entries[model.stem] = examine(arguments, model)
@@ -172,8 +181,9 @@ def main():
         except (StepFailure, subprocess.TimeoutExpired, KeyError, ValueError) as failure:
             failures[model.stem] = str(failure)
             print(f"| {model.stem} | failed: {failure} |", flush=True)
+        devices.append(device_now(arguments))
         if arguments.json and entries:
-            keep_results(arguments, entries, failures)
+            keep_results(arguments, devices, entries, failures)
     for title, value in (
             ("speedup", lambda entry: entry["optimize"]["speedup"]),
             ("gain of --search plait over --search none in plait bench",

@@ -83,13 +83,18 @@ absl::StatusOr<Arguments> ParseWords(const std::vector<std::string>& words) {
   return arguments;
 }
 
-void PrintDevice(const DeviceDescription& device, int kernels_checked) {
+void PrintDevice(Executor& executor, int kernels_checked) {
+  const DeviceDescription& device = executor.device();
+  const Yardsticks yardsticks = executor.ReadYardsticks();
+  const nlohmann::json rates = {{"multiply_add_flops_per_us", yardsticks.multiply_add_flops_per_us},
+                                {"read_bytes_per_us", yardsticks.read_bytes_per_us}};
   const nlohmann::json description = {{"id", device.id},
                                       {"name", device.name},
                                       {"fingerprint", device.fingerprint},
                                       {"instruction_set", device.instruction_set},
                                       {"cores", device.threads},
                                       {"memory_bytes", device.memory_bytes},
+                                      {"yardsticks", rates},
                                       {"kernels_checked", kernels_checked}};
   std::printf("%s\n", description.dump().c_str());
 }
@@ -103,7 +108,7 @@ int Fail(const absl::Status& status, int code) {
 int Check(Executor& executor, const KernelCatalog& catalog) {
   const absl::StatusOr<int> kernels_checked = RunSelfTest(executor, catalog);
   if (!kernels_checked.ok()) return Fail(kernels_checked.status(), kExitInternal);
-  PrintDevice(executor.device(), *kernels_checked);
+  PrintDevice(executor, *kernels_checked);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/measure_plans.h"
+#include "gpu_worker/executor/profile_batch.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -121,28 +122,30 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
     PLAIT_RETURN_IF_ERROR(CheckVersion(request));
   }
   worker::v1::ProfileResult result;
+  std::vector<LoneKernel> kernels;
+  std::vector<worker::v1::KernelProfile*> answers;
   for (const worker::v1::KernelRequest& request : task.kernels()) {
-    if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
-    *result.add_profiles() = ProfileOne(request, options);
+    worker::v1::KernelProfile& answer = *result.add_profiles();
+    answer.set_key(request.key());
+    absl::StatusOr<LoneKernel> lone = LoneKernelOf(request);
+    if (!lone.ok()) {
+      answer.set_error(std::string(lone.status().message()));
+      continue;
+    }
+    kernels.push_back(*std::move(lone));
+    answers.push_back(&answer);
+  }
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<KernelProfile> measured,
+                         ProfileKernels(executor_, kernels, options, stop));
+  for (size_t i = 0; i < measured.size(); ++i) {
+    answers[i]->set_error(measured[i].error);
+    if (measured[i].profile.samples == 0) continue;
+    *answers[i]->mutable_profile() = wire::ProfileToProto(measured[i].profile);
+  }
+  if (task.kernels().empty()) {
+    *result.mutable_yardsticks() = wire::YardsticksToProto(executor_.ReadYardsticks());
   }
   return result;
-}
-
-worker::v1::KernelProfile TaskRunner::ProfileOne(const worker::v1::KernelRequest& request,
-                                                 const ProfileOptions& options) {
-  worker::v1::KernelProfile answer;
-  answer.set_key(request.key());
-  const absl::StatusOr<LoneKernel> lone = LoneKernelOf(request);
-  if (!lone.ok()) {
-    answer.set_error(std::string(lone.status().message()));
-    return answer;
-  }
-  const KernelProfile measured = ProfileKernel(executor_, *lone, options);
-  answer.set_error(measured.error);
-  if (measured.profile.samples > 0) {
-    *answer.mutable_profile() = wire::ProfileToProto(measured.profile);
-  }
-  return answer;
 }
 
 absl::Status TaskRunner::CheckVersion(const worker::v1::KernelRequest& request) const {

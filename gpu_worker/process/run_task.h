@@ -42,12 +42,11 @@ class TaskRunner {
   worker::v1::TaskResult Run(const worker::v1::Task& task, std::stop_token stop = {});
 
  private:
-  // Errors: FailedPrecondition when the times are wanted for another device than this one.
+  // The answers carry the requests' keys, which are not looked into.
+  // Errors: FailedPrecondition when the times are wanted for another device than this one;
+  // Cancelled.
   absl::StatusOr<worker::v1::ProfileResult> Profile(const worker::v1::ProfileTask& task,
                                                     const std::stop_token& stop);
-  // The answer carries the request's key, which is not looked into.
-  worker::v1::KernelProfile ProfileOne(const worker::v1::KernelRequest& request,
-                                       const ProfileOptions& options);
   // Times of other code under this version's name would poison the server's store.
   // Errors: FailedPrecondition naming both versions.
   absl::Status CheckVersion(const worker::v1::KernelRequest& request) const;

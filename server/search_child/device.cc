@@ -49,6 +49,12 @@ absl::StatusOr<std::vector<Profile>> RemoteProfiler::Measure(
   return profiles;
 }
 
+absl::StatusOr<Yardsticks> RemoteProfiler::ReadYardsticks() {
+  const ElapsedSum sum(clock_, elapsed_);
+  PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Profile({}));
+  return wire::YardsticksFromProto(result.profile().yardsticks());
+}
+
 absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> requests,
                                           std::vector<Profile>& profiles) {
   worker::v1::ProfileTask task;

@@ -42,7 +42,11 @@ class RemoteProfiler : public Profiler {
   // kernels.
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
-  // Spent in Measure so far, waiting for a worker included.
+  // By a task of its own. What a search must not trust counts as unknown.
+  // Errors: those of ChildConnection::Profile.
+  absl::StatusOr<Yardsticks> ReadYardsticks() override;
+
+  // Spent in these two so far, waiting for a worker included.
   // Of the wall clock, so it grows while the child waits for its turn at a busy worker.
   absl::Duration elapsed() const { return elapsed_; }
 

@@ -36,6 +36,8 @@ def test_a_small_model_goes_through_all_steps(tmp_path, monkeypatch):
     assert re.fullmatch(r"\w+-\d+-\d+-\d+-[0-9a-f]{8}-l2-\d+K-l3-\d+K", kept.parent.name)
     assert kept.parent.name in fingerprint
     assert results["failures"] == {}
+    assert len(results["devices"]) == 2
+    assert all(device["yardsticks"]["read_bytes_per_us"] > 0 for device in results["devices"])
     entry = results["models"]["tiny_bert"]
     assert entry["optimize"]["equivalence"]["verdict"] == "equivalent"
     assert entry["optimize_again"]["profiles_measured"] == 0

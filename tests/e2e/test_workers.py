@@ -119,3 +119,4 @@ def test_check_compares_the_kernels_of_the_device_with_the_reference():
     assert finished.returncode == 0, finished.stderr
     device = json.loads(finished.stdout)
     assert device["id"] == "cpu" and device["kernels_checked"] > 10
+    assert all(rate > 0 for rate in device["yardsticks"].values()), device["yardsticks"]

@@ -53,6 +53,25 @@ TEST_F(TaskRunnerTest, MeasuresWhatTheFieldsSayAndGivesTheKeyBack) {
   EXPECT_GE(result.profile().profiles(0).profile().samples(), 3);
 }
 
+TEST_F(TaskRunnerTest, SendsTheYardsticksOfWhatItMeasures) {
+  const worker::v1::TaskResult result = Run(ReluTask());
+  ASSERT_THAT(result.profile().profiles(), SizeIs(1)) << result.ShortDebugString();
+  const v1::Yardsticks& yardsticks = result.profile().profiles(0).profile().yardsticks();
+  EXPECT_GT(yardsticks.multiply_add_flops_per_us(), 0);
+  EXPECT_GT(yardsticks.read_bytes_per_us(), 0);
+  EXPECT_FALSE(result.profile().has_yardsticks());
+}
+
+TEST_F(TaskRunnerTest, ReadsTheYardsticksAloneForATaskWithoutKernels) {
+  worker::v1::Task task = ReluTask();
+  task.mutable_profile()->clear_kernels();
+  const worker::v1::TaskResult result = Run(task);
+  ASSERT_TRUE(result.has_profile()) << result.ShortDebugString();
+  EXPECT_THAT(result.profile().profiles(), SizeIs(0));
+  EXPECT_GT(result.profile().yardsticks().multiply_add_flops_per_us(), 0);
+  EXPECT_GT(result.profile().yardsticks().read_bytes_per_us(), 0);
+}
+
 TEST_F(TaskRunnerTest, RefusesATaskForAnotherDevice) {
   worker::v1::Task task = ReluTask();
   task.mutable_profile()->set_device_fingerprint("another");

@@ -102,11 +102,13 @@ TEST_F(MeasurementSourceTest, ReplaysALogWithoutAsking) {
   log.AddTimeAnswer(true);
   log.AddTimeAnswer(false);
   log.set_load_effect({0.02, 20});
+  log.set_yardsticks({400'000, 30'000, 0});
   start_.mutable_options()->mutable_measurement_log();
   start_.set_replay_log(log.ToText());
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(*(*source)->profiler().Measure({{SampleKey()}}), ElementsAre(profile));
+  EXPECT_EQ(*(*source)->profiler().ReadYardsticks(), log.yardsticks());
   EXPECT_TRUE((*source)->budget().Allows(0));
   EXPECT_FALSE((*source)->budget().Allows(1));
   EXPECT_TRUE((*source)->budget().HasSeconds(1e9));
@@ -205,6 +207,24 @@ TEST_F(MeasurementSourceTest, AskedKernelsStandInFields) {
   EXPECT_TRUE(kernel.cold_weights());
   EXPECT_THAT(kernel.formats(), ElementsAre("plain", "channels_last"));
   EXPECT_EQ(kernel.graph_text(), SampleKey().graph_text);
+}
+
+TEST_F(MeasurementSourceTest, YardsticksAreAskedForByATaskWithoutKernels) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  internal::ParentMessage message;
+  message.mutable_profile_reply()->set_request_number(1);
+  v1::Yardsticks& answer =
+      *message.mutable_profile_reply()->mutable_result()->mutable_profile()->mutable_yardsticks();
+  answer.set_multiply_add_flops_per_us(400'000);
+  answer.set_read_bytes_per_us(30'000);
+  Say(message);
+  const absl::StatusOr<Yardsticks> yardsticks = (*source)->profiler().ReadYardsticks();
+  ASSERT_TRUE(yardsticks.ok()) << yardsticks.status();
+  EXPECT_EQ(*yardsticks, (Yardsticks{400'000, 30'000, 0}));
+  const internal::ChildMessage question = HearQuestion();
+  ASSERT_TRUE(question.has_profile_request());
+  EXPECT_EQ(question.profile_request().task().kernels_size(), 0);
 }
 
 TEST_F(MeasurementSourceTest, AKernelThatCannotRunHasNoSamples) {
