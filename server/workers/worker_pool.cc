@@ -229,12 +229,6 @@ void WorkerPool::End(const std::string& task_id, worker::v1::TaskResult result,
   ended.push_back(std::move(end));
 }
 
-void WorkerPool::Tell(const std::vector<Ended>& ended) {
-  for (const Ended& end : ended) {
-    for (const ResultCallback& callback : end.callbacks) callback(end.result);
-  }
-}
-
 void WorkerPool::Lose(const std::string& worker_id, std::vector<Ended>& ended) {
   const auto found = workers_.find(worker_id);
   if (found == workers_.end()) return;

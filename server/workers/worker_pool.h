@@ -185,8 +185,6 @@ class WorkerPool {
   // Calls the callbacks. REQUIRES: the lock is not held.
   static void Tell(const std::vector<Ended>& ended);
 
-  static void Tell(const std::vector<Ended>& ended);
-
   // What the worker says that it is doing, against what the pool thinks that it does.
   void HearState(const worker::v1::SynchronizeRequest& request, Worker& worker,
                  std::vector<Ended>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
