@@ -150,6 +150,11 @@ absl::Status CheckTls(const Config& config) {
     return absl::InvalidArgumentError(
         "tls_worker_ca: is required with worker_listen (anybody could measure for this server)");
   }
+  if (!config.worker_listen.empty() && config.tls_worker_ca == config.tls_client_ca) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tls_worker_ca: ", config.tls_worker_ca,
+                     " is tls_client_ca, too (every client could measure for this server)"));
+  }
   return absl::OkStatus();
 }
 

@@ -72,6 +72,16 @@ TEST(ConfigTest, WorkersOfOtherHostsAreNeverAnonymous) {
   EXPECT_TRUE(MakeConfig(flags, {}, {}).ok());
 }
 
+TEST(ConfigTest, ACertificateOfAClientMakesNoWorker) {
+  const SettingValues flags = {{"data_dir", "/x"},
+                               {"tls_cert", "c"},
+                               {"tls_key", "k"},
+                               {"tls_client_ca", "all.pem"},
+                               {"tls_worker_ca", "all.pem"},
+                               {"worker_listen", "0.0.0.0:1"}};
+  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("all.pem is tls_client_ca, too"));
+}
+
 TEST(ConfigTest, RefusesTlsThatInsecureWouldIgnore) {
   for (const char* name : {"tls_cert", "tls_key", "tls_client_ca", "tls_worker_ca"}) {
     SettingValues flags = {{"data_dir", "/x"}, {"insecure", "true"}, {name, "some.pem"}};
