@@ -112,6 +112,19 @@ def test_a_worker_without_work_takes_no_processor_time(daemon):
     assert used <= IDLE_SECONDS * IDLE_SHARE_MAX, f"{used} s in {IDLE_SECONDS} s"
 
 
+def test_stored_profiles_have_the_yardsticks_of_their_batch(daemon):
+    daemon.wait_for_worker()
+    with daemon.client() as client:
+        job = client.submit(client.upload(models.small_model()), search="none")
+        assert state_of(client.wait_for_end(job.id)) == "SUCCEEDED"
+        stored = [entry.profile for entry in client.call("ListProfiles").profiles
+                  if not entry.HasField("load_effect")]
+    assert stored
+    for profile in stored:
+        assert profile.yardsticks.multiply_add_flops_per_us > 0
+        assert profile.yardsticks.read_bytes_per_us > 0
+
+
 def test_check_compares_the_kernels_of_the_device_with_the_reference():
     finished = subprocess.run([programs.program("plait-worker"), "--check", "--device", "cpu"],
                               env=programs.environment(), capture_output=True, text=True,

@@ -16,13 +16,12 @@
 namespace plait {
 namespace {
 
-// About 200 us, which any clock resolves: six cycles a step on two multiply-add units, whatever
-// their width.
-constexpr int64_t kSteps = 100'000;
-constexpr int kMultiplyAddReadings = 9;
-// Some hundred microseconds, as long as a kernel of the kind that waits for memory.
-constexpr int64_t kReadFloats = int64_t{1} << 20;
-constexpr int kMemoryReadings = 7;
+// The clock changes within milliseconds, so that the readings are spread over ten of them.
+constexpr int kReadings = 5;
+// About half a millisecond: six cycles a step on two multiply-add units, whatever their width.
+constexpr int64_t kSteps = 300'000;
+// As long. Of 4 MiB every second reading was 3 % from the one before.
+constexpr int64_t kReadFloats = int64_t{4} << 20;
 
 // Takes results, which the compiler would otherwise not compute.
 std::atomic<float> sink;
@@ -45,53 +44,52 @@ double Sum(const std::vector<double>& rates) {
 }  // namespace
 
 // Each thread looks at the clock itself, as the one below does: waiting for another is no work.
-double CpuYardsticks::ReadMultiplyAdds() const {
+double CpuYardsticks::MultiplyAddRate() const {
   const LoopTable& loops = Loops();
   const double flops = 2.0 * static_cast<double>(kSteps * loops.multiply_adds_per_step);
   std::vector<double> of_thread(static_cast<size_t>(threads_), 0);
   ForEachPart(threads_, threads_, [&](int64_t begin, int64_t, int) {
-    std::vector<double> rates;
-    for (int i = 0; i < kMultiplyAddReadings; ++i) {
-      rates.push_back(RateOf(flops, [&] { return loops.chain_multiply_adds(kSteps); }));
-    }
-    of_thread[begin] = NearlyBest(std::move(rates));
+    of_thread[begin] = RateOf(flops, [&] { return loops.chain_multiply_adds(kSteps); });
   });
   return Sum(of_thread);
 }
 
-double CpuYardsticks::ReadMemory() {
-  constexpr int64_t kBytes = kReadFloats * static_cast<int64_t>(sizeof(float));
-  if (memory_.size_bytes() == 0) {
-    absl::StatusOr<MemoryRegion> memory = MemoryRegion::Reserve(kBytes);
-    if (!memory.ok()) return 0;
-    const absl::StatusOr<std::byte*> bytes = memory->Allocate(kBytes);
-    if (!bytes.ok()) return 0;
-    // Pages that nobody has written are all the same page of zeros.
-    std::memset(*bytes, 1, static_cast<size_t>(kBytes));
-    memory_ = *std::move(memory);
-  }
+double CpuYardsticks::ReadRate() const {
+  memory_.EvictFromCaches();
+  // All threads are to begin at once, because they share the way to the memory.
+  WakeTeam(threads_);
   const auto* const floats = reinterpret_cast<const float*>(memory_.data());
-  std::vector<double> rates;
-  for (int i = 0; i < kMemoryReadings; ++i) {
-    memory_.EvictFromCaches();
-    // All threads are to begin at once, because they share the way to the memory.
-    WakeTeam(threads_);
-    std::vector<double> of_thread(static_cast<size_t>(threads_), 0);
-    ForEachPart(threads_, kReadFloats, [&](int64_t begin, int64_t end, int thread) {
-      const auto bytes = static_cast<double>(end - begin) * sizeof(float);
-      of_thread[thread] = RateOf(bytes, [&] { return Loops().sum(floats + begin, end - begin); });
-    });
-    rates.push_back(Sum(of_thread));
-  }
-  return NearlyBest(std::move(rates));
+  std::vector<double> of_thread(static_cast<size_t>(threads_), 0);
+  ForEachPart(threads_, kReadFloats, [&](int64_t begin, int64_t end, int thread) {
+    const auto bytes = static_cast<double>(end - begin) * sizeof(float);
+    of_thread[thread] = RateOf(bytes, [&] { return Loops().sum(floats + begin, end - begin); });
+  });
+  return Sum(of_thread);
+}
+
+bool CpuYardsticks::TakeMemory() {
+  if (memory_.used_bytes() > 0) return true;
+  constexpr int64_t kBytes = kReadFloats * static_cast<int64_t>(sizeof(float));
+  absl::StatusOr<MemoryRegion> memory = MemoryRegion::Reserve(kBytes);
+  if (!memory.ok()) return false;
+  const absl::StatusOr<std::byte*> bytes = memory->Allocate(kBytes);
+  if (!bytes.ok()) return false;
+  // Pages that nobody has written are all the same page of zeros.
+  std::memset(*bytes, 1, static_cast<size_t>(kBytes));
+  memory_ = *std::move(memory);
+  return true;
 }
 
 Yardsticks CpuYardsticks::Read() {
-  // In this order: the first one also brings the clock to what long work gets.
-  Yardsticks yardsticks;
-  yardsticks.multiply_add_flops_per_us = ReadMultiplyAdds();
-  yardsticks.read_bytes_per_us = ReadMemory();
-  return yardsticks;
+  if (!TakeMemory()) return {};
+  std::vector<double> multiply_adds;
+  std::vector<double> reads;
+  for (int i = 0; i < kReadings; ++i) {
+    multiply_adds.push_back(MultiplyAddRate());
+    reads.push_back(ReadRate());
+  }
+  return {.multiply_add_flops_per_us = NearlyBest(std::move(multiply_adds)),
+          .read_bytes_per_us = NearlyBest(std::move(reads))};
 }
 
 }  // namespace plait

@@ -13,13 +13,15 @@ class CpuYardsticks {
  public:
   explicit CpuYardsticks(int threads) : threads_(threads) {}
 
-  // Takes some milliseconds. The first call takes the memory that is read, 4 MiB; where there is
-  // none, reading is unknown.
+  // Takes ten milliseconds. The first call takes the memory that is read, 16 MiB; where there is
+  // none, both are unknown.
   Yardsticks Read();
 
  private:
-  double ReadMultiplyAdds() const;
-  double ReadMemory();
+  // In flops and in bytes per microsecond, of one reading.
+  double MultiplyAddRate() const;
+  double ReadRate() const;
+  bool TakeMemory();
 
   int threads_;
   MemoryRegion memory_;

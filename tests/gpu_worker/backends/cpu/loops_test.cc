@@ -126,5 +126,14 @@ TEST(CpuLoopsTest, NormalizationDoesNotCancel) {
   }
 }
 
+// Twelve chains, whose elements approach 2 by halves: one that was left out would show.
+TEST(CpuLoopsTest, ChainsOfMultiplyAddsAreAllComputed) {
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    EXPECT_EQ(table->chain_multiply_adds(0), 72) << table->instruction_set;
+    EXPECT_EQ(table->chain_multiply_adds(100), 24) << table->instruction_set;
+    EXPECT_GE(table->multiply_adds_per_step, GenericLoops().multiply_adds_per_step);
+  }
+}
+
 }  // namespace
 }  // namespace plait

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu_worker/backends/cpu/loops/loops.h"
-
 namespace plait {
 namespace {
 
@@ -19,14 +17,6 @@ TEST(CpuYardsticksTest, ReadsRatesThatAProcessorCanHave) {
     EXPECT_LT(reading.read_bytes_per_us, 2e6);
     EXPECT_EQ(reading.drift, 0);
   }
-}
-
-// All elements approach 2 by halves: a step that was left out would show.
-TEST(CpuYardsticksTest, EveryInstructionSetDoesItsMultiplyAdds) {
-  EXPECT_EQ(Loops().chain_multiply_adds(100), 24);
-  EXPECT_EQ(GenericLoops().chain_multiply_adds(0), 72);
-  EXPECT_EQ(GenericLoops().chain_multiply_adds(100), 24);
-  EXPECT_GE(Loops().multiply_adds_per_step, GenericLoops().multiply_adds_per_step);
 }
 
 }  // namespace
