@@ -17,7 +17,7 @@ struct Yardsticks {
   friend bool operator==(const Yardsticks&, const Yardsticks&) = default;
 };
 
-// 3 %: less than what kernels of one place differ by where the choice matters.
+// 3 %: a step of 100 MHz of a processor's clock is within it, and two are not.
 inline constexpr double kYardstickDriftMax = 0.03;
 
 // The yardsticks of what was measured between two readings: their means, and the drift from the
