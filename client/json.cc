@@ -1,7 +1,5 @@
 #include "client/json.h"
 
-#include <map>
-
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/util/time_util.h"
@@ -66,8 +64,6 @@ Json DeviceJson(const v1::AvailableDevice& available) {
   json["cores"] = device.cores();
   json["instruction_set"] = device.instruction_set();
   json["memory_bytes"] = device.memory_bytes();
-  json["versions"] =
-      std::map<std::string, std::string>(device.versions().begin(), device.versions().end());
   json["predicted"] = device.predicted();
   json["workers"] = available.workers();
   json["workers_idle"] = available.workers_idle();

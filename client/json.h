@@ -23,7 +23,7 @@ Json JobJson(const v1::Job& job);
 // {"sequence", "type", "time", "text", "fraction", "seconds_left", "speedup"}
 Json EventJson(const v1::Event& event);
 
-// {"id", "name", "fingerprint", "cores", "instruction_set", "memory_bytes", "versions",
+// {"id", "name", "fingerprint", "cores", "instruction_set", "memory_bytes",
 // "predicted", "workers", "workers_idle"}
 Json DeviceJson(const v1::AvailableDevice& device);
 

@@ -8,8 +8,7 @@
 // description of a device and the contract's meet. All functions are pure and thread-safe.
 namespace plait::wire {
 
-// Every field of the description. `versions` and `predicted`, which a description does not have,
-// stay unset.
+// Every field of the description. `predicted`, which a description does not have, stays unset.
 v1::Device DeviceToProto(const DeviceDescription& device);
 
 // The inverse. The message comes from a worker, which is believed nothing.
