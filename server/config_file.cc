@@ -1,6 +1,7 @@
 #include "server/config_file.h"
 
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #define TOML_EXCEPTIONS 0
@@ -15,18 +16,21 @@ namespace plait {
 namespace {
 
 // As the same value would be written in a flag or a variable, so that all three are read by one
-// piece of code. What no setting is (a table, a date, a fraction) becomes the empty text.
-std::string ValueText(const toml::node& node) {
+// piece of code. Nothing for what no setting is: a table, a date, a fraction, a list of lists.
+std::optional<std::string> ValueText(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
   if (const auto number = node.value_exact<int64_t>()) return absl::StrCat(*number);
+  const toml::array* const array = node.as_array();
+  if (array == nullptr) return std::nullopt;
   std::string list;
-  if (const toml::array* array = node.as_array()) {
-    for (const toml::node& element : *array) {
-      absl::StrAppend(&list, list.empty() ? "" : ",", ValueText(element));
-    }
+  for (const toml::node& element : *array) {
+    const auto text = element.value_exact<std::string>();
+    if (!text) return std::nullopt;
+    absl::StrAppend(&list, list.empty() ? "" : ",", *text);
   }
-  return list;
+  // As for a flag: an empty list is not an empty text.
+  return list.empty() ? "none" : list;
 }
 
 }  // namespace
@@ -49,7 +53,13 @@ absl::StatusOr<SettingValues> ReadConfigFile(const std::string& path) {
   }
   SettingValues values;
   for (const auto& [key, node] : parsed.table()) {
-    values[std::string(key.str())] = ValueText(node);
+    const std::optional<std::string> text = ValueText(node);
+    if (!text) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "config: ", path, ":", node.source().begin.line, ": ", std::string(key.str()),
+          " must be a text, a whole number, true, false or a list of texts"));
+    }
+    values[std::string(key.str())] = *text;
   }
   return values;
 }

@@ -171,6 +171,22 @@ TEST(ConfigTest, TakesItsOwnVariablesFromTheEnvironment) {
   EXPECT_EQ(SettingsFromEnvironment(environment), (SettingValues{{"data_dir", "/e"}}));
 }
 
+// Otherwise a value of another kind would count as none.
+TEST(ConfigTest, RefusesAValueThatNoSettingHas) {
+  const std::string path = testing::TempDir() + "/kinds.toml";
+  for (const char* value : {"1.5", "2026-01-31", "{ host = \"x\" }", "[[\"cpu\"]]", "[1]"}) {
+    std::ofstream(path) << "data_dir = \"/x\"\nworkers = " << value << "\n";
+    EXPECT_THAT(std::string(ReadConfigFile(path).status().message()),
+                HasSubstr(path + ":2: workers must be a text"))
+        << value;
+  }
+  std::ofstream(path) << "data_dir = \"/x\"\n[workers]\ncpu = 1\n";
+  EXPECT_THAT(std::string(ReadConfigFile(path).status().message()), HasSubstr("workers must be"));
+  std::ofstream(path) << "workers = []\njobs_running_max = 2\ninsecure = true\n";
+  EXPECT_EQ(*ReadConfigFile(path),
+            (SettingValues{{"workers", "none"}, {"jobs_running_max", "2"}, {"insecure", "true"}}));
+}
+
 TEST(ConfigTest, SaysWhichFileIsMissing) {
   EXPECT_THAT(std::string(ReadConfigFile("/no/such.toml").status().message()),
               HasSubstr("/no/such.toml"));
