@@ -72,7 +72,6 @@ ConversationEnd JobConversation::Run(SearchChildProcess& child,
                                      const ConversationOptions& options) {
   began_ = context_.clock.Monotonic();
   next_heartbeat_ = began_ + options.lease / 4;
-  next_progress_ = began_ + kProgressInterval;
   while (true) {
     std::optional<ConversationEnd> end = Step(child, options);
     if (end) return *std::move(end);
@@ -227,6 +226,7 @@ absl::Status JobConversation::TakeEvent(const v1::Event& event) {
     const bool is_time = event.seconds_left() >= 0 && event.seconds_left() <= kBudgetSecondsMax;
     progress_.Heard(checked.fraction(), is_time ? event.seconds_left() : 0, now);
     SetProgress(progress_.At(now), checked);
+    next_progress_ = std::min(next_progress_, now + kProgressInterval);
   }
   Record(checked);
   return absl::OkStatus();

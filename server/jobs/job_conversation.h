@@ -164,7 +164,7 @@ class JobConversation {
   // Monotonic, all three.
   absl::Duration began_;
   absl::Duration next_heartbeat_;
-  absl::Duration next_progress_;
+  absl::Duration next_progress_ = absl::InfiniteDuration();  // until the child has said something
   JobProgress progress_;
   // Until the first of the questions that are open was asked; and what of all the child's stopped
   // time was over when the last answer came.
