@@ -86,6 +86,22 @@ TEST(CliTest, KnowsWhichVerbsRunModelsInThisProcess) {
   EXPECT_FALSE(RunsModels({}));
 }
 
+TEST(CliTest, RefusesAWishAndItsOpposite) {
+  const Outcome outcome = RunWords({"optimize", "model.onnx", "--portable", "--no-portable"});
+  EXPECT_EQ(outcome.code, ExitCode::kUsage);
+  EXPECT_EQ(outcome.err, "plait: optimize : --portable and --no-portable exclude each other\n");
+}
+
+// What help texts offer and what is accepted come from the same lists.
+TEST(CliTest, OffersNoPrecisionOrDeviceThatIsNotThere) {
+  const std::string help = RunWords({"optimize", "--help"}).out;
+  for (const char* name : {"cuda", "model:", "bf16", "int8"}) {
+    EXPECT_THAT(help, testing::Not(testing::HasSubstr(name)));
+  }
+  EXPECT_EQ(RunWords({"optimize", "model.onnx", "--precision", "bf16"}).err,
+            "plait: optimize : options.precision: must be one of strict, is \"bf16\"\n");
+}
+
 TEST(CliTest, PrintsTheVersionAsJson) {
   const Outcome outcome = RunWords({"version", "--json"});
   EXPECT_EQ(outcome.code, ExitCode::kOk);

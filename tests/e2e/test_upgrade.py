@@ -84,7 +84,8 @@ def test_an_old_result_runs_without_its_plan(new_daemon, old_directory, folder, 
     finished = cli.run("bench", original, optimized, "--json", "--budget", "1s").expect(0)
     assert "warning: " in finished.err and "the plan in the model is ignored" in finished.err
     assert [model["embedded_plan"] for model in finished.json["models"]] == [False, False]
-    assert cli.run("verify", original, optimized, "--json").expect(0).json["verdict"] == "equivalent"
+    verified = cli.run("verify", original, optimized, "--json").expect(0).json
+    assert verified["verdict"] == "equivalent"
 
 
 def test_a_kill_at_any_moment_of_the_start_loses_nothing(new_daemon, old_directory):
