@@ -1,5 +1,8 @@
 #include "storage/sqlite/job_store.h"
 
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
@@ -58,8 +61,13 @@ class SqliteTransactor : public JobTransactor {
 
 absl::StatusOr<std::unique_ptr<JobStore>> OpenSqliteJobStore(const std::string& path, Clock& clock,
                                                              TableJobStoreOptions options) {
+  // A write-ahead log is deleted when its database is closed.
+  std::error_code error;
+  const auto log_bytes = std::filesystem::file_size(path + "-wal", error);
+  const bool was_left_open = !error && log_bytes > 0;
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Database> written,
                          Database::Open(path, Durability::kFull));
+  if (was_left_open) PLAIT_RETURN_IF_ERROR(written->Check());
   // Before the reader's connection, which then sees the newest tables only.
   PLAIT_RETURN_IF_ERROR(MigrateDatabase(*written, JobSchema()));
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Database> read, Database::Open(path, Durability::kFull));

@@ -12,6 +12,13 @@ namespace {
 // 5 s: only a backup tool or a second reader can hold the lock, and then briefly.
 constexpr int kBusyMsMax = 5000;
 
+absl::Status Damaged(absl::string_view message) {
+  return wire::WithReason(
+      absl::DataLossError(
+          absl::StrCat(message, "; the file is damaged: restore it from a backup or move it away")),
+      v1::ERROR_REASON_STORAGE_UNAVAILABLE);
+}
+
 // SQLite's result as a status: what an operator can do about it decides the code.
 absl::Status DatabaseError(sqlite3* connection, int result) {
   const char* name = sqlite3_db_filename(connection, "main");
@@ -26,10 +33,7 @@ absl::Status DatabaseError(sqlite3* connection, int result) {
           v1::ERROR_REASON_STORAGE_UNAVAILABLE);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return wire::WithReason(
-          absl::DataLossError(absl::StrCat(
-              message, "; the file is damaged: restore it from a backup or move it away")),
-          v1::ERROR_REASON_STORAGE_UNAVAILABLE);
+      return Damaged(message);
     case SQLITE_CONSTRAINT:
       return absl::AlreadyExistsError(message);
     case SQLITE_ERROR:
@@ -114,6 +118,13 @@ Database::~Database() {
 absl::Status Database::ExecuteScript(const std::string& sql) {
   const int result = sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr);
   return result == SQLITE_OK ? absl::OkStatus() : DatabaseError(connection_, result);
+}
+
+absl::Status Database::Check() {
+  PLAIT_ASSIGN_OR_RETURN(Statement check, Query("PRAGMA quick_check(1)"));
+  PLAIT_RETURN_IF_ERROR(check.Step().status());
+  if (check.Text(0) == "ok") return absl::OkStatus();
+  return Damaged(absl::StrCat("database ", path_, ": ", check.Text(0)));
 }
 
 absl::StatusOr<Statement> Database::Prepare(const std::string& sql) {

@@ -146,5 +146,31 @@ TEST_F(SqliteSchemaTest, ReportsDamagedPages) {
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
 }
 
+// SQLite itself reads only the pages that a query needs.
+TEST_F(SqliteSchemaTest, LooksAtEveryPageAfterADaemonWasKilled) {
+  {
+    auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
+    ASSERT_TRUE(store.ok());
+    JobSubmission submission;
+    submission.job.set_tenant("alice");
+    submission.request_hash = std::string(100, 'h');
+    for (int number = 0; number < 200; ++number) {
+      submission.job.set_id(absl::StrCat("j", number));
+      ASSERT_TRUE((*store)->Submit(submission).ok());
+    }
+  }
+  const auto size = std::filesystem::file_size(Path());
+  std::fstream file(Path(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(size - 4096);
+  file << std::string(4096, '\xAA');
+  file.close();
+  EXPECT_TRUE(OpenSqliteJobStore(Path(), clock_, {10'000, {}}).ok());
+  // What a closed database does not leave behind.
+  std::ofstream(Path() + "-wal") << std::string(100, '\0');
+  const absl::Status status = OpenSqliteJobStore(Path(), clock_, {10'000, {}}).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "backup")) << status;
+}
+
 }  // namespace
 }  // namespace plait
