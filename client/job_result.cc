@@ -60,6 +60,7 @@ absl::StatusOr<ExitCode> DeliverResult(const CommandContext& context, const Clie
     v1::Report report = job.result().report();
     report.mutable_output()->set_path(path);
     *report.mutable_output()->mutable_digest() = job.result().optimized_model();
+    *report.mutable_plan_digest() = job.result().plan();
     PrintReport(context, report);
     return ExitCode::kOk;
   }

@@ -20,6 +20,9 @@ Json MeasuredJson(const Measured& measured) {
   return json;
 }
 
+// Null for what the plait that made the report did not tell yet.
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 template <typename Texts>
 Json ListJson(const Texts& texts) {
   Json json = Json::array();
@@ -47,8 +50,8 @@ Json DeviceJson(const v1::DeviceReport& device) {
 Json OptimizedJson(const v1::OptimizedReport& optimized) {
   Json json = MeasuredJson(optimized);
   json["precision"] = optimized.precision();
-  json["origin"] = optimized.origin();
-  json["schedule"] = optimized.schedule();
+  json["origin"] = TextOrNull(optimized.origin());
+  json["schedule"] = TextOrNull(optimized.schedule());
   json["portable"] = optimized.portable();
   return json;
 }

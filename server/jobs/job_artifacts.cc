@@ -104,10 +104,14 @@ absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
   *report.mutable_measurement_log() = stored.measurement_log();
   *report.mutable_plan_digest() = stored.plan();
   report.set_engine_version(start.engine_version());
-  PLAIT_ASSIGN_OR_RETURN(*stored.mutable_report_json(),
-                         StoreBytes(stores, job.tenant(),
-                                    wire::JsonText(wire::ReportJson(report, /*with_trace=*/true))));
+  PLAIT_RETURN_IF_ERROR(StoreReport(stores, job.tenant(), stored));
   return stored;
+}
+
+absl::Status StoreReport(Stores& stores, const std::string& tenant, v1::JobResult& result) {
+  const std::string json = wire::JsonText(wire::ReportJson(result.report(), /*with_trace=*/true));
+  PLAIT_ASSIGN_OR_RETURN(*result.mutable_report_json(), StoreBytes(stores, tenant, json));
+  return absl::OkStatus();
 }
 
 }  // namespace plait

@@ -11,8 +11,8 @@ namespace plait {
 // Errors: those of the file system.
 absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 
-// Stores everything that a search has made: the optimized model in the file `output`, plan, report,
-// trace and measurement log; grants it to the job's tenant, and fills in what the child could not
+// Stores everything that a search has made: the optimized model in the file `output`, plan, report
+// and measurement log; grants it to the job's tenant, and fills in what the child could not
 // know or might lie about.
 // Errors: those of the storage; InvalidArgument when there is no output, or it changes meanwhile.
 // What the child says of ids, digests, device and version is replaced by what the daemon knows;
@@ -24,5 +24,10 @@ absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,
                                              const internal::Start& start,
                                              const internal::Result& result, int output);
+
+// Stores the report of a result as JSON, and grants it to the tenant. A result that is taken from
+// another job has a report of its own.
+// Errors: those of the storage.
+absl::Status StoreReport(Stores& stores, const std::string& tenant, v1::JobResult& result);
 
 }  // namespace plait

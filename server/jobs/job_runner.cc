@@ -223,6 +223,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishFromCache(const LeasedJob& job, const v
   end.result = earlier.result();
   end.result->mutable_report()->set_id(job.job.id());
   end.result->mutable_report()->set_cached(true);
+  PLAIT_RETURN_IF_ERROR(StoreReport(context_.stores, job.job.tenant(), *end.result));
   return context_.stores.jobs->Finish(job.lease, end);
 }
 

@@ -76,7 +76,10 @@ def test_an_old_result_runs_without_its_plan(new_daemon, old_directory, folder, 
     with daemon.client() as client:
         (job,) = jobs_by_state(client)["SUCCEEDED"]
         optimized = folder / "optimized.onnx"
-        optimized.write_bytes(client.download(job.result.optimized_model))
+        report = cli.run("result", job.id, "-o", optimized, "--server", daemon.address, "--json",
+                         "--explain").expect(0).json
+        assert report["id"] == job.id and report["optimized"]["origin"] is None
+        assert optimized.read_bytes() == client.download(job.result.optimized_model)
     assert "plait.plan" in {entry.key for entry in onnx.load(optimized).metadata_props}
     original = folder / "original.onnx"
     original.write_bytes(models.small_model())

@@ -35,6 +35,15 @@ TEST(ReportJsonTest, TellsWhatTheSearchDecidedWhenItIsAsked) {
   EXPECT_EQ(ReportJson(report, true)["search"]["trace"], "chosen: candidate 1\n");
 }
 
+TEST(ReportJsonTest, SaysNothingOfWhatAnOlderReportDidNotTell) {
+  v1::Report report = ExampleReport();
+  report.mutable_optimized()->clear_origin();
+  report.mutable_optimized()->clear_schedule();
+  const Json json = ReportJson(report, false);
+  EXPECT_TRUE(json["optimized"]["origin"].is_null());
+  EXPECT_TRUE(json["optimized"]["schedule"].is_null());
+}
+
 TEST(ReportJsonTest, KeepsEveryBitOfANumber) {
   v1::Report report = ExampleReport();
   report.set_speedup(1.0 / 3);

@@ -5,6 +5,7 @@
 
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/report_json.h"
 #include "server/jobs/job_queue.h"
 #include "storage/blob_bytes.h"
 #include "tests/base/manual_clock.h"
@@ -104,6 +105,19 @@ TEST_F(JobRunnerTest, StoresTheResultAndBelievesNoForgedId) {
   EXPECT_EQ(job.result().report().speedup(), 2);
   const absl::StatusOr<Digest> model = wire::DigestFromProto(job.result().optimized_model());
   EXPECT_EQ(*stores_.blobs->Read(*model, 0, 100), "optimized");
+}
+
+TEST_F(JobRunnerTest, StoresTheReportOfEachJobAsItIs) {
+  const v1::Job searched = Run("succeed");
+  Submit("succeed", "job-2");
+  const v1::Job cached = RunOnce();
+  ASSERT_TRUE(cached.result().report().cached());
+  for (const v1::Job& job : {searched, cached}) {
+    const Digest digest = *wire::DigestFromProto(job.result().report_json());
+    EXPECT_TRUE(*stores_.jobs->MayReadBlob("t", digest));
+    EXPECT_EQ(*ReadBlob(*stores_.blobs, digest),
+              wire::JsonText(wire::ReportJson(job.result().report(), true)));
+  }
 }
 
 TEST_F(JobRunnerTest, QuarantinesAJobWhoseChildCrashesThreeTimes) {
