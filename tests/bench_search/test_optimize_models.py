@@ -25,7 +25,7 @@ def test_a_small_model_goes_through_all_steps(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     model = write_model(tmp_path)
     kept = tmp_path / "PROCESSOR" / "DATE-optimize.json"
-    done = run(model, "--out", tmp_path / "out", "--budget", "3s", "--json", kept,
+    done = run(model, "--out", tmp_path / "out", "--budget", "20s", "--json", kept,
                "--ort-python", sys.executable)
     assert done.returncode == 0, done.stdout + done.stderr
     (kept,) = tmp_path.glob("*/*-optimize.json")

@@ -75,8 +75,10 @@ def test_a_message_of_five_mebibytes_is_for_workers_only(daemon):
             call_with_bytes(client, "ListJobs", too_large)
         assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         assert str(CLIENT_MESSAGE_BYTES_MAX) in refused.value.details()
-        assert call_with_bytes(client, "ListJobs", unknown_field(3 * MIB)) is not None
-        # Read as a whole, and refused for what it does not say.
+        # Read as a whole, and refused for what it says or does not say.
+        with pytest.raises(grpc.RpcError) as refused:
+            call_with_bytes(client, "ListJobs", unknown_field(3 * MIB))
+        assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
         with pytest.raises(grpc.RpcError) as refused:
             call_with_bytes(worker, "Synchronize", too_large)
         assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT

@@ -16,8 +16,9 @@ from rpc import state_of, type_of
 from waiting import wait_until
 
 IDLE_SECONDS = 10
-# A tenth of a second in a minute.
-IDLE_SHARE_MAX = 0.1 / 60
+# Of a processor. On a machine with nothing else to do it is a thousandth, a thread that spins takes
+# all of one, and whoever runs beside this test makes it a little more.
+IDLE_SHARE_MAX = 0.01
 
 
 @pytest.fixture
