@@ -148,6 +148,7 @@ def test_a_server_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
             watcher.wait()
 
 
+@pytest.mark.long
 def test_a_watcher_that_waits_for_long_is_left_alone(new_idle_daemon, cli):
     daemon = new_idle_daemon()
     with daemon.client() as client:
