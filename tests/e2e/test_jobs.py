@@ -98,9 +98,10 @@ def test_watching_again_continues_after_the_last_event(client):
 PHASES = ["import", "baseline", "canonicalize", "search", "schedule", "verify", "export"]
 
 
-def test_a_job_tells_how_far_it_is_and_what_it_has_found(client):
-    digest = client.upload(models.light_model("tiny_inception"))
-    _, events, last = client.watch(client.submit(digest, budget_seconds=10).id)
+def test_a_job_tells_how_far_it_is(client):
+    # Its verification takes seconds on any machine: progress is told once a second.
+    digest = client.upload(models.slow_model())
+    _, events, last = client.watch(client.submit(digest, budget_seconds=20).id)
     assert state_of(last) == "SUCCEEDED"
     assert [event.text for event in events if type_of(event) == "PHASE"] == PHASES
     moving = [event for event in events if type_of(event) in ("PHASE", "PROGRESS")]
@@ -109,13 +110,19 @@ def test_a_job_tells_how_far_it_is_and_what_it_has_found(client):
     verify = next(i for i, event in enumerate(moving) if event.text == "verify")
     # It goes on within the verification, up to the export.
     assert len(set(fractions[verify:])) >= 4, fractions[verify:]
-    assert all(0 <= event.seconds_left <= 11 for event in moving)
-    assert moving[0].seconds_left > 8
+    assert all(0 <= event.seconds_left <= 21 for event in moving)
+    assert moving[0].seconds_left > 16
+    assert last.progress.phase == "export"
+
+
+def test_a_job_tells_what_it_has_found(client):
+    digest = client.upload(models.light_model("tiny_inception"))
+    _, events, last = client.watch(client.submit(digest, budget_seconds=20).id)
+    assert state_of(last) == "SUCCEEDED"
     predicted = [event.speedup for event in events if type_of(event) == "INCUMBENT"]
     assert predicted and predicted == sorted(predicted)
     measured = [event.speedup for event in events if type_of(event) == "MEASURED"]
     assert measured and all(speedup > 0 for speedup in measured)
-    assert last.progress.phase == "export"
     assert last.progress.speedup == measured[-1]
     assert last.progress.speedup_predicted == predicted[-1]
 
