@@ -22,6 +22,11 @@ constexpr double kMedianVariance = 1.5708;
 // The standard deviation of normal samples is so many times their median absolute deviation.
 constexpr double kDeviationOfMad = 1.4826;
 
+// Of 1000 normal samples 3 lie farther away than three deviations: whatever does is no sample.
+constexpr double kReach = 3;
+// No device was seen to differ by less from load to load; twenty loads may agree by chance.
+constexpr double kLoadDeviationMin = 0.003;
+
 // The 97.5 % quantile of Student's t, within 0.3 % from three degrees of freedom on (the first
 // terms of its expansion for many degrees).
 double StudentQuantile(double degrees) {
@@ -87,7 +92,9 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect) {
   const double later =
       variance - noise + loads.NoiseOfMedian(static_cast<double>(kLaterRounds) / kLaterLoads);
 
-  const double degrees = std::max(3.0, effect.loads - 1 + count - 1);
+  // What a few loads show is known less well than what all those of the device did.
+  const bool is_as_expected = Variance(loads.medians) <= expected;
+  const double degrees = std::max(3.0, (is_as_expected ? effect.loads - 1 : 0) + count - 1);
   const double quantile = StudentQuantile(degrees);
   const double certain = quantile * std::sqrt(variance / count);
   const double predicted = quantile * std::sqrt(variance / count + later / kLaterLoads);
@@ -100,9 +107,14 @@ LoadEffect LoadEffectOf(const PairedRounds& rounds) {
   const double middle = Median(loads.medians);
   std::vector<double> distances;
   for (const double median : loads.medians) distances.push_back(std::abs(median - middle));
-  const double deviation = kDeviationOfMad * Median(std::move(distances));
-  const double variance = deviation * deviation - loads.NoiseOfMedian(loads.rounds_per_load);
-  return {std::sqrt(std::max(0.0, variance)), static_cast<int>(loads.medians.size())};
+  const double reach = kReach * kDeviationOfMad * Median(std::move(distances));
+  std::vector<double> undisturbed;
+  for (const double median : loads.medians) {
+    if (std::abs(median - middle) <= reach) undisturbed.push_back(median);
+  }
+  const double variance = Variance(undisturbed) - loads.NoiseOfMedian(loads.rounds_per_load);
+  const double deviation = std::sqrt(std::max(0.0, variance));
+  return {std::max(deviation, kLoadDeviationMin), static_cast<int>(loads.medians.size())};
 }
 
 LoadEffect PooledLoadEffect(const LoadEffect& known, const LoadEffect& seen) {

@@ -40,8 +40,8 @@ struct PairedRounds {
 Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect);
 
 // What is between the loads of two plans, without the noise of the rounds: of a plan beside itself,
-// or of any two, since a speedup is the same in every load. By the median of the loads' distances
-// from their middle, so that other programs that ran beside a few of the loads do not count.
+// or of any two, since a speedup is the same in every load. Without the loads that are far from the
+// others: another program ran beside them. At least 0.3 %.
 // REQUIRES: as EstimateSpeedup; at least two loads.
 LoadEffect LoadEffectOf(const PairedRounds& rounds);
 

@@ -96,7 +96,7 @@ TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
   EXPECT_EQ(result->baseline.latency_us.size(), 120u);
   EXPECT_EQ(result->optimized.candidate, "4");
   EXPECT_EQ(result->seconds_needed, 0);
-  EXPECT_EQ(result->load_effect, (LoadEffect{0, 6}));
+  EXPECT_EQ(result->load_effect, (LoadEffect{0.003, 6}));
   EXPECT_EQ(log_.verifications().size(), 5u);
   EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
