@@ -57,6 +57,11 @@ class Measurement {
  private:
   double time_max_us() const { return absl::ToDoubleMicroseconds(options_.time_max); }
 
+  // The candidates in their order, or in the opposite one in every other turn.
+  MeasuredCandidate& InTurn(int turn, size_t i) {
+    return candidates_[turn % 2 == 0 ? i : candidates_.size() - 1 - i];
+  }
+
   // The time that will have passed after so many further loads like those so far.
   double TimeAfter(int loads) const {
     const double elapsed_us = stopwatch_.elapsed_us();
@@ -65,7 +70,9 @@ class Measurement {
 
   absl::Status MeasureLoad(int load) {
     loaded_bytes_ = 0;
-    for (MeasuredCandidate& candidate : candidates_) {
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      // Every other load runs backwards: whoever comes first finds other memory.
+      MeasuredCandidate& candidate = InTurn(load, i);
       if (candidate.status.ok()) candidate.status = Load(candidate);
       if (inputs_.empty()) {
         PLAIT_RETURN_IF_ERROR(candidate.status);
@@ -151,7 +158,7 @@ class Measurement {
         PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
         // Every other round runs backwards: what one candidate leaves in the caches helps no other
         // twice.
-        MeasuredCandidate& candidate = candidates_[rounds % 2 == 0 ? i : count - 1 - i];
+        MeasuredCandidate& candidate = InTurn(rounds, i);
         if (candidate.status.ok()) candidate.status = TimeRound(candidate);
       }
     }

@@ -99,6 +99,41 @@ TEST_F(MeasurePlansTest, TheOriginalsErrorIsTheCalls) {
       absl::IsInvalidArgument(MeasurePlans(*executor_, {}, NoWeights(), {.rounds = 3}).status()));
 }
 
+// Notes the nodes of each graph that is loaded.
+class NotingExecutor : public Executor {
+ public:
+  explicit NotingExecutor(Executor& executor) : executor_(executor) {}
+  const DeviceDescription& device() const override { return executor_.device(); }
+
+  std::vector<int> loaded;
+
+ private:
+  absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
+                                                          const WeightSource& weights) override {
+    loaded.push_back(graph.node_count());
+    return executor_.Load(graph, plan, weights);
+  }
+
+  Executor& executor_;
+};
+
+// Of two equal plans with hundreds of small kernels the one that was always loaded second was
+// judged to be faster in 9 of 16 trials.
+TEST_F(MeasurePlansTest, EachCandidateIsLoadedFirstAsOftenAsLast) {
+  const Graph one = ParseTyped("graph {\n  input %x: float32[4]\n  %y = Relu(%x)\n  output %y\n}");
+  const Graph two = ParseTyped(R"(graph {
+  input %x: float32[4]
+  %a = Relu(%x)
+  %y = Relu(%a)
+  output %y
+})");
+  const Plan plans[] = {PlanOf(one), PlanOf(two)};
+  const CandidatePlan candidates[] = {{&one, &plans[0]}, {&two, &plans[1]}};
+  NotingExecutor noting(*executor_);
+  ASSERT_TRUE(MeasurePlans(noting, candidates, NoWeights(), {.loads = 4, .rounds = 1}).ok());
+  EXPECT_THAT(noting.loaded, ElementsAre(1, 2, 2, 1, 1, 2, 2, 1));
+}
+
 class MeasureLoadsTest : public MeasurePlansTest {
  protected:
   absl::StatusOr<CandidateMeasurement> Measure(const MeasureOptions& options) {
