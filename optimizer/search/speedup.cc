@@ -87,14 +87,14 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect) {
 
   const double noise = loads.NoiseOfMedian(loads.rounds_per_load);
   const double expected = effect.deviation * effect.deviation + noise;
-  const double variance = std::max(expected, Variance(loads.medians));
+  const double seen = Variance(loads.medians);
+  const double variance = std::max(expected, seen);
   // A later measurement meets the same device, and may meet what these loads show beyond it.
   const double later =
       variance - noise + loads.NoiseOfMedian(static_cast<double>(kLaterRounds) / kLaterLoads);
 
   // What a few loads show is known less well than what all those of the device did.
-  const bool is_as_expected = Variance(loads.medians) <= expected;
-  const double degrees = std::max(3.0, (is_as_expected ? effect.loads - 1 : 0) + count - 1);
+  const double degrees = std::max(3.0, (seen > expected ? 0 : effect.loads - 1) + count - 1);
   const double quantile = StudentQuantile(degrees);
   const double certain = quantile * std::sqrt(variance / count);
   const double predicted = quantile * std::sqrt(variance / count + later / kLaterLoads);

@@ -71,6 +71,19 @@ def watch(client, job_id):
     return stream
 
 
+@contextlib.contextmanager
+def watching(cli, daemon, job_id):
+    """A `plait watch` whose stream the daemon has opened."""
+    watcher = cli.start("watch", job_id, "--server", daemon.address,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
+        yield watcher
+    finally:
+        watcher.kill()
+        watcher.wait()
+
+
 def test_streams_are_bounded_and_nothing_else_stops(new_idle_daemon):
     daemon = new_idle_daemon("--streams-max", "6", "--tenant-streams-max", "4")
     with daemon.client() as ours, daemon.client("others") as theirs:
@@ -113,39 +126,23 @@ def test_health_answers_while_the_readers_of_metrics_take_all_threads(new_idle_d
 
 def test_a_client_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
     daemon = new_idle_daemon()
-    with daemon.client() as client:
-        job_id = queued_job(client)
-        watcher = cli.start("watch", job_id, "--server", daemon.address,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
-            # Its host still answers for it, but it does not.
-            os.kill(watcher.pid, signal.SIGSTOP)
-            wait_until(lambda: daemon.metric("plait_streams") == 0, "its stream is closed",
-                       SILENCE_SECONDS_MAX)
-        finally:
-            watcher.kill()
-            watcher.wait()
+    with daemon.client() as client, watching(cli, daemon, queued_job(client)) as watcher:
+        # Its host still answers for it, but it does not.
+        os.kill(watcher.pid, signal.SIGSTOP)
+        wait_until(lambda: daemon.metric("plait_streams") == 0, "its stream is closed",
+                   SILENCE_SECONDS_MAX)
 
 
 def test_a_server_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
     daemon = new_idle_daemon()
-    with daemon.client() as client:
-        job_id = queued_job(client)
-        watcher = cli.start("watch", job_id, "--server", daemon.address,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
-            os.kill(daemon.pid, signal.SIGSTOP)
-            time.sleep(SILENCE_SECONDS_MAX)
-            os.kill(daemon.pid, signal.SIGCONT)
-            # Its old stream is over: it has left it and watches again.
-            wait_until(lambda: daemon.metric("plait_rpcs_total", method="WatchJob") >= 1
-                       and daemon.metric("plait_streams") == 1, "it watches again", 20)
-            assert watcher.poll() is None
-        finally:
-            watcher.kill()
-            watcher.wait()
+    with daemon.client() as client, watching(cli, daemon, queued_job(client)) as watcher:
+        os.kill(daemon.pid, signal.SIGSTOP)
+        time.sleep(SILENCE_SECONDS_MAX)
+        os.kill(daemon.pid, signal.SIGCONT)
+        # Its old stream is over: it has left it and watches again.
+        wait_until(lambda: daemon.metric("plait_rpcs_total", method="WatchJob") >= 1
+                   and daemon.metric("plait_streams") == 1, "it watches again", 20)
+        assert watcher.poll() is None
 
 
 @pytest.mark.long
@@ -153,13 +150,11 @@ def test_a_watcher_that_waits_for_long_is_left_alone(new_idle_daemon, cli):
     daemon = new_idle_daemon()
     with daemon.client() as client:
         job_id = queued_job(client)
-        watcher = cli.start("watch", job_id, "--server", daemon.address,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(lambda: daemon.metric("plait_streams") == 1, "it watches", 10)
-        # Three pings from either side: none is taken for an attack.
-        time.sleep(65)
-        assert watcher.poll() is None
-        assert daemon.metric("plait_rpcs_total", method="WatchJob") == 0
-        client.cancel(job_id)
-        watcher.wait(30)
-        assert daemon.metric("plait_rpcs_total", method="WatchJob", code="OK") == 1
+        with watching(cli, daemon, job_id) as watcher:
+            # Three pings from either side: none is taken for an attack.
+            time.sleep(65)
+            assert watcher.poll() is None
+            assert daemon.metric("plait_rpcs_total", method="WatchJob") == 0
+            client.cancel(job_id)
+            watcher.wait(30)
+            assert daemon.metric("plait_rpcs_total", method="WatchJob", code="OK") == 1

@@ -19,6 +19,25 @@ class SqliteSchemaTest : public testing::Test {
     return *std::move(database);
   }
   std::string Path() const { return directory_.path() + "/test.db"; }
+  // A closed database of so many jobs; returns its bytes.
+  int64_t StoreJobs(int count) {
+    auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
+    EXPECT_TRUE(store.ok()) << store.status();
+    JobSubmission submission;
+    submission.job.set_tenant("alice");
+    submission.request_hash = std::string(100, 'h');
+    for (int number = 0; number < count; ++number) {
+      submission.job.set_id(absl::StrCat("j", number));
+      EXPECT_TRUE((*store)->Submit(submission).ok());
+    }
+    store->reset();
+    return static_cast<int64_t>(std::filesystem::file_size(Path()));
+  }
+  void Damage(int64_t offset, int64_t bytes) {
+    std::fstream file(Path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offset);
+    file << std::string(bytes, '\xAA');
+  }
   int64_t Number(Database& database, const std::string& sql) {
     absl::StatusOr<Statement> statement = database.Query(sql);
     EXPECT_TRUE(statement.ok() && *statement->Step()) << statement.status();
@@ -124,22 +143,8 @@ TEST_F(SqliteSchemaTest, ReportsAFileThatIsNoDatabase) {
 }
 
 TEST_F(SqliteSchemaTest, ReportsDamagedPages) {
-  {
-    auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
-    ASSERT_TRUE(store.ok());
-    JobSubmission submission;
-    submission.job.set_tenant("alice");
-    submission.request_hash = std::string(100, 'h');
-    for (int number = 0; number < 50; ++number) {
-      submission.job.set_id(absl::StrCat("j", number));
-      ASSERT_TRUE((*store)->Submit(submission).ok());
-    }
-  }
-  const auto size = std::filesystem::file_size(Path());
-  std::fstream file(Path(), std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(4096);
-  file << std::string(size - 4096, '\xAA');
-  file.close();
+  const int64_t bytes = StoreJobs(50);
+  Damage(4096, bytes - 4096);
   auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
   absl::Status status = store.status();
   if (store.ok()) status = (*store)->List({.tenant = "alice", .page_size = 100}).status();
@@ -148,22 +153,8 @@ TEST_F(SqliteSchemaTest, ReportsDamagedPages) {
 
 // SQLite itself reads only the pages that a query needs.
 TEST_F(SqliteSchemaTest, LooksAtEveryPageAfterADaemonWasKilled) {
-  {
-    auto store = OpenSqliteJobStore(Path(), clock_, {10'000, {}});
-    ASSERT_TRUE(store.ok());
-    JobSubmission submission;
-    submission.job.set_tenant("alice");
-    submission.request_hash = std::string(100, 'h');
-    for (int number = 0; number < 200; ++number) {
-      submission.job.set_id(absl::StrCat("j", number));
-      ASSERT_TRUE((*store)->Submit(submission).ok());
-    }
-  }
-  const auto size = std::filesystem::file_size(Path());
-  std::fstream file(Path(), std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(size - 4096);
-  file << std::string(4096, '\xAA');
-  file.close();
+  const int64_t bytes = StoreJobs(200);
+  Damage(bytes - 4096, 4096);
   EXPECT_TRUE(OpenSqliteJobStore(Path(), clock_, {10'000, {}}).ok());
   // What a closed database does not leave behind.
   std::ofstream(Path() + "-wal") << std::string(100, '\0');
