@@ -1,6 +1,7 @@
 #include "optimizer/onnx/check_export.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/materialize_constants.h"
 #include "optimizer/onnx/node_version.h"
+#include "optimizer/onnx/strip.h"
 
 namespace plait {
 namespace {
@@ -53,19 +55,41 @@ absl::StatusOr<Graph> WrittenGraph(const Graph& graph, const WeightSource& weigh
   return std::move(builder).Finish();
 }
 
+// Weights out of the exported bytes; hardly one is asked for, as a file holds no expressions.
+class WeightsInFile : public WeightSource {
+ public:
+  explicit WeightsInFile(const Stripped& stripped) : stripped_(stripped) {}
+
+  absl::StatusOr<Tensor> Get(const Digest& digest, const TensorType& type) const override {
+    const auto found = stripped_.weights.find(digest);
+    if (found == stripped_.weights.end() || type.bytes() != digest.size_bytes) {
+      return absl::NotFoundError(absl::StrCat("weight ", digest.ToString(), " is not in the file"));
+    }
+    // A copy: where it lies in the file suits no element.
+    return Tensor(type, std::string(found->second));
+  }
+
+ private:
+  const Stripped& stripped_;
+};
+
 }  // namespace
 
+// Without a copy of the weights, which may be gigabytes: what is imported is the file's skeleton,
+// with the digests of weights in the place of their bytes.
 absl::Status CheckExport(absl::string_view bytes, const Graph& graph, const WeightSource& weights) {
   const auto failed = [](absl::string_view what, const absl::Status& status) {
     return absl::InternalError(absl::StrCat("the exported model ", what, ": ", status.message()));
   };
-  const absl::StatusOr<Model> model = ImportOnnx(bytes);
+  const absl::StatusOr<Stripped> stripped = StripWeights(bytes);
+  if (!stripped.ok()) return failed("cannot be read", stripped.status());
+  const absl::StatusOr<Model> model = ImportOnnx(stripped->skeleton);
   if (!model.ok()) return failed("cannot be imported", model.status());
   const absl::StatusOr<Bound> bound = Bind(*model, {});
   if (!bound.ok()) return failed("cannot be bound", bound.status());
   PLAIT_ASSIGN_OR_RETURN(const Graph verified, WrittenGraph(graph, weights, model->opset()));
   PLAIT_ASSIGN_OR_RETURN(const Graph exported,
-                         WrittenGraph(bound->graph, model->weights(), model->opset()));
+                         WrittenGraph(bound->graph, WeightsInFile(*stripped), model->opset()));
   if (verified.fingerprint() == exported.fingerprint()) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("the exported model is not the graph that was verified: ", exported.node_count(),

@@ -10,7 +10,7 @@ namespace plait {
 // fingerprints, which cover every operator, attribute, type, edge and byte of a constant. Both are
 // compared as the file's opset writes them, and Identity nodes, which only give a tensor a second
 // name, are followed.
-// Takes about as long as an import. Pure and thread-safe.
+// Takes less time than an import. Pure and thread-safe.
 // Errors: Internal when the file cannot be imported or is another graph; those of
 // MaterializeConstants.
 absl::Status CheckExport(absl::string_view bytes, const Graph& graph, const WeightSource& weights);
