@@ -1,5 +1,6 @@
 #include "optimizer/cover/kernel_table.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,12 @@ struct OpenGroup {
 
 void KeepFaster(std::optional<KernelChoice>& best, const KernelChoice& choice) {
   if (!best.has_value() || choice.latency_us < best->latency_us) best = choice;
+}
+
+bool IsRowMajor(const Kernel& kernel) {
+  const auto is_plain = [](Format format) { return format == Format::kPlain; };
+  return std::all_of(kernel.input_formats.begin(), kernel.input_formats.end(), is_plain) &&
+         std::all_of(kernel.output_formats.begin(), kernel.output_formats.end(), is_plain);
 }
 
 KernelGroup Close(OpenGroup&& open) {
@@ -120,17 +127,51 @@ std::vector<KernelOffers::ReorderOffer> KernelOffers::ReorderOffers(bool single_
   return reorders;
 }
 
+ProfileQuery KernelOffers::QueryOf(const Offer& offer) const {
+  return {offer.fingerprint, KernelProfileKey(graph_, offer.kernel, OriginOf(offer.kernel))};
+}
+
 void KernelOffers::AppendMissing(bool single_nodes, std::vector<ProfileQuery>* missing) const {
-  for (const auto& [kernel, shape, fingerprint] : offers_) {
-    if (single_nodes && kernel.nodes.size() > 1) continue;
-    if (options_.profiles.Find(fingerprint) != nullptr) continue;
-    missing->push_back({fingerprint, KernelProfileKey(graph_, kernel, OriginOf(kernel))});
+  for (const Offer& offer : offers_) {
+    if (single_nodes && offer.kernel.nodes.size() > 1) continue;
+    if (options_.profiles.Find(offer.fingerprint) != nullptr) continue;
+    missing->push_back(QueryOf(offer));
   }
   for (const auto& [tensor, kernel, fingerprint] : ReorderOffers(single_nodes)) {
     if (options_.profiles.Find(fingerprint) != nullptr) continue;
     missing->push_back(
         {fingerprint, ReorderProfileKey(graph_.type(tensor), kernel, OriginOf(kernel))});
   }
+}
+
+const KernelOffers::Offer* KernelOffers::NextPlainOffer(NodeId node, bool* is_known) const {
+  const Offer* next = nullptr;
+  for (size_t i = first_offer_of_[node]; i < first_offer_of_[node + 1]; ++i) {
+    const Offer& offer = offers_[i];
+    if (offer.kernel.nodes.size() > 1 || !IsRowMajor(offer.kernel)) continue;
+    const Profile* profile = options_.profiles.Find(offer.fingerprint);
+    if (profile == nullptr) {
+      if (next == nullptr || offer.kernel.width > next->kernel.width) next = &offer;
+    } else if (profile->samples > 0) {
+      *is_known = true;
+    }
+  }
+  return next;
+}
+
+void KernelOffers::AppendNeeded(std::vector<ProfileQuery>* missing) const {
+  bool needs_formats = false;
+  for (NodeId node = 0; node < graph_.node_count(); ++node) {
+    bool is_known = graph_.node(node).op == OpKind::kOpaque;
+    const Offer* next = NextPlainOffer(node, &is_known);
+    if (is_known) continue;
+    if (next != nullptr) {
+      missing->push_back(QueryOf(*next));
+    } else {
+      needs_formats = true;
+    }
+  }
+  if (needs_formats && missing->empty()) AppendMissing(/*single_nodes=*/true, missing);
 }
 
 // Row-major, of no cost and as wide as the device, so that nothing runs beside it.

@@ -76,6 +76,11 @@ class KernelOffers {
   // ProfileCache::Resolve sorts that out.
   void AppendMissing(bool single_nodes, std::vector<ProfileQuery>* missing) const;
 
+  // Appends what no cover can do without: for every node that no measured kernel can run row-major,
+  // its next row-major kernel, the widest ones first, and where none is left whatever
+  // AppendMissing(true) has. Nothing, once every node has one or nothing is left to try.
+  void AppendNeeded(std::vector<ProfileQuery>* missing) const;
+
   // The table of the profiles that there are. Kernels without one, and those that cannot run
   // (samples == 0), are left out. Opaque nodes get a group that costs nothing, so that graphs
   // around them can be compared.
@@ -101,6 +106,10 @@ class KernelOffers {
   };
 
   void AddOffersAt(NodeId node);
+  ProfileQuery QueryOf(const Offer& offer) const;
+  // The row-major kernel of that node alone to be measured next. `is_known`: there is a measured
+  // one that runs, and nothing to do. nullptr: none is left.
+  const Offer* NextPlainOffer(NodeId node, bool* is_known) const;
   ProfileOrigin OriginOf(const Kernel& kernel) const;
   // Between all formats in which a kernel of the choice touches a tensor, and row-major, which
   // graphs are read and written in.

@@ -6,9 +6,22 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/status_macros.h"
 
 namespace plait {
+namespace {
+
+// One task of the worker: about a second of measuring between two looks at the budget.
+constexpr size_t kBatchKernels = 16;
+
+}  // namespace
+
+int64_t BudgetedProfiles::StepsOf(const std::vector<ProfileQuery>& queries) {
+  absl::flat_hash_set<std::string> kernels;
+  for (const ProfileQuery& query : queries) kernels.insert(query.key.ToString());
+  return static_cast<int64_t>((kernels.size() + kBatchKernels - 1) / kBatchKernels);
+}
 
 bool BudgetedProfiles::TakeStep() {
   if (!exhausted_ && !budget_.Allows(step_)) {
@@ -20,9 +33,6 @@ bool BudgetedProfiles::TakeStep() {
 }
 
 absl::Status BudgetedProfiles::Resolve(std::vector<ProfileQuery> queries) {
-  // 16 kernels, one task of the worker: about a second of measuring between two looks at the
-  // budget.
-  constexpr size_t kBatchKernels = 16;
   absl::flat_hash_map<std::string, size_t> number_of;
   std::vector<std::vector<ProfileQuery>> by_kernel;
   for (ProfileQuery& query : queries) {

@@ -27,6 +27,9 @@ class BudgetedProfiles {
   // Errors: those of ProfileCache::Resolve.
   absl::Status Resolve(std::vector<ProfileQuery> queries);
 
+  // The steps that resolving so many queries takes.
+  static int64_t StepsOf(const std::vector<ProfileQuery>& queries);
+
   // Asks the budget for a step without a measurement; false when it has ended.
   bool TakeStep();
 

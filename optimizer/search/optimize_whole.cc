@@ -75,7 +75,8 @@ class Optimizer {
     PLAIT_ASSIGN_OR_RETURN(schedule_policy_, FindPolicy(options_.schedule));
     context_.progress.OnPhase("baseline", 0);
     PLAIT_RETURN_IF_ERROR(AddBaseline());
-    if (policy_.rewrites) PLAIT_RETURN_IF_ERROR(AddCandidates());
+    // A baseline whose kernels were not all tried would be too easy to beat.
+    if (policy_.rewrites && !profiles_.exhausted()) PLAIT_RETURN_IF_ERROR(AddCandidates());
     KeepBest();
     context_.progress.OnPhase("verify", kVerificationFraction);
     PLAIT_RETURN_IF_ERROR(Verify());
@@ -85,6 +86,8 @@ class Optimizer {
 
  private:
   absl::Status AddBaseline() {
+    // In any case the original is measured: that much is needed for it, and its time is not known.
+    context_.budget.Reserve(SecondsToLoad(graph_));
     PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline,
                            PlanBaseline(graph_, device_, binding_, profiles_));
     result_.baseline_plan = baseline.plan;
@@ -94,9 +97,24 @@ class Optimizer {
     // A search that leaves no time to verify what it has found has found nothing. The last step may
     // begin just before that time does.
     const PlanCandidate& candidate = plans_[0].candidate;
-    context_.budget.Reserve(kSecondsPerStep +
-                            SecondsToDecide(candidate, candidate, options_.verification));
+    const double seconds_to_decide = SecondsToDecide(candidate, candidate, options_.verification);
+    context_.budget.Reserve(kSecondsPerStep + seconds_to_decide);
+    if (profiles_.exhausted()) {
+      result_.budget_exhausted = true;
+      result_.seconds_needed = kSecondsPerStep * StepsMissing() + seconds_to_decide;
+    }
     return absl::OkStatus();
+  }
+
+  // Steps that the budget did not allow the baseline, and one for each beyond it.
+  int64_t StepsMissing() const {
+    const KernelOffers offers(graph_, {.device = device_.description,
+                                       .catalog = device_.catalog,
+                                       .profiles = device_.profiles,
+                                       .fuse = false});
+    std::vector<ProfileQuery> missing;
+    offers.AppendMissing(/*single_nodes=*/true, &missing);
+    return BudgetedProfiles::StepsOf(missing) + 1;
   }
 
   absl::Status AddCandidates() {
@@ -213,7 +231,7 @@ class Optimizer {
     result_.load_rounds = std::move(verified.baseline.load_rounds);
     result_.load_effect = verified.load_effect;
     result_.budget_exhausted |= verified.seconds_needed > 0;
-    result_.seconds_needed = verified.seconds_needed;
+    result_.seconds_needed += verified.seconds_needed;
     result_.equivalence = verified.optimized.equivalence;
     result_.fallback_nodes = verified.optimized.fallback_nodes;
     result_.baseline_fallback_nodes = verified.baseline.fallback_nodes;

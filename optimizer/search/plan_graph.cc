@@ -13,20 +13,29 @@ namespace {
 // Whole graphs are covered a few times per job, so the beam may be wide.
 constexpr int kGraphCoverStates = 32;
 
-// The graph's kernels after their profiles were brought: the one-node kernels of every node in any
-// case, fused ones as far as the budget goes.
+// Brings what no plan can do without, whatever the budget says.
+absl::Status ResolveNeeded(const KernelOffers& offers, BudgetedProfiles& profiles) {
+  while (true) {
+    std::vector<ProfileQuery> needed;
+    offers.AppendNeeded(&needed);
+    if (needed.empty()) return absl::OkStatus();
+    PLAIT_RETURN_IF_ERROR(profiles.ResolveAll(needed));
+  }
+}
+
+// The graph's kernels after their profiles were brought: one kernel of every node in any case, then
+// as far as the budget goes the others of single nodes, and fused ones.
 absl::StatusOr<KernelTable> ResolveTable(const Graph& graph, const SearchDevice& device, bool fuse,
                                          BudgetedProfiles& profiles) {
   const KernelOffers offers(graph, {.device = device.description,
                                     .catalog = device.catalog,
                                     .profiles = device.profiles,
                                     .fuse = fuse});
-  std::vector<ProfileQuery> missing;
-  offers.AppendMissing(/*single_nodes=*/true, &missing);
-  PLAIT_RETURN_IF_ERROR(profiles.ResolveAll(missing));
-  if (fuse) {
-    missing.clear();
-    offers.AppendMissing(/*single_nodes=*/false, &missing);
+  PLAIT_RETURN_IF_ERROR(ResolveNeeded(offers, profiles));
+  for (const bool single_nodes : {true, false}) {
+    if (!single_nodes && !fuse) continue;
+    std::vector<ProfileQuery> missing;
+    offers.AppendMissing(single_nodes, &missing);
     PLAIT_RETURN_IF_ERROR(profiles.Resolve(std::move(missing)));
   }
   return offers.Table();

@@ -32,12 +32,12 @@ constexpr int kRunsOfShortRound = 4;
 // Inputs on which outputs are compared, in two runs of the baseline.
 constexpr int kRunsToCompare = 4;
 
-double LoadSeconds(const PlanCandidate& candidate) {
+double LoadSeconds(const Graph& graph, size_t kernels) {
   double weight_bytes = 0;
-  for (const TensorInfo& tensor : candidate.graph.tensors()) {
+  for (const TensorInfo& tensor : graph.tensors()) {
     if (tensor.constant != nullptr) weight_bytes += static_cast<double>(tensor.type.bytes());
   }
-  return kSecondsPerLoad + kSecondsPerKernel * static_cast<double>(candidate.plan.steps.size()) +
+  return kSecondsPerLoad + kSecondsPerKernel * static_cast<double>(kernels) +
          kSecondsPerWeightByte * weight_bytes;
 }
 
@@ -73,11 +73,7 @@ class Verification {
     }
     // Nothing was compared: a report needs the baseline's times all the same.
     if (result_.baseline.latency_us.empty()) {
-      PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> alone,
-                             Measure({0}, {.rounds = options_.rounds_final,
-                                           .seconds_max = options_.final_seconds_max}));
-      result_.baseline = std::move(alone[0]);
-      result_.optimized = result_.baseline;
+      PLAIT_RETURN_IF_ERROR(MeasureBaseline());
     }
     result_.candidates_measured = static_cast<int>(measured_.size());
     return std::move(result_);
@@ -111,6 +107,18 @@ class Verification {
     return absl::InternalError(
         absl::StrCat("the original model did not run on the device: ",
                      baseline.error.empty() ? "no samples" : baseline.error));
+  }
+
+  // As often as there is time for, and three times in any case.
+  absl::Status MeasureBaseline() {
+    VerificationBatch batch = {.rounds = options_.rounds_final,
+                               .seconds_max = options_.final_seconds_max};
+    const double seconds = SecondsToVerify(candidates_.first(1), batch);
+    if (!HasSeconds(std::min(seconds, options_.final_seconds_max))) batch.rounds = batch.rounds_min;
+    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> alone, Measure({0}, batch));
+    result_.baseline = std::move(alone[0]);
+    result_.optimized = result_.baseline;
+    return absl::OkStatus();
   }
 
   // Runs the baseline and some candidates, if there is time; false when there is not.
@@ -243,13 +251,18 @@ class Verification {
 
 }  // namespace
 
+double SecondsToLoad(const Graph& graph) {
+  return LoadSeconds(graph, static_cast<size_t>(graph.node_count()));
+}
+
 double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
   const bool is_short = candidates[0].predicted_us < kShortRunUs;
   const int runs =
       kRunsToCompare + batch.loads * (1 + batch.rounds * (is_short ? kRunsOfShortRound : 1));
   double seconds = 0;
   for (const PlanCandidate& candidate : candidates) {
-    seconds += batch.loads * LoadSeconds(candidate) + runs * candidate.predicted_us * 1e-6;
+    seconds += batch.loads * LoadSeconds(candidate.graph, candidate.plan.steps.size()) +
+               runs * candidate.predicted_us * 1e-6;
   }
   return seconds;
 }

@@ -50,6 +50,9 @@ struct VerificationResult {
   double seconds_needed = 0;
 };
 
+// Seconds that loading a graph once is likely to take, one kernel per node.
+double SecondsToLoad(const Graph& graph);
+
 // Seconds that a batch is likely to take, by the simulator's times, the number of kernels and the
 // bytes of weights: what a budget is asked for before the device is.
 double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch);

@@ -1,10 +1,14 @@
 #include "optimizer/cover/cover.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "optimizer/cover/conversions.h"
 #include "optimizer/cover/cover_steps.h"
@@ -154,6 +158,20 @@ TEST(CoverTest, IsOptimalWhereGroupsCouldWaitForEachOther) {
   for (uint64_t seed = 0; seed < 20; ++seed) ExpectOptimal(crossing, seed);
 }
 
+// Measures nothing; says of some kernels that they cannot run.
+class RefusingProfiler : public FakeProfiler {
+ public:
+  absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override {
+    absl::StatusOr<std::vector<Profile>> profiles = FakeProfiler::Measure(requests);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (refuses(requests[i].key)) profiles->at(i).samples = 0;
+    }
+    return profiles;
+  }
+
+  std::function<bool(const ProfileKey&)> refuses;
+};
+
 class MeasuredCoverTest : public testing::Test {
  protected:
   // The cover of `graph` by a fake device, as text.
@@ -216,6 +234,57 @@ TEST_F(MeasuredCoverTest, EqualKernelsAreMeasuredOnce) {
   CoverText(GraphOf(kConvs), false);
   // Conv and Relu in two formats, and two reorders.
   EXPECT_EQ(db_.profiles_measured(), 6);
+}
+
+// What AppendNeeded asks for until it has nothing to ask: families, widths and formats.
+std::vector<std::vector<std::string>> NeededOf(const KernelOffers& offers, ProfileCache& profiles) {
+  std::vector<std::vector<std::string>> rounds;
+  while (rounds.size() < 9) {
+    std::vector<ProfileQuery> needed;
+    offers.AppendNeeded(&needed);
+    if (needed.empty()) break;
+    std::vector<std::string>& round = rounds.emplace_back();
+    for (const ProfileQuery& query : needed) {
+      const bool is_conv = absl::StrContains(query.key.graph_text, "Conv(");
+      const bool is_relu = absl::StrContains(query.key.graph_text, "Relu(");
+      round.push_back(absl::StrCat(is_conv   ? "Conv"
+                                   : is_relu ? "Relu"
+                                             : "reorder",
+                                   " ", query.key.width, " ", query.key.formats));
+    }
+    EXPECT_TRUE(profiles.Resolve(needed).ok());
+  }
+  return rounds;
+}
+
+TEST_F(MeasuredCoverTest, NeedsOneKernelForEachNodeTheWidestFirst) {
+  const DeviceDescription device = FakeDevice(2);
+  const FakeCatalog catalog(2, true);
+  const Graph graph = GraphOf(kConvs);
+  const KernelOffers offers(graph, {device, catalog, db_, true});
+  const std::vector<std::string> each = {"Conv 2 plain,plain", "Relu 2 plain,plain",
+                                         "Conv 2 plain,plain", "Relu 2 plain,plain"};
+  EXPECT_THAT(NeededOf(offers, db_), testing::ElementsAre(each));
+  EXPECT_TRUE(FindCover(graph, offers.Table(), {}).ok());
+}
+
+TEST_F(MeasuredCoverTest, NeedsAnotherKernelWhereOneCannotRun) {
+  RefusingProfiler profiler;
+  ProfileCache profiles(profiler, log_);
+  const DeviceDescription device = FakeDevice(2);
+  const FakeCatalog catalog(2, true);
+  const Graph graph = GraphOf(kConvs);
+  profiler.refuses = [](const ProfileKey& key) {
+    return absl::StrContains(key.graph_text, "Conv(") && key.formats == "plain,plain";
+  };
+  const KernelOffers offers(graph, {device, catalog, profiles, true});
+  const auto rounds = NeededOf(offers, profiles);
+  ASSERT_EQ(rounds.size(), 3u);
+  EXPECT_THAT(rounds[1], testing::ElementsAre("Conv 1 plain,plain", "Conv 1 plain,plain"));
+  // Nothing plain is left: everything that one node can run in, and the reorders for it.
+  EXPECT_THAT(rounds[2], testing::IsSupersetOf({"Conv 2 channels_last,channels_last",
+                                                "reorder 1 plain,channels_last"}));
+  EXPECT_TRUE(FindCover(graph, offers.Table(), {}).ok());
 }
 
 TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {

@@ -161,12 +161,21 @@ TEST_F(VerifyCandidatesTest, WithoutTheTimeToDecideTheBaselineStays) {
   const auto result =
       VerifyCandidates(Candidates(2, 500'000), {}, {verifier_, short_budget, log_, {0.01, 20}});
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier_.calls, ElementsAre("1x20: base"));
   EXPECT_EQ(result->winner, 0);
-  EXPECT_EQ(result->baseline.latency_us.size(), 20u);
+  // A report tells the original's time all the same, and takes no more of it than that needs.
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x3: base"));
+  EXPECT_EQ(result->baseline.latency_us.size(), 3u);
   // Two plans, 16 rounds.
   EXPECT_GT(result->seconds_needed, 2 * 16 * 0.5);
   EXPECT_LT(result->seconds_needed, 2 * 32 * 0.5);
+}
+
+TEST_F(VerifyCandidatesTest, ABaselineWithoutCandidatesIsMeasuredWell) {
+  verifier_.latency_us = {{"base", 100}};
+  const auto result = Verify(Candidates(0));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x20: base"));
+  EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
 
 TEST_F(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
