@@ -12,7 +12,8 @@
 //   model;
 //           materialize_constants computes its weights; embedded_plan rides in its metadata
 //   around  strip takes weights out of a model's bytes and puts them back, external_data puts those
-//           of other files in (both by rewrite_tensors over protobuf_fields)
+//           of other files in, weights_in_file tells where they lie (all by rewrite_tensors over
+//           protobuf_fields)
 //   tensor_proto, attribute_proto, tensor_file   the small messages, both ways
 namespace plait {
 

@@ -36,6 +36,16 @@ bool IsConstantNode(absl::string_view node) {
   return FindWireField(node, kOpTypeField) == "Constant";
 }
 
+// The message in a field of another one, or kOther where nothing in it is to be visited.
+Message VisitedIn(Message message, const WireField& field, TensorScope scope) {
+  if (!field.is_message()) return Message::kOther;
+  const Message child = ChildOf(message, field.number);
+  if (scope == TensorScope::kAll) return child;
+  const bool inner_graph = message == Message::kAttribute && child == Message::kGraph;
+  const bool other_node = child == Message::kNode && !IsConstantNode(field.payload);
+  return inner_graph || other_node ? Message::kOther : child;
+}
+
 // Only shortest encodings can be restored from the payload alone.
 absl::Status CheckShortest(const WireField& field) {
   std::string shortest;
@@ -58,7 +68,7 @@ class Rewriter {
     while (true) {
       PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
       if (!field.has_value()) return absl::OkStatus();
-      const Message child = field->is_message() ? Visited(message, *field) : Message::kOther;
+      const Message child = VisitedIn(message, *field, scope_);
       if (child == Message::kOther) {
         out->append(field->whole.data(), field->whole.size());
         continue;
@@ -76,17 +86,35 @@ class Rewriter {
   }
 
  private:
-  Message Visited(Message message, const WireField& field) const {
-    const Message child = ChildOf(message, field.number);
-    if (scope_ == TensorScope::kAll) return child;
-    const bool inner_graph = message == Message::kAttribute && child == Message::kGraph;
-    const bool other_node = child == Message::kNode && !IsConstantNode(field.payload);
-    return inner_graph || other_node ? Message::kOther : child;
-  }
-
   TensorScope scope_;
   const TensorRewriter& rewrite_;
 };
+
+// `name` is that of the node around the message, if there is one. Four levels: kWeights has no
+// inner graphs.
+absl::Status Visit(Message message, absl::string_view bytes, const std::string& name,
+                   const TensorVisitor& visit) {
+  constexpr int kNodeOutputField = 2;
+  constexpr int kTensorNameField = 8;
+  WireReader reader(bytes);
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
+    if (!field.has_value()) return absl::OkStatus();
+    const Message child = VisitedIn(message, *field, TensorScope::kWeights);
+    if (child == Message::kOther) continue;
+    const bool is_named = child == Message::kNode || message == Message::kGraph;
+    const std::string child_name =
+        is_named ? FindWireField(field->payload,
+                                 child == Message::kNode ? kNodeOutputField : kTensorNameField)
+                       .value_or("")
+                 : name;
+    if (child == Message::kTensor) {
+      visit(child_name, field->payload);
+    } else {
+      PLAIT_RETURN_IF_ERROR(Visit(child, field->payload, child_name, visit));
+    }
+  }
+}
 
 }  // namespace
 
@@ -96,6 +124,10 @@ absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope 
   std::string rewritten;
   PLAIT_RETURN_IF_ERROR(Rewriter(scope, rewrite).Rewrite(Message::kModel, model, &rewritten));
   return rewritten;
+}
+
+absl::Status VisitWeights(absl::string_view model, const TensorVisitor& visit) {
+  return Visit(Message::kModel, model, "", visit);
 }
 
 }  // namespace plait

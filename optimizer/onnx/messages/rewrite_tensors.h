@@ -26,4 +26,12 @@ enum class TensorScope {
 absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope scope,
                                            const TensorRewriter& rewrite);
 
+// Looks at a serialized TensorProto, a view into the model. `name` is that of the value in the
+// graph: the initializer's own, or that of its Constant node's output.
+using TensorVisitor = std::function<void(absl::string_view name, absl::string_view tensor)>;
+
+// Shows the tensors of kWeights to `visit`, in file order, and copies nothing.
+// Errors: InvalidArgument for bytes that are no model.
+absl::Status VisitWeights(absl::string_view model, const TensorVisitor& visit);
+
 }  // namespace plait
