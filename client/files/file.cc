@@ -152,7 +152,7 @@ absl::Status MakePrivateFolder(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  PLAIT_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = parent.empty() ? std::string(1, '.') : parent;
   const auto read = [&](const ExternalRange& range) -> absl::StatusOr<std::string> {
@@ -161,7 +161,7 @@ absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
     PLAIT_RETURN_IF_ERROR(CheckOnlyName(file, range.path));
     return ReadRange(file, range.path, range.offset_bytes, range.size_bytes);
   };
-  absl::StatusOr<std::string> packed = PackExternalData(bytes, read);
+  absl::StatusOr<std::string> packed = PackExternalData(std::move(bytes), read);
   if (packed.ok()) return packed;
   const absl::Status status = Annotate(packed.status(), path);
   if (!absl::IsInvalidArgument(status)) return status;

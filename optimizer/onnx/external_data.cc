@@ -10,9 +10,11 @@
 #include "absl/strings/str_split.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "optimizer/onnx/messages/protobuf_fields.h"
 #include "optimizer/onnx/messages/protobuf_guard.h"
 #include "optimizer/onnx/messages/rewrite_tensors.h"
 #include "optimizer/onnx/messages/tensor_proto.h"
+#include "optimizer/ops/shared/axes.h"
 
 namespace plait {
 
@@ -80,34 +82,85 @@ absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
   return range;
 }
 
-absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, std::string* out) {
+// Without parsing, which would copy the elements. The field holds an enum; true also for a weight
+// that was stripped.
+absl::StatusOr<bool> LiesElsewhere(absl::string_view tensor) {
+  constexpr int kDataLocationField = 14;
+  WireReader reader(tensor);
+  bool lies_elsewhere = false;
+  while (true) {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
+    if (!field.has_value()) return lies_elsewhere;
+    if (field->number == kDataLocationField) {
+      lies_elsewhere = field->varint == onnx::TensorProto::EXTERNAL;
+    }
+  }
+}
+
+// The tensor without its elements, if these lie in another file.
+absl::StatusOr<std::optional<onnx::TensorProto>> ReadExternal(absl::string_view tensor) {
+  PLAIT_ASSIGN_OR_RETURN(const bool lies_elsewhere, LiesElsewhere(tensor));
+  if (!lies_elsewhere) return std::nullopt;
   onnx::TensorProto proto;
   PLAIT_RETURN_IF_ERROR(ParseProto(tensor, "tensor", &proto));
-  const bool external =
-      proto.data_location() == onnx::TensorProto::EXTERNAL && !StrippedDigest(proto).has_value();
-  if (!external) {
+  if (StrippedDigest(proto).has_value()) return std::nullopt;
+  return proto;
+}
+
+absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, std::string* out) {
+  PLAIT_ASSIGN_OR_RETURN(std::optional<onnx::TensorProto> proto, ReadExternal(tensor));
+  if (!proto.has_value()) {
     out->append(tensor.data(), tensor.size());
     return absl::OkStatus();
   }
-  PLAIT_ASSIGN_OR_RETURN(const ExternalRange range, ReadRange(proto));
+  PLAIT_ASSIGN_OR_RETURN(const ExternalRange range, ReadRange(*proto));
   absl::StatusOr<std::string> bytes = read(range);
-  if (!bytes.ok()) return Annotate(bytes.status(), absl::StrCat("tensor '", proto.name(), "'"));
+  if (!bytes.ok()) return Annotate(bytes.status(), absl::StrCat("tensor '", proto->name(), "'"));
   if (static_cast<int64_t>(bytes->size()) != range.size_bytes) {
-    return Error(proto, absl::StrCat("'", range.path, "' gives ", bytes->size(),
-                                     " bytes of its data, needed are ", range.size_bytes));
+    return Error(*proto, absl::StrCat("'", range.path, "' gives ", bytes->size(),
+                                      " bytes of its data, needed are ", range.size_bytes));
   }
   // The tensor now looks as if the exporter had never used a second file.
-  proto.clear_external_data();
-  proto.clear_data_location();
-  proto.set_raw_data(*std::move(bytes));
-  PLAIT_ASSIGN_OR_RETURN(const std::string packed, SerializeProto(proto, "tensor"));
+  proto->clear_external_data();
+  proto->clear_data_location();
+  proto->set_raw_data(*std::move(bytes));
+  PLAIT_ASSIGN_OR_RETURN(const std::string packed, SerializeProto(*proto, "tensor"));
   out->append(packed);
   return absl::OkStatus();
 }
 
+// How much of the model lies in other files.
+struct External {
+  int tensors = 0;
+  int64_t size_bytes = 0;
+};
+
+absl::StatusOr<External> FindExternal(absl::string_view model) {
+  External found;
+  const auto visit = [&found](absl::string_view, absl::string_view tensor) -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<onnx::TensorProto> proto, ReadExternal(tensor));
+    if (!proto.has_value()) return absl::OkStatus();
+    PLAIT_ASSIGN_OR_RETURN(const ExternalRange range, ReadRange(*proto));
+    ++found.tensors;
+    found.size_bytes = SaturatingAdd(found.size_bytes, range.size_bytes);
+    return absl::OkStatus();
+  };
+  PLAIT_RETURN_IF_ERROR(VisitTensors(model, TensorScope::kAll, visit));
+  return found;
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> PackExternalData(absl::string_view model, const ExternalReader& read) {
+absl::StatusOr<std::string> PackExternalData(std::string model, const ExternalReader& read) {
+  PLAIT_ASSIGN_OR_RETURN(const External external, FindExternal(model));
+  if (external.tensors == 0) return model;
+  const int64_t packed_bytes =
+      SaturatingAdd(static_cast<int64_t>(model.size()), external.size_bytes);
+  if (packed_bytes > kModelProtoBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the model with its weights has ", packed_bytes, " bytes, more than ",
+                     kModelProtoBytesMax, ", the largest protobuf message"));
+  }
   return RewriteTensors(model, TensorScope::kAll,
                         [&read](absl::string_view tensor, std::string* out) {
                           return PackTensor(tensor, read, out);

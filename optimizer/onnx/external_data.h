@@ -21,10 +21,11 @@ using ExternalReader = std::function<absl::StatusOr<std::string>(const ExternalR
 
 // For the client, before a model is sent: puts the external data of all tensors, those of subgraphs
 // included, into the model as raw data. The size of each piece follows from the tensor's type. A
-// model without external data stays as it is, byte for byte.
+// model without external data stays as it is, byte for byte, and is not copied.
 // Errors: InvalidArgument naming the tensor when its location is missing or leaves the model's
 // folder, its numbers are malformed, or the file gives another number of bytes; those of `read`;
-// ResourceExhausted when the packed model would exceed kModelProtoBytesMax.
-absl::StatusOr<std::string> PackExternalData(absl::string_view model, const ExternalReader& read);
+// ResourceExhausted, before anything is read, when the packed model would exceed
+// kModelProtoBytesMax.
+absl::StatusOr<std::string> PackExternalData(std::string model, const ExternalReader& read);
 
 }  // namespace plait

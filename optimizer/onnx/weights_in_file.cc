@@ -53,11 +53,12 @@ absl::StatusOr<Offsets> FindWeightsInFile(const Model& model, absl::string_view 
   const auto visit = [&](absl::string_view name, absl::string_view tensor) {
     const std::optional<Imported> weight = FindWeight(*model.parts(), name);
     // Equal weights lie in the file several times, and one place is enough.
-    if (!weight.has_value() || offsets.contains(*weight->digest)) return;
+    if (!weight.has_value() || offsets.contains(*weight->digest)) return absl::OkStatus();
     const std::optional<absl::string_view> payload = FindPayload(tensor, weight->bytes);
     if (payload.has_value()) offsets[*weight->digest] = payload->data() - file.data();
+    return absl::OkStatus();
   };
-  PLAIT_RETURN_IF_ERROR(VisitWeights(file, visit));
+  PLAIT_RETURN_IF_ERROR(VisitTensors(file, TensorScope::kWeights, visit));
   return offsets;
 }
 

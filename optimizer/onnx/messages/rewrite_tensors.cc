@@ -90,17 +90,17 @@ class Rewriter {
   const TensorRewriter& rewrite_;
 };
 
-// `name` is that of the node around the message, if there is one. Four levels: kWeights has no
-// inner graphs.
+// `name` is that of the node around the message, if there is one. Recursion follows the nesting of
+// messages, whose depth CheckModelWire has bounded.
 absl::Status Visit(Message message, absl::string_view bytes, const std::string& name,
-                   const TensorVisitor& visit) {
+                   TensorScope scope, const TensorVisitor& visit) {
   constexpr int kNodeOutputField = 2;
   constexpr int kTensorNameField = 8;
   WireReader reader(bytes);
   while (true) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
     if (!field.has_value()) return absl::OkStatus();
-    const Message child = VisitedIn(message, *field, TensorScope::kWeights);
+    const Message child = VisitedIn(message, *field, scope);
     if (child == Message::kOther) continue;
     const bool is_named = child == Message::kNode || message == Message::kGraph;
     const std::string child_name =
@@ -109,9 +109,9 @@ absl::Status Visit(Message message, absl::string_view bytes, const std::string& 
                        .value_or("")
                  : name;
     if (child == Message::kTensor) {
-      visit(child_name, field->payload);
+      PLAIT_RETURN_IF_ERROR(visit(child_name, field->payload));
     } else {
-      PLAIT_RETURN_IF_ERROR(Visit(child, field->payload, child_name, visit));
+      PLAIT_RETURN_IF_ERROR(Visit(child, field->payload, child_name, scope, visit));
     }
   }
 }
@@ -126,8 +126,9 @@ absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope 
   return rewritten;
 }
 
-absl::Status VisitWeights(absl::string_view model, const TensorVisitor& visit) {
-  return Visit(Message::kModel, model, "", visit);
+absl::Status VisitTensors(absl::string_view model, TensorScope scope, const TensorVisitor& visit) {
+  PLAIT_RETURN_IF_ERROR(CheckModelWire(model));
+  return Visit(Message::kModel, model, "", scope, visit);
 }
 
 }  // namespace plait

@@ -26,12 +26,13 @@ enum class TensorScope {
 absl::StatusOr<std::string> RewriteTensors(absl::string_view model, TensorScope scope,
                                            const TensorRewriter& rewrite);
 
-// Looks at a serialized TensorProto, a view into the model. `name` is that of the value in the
+// Looks at a serialized TensorProto, a view into the model. `name` is that of the value in its
 // graph: the initializer's own, or that of its Constant node's output.
-using TensorVisitor = std::function<void(absl::string_view name, absl::string_view tensor)>;
+using TensorVisitor = std::function<absl::Status(absl::string_view name, absl::string_view tensor)>;
 
-// Shows the tensors of kWeights to `visit`, in file order, and copies nothing.
-// Errors: InvalidArgument for bytes that are no model.
-absl::Status VisitWeights(absl::string_view model, const TensorVisitor& visit);
+// Shows the tensors of a serialized ModelProto to `visit`, in file order, and copies nothing.
+// Errors: InvalidArgument for bytes that are no model; those of `visit`; ResourceExhausted above
+// the limits of protobuf_limits.h.
+absl::Status VisitTensors(absl::string_view model, TensorScope scope, const TensorVisitor& visit);
 
 }  // namespace plait

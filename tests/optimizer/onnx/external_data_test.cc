@@ -86,6 +86,26 @@ TEST(ExternalDataTest, AModelWithoutExternalDataStaysAsItIs) {
   EXPECT_EQ(PackExternalData(model, ReadZeros).value(), model);
 }
 
+TEST(ExternalDataTest, RefusesTooMuchBeforeAnythingIsRead) {
+  onnx::TensorProto large = External("w", "0");
+  // 1 GiB each.
+  large.clear_dims();
+  large.add_dims(1 << 28);
+  const std::string model =
+      GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Abs(x) }", [&](auto* proto) {
+        for (int i = 0; i < 3; ++i) {
+          *proto->mutable_graph()->add_initializer() = large;
+        }
+      });
+  const auto read = [](const ExternalRange&) -> absl::StatusOr<std::string> {
+    ADD_FAILURE() << "must not be read";
+    return "";
+  };
+  const absl::Status status = PackExternalData(model, read).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the largest protobuf message"));
+}
+
 TEST(ExternalDataTest, RefusesPathsThatLeaveTheFolder) {
   const auto read = [](const ExternalRange&) -> absl::StatusOr<std::string> {
     ADD_FAILURE() << "must not be read";
