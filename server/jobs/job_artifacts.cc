@@ -19,7 +19,7 @@ namespace plait {
 namespace {
 
 absl::Status OutputChanged() {
-  return absl::InvalidArgumentError("the search child changed its output after its result");
+  return absl::InvalidArgumentError("the search child changed a file after it had spoken of it");
 }
 
 // Reads the file in pieces; `take` gets each with its offset.
@@ -29,7 +29,7 @@ absl::Status ReadFile(int file, int64_t size, Take take) {
   for (int64_t offset = 0; offset < size; offset += static_cast<int64_t>(bytes.size())) {
     bytes.resize(static_cast<size_t>(std::min(kBlobChunkBytesMax, size - offset)));
     const ssize_t count = pread(file, bytes.data(), bytes.size(), offset);
-    if (count < 0) return FileError(errno, "the search child's output");
+    if (count < 0) return FileError(errno, "a file of the search child");
     if (count == 0) return OutputChanged();
     bytes.resize(static_cast<size_t>(count));
     PLAIT_RETURN_IF_ERROR(take(offset, absl::string_view(bytes)));
@@ -37,12 +37,28 @@ absl::Status ReadFile(int file, int64_t size, Take take) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<v1::Digest> StoreBytes(Stores& stores, const std::string& tenant,
+                                      absl::string_view bytes) {
+  PLAIT_ASSIGN_OR_RETURN(const Digest digest, PutBlob(*stores.blobs, bytes));
+  PLAIT_RETURN_IF_ERROR(stores.jobs->GrantBlob(tenant, digest));
+  return wire::DigestToProto(digest);
+}
+
+}  // namespace
+
+absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory) {
+  FileDescriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.is_open()) file = FileDescriptor(memfd_create("plait-output", MFD_CLOEXEC));
+  if (!file.is_open()) return FileError(errno, directory);
+  return file;
+}
+
 // The child is dead by now or will not write any more; a change would be found by Finish.
 absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file) {
   struct stat state = {};
-  if (fstat(file, &state) != 0) return FileError(errno, "the search child's output");
+  if (fstat(file, &state) != 0) return FileError(errno, "a file of the search child");
   if (state.st_size == 0) {
-    return absl::InvalidArgumentError("the search child sent a result without a model");
+    return absl::InvalidArgumentError("the search child wrote nothing to a file that it speaks of");
   }
   DigestBuilder builder;
   PLAIT_RETURN_IF_ERROR(ReadFile(file, state.st_size, [&](int64_t, absl::string_view bytes) {
@@ -61,22 +77,6 @@ absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file) {
   if (absl::IsDataLoss(finished)) return OutputChanged();
   PLAIT_RETURN_IF_ERROR(finished);
   return digest;
-}
-
-absl::StatusOr<v1::Digest> StoreBytes(Stores& stores, const std::string& tenant,
-                                      absl::string_view bytes) {
-  PLAIT_ASSIGN_OR_RETURN(const Digest digest, PutBlob(*stores.blobs, bytes));
-  PLAIT_RETURN_IF_ERROR(stores.jobs->GrantBlob(tenant, digest));
-  return wire::DigestToProto(digest);
-}
-
-}  // namespace
-
-absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory) {
-  FileDescriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file.is_open()) file = FileDescriptor(memfd_create("plait-output", MFD_CLOEXEC));
-  if (!file.is_open()) return FileError(errno, directory);
-  return file;
 }
 
 absl::StatusOr<v1::JobResult> StoreArtifacts(Stores& stores, const v1::Job& job,

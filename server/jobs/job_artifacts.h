@@ -11,6 +11,10 @@ namespace plait {
 // Errors: those of the file system.
 absl::StatusOr<FileDescriptor> OpenOutputFile(const std::string& directory);
 
+// Stores what a child has written to a file, and tells its digest. Granted to nobody.
+// Errors: those of the storage; InvalidArgument when the file is empty, or changes meanwhile.
+absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file);
+
 // Stores everything that a search has made: the optimized model in the file `output`, plan, report
 // and measurement log; grants it to the job's tenant, and fills in what the child could not
 // know or might lie about.

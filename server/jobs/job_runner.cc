@@ -103,6 +103,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   if (!model.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, model.status());
   // Before the child, which inherits it; a crash of the daemon leaves no file behind.
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor weights, OpenOutputFile(options_.data_directory));
   const internal::Start start = MakeStart(spec, *device);
 
   const absl::Duration time_max = spec.budget + options_.grace;
@@ -114,9 +115,9 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   }
   child_options.limits.cpu_seconds_max = absl::ToInt64Seconds(time_max) * cores;
   child_options.limits.output_bytes_max = kModelProtoBytesMax;
-  PLAIT_ASSIGN_OR_RETURN(
-      const std::unique_ptr<SearchChildProcess> child,
-      SearchChildProcess::Start(child_options, model->number(), output.number()));
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<SearchChildProcess> child,
+                         SearchChildProcess::Start(
+                             child_options, {model->number(), output.number(), weights.number()}));
   {
     // A hundred megabytes, of which nothing is kept here while the job runs.
     PLAIT_ASSIGN_OR_RETURN(const internal::ParentMessage first, FirstMessage(spec, start));
@@ -126,9 +127,9 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   ConversationEnd end;
   {
     const ParkedChild parked(context_.park, child->process_id());
-    JobConversation conversation(
-        {jobs, *context_.stores.profiles, context_.pool, context_.park, context_.clock}, job,
-        *device, std::move(wakeup));
+    JobConversation conversation({jobs, *context_.stores.blobs, *context_.stores.profiles,
+                                  context_.pool, context_.park, context_.clock},
+                                 job, *device, weights.number(), std::move(wakeup));
     // The one place where time passes.
     end = conversation.Run(*child, {time_max, options_.lease, options_.task_time_max, &stopping});
   }
@@ -172,6 +173,8 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const JobSpec& spec, const internal::S
       context_.metrics.ChildCrashed(absl::IsInvalidArgument(end.status) ? "protocol" : "crash");
       LogWarning("child.crashed", {{"job", job.job.id()}, {"error", end.status.ToString()}});
       return jobs.ReportFault(job.lease, end.status.message());
+    case ConversationOutcome::kStorage:
+      return end.status;
     case ConversationOutcome::kStopped:
       return jobs.Release(job.lease);
     case ConversationOutcome::kLeaseLost:
@@ -247,6 +250,7 @@ internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& devi
   *start.mutable_model() = job.model();
   start.set_model_file_descriptor(kChildModel);
   start.set_output_file_descriptor(kChildOutput);
+  start.set_weights_file_descriptor(kChildWeights);
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
   return start;

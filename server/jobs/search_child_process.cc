@@ -53,7 +53,8 @@ absl::Status EndStatus(const ProcessEnd& end, absl::string_view last_words) {
     return absl::ResourceExhaustedError("the search needs more processor time than it may use");
   }
   if (end.signal == SIGXFSZ) {
-    return absl::ResourceExhaustedError("the optimized model is larger than the limit");
+    return absl::ResourceExhaustedError(
+        "the optimized model, or the table of weights, is larger than the limit");
   }
   const std::string how = end.signal != 0 ? absl::StrCat("was killed by signal ", end.signal, " (",
                                                          strsignal(end.signal), ")")
@@ -66,7 +67,7 @@ absl::Status EndStatus(const ProcessEnd& end, absl::string_view last_words) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
-    const SearchChildOptions& options, int model, int output) {
+    const SearchChildOptions& options, const SearchChildFiles& files) {
   int sockets[2];
   int pipes[2];
   // Closed on exec, all of them: only what is placed below reaches the child.
@@ -88,8 +89,9 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
   process_options.environment.emplace();
   process_options.descriptors = {{child_error.number(), STDERR_FILENO},
                                  {child_socket.number(), kChildSocket},
-                                 {model, kChildModel},
-                                 {output, kChildOutput}};
+                                 {files.model, kChildModel},
+                                 {files.output, kChildOutput},
+                                 {files.weights, kChildWeights}};
   absl::StatusOr<Process> process = Process::Start(process_options);
   if (!process.ok()) return StartError(process.status().message());
   return std::unique_ptr<SearchChildProcess>(

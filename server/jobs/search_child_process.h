@@ -33,6 +33,13 @@ struct SearchChildOptions {
   SearchChildLimits limits;
 };
 
+// The files of a child, which are open already; numbers of descriptors that somebody else owns.
+struct SearchChildFiles {
+  int model = -1;    // for reading
+  int output = -1;   // for writing, as is the next one: empty, and without names
+  int weights = -1;  // the table of the model's weights
+};
+
 // The process that searches for one job, seen from the daemon, which believes nothing that it says:
 // the child reads models of strangers. It is a Process, so it is killed when this object, its
 // thread, or the daemon dies. Both sides send frames over a socket; see protocol/.
@@ -44,12 +51,11 @@ struct SearchChildOptions {
 // when its job is over.
 class SearchChildProcess {
  public:
-  // Starts the program with --search-child. The child gets the model for reading and the output for
-  // writing: open files, borrowed for the call.
+  // Starts the program with --search-child. The files are borrowed for the call.
   // Errors: Unavailable when the process cannot be started.
   // Every other descriptor of the daemon is closed in the child, and its environment is empty.
   static absl::StatusOr<std::unique_ptr<SearchChildProcess>> Start(
-      const SearchChildOptions& options, int model, int output);
+      const SearchChildOptions& options, const SearchChildFiles& files);
 
   // 0 when it is known to have ended.
   pid_t process_id() const { return process_.id(); }

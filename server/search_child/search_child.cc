@@ -38,8 +38,10 @@
 #include "server/search_child/connection.h"
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/measurement_source.h"
+#include "server/search_child/output_file.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
+#include "server/search_child/write_weights.h"
 
 namespace plait {
 namespace {
@@ -86,7 +88,7 @@ bool ApplyLimits(absl::string_view text) {
     setrlimit(RLIMIT_CPU, &cpu);
   }
   SetLimit(RLIMIT_FSIZE, numbers[2]);
-  // 64: the child has six files and opens none but what libraries need.
+  // 64: the child has seven files and opens none but what libraries need.
   SetLimit(RLIMIT_NOFILE, 64);
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -168,18 +170,6 @@ absl::StatusOr<absl::string_view> MapModel() {
   return absl::string_view(static_cast<const char*>(bytes), size);
 }
 
-absl::Status WriteOutput(absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(kChildOutput, bytes.data(), bytes.size());
-    if (count < 0) {
-      return wire::Error(v1::ERROR_REASON_STORAGE_UNAVAILABLE,
-                         "the optimized model cannot be written");
-    }
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Bound> BindModel(const Model& model, const v1::OptimizeOptions& options) {
   Bindings bindings;
   for (const auto& [name, shape] : options.shapes()) {
@@ -240,6 +230,7 @@ class ChildSearch {
     // check them, as long as that.
     const absl::Duration import_time = clock_.Monotonic() - began;
     const absl::Duration end = began + budget - 2 * import_time;
+    if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
 
     PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
@@ -282,6 +273,14 @@ class ChildSearch {
   }
 
  private:
+  // Tells the daemon where workers find the weights. A replay measures nothing.
+  absl::Status SendWeights(const Model& model, absl::string_view bytes) const {
+    PLAIT_RETURN_IF_ERROR(WriteWeights(model, bytes, kChildWeights));
+    internal::ChildMessage message;
+    message.mutable_weights_written();
+    return connection_.Send(message);
+  }
+
   // What is known of the device, or what measuring finds.
   absl::StatusOr<LoadEffect> FindLoadEffect(std::optional<LoadEffect> known,
                                             const DeviceDescription& device,
@@ -347,7 +346,7 @@ class ChildSearch {
                            ExportOnnx(model, found.graph, model.weights(), options));
     const absl::Status same = CheckExport(bytes, found.graph, model.weights());
     if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
-    return WriteOutput(bytes);
+    return AppendToFile(kChildOutput, bytes, "the optimized model");
   }
 
   const internal::Start& start_;

@@ -4,8 +4,9 @@ namespace plait {
 
 // Map of this folder, in the order of a search: search_child (this: limits, import, search,
 // export); connection (the socket to the daemon); device (profiler and verifier that ask a worker
-// through it); measurement_source (a device, or the log of an earlier search); report (what the
-// client is told); protocol/ (all that daemon and child share).
+// through it); measurement_source (a device, or the log of an earlier search); write_weights
+// (where workers find the weights); output_file; report (what the client is told); protocol/ (all
+// that daemon and child share).
 //
 // What is trusted: the daemon. What is not: the model, which a stranger wrote, and so this process
 // itself. It has limits of memory, processor time, file size and descriptors, no new privileges and
@@ -13,9 +14,10 @@ namespace plait {
 // one job.
 //
 // The whole life of a search child: takes the limits that it was started with, reads Start from
-// kChildSocket, imports the model from kChildModel, searches, writes the optimized model to
-// kChildOutput and sends the result. Everything that it knows of the world comes through these
-// descriptors. `limits` is the text that SearchChildProcess passes. Returns the exit code.
+// kChildSocket, imports the model from kChildModel, writes the table of its weights to
+// kChildWeights, searches, writes the optimized model to kChildOutput and sends the result.
+// Everything that it knows of the world comes through these descriptors. `limits` is the text that
+// SearchChildProcess passes. Returns the exit code.
 int SearchChildMain(const char* limits);
 
 }  // namespace plait

@@ -115,7 +115,7 @@ absl::StatusOr<bool> BlobServiceHandler::HasBlob(const Caller& caller, const Dig
 absl::Status BlobServiceHandler::CheckMayRead(const Caller& caller, const Digest& digest) {
   PLAIT_ASSIGN_OR_RETURN(const bool may_read,
                          caller.role == Role::kWorker
-                             ? context_.pool.HasTaskWithModel(digest)
+                             ? context_.pool.HasTaskWithBlob(digest)
                              : context_.stores.jobs->MayReadBlob(caller.tenant, digest));
   if (may_read) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_NOT_FOUND,

@@ -311,11 +311,13 @@ void WorkerPool::Drain() {
   draining_ = true;
 }
 
-bool WorkerPool::HasTaskWithModel(const Digest& model) {
+bool WorkerPool::HasTaskWithBlob(const Digest& blob) {
+  const auto is_named = [&](const v1::Digest& digest) {
+    return digest.sha256_hex() == blob.sha256_hex && digest.size_bytes() == blob.size_bytes;
+  };
   absl::MutexLock lock(&mutex_);
   return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) {
-    const v1::Digest& named = entry.second.task.model();
-    return named.sha256_hex() == model.sha256_hex && named.size_bytes() == model.size_bytes;
+    return is_named(entry.second.task.model()) || is_named(entry.second.task.weights());
   });
 }
 

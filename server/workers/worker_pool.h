@@ -111,8 +111,9 @@ class WorkerPool {
   worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request,
                                               WorkerPlace place);
 
-  // Whether a task, waiting or given to a worker, names this model: what workers may read.
-  bool HasTaskWithModel(const Digest& model);
+  // Whether a task, waiting or given to a worker, names this blob as its model or its table of
+  // weights: what workers may read.
+  bool HasTaskWithBlob(const Digest& blob);
 
   // Waits until there may be work for an idle worker of this device, at most `time_max`.
   // Blocks a thread of the server meanwhile; a drain ends the wait.

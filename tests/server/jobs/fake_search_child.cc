@@ -37,6 +37,13 @@ internal::ParentMessage Listen() {
   return message;
 }
 
+void WriteWeights(const std::string& table) {
+  if (write(kChildWeights, table.data(), table.size()) < 0) std::exit(1);
+  internal::ChildMessage message;
+  message.mutable_weights_written();
+  Send(message);
+}
+
 int Refuse(const std::string& why) {
   internal::ChildMessage message;
   message.mutable_failure()->set_reason(v1::ERROR_REASON_MODEL_REJECTED);
@@ -107,6 +114,22 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
     const bool is_answer = reply.request_number() == 1 && reply.result().has_profile();
     return Refuse(is_answer ? reply.result().profile().profiles(0).key()
                             : reply.result().error().message());
+  }
+  if (how == "measure" || how == "measure_with_weights") {
+    if (how == "measure_with_weights") WriteWeights("a table");
+    message.mutable_measure_request()->set_request_number(1);
+    message.mutable_measure_request()->mutable_task()->add_candidates()->set_id("c");
+    Send(message);
+    return Refuse(Listen().measure_reply().result().error().message());
+  }
+  if (how == "write_no_weights") {
+    WriteWeights("");
+    pause();
+  }
+  if (how == "write_weights_twice") {
+    WriteWeights("a table");
+    WriteWeights("another");
+    pause();
   }
   if (how == "find_something") {
     for (const v1::EventType type : {v1::EVENT_TYPE_INCUMBENT, v1::EVENT_TYPE_MEASURED}) {

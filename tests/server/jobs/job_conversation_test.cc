@@ -43,7 +43,9 @@ class JobConversationTest : public testing::Test {
     const absl::StatusOr<FileDescriptor> output = OpenOutputFile(testing::TempDir());
     SearchChildOptions options;
     options.program = PLAIT_FAKE_SEARCH_CHILD;
-    const auto child = SearchChildProcess::Start(options, output->number(), output->number());
+    const absl::StatusOr<FileDescriptor> weights = OpenOutputFile(testing::TempDir());
+    const auto child =
+        SearchChildProcess::Start(options, {output->number(), output->number(), weights->number()});
     EXPECT_TRUE(child.ok()) << child.status();
     internal::ParentMessage message;
     message.mutable_start()->mutable_options()->set_search(how);
@@ -54,13 +56,14 @@ class JobConversationTest : public testing::Test {
       clock_.Advance(stopped_for_others_);
       park_.SetQuiet(false);
     }
-    JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, park_, clock_}, job_,
-                                 Cpu(), wakeup_);
+    JobConversation conversation(
+        {*stores_.jobs, *stores_.blobs, *stores_.profiles, pool_, park_, clock_}, job_, Cpu(),
+        weights->number(), wakeup_);
     return conversation.Run(**child, {time_max_, lease_, task_time_max_, &stopping_});
   }
 
-  // Takes the one task as a worker would, and answers with this profile of it.
-  worker::v1::Task AnswerOneTask(const std::string& key) {
+  // Takes the one task as a worker would, and answers with this.
+  worker::v1::Task AnswerOneTask(const worker::v1::TaskResult& result) {
     pool_.AwaitWork(Cpu(), absl::Minutes(1));
     worker::v1::SynchronizeRequest request;
     request.set_worker_id("w1");
@@ -70,13 +73,27 @@ class JobConversationTest : public testing::Test {
     worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(task.task_id());
     completed.set_attempt(task.attempt());
-    worker::v1::KernelProfile& profile =
-        *completed.mutable_result()->mutable_profile()->add_profiles();
+    *completed.mutable_result() = result;
+    pool_.Synchronize(request, WorkerPlace::kElsewhere);
+    return task;
+  }
+
+  // With a profile of this kernel.
+  worker::v1::Task AnswerOneTask(const std::string& key) {
+    worker::v1::TaskResult result;
+    worker::v1::KernelProfile& profile = *result.mutable_profile()->add_profiles();
     profile.set_key(key);
     profile.mutable_profile()->set_latency_us_median(2.5);
     profile.mutable_profile()->set_samples(9);
-    pool_.Synchronize(request, WorkerPlace::kElsewhere);
-    return task;
+    return AnswerOneTask(result);
+  }
+
+  // With an error that another worker would give, too.
+  worker::v1::Task FailOneTask() {
+    worker::v1::TaskResult result;
+    result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
+    result.mutable_error()->set_message("not so");
+    return AnswerOneTask(result);
   }
 
   std::vector<v1::Event> Events() { return *stores_.jobs->Events("t", "job-1", 0, 100); }
@@ -208,6 +225,62 @@ TEST_F(JobConversationTest, TellsOfAWorkerThatWasLost) {
     if (event.type() == v1::EVENT_TYPE_WORKER_LOST) lost.push_back(event.text());
   }
   EXPECT_THAT(lost, testing::ElementsAre("worker w0 died or went silent"));
+}
+
+TEST_F(JobConversationTest, StoresTheTableOfWeightsAndNamesItInTasks) {
+  worker::v1::Task task;
+  std::thread worker([&] { task = FailOneTask(); });
+  EXPECT_EQ(Talk("measure_with_weights").status.message(), "not so");
+  worker.join();
+  EXPECT_EQ(task.model().sha256_hex(), DigestOf("model").sha256_hex);
+  EXPECT_EQ(task.weights().sha256_hex(), DigestOf("a table").sha256_hex);
+  EXPECT_EQ(*stores_.blobs->Read(DigestOf("a table"), 0, 100), "a table");
+  // It is the workers', who read what tasks name.
+  EXPECT_FALSE(*stores_.jobs->MayReadBlob("t", DigestOf("a table")));
+}
+
+TEST_F(JobConversationTest, NamesNoModelWhoseWeightsNobodyCanFind) {
+  worker::v1::Task task;
+  std::thread worker([&] { task = FailOneTask(); });
+  Talk("measure");
+  worker.join();
+  EXPECT_TRUE(task.has_measure());
+  EXPECT_FALSE(task.has_model());
+  EXPECT_FALSE(task.has_weights());
+}
+
+// A job may wait for hours until a worker is free, and nothing else names the table.
+TEST_F(JobConversationTest, KeepsTheTableFromBeingCollected) {
+  const auto is_in_use = [&] {
+    const std::vector<BlobEntry> blobs = *stores_.blobs->List();
+    for (const BlobEntry& blob : blobs) {
+      if (blob.digest == DigestOf("a table")) return blob.used_at == clock_.Now();
+    }
+    return false;
+  };
+  bool was_kept = false;
+  std::thread worker([&] {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    clock_.Advance(absl::Seconds(20));
+    wakeup_->Signal();
+    for (int i = 0; i < 500 && !was_kept; ++i) {
+      absl::SleepFor(absl::Milliseconds(20));
+      was_kept = is_in_use();
+    }
+    FailOneTask();
+  });
+  Talk("measure_with_weights");
+  worker.join();
+  EXPECT_TRUE(was_kept);
+}
+
+TEST_F(JobConversationTest, TakesOneTableOfWeightsThatIsOne) {
+  const ConversationEnd twice = Talk("write_weights_twice");
+  EXPECT_EQ(twice.outcome, ConversationOutcome::kFault);
+  EXPECT_THAT(std::string(twice.status.message()), HasSubstr("two tables"));
+  const ConversationEnd none = Talk("write_no_weights");
+  EXPECT_EQ(none.outcome, ConversationOutcome::kFault);
+  EXPECT_THAT(std::string(none.status.message()), HasSubstr("wrote nothing"));
 }
 
 TEST_F(JobConversationTest, TellsTheChildOfTheDeadlineAndTakesItsBest) {

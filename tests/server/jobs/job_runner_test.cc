@@ -207,6 +207,16 @@ TEST_F(JobRunnerTest, RunsAJobAgainAfterAPauseWhenItsResultCouldNotBeStored) {
   EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_SUCCEEDED);
 }
 
+// A full disk is not the child's fault, of which a job may have two.
+TEST_F(JobRunnerTest, PostponesAJobWhoseTableOfWeightsCannotBeStored) {
+  Submit("write_weights_twice");
+  blobs_->finish = {kDiskFull, 1};
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job.faults(), 0);
+  EXPECT_TRUE(IsIdle());
+}
+
 TEST_F(JobRunnerTest, PausesLongerEachTimeAndFailsInTheEnd) {
   Submit("succeed");
   blobs_->finish = {kDiskFull, kAlways};

@@ -59,10 +59,11 @@ class BlobServiceTest : public ServicesTest {
     return wire::DigestToProto(DigestOf(bytes));
   }
 
-  // A task that names this model waits for a worker.
-  void SubmitTaskWith(const v1::Digest& model) {
+  // A task that names this model and this table of weights waits for a worker.
+  void SubmitTaskWith(const v1::Digest& model, const v1::Digest& weights = {}) {
     worker::v1::Task task;
     *task.mutable_model() = model;
+    *task.mutable_weights() = weights;
     pool_.Submit(v1::Device(), task, [](const worker::v1::TaskResult&) {});
   }
 
@@ -185,6 +186,15 @@ TEST_F(BlobServiceTest, WorkersReadTheModelsOfTasksOfAllTenants) {
   const v1::Digest model = Give("a model", "alice");
   SubmitTaskWith(model);
   EXPECT_EQ(*DownloadAsWorker(model), "a model");
+}
+
+// The table is nobody's: it was stored for the task, and granted to no tenant.
+TEST_F(BlobServiceTest, WorkersAloneReadTheTablesOfWeightsOfTasks) {
+  const v1::Digest weights = wire::DigestToProto(*PutBlob(*stores_.blobs, "a table"));
+  EXPECT_THAT(DownloadAsWorker(weights).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  SubmitTaskWith(Give("a model", "alice"), weights);
+  EXPECT_EQ(*DownloadAsWorker(weights), "a table");
+  EXPECT_THAT(Download(weights, 0, "alice").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
 }
 
 TEST_F(BlobServiceTest, WorkersReadNothingThatNoTaskNames) {
