@@ -1,7 +1,6 @@
 #include "gpu_worker/process/run_task.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -10,15 +9,13 @@
 #include "base/status_macros.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "gpu_worker/executor/profile_batch.h"
-#include "optimizer/onnx/import.h"
-#include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "proto/wire/measurement.h"
 
 namespace plait {
 namespace {
 
-// Two jobs may run at a time, each with its model.
+// Two jobs may run at a time, each with its model and the table of its weights.
 constexpr size_t kModelsKept = 2;
 // A task comes from the server, but its numbers may be a child's: beyond these a worker would be
 // busy for hours.
@@ -26,25 +23,6 @@ constexpr int kKernelSamplesMax = 10'000;
 constexpr int kLoadsMax = 100;
 constexpr int kRoundsMax = 10'000;
 constexpr int kInputsMax = 100;
-
-// The weights of a model; where they were stripped, seeded random ones in their place.
-class TaskWeights : public WeightSource {
- public:
-  explicit TaskWeights(const Model& model)
-      : weights_(model.weights()), weightless_(model.weightless()) {}
-
-  absl::StatusOr<Tensor> Get(const Digest& digest, const TensorType& type) const override {
-    absl::StatusOr<Tensor> weight = weights_.Get(digest, type);
-    if (weight.ok() || !weightless_ || !absl::IsNotFound(weight.status())) return weight;
-    // Equal weights of two graphs stay equal, which a comparison of their outputs needs.
-    const uint64_t seed = std::strtoull(digest.sha256_hex.substr(0, 16).c_str(), nullptr, 16);
-    return EvaluateConstant(*Constant::OfSynthetic(type, seed), weights_);
-  }
-
- private:
-  const ModelWeights weights_;
-  const bool weightless_;
-};
 
 // A candidate of a task, parsed; `status` says why it could not be.
 struct ParsedCandidate {
@@ -162,8 +140,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
                                                               const std::stop_token& stop) {
   const worker::v1::MeasureTask& work = task.measure();
   if (work.candidates().empty()) return absl::InvalidArgumentError("measure: no candidates");
-  PLAIT_ASSIGN_OR_RETURN(const Model model, FindModel(task.model()));
-  const TaskWeights weights(model);
+  PLAIT_ASSIGN_OR_RETURN(const std::shared_ptr<const TaskWeights> weights, FindWeights(task));
 
   std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
   std::vector<CandidatePlan> candidates;
@@ -183,7 +160,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.seed = work.seed();
   options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto measurements,
-                         MeasurePlans(executor_, candidates, weights, options));
+                         MeasurePlans(executor_, candidates, *weights, options));
   worker::v1::MeasureResult result;
   size_t next = 0;
   for (int i = 0; i < work.candidates_size(); ++i) {
@@ -201,21 +178,24 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   return result;
 }
 
-// The last used model is in front and the one behind goes, so that the tasks of two jobs in turn
-// fetch nothing.
-absl::StatusOr<Model> TaskRunner::FindModel(const v1::Digest& digest) {
-  const auto found = std::find_if(models_.begin(), models_.end(), [&](const auto& entry) {
-    return entry.first == digest.sha256_hex();
-  });
-  if (found != models_.end()) {
-    models_.splice(models_.begin(), models_, found);
-    return models_.front().second;
+// The last used ones are in front and those behind go, so that the tasks of two jobs in turn fetch
+// nothing.
+absl::StatusOr<std::shared_ptr<const TaskWeights>> TaskRunner::FindWeights(
+    const worker::v1::Task& task) {
+  if (!task.has_weights()) return std::make_shared<const TaskWeights>();
+  const std::string key = absl::StrCat(task.model().sha256_hex(), " ", task.weights().sha256_hex());
+  const auto found = std::find_if(weights_.begin(), weights_.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
+  if (found != weights_.end()) {
+    weights_.splice(weights_.begin(), weights_, found);
+    return weights_.front().second;
   }
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, fetch_(digest));
-  PLAIT_ASSIGN_OR_RETURN(Model model, ImportOnnx(bytes));
-  models_.emplace_front(digest.sha256_hex(), model);
-  if (models_.size() > kModelsKept) models_.pop_back();
-  return model;
+  PLAIT_ASSIGN_OR_RETURN(auto table, fetch_(task.weights()));
+  PLAIT_ASSIGN_OR_RETURN(auto model, fetch_(task.model()));
+  PLAIT_ASSIGN_OR_RETURN(auto weights, TaskWeights::Create(std::move(model), std::move(table)));
+  weights_.emplace_front(key, weights);
+  if (weights_.size() > kModelsKept) weights_.pop_back();
+  return weights;
 }
 
 }  // namespace plait

@@ -33,26 +33,27 @@ constexpr absl::Duration kPauseMax = absl::Seconds(2);
 // Longer than the server holds an idle worker's call.
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 
-// The limit is checked before anything is reserved, and the digest after everything has arrived: a
-// worker trusts neither the size nor the bytes.
-absl::StatusOr<std::string> Download(v1::BlobService::Stub& stub, const v1::Digest& proto) {
+// The limit is checked before anything arrives, and the digest after everything has: a worker
+// trusts neither the size nor the bytes.
+absl::StatusOr<std::shared_ptr<const MappedBlob>> Download(v1::BlobService::Stub& stub,
+                                                           const v1::Digest& proto) {
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
   if (digest.size_bytes > kModelBytesMax) {
-    return absl::ResourceExhaustedError("the model is larger than the limit");
+    return absl::ResourceExhaustedError("the blob is larger than the limit");
   }
+  PLAIT_ASSIGN_OR_RETURN(BlobFile file, BlobFile::Create(digest));
   grpc::ClientContext context;
   v1::DownloadBlobRequest request;
   *request.mutable_digest() = proto;
   const auto reader = stub.DownloadBlob(&context, request);
-  std::string bytes;
-  bytes.reserve(static_cast<size_t>(digest.size_bytes));
   v1::DownloadBlobResponse chunk;
-  while (reader->Read(&chunk)) bytes += chunk.data();
-  PLAIT_RETURN_IF_ERROR(wire::FromGrpcStatus(reader->Finish()));
-  if (DigestOf(bytes) != digest) {
-    return absl::DataLossError(absl::StrCat("model ", digest.ToString(), " arrived damaged"));
-  }
-  return bytes;
+  absl::Status kept;
+  while (kept.ok() && reader->Read(&chunk)) kept = file.Append(chunk.data());
+  if (!kept.ok()) context.TryCancel();
+  const absl::Status ended = wire::FromGrpcStatus(reader->Finish());
+  PLAIT_RETURN_IF_ERROR(kept);
+  PLAIT_RETURN_IF_ERROR(ended);
+  return file.Map();
 }
 
 worker::v1::TaskResult DeadlineResult(double deadline_seconds) {

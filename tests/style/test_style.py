@@ -42,6 +42,8 @@ MAY_INCLUDE |= {
 PLANNING = [*MAY_INCLUDE["optimizer/plan"], "optimizer/plan"]
 MAY_INCLUDE |= {"optimizer/search": [room for room in MAY_INCLUDE if room != "optimizer/ops"]}
 OPTIMIZER = [*MAY_INCLUDE["optimizer/search"], "optimizer/search"]
+# A worker runs plans and parses no model of a stranger's.
+EXECUTING = [room for room in PLANNING if room != "optimizer/onnx"]
 CLIENT = [
     *OPTIMIZER,
     "proto/wire",
@@ -115,13 +117,13 @@ MAY_INCLUDE |= {
         "server/search_child",
         "server/search_child/protocol",
     ],
-    "gpu_worker/executor": PLANNING,
+    "gpu_worker/executor": EXECUTING,
     "gpu_worker/backends/cpu": [],
     "gpu_worker/backends/cpu/loops": [],
     "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels", "gpu_worker/backends/cpu"],
     "gpu_worker/backends/cpu/onednn": ["base", "optimizer/ir", "optimizer/kernels"],
     "gpu_worker/backends/cpu/run": [
-        *PLANNING,
+        *EXECUTING,
         "gpu_worker/executor",
         "gpu_worker/backends/cpu",
         "gpu_worker/backends/cpu/loops",
@@ -135,7 +137,7 @@ MAY_INCLUDE |= {
         "gpu_worker/backends/cpu/onednn",
         "gpu_worker/backends/cpu/run",
     ],
-    "gpu_worker/backends": [*PLANNING, "gpu_worker/executor"],
+    "gpu_worker/backends": [*EXECUTING, "gpu_worker/executor"],
     "gpu_worker/backends/cuda": [],
     "gpu_worker/backends/cuda/driver": [],
     "gpu_worker/backends/cuda/problem": ["gpu_worker/backends/cuda/driver"],
@@ -144,7 +146,7 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cuda/generated": CUDA,
     "gpu_worker/backends/cuda/run": [*CUDA, "gpu_worker/backends/cuda/cudnn"],
     "gpu_worker/process": [
-        *PLANNING,
+        *EXECUTING,
         "proto/wire",
         "plait/v1",
         "plait/worker/v1",
@@ -190,7 +192,7 @@ PLUG_IN_ROOMS = {
         "optimizer/kernels",
     ],
     ("gpu_worker/backends/backends.def", "gpu_worker/backends/{}/run"): [
-        *PLANNING,
+        *EXECUTING,
         "gpu_worker/executor",
     ],
     ("storage/stores.def", "storage/{}"): [*SERVICE, "storage/files"],

@@ -1,11 +1,15 @@
 #include "gpu_worker/process/run_task.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "optimizer/ir/text.h"
+#include "proto/wire/digest.h"
+#include "proto/wire/weight_table.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
-#include "tests/optimizer/onnx/model_text.h"
+#include "tests/gpu_worker/process/map_bytes.h"
 
 namespace plait {
 namespace {
@@ -36,13 +40,45 @@ class TaskRunnerTest : public ExecutorFixture {
   }
 
   worker::v1::TaskResult Run(const worker::v1::Task& task, FamilyVersion version = nullptr) {
-    // Weights of any model: the graphs here have none.
-    const auto fetch = [](const v1::Digest& model) -> absl::StatusOr<std::string> {
-      if (model.sha256_hex().empty()) return absl::NotFoundError("no such blob");
-      return GraphBytes(17, "g (float[4] x) => (float[4] y) { y = Relu(x) }");
-    };
-    return TaskRunner(*executor_, fetch, std::move(version)).Run(task);
+    return Runner(std::move(version)).Run(task);
   }
+
+  TaskRunner Runner(FamilyVersion version = nullptr) {
+    const auto fetch =
+        [this](const v1::Digest& digest) -> absl::StatusOr<std::shared_ptr<const MappedBlob>> {
+      const auto found = blobs_.find(digest.sha256_hex());
+      if (found == blobs_.end()) return absl::NotFoundError("no such blob");
+      fetched_.push_back(found->second);
+      return MapBytes(found->second);
+    };
+    return TaskRunner(*executor_, fetch, std::move(version));
+  }
+
+  v1::Digest Store(const std::string& bytes) {
+    const v1::Digest digest = wire::DigestToProto(DigestOf(bytes));
+    blobs_[digest.sha256_hex()] = bytes;
+    return digest;
+  }
+
+  // Two candidates that add the weight of this digest, 300 floats, to their input.
+  worker::v1::Task AddTask(const Digest& weight) const {
+    const Graph graph =
+        ParseTyped("graph {\n input %x: float32[300]\n const %w: float32[300] = weight " +
+                   weight.ToString() + "\n %y = Add(%x, %w)\n output %y\n}");
+    worker::v1::Task task;
+    task.mutable_measure()->set_rounds(3);
+    task.mutable_measure()->set_tolerance(1e-4);
+    for (const char* id : {"baseline", "candidate"}) {
+      worker::v1::Candidate& candidate = *task.mutable_measure()->add_candidates();
+      candidate.set_id(id);
+      candidate.set_graph_text(PrintGraph(graph));
+      candidate.set_plan_text(PrintPlan(PlanOf(graph)));
+    }
+    return task;
+  }
+
+  std::map<std::string, std::string> blobs_;  // by hash
+  std::vector<std::string> fetched_;
 };
 
 TEST_F(TaskRunnerTest, MeasuresWhatTheFieldsSayAndGivesTheKeyBack) {
@@ -104,19 +140,57 @@ TEST_F(TaskRunnerTest, SaysWhatIsWrongWithAKernel) {
   EXPECT_THAT(Run(task).profile().profiles(0).error(), HasSubstr("sideways"));
 }
 
-TEST_F(TaskRunnerTest, RefusesAnEmptyTaskAndOneWithoutItsModel) {
+TEST_F(TaskRunnerTest, RefusesAnEmptyTaskAndOneWithoutItsBlobs) {
   worker::v1::Task task;
   EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kUnimplemented));
   task.mutable_measure();
   EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
   task.mutable_measure()->add_candidates();
+  task.mutable_weights();
   EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kNotFound));
+}
+
+// The model is a stranger's, and a parser of it would run in the process that owns the device.
+TEST_F(TaskRunnerTest, MeasuresWithTheWeightsOfAModelThatNobodyCanParse) {
+  const std::string weight = FloatBytes(300);
+  worker::v1::Task task = AddTask(DigestOf(weight));
+  *task.mutable_model() = Store("\xff no model" + weight + "\xff");
+  *task.mutable_weights() =
+      Store(wire::WeightTableLines({{DigestOf(weight), {wire::WeightPlace::kModel, 10}}}));
+  TaskRunner runner = Runner();
+  for (int run = 0; run < 2; ++run) {
+    const worker::v1::TaskResult result = runner.Run(task);
+    ASSERT_THAT(result.measure().candidates(), SizeIs(2)) << result.ShortDebugString();
+    for (const worker::v1::CandidateMeasurement& measured : result.measure().candidates()) {
+      EXPECT_EQ(measured.error(), "");
+      EXPECT_THAT(measured.latency_us(), SizeIs(3));
+    }
+  }
+  EXPECT_THAT(fetched_, SizeIs(2));  // each blob once
+}
+
+TEST_F(TaskRunnerTest, EndsATaskWhoseTableOfWeightsIsWrongAsItsOwnFault) {
+  const std::string weight = FloatBytes(300);
+  worker::v1::Task task = AddTask(DigestOf(weight));
+  *task.mutable_model() = Store("\xff no model" + weight + "\xff");
+  for (const int64_t offset : {0, 9, 11, 12, 1'000'000}) {
+    *task.mutable_weights() =
+        Store(wire::WeightTableLines({{DigestOf(weight), {wire::WeightPlace::kModel, offset}}}));
+    EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kInvalidArgument))
+        << offset;
+  }
+  *task.mutable_weights() = Store("no table");
+  EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(TaskRunnerTest, SaysWhichWeightIsMissing) {
+  const Digest missing = DigestOf(FloatBytes(300));
+  EXPECT_THAT(Run(AddTask(missing)).error().message(), HasSubstr(missing.ToString()));
 }
 
 TEST_F(TaskRunnerTest, MeasuresEachCandidateOrSaysWhyNot) {
   const Graph graph = ParseTyped("graph {\n input %x: float32[4]\n %y = Relu(%x)\n output %y\n}");
   worker::v1::Task task;
-  task.mutable_model()->set_sha256_hex("of any model");
   task.mutable_measure()->set_rounds(3);
   task.mutable_measure()->set_tolerance(1e-4);
   Plan for_another = PlanOf(graph);

@@ -104,11 +104,11 @@ TEST_F(WorkerServiceTest, RefusesMalformedWorkers) {
 }
 
 TEST_F(WorkerServiceTest, RefusesAWorkerOfAnotherVersion) {
-  for (const int version : {0, wire::kWorkerProtocolVersion + 1}) {
+  for (const int version : {0, 1, wire::kWorkerProtocolVersion + 1}) {
     request_.set_protocol_version(version);
     EXPECT_THAT(Synchronize().status(),
                 testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST),
-                               Says(absl::StrCat("protocol_version: must be 1, is ", version))));
+                               Says(absl::StrCat("protocol_version: must be 2, is ", version))));
   }
   EXPECT_EQ(pool_.Workers().size(), 0u);
 }
