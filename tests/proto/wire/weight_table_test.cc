@@ -103,6 +103,32 @@ TEST(WeightTableTest, RefusesATableWithoutABeginningOrAnEnd) {
   EXPECT_TRUE(ParseWeightTable(whole, 100).ok());
 }
 
+// One wrong character anywhere: whatever is still read stays within the two blobs.
+TEST(WeightTableTest, ReadsNothingFromOutsideWhateverTheTableSays) {
+  const std::string whole =
+      Table(Line(DigestLike('a', 60), "model 40") + Line(DigestLike('b', 7), "table 3")) +
+      "...seven77";
+  int read_count = 0;
+  for (size_t position = 0; position < whole.size(); ++position) {
+    for (int value = 0; value < 256; ++value) {
+      std::string mutated = whole;
+      mutated[position] = static_cast<char>(value);
+      const absl::StatusOr<WeightTable> table = ParseWeightTable(mutated, 100);
+      if (!table.ok()) continue;
+      ++read_count;
+      for (const auto& [digest, entry] : table->entries) {
+        if (entry.place == WeightPlace::kNowhere) continue;
+        const int64_t size =
+            entry.place == WeightPlace::kModel ? 100 : static_cast<int64_t>(table->stored.size());
+        ASSERT_GE(entry.offset_bytes, 0) << mutated;
+        ASSERT_LE(entry.offset_bytes, size) << mutated;
+        ASSERT_LE(digest.size_bytes, size - entry.offset_bytes) << mutated;
+      }
+    }
+  }
+  EXPECT_GT(read_count, 100);
+}
+
 TEST(WeightTableTest, RefusesMoreLinesThanAnyModelNeeds) {
   std::string lines;
   for (size_t i = 0; i <= kWeightsMax; ++i) {
