@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "base/message_walk.h"
 #include "base/status_macros.h"
 #include "onnx/onnx_pb.h"
-#include "optimizer/onnx/messages/protobuf_fields.h"
 
 namespace plait {
 
@@ -16,16 +18,14 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// 100: protobuf's own limit, beyond which it would call the bytes no message.
-constexpr int kMessageDepthMax = 100;
 // What a field takes in memory, at most; see kModelFieldsMax.
 constexpr int64_t kFieldBytes = 200;
 
 // How much more memory packed numbers take than bytes in the file. Those of a fixed size lie in
 // memory as in the file; a varint of one byte becomes four or eight.
-int64_t PackedGrowthBytes(const FieldDescriptor& field, absl::string_view payload) {
+int64_t PackedGrowthBytes(const SerializedField& field) {
   int64_t element_bytes = 0;
-  switch (field.type()) {
+  switch (field.known->type()) {
     case FieldDescriptor::TYPE_INT64:
     case FieldDescriptor::TYPE_UINT64:
     case FieldDescriptor::TYPE_SINT64:
@@ -40,59 +40,39 @@ int64_t PackedGrowthBytes(const FieldDescriptor& field, absl::string_view payloa
     default:
       return 0;
   }
-  // The last byte of each varint, and no other, has no high bit.
-  const int64_t elements =
-      std::count_if(payload.begin(), payload.end(), [](char byte) { return (byte & 0x80) == 0; });
-  return std::max<int64_t>(0, elements * element_bytes - static_cast<int64_t>(payload.size()));
+  return std::max<int64_t>(0, field.packed_numbers * element_bytes - field.payload_bytes);
 }
 
-// One walk over the bytes that allocates nothing, where parsing would first build what turns out to
-// be too much. Everything that a parser turns into objects is a field, of the model or of any
-// message in it, so counting fields bounds its memory. What is nested in which is read from the
-// messages' own descriptors: no message is forgotten.
-class LimitChecker {
+// Everything that a parser turns into objects is a field, of the model or of any message in it, so
+// counting fields bounds its memory.
+class LimitChecker final : public MessageVisitor {
  public:
-  // `depth` counts messages, `graph_depth` the graphs among them.
-  absl::Status Check(const Descriptor& type, absl::string_view bytes, int depth, int graph_depth) {
-    if (graph_depth > kSubgraphDepthMax + 1) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("subgraphs are nested deeper than ", kSubgraphDepthMax));
-    }
-    if (depth > kMessageDepthMax) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("messages are nested deeper than ", kMessageDepthMax));
-    }
-    WireReader reader(bytes);
-    while (true) {
-      PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
-      if (!field.has_value()) return absl::OkStatus();
-      PLAIT_RETURN_IF_ERROR(CountFields(1));
-      if (!field->is_message()) continue;
-      const FieldDescriptor* const known = type.FindFieldByNumber(field->number);
-      // A parser keeps an unknown field as it is.
-      if (known == nullptr) continue;
-      if (known->is_packable()) {
-        packed_growth_bytes_ += PackedGrowthBytes(*known, field->payload);
-        PLAIT_RETURN_IF_ERROR(CountFields(packed_growth_bytes_ / kFieldBytes));
-        packed_growth_bytes_ %= kFieldBytes;
-      }
-      if (known->message_type() == nullptr) continue;
-      PLAIT_RETURN_IF_ERROR(
-          CheckMessage(*known->message_type(), field->payload, depth + 1, graph_depth));
-    }
+  absl::Status Field(const SerializedField& field) override {
+    PLAIT_RETURN_IF_ERROR(CountFields(1));
+    if (field.packed_numbers == 0) return absl::OkStatus();
+    packed_growth_bytes_ += PackedGrowthBytes(field);
+    PLAIT_RETURN_IF_ERROR(CountFields(packed_growth_bytes_ / kFieldBytes));
+    packed_growth_bytes_ %= kFieldBytes;
+    return absl::OkStatus();
   }
 
- private:
-  absl::Status CheckMessage(const Descriptor& type, absl::string_view bytes, int depth,
-                            int graph_depth) {
+  absl::Status Enter(const Descriptor& type) override {
     if (&type == onnx::NodeProto::descriptor() && ++nodes_ > kModelNodesMax) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the model has more than ", kModelNodesMax, " nodes"));
     }
-    const bool is_graph = &type == onnx::GraphProto::descriptor();
-    return Check(type, bytes, depth, graph_depth + (is_graph ? 1 : 0));
+    if (&type == onnx::GraphProto::descriptor() && ++graph_depth_ > kSubgraphDepthMax + 1) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("subgraphs are nested deeper than ", kSubgraphDepthMax));
+    }
+    return absl::OkStatus();
   }
 
+  void Leave(const Descriptor& type) override {
+    if (&type == onnx::GraphProto::descriptor()) --graph_depth_;
+  }
+
+ private:
   absl::Status CountFields(int64_t count) {
     fields_ += count;
     if (fields_ <= kModelFieldsMax) return absl::OkStatus();
@@ -101,6 +81,7 @@ class LimitChecker {
   }
 
   int64_t nodes_ = 0;
+  int64_t graph_depth_ = 0;
   int64_t fields_ = 0;
   int64_t packed_growth_bytes_ = 0;  // that is not yet counted as fields
 };
@@ -114,7 +95,12 @@ absl::Status CheckModelWire(absl::string_view bytes) {
         absl::StrCat("the model has ", bytes.size(), " bytes, more than ", kModelProtoBytesMax,
                      ", the largest protobuf message (strip its weights first)"));
   }
-  return LimitChecker().Check(*onnx::ModelProto::descriptor(), bytes, 0, 0);
+  const int size = static_cast<int>(bytes.size());
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), size);
+  LimitChecker checker;
+  const absl::Status status = WalkMessage(*onnx::ModelProto::descriptor(), stream, size, checker);
+  if (!absl::IsInvalidArgument(status)) return status;
+  return absl::InvalidArgumentError(absl::StrCat("not an ONNX model: ", status.message()));
 }
 
 }  // namespace plait
