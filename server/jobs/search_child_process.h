@@ -92,7 +92,7 @@ class SearchChildProcess {
   Process process_;
   FileDescriptor socket_;
   FileDescriptor error_pipe_;
-  FrameReader reader_;
+  FrameReader reader_{kChildMessageParsedBytesMax};
   // Frames, the first of which is sent up to `sent_of_first_`.
   std::deque<std::string> unsent_;
   size_t sent_of_first_ = 0;

@@ -66,7 +66,7 @@ class ChildConnection {
   int64_t NextNumber();
 
   const int socket_;
-  FrameReader reader_;  // used by one thread at a time
+  FrameReader reader_{kParentMessageParsedBytesMax};  // used by one thread at a time
   std::thread listener_;
   std::atomic<bool> stop_requested_ = false;
   absl::Mutex mutex_;

@@ -81,7 +81,7 @@ MAY_INCLUDE |= {
         "plait/worker/v1",
         "server/telemetry",
     ],
-    "server/search_child/protocol": ["base"],
+    "server/search_child/protocol": ["base", "proto/wire"],
     "server/search_child": [
         *OPTIMIZER,
         "gpu_worker/backends/catalogs.h",

@@ -2,11 +2,13 @@
 
 #include <cerrno>
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "proto/wire/parsed_bytes.h"
 
 namespace plait {
 namespace {
@@ -41,7 +43,7 @@ absl::Status WriteAll(int socket, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> FrameReader::Next(google::protobuf::MessageLite* message) {
+absl::StatusOr<bool> FrameReader::Next(google::protobuf::Message* message) {
   if (buffer_.size() < kHeaderBytes) return false;
   uint32_t size = 0;
   for (size_t i = 0; i < kHeaderBytes; ++i) {
@@ -53,7 +55,13 @@ absl::StatusOr<bool> FrameReader::Next(google::protobuf::MessageLite* message) {
         absl::StrCat("a message announces ", size, " bytes; the limit is ", kFrameBytesMax));
   }
   if (buffer_.size() < kHeaderBytes + size) return false;
-  if (!message->ParseFromArray(buffer_.data() + kHeaderBytes, static_cast<int>(size))) {
+  const char* const bytes = buffer_.data() + kHeaderBytes;
+  google::protobuf::io::ArrayInputStream stream(bytes, static_cast<int>(size));
+  const absl::StatusOr<int64_t> parsed_bytes = wire::ParsedBytes(
+      *message->GetDescriptor(), stream, static_cast<int>(size), parsed_bytes_max_);
+  // Whatever it is that is wrong with the message, whoever has sent it is at fault.
+  if (!parsed_bytes.ok()) return absl::InvalidArgumentError(parsed_bytes.status().message());
+  if (!message->ParseFromArray(bytes, static_cast<int>(size))) {
     return absl::InvalidArgumentError("a message cannot be parsed");
   }
   // More messages may follow in the buffer; the next call finds them.
@@ -61,7 +69,7 @@ absl::StatusOr<bool> FrameReader::Next(google::protobuf::MessageLite* message) {
   return true;
 }
 
-absl::Status ReadFrame(int socket, FrameReader& reader, google::protobuf::MessageLite* message) {
+absl::Status ReadFrame(int socket, FrameReader& reader, google::protobuf::Message* message) {
   std::string bytes(kReadBytes, '\0');
   while (true) {
     PLAIT_ASSIGN_OR_RETURN(const bool complete, reader.Next(message));

@@ -31,7 +31,7 @@ void Ask(int64_t number) { Ask(number, wire::KernelRequestToProto(AskedKernel())
 
 // The next thing that the daemon says; ends the process when it says nothing any more.
 internal::ParentMessage Listen() {
-  static FrameReader reader;
+  static FrameReader reader(kParentMessageParsedBytesMax);
   internal::ParentMessage message;
   if (!ReadFrame(kChildSocket, reader, &message).ok()) std::exit(1);
   return message;

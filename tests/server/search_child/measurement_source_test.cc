@@ -82,7 +82,7 @@ class MeasurementSourceTest : public testing::Test {
 
   internal::ChildMessage HearQuestion() {
     internal::ChildMessage message;
-    FrameReader reader;
+    FrameReader reader(kChildMessageParsedBytesMax);
     EXPECT_TRUE(ReadFrame(daemon_.number(), reader, &message).ok());
     return message;
   }
