@@ -64,6 +64,7 @@ absl::StatusOr<RpcListener> StartRpcListener(const RpcListenerOptions& options) 
   KeepConnectionsAlive(builder);
   grpc::ResourceQuota quota("plaitd");
   quota.SetMaxThreads(options.threads_max);
+  quota.Resize(static_cast<size_t>(options.transport_bytes_max));
   builder.SetResourceQuota(quota);
   std::vector<int> ports(options.addresses.size(), 0);
   std::string names;

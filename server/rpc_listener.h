@@ -27,6 +27,9 @@ struct RpcListenerOptions {
   // Threads that answer calls; a call that finds none is refused with RESOURCE_EXHAUSTED. Health is
   // answered by others.
   int threads_max = 0;
+  // Of the bytes that are on their way: when they are more, gRPC reads more slowly, and then closes
+  // connections.
+  int64_t transport_bytes_max = 0;
   // Borrowed; must outlive the server.
   std::vector<grpc::Service*> services;
 };

@@ -53,6 +53,15 @@ std::string WorkerSocket(const std::string& data_dir) {
 constexpr int kClientMessageBytesMax = 4 << 20;
 // 16 MiB: a worker's answer names each kernel of a task by its key.
 constexpr int kWorkerMessageBytesMax = 16 << 20;
+// Parsed: eight times their bytes. Profiles, of which the largest requests consist, take six times.
+constexpr int64_t kClientRequestBytesMax = 8 * int64_t{kClientMessageBytesMax};
+constexpr int64_t kWorkerRequestBytesMax = 8 * int64_t{kWorkerMessageBytesMax};
+// Of all calls at a time. One worker's is the largest, so a second must wait for it.
+constexpr int64_t kClientRequestsBytesMax = 2 * kClientRequestBytesMax;
+constexpr int64_t kWorkerRequestsBytesMax = kWorkerRequestBytesMax;
+
+// 192 MiB: requests of 48 callers that are all as large as they may be.
+constexpr int64_t kTransportBytesMax = int64_t{192} << 20;
 
 // Besides the streams: calls that are answered in a moment.
 constexpr int64_t kClientCallThreads = 64;
@@ -129,6 +138,8 @@ struct Server::Parts {
   StreamSlots client_streams{config.streams_max, config.tenant_streams_max};
   // Tenants are nothing to workers.
   StreamSlots worker_streams{config.streams_max, config.streams_max};
+  RequestMemory client_requests{kClientRequestBytesMax, kClientRequestsBytesMax};
+  RequestMemory worker_requests{kWorkerRequestBytesMax, kWorkerRequestsBytesMax};
   std::atomic<JobQueue*> listening_queue = nullptr;
   WorkerPool pool;
   Stores stores;
@@ -161,7 +172,7 @@ struct Server::Parts {
 
   absl::Status OpenStorage();
   void StartJobs();
-  ServiceContext ContextFor(Roles roles, StreamSlots& streams);
+  ServiceContext ContextFor(Roles roles, StreamSlots& streams, RequestMemory& memory);
   absl::Status Serve();
   absl::Status ServeHttp();
   void StartWorkers();
@@ -203,13 +214,14 @@ void Server::Parts::StartJobs() {
   queue->Start();
 }
 
-ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams) {
+ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, RequestMemory& memory) {
   return {.stores = stores,
           .pool = pool,
           .metrics = metrics,
           .clock = clock,
           .events = events,
           .streams = streams,
+          .request_memory = memory,
           .version = Version(),
           .engine_version = EngineVersion(),
           .local_devices = config.workers,
@@ -221,15 +233,18 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams) {
 
 // Two servers, because the one that a call came in by is all that is known of its caller.
 absl::Status Server::Parts::Serve() {
-  client_door = std::make_unique<RpcDoor>(ContextFor(ClientRoles(config), client_streams));
+  client_door =
+      std::make_unique<RpcDoor>(ContextFor(ClientRoles(config), client_streams, client_requests));
   PLAIT_ASSIGN_OR_RETURN(const auto client_credentials,
                          ListenerCredentials(config, config.tls_client_ca));
-  PLAIT_RETURN_IF_ERROR(client_door->Start(
-      {.addresses = {{config.listen, client_credentials}},
-       .message_bytes_max = kClientMessageBytesMax,
-       .threads_max = static_cast<int>(config.streams_max + kClientCallThreads)}));
+  PLAIT_RETURN_IF_ERROR(
+      client_door->Start({.addresses = {{config.listen, client_credentials}},
+                          .message_bytes_max = kClientMessageBytesMax,
+                          .threads_max = static_cast<int>(config.streams_max + kClientCallThreads),
+                          .transport_bytes_max = kTransportBytesMax}));
 
-  worker_door = std::make_unique<RpcDoor>(ContextFor({Role::kWorker}, worker_streams));
+  worker_door =
+      std::make_unique<RpcDoor>(ContextFor({Role::kWorker}, worker_streams, worker_requests));
   // Without credentials: whoever may enter the data directory (mode 0700) may call it.
   std::vector<RpcAddress> worker_addresses = {
       {WorkerSocket(config.data_dir), grpc::InsecureServerCredentials()}};
@@ -238,10 +253,11 @@ absl::Status Server::Parts::Serve() {
                            ListenerCredentials(config, config.tls_worker_ca));
     worker_addresses.push_back({config.worker_listen, worker_credentials});
   }
-  PLAIT_RETURN_IF_ERROR(worker_door->Start(
-      {.addresses = worker_addresses,
-       .message_bytes_max = kWorkerMessageBytesMax,
-       .threads_max = static_cast<int>(config.streams_max + kWorkerCallThreads)}));
+  PLAIT_RETURN_IF_ERROR(
+      worker_door->Start({.addresses = worker_addresses,
+                          .message_bytes_max = kWorkerMessageBytesMax,
+                          .threads_max = static_cast<int>(config.streams_max + kWorkerCallThreads),
+                          .transport_bytes_max = kTransportBytesMax}));
   return ServeHttp();
 }
 

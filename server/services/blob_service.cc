@@ -32,16 +32,16 @@ grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
       });
 }
 
-grpc::Status BlobServiceHandler::UploadBlob(grpc::ServerContext* context,
-                                            grpc::ServerReader<v1::UploadBlobRequest>* reader,
-                                            v1::UploadBlobResponse* response) {
+grpc::Status BlobServiceHandler::UploadBlob(
+    grpc::ServerContext* context, grpc::ServerReaderInterface<v1::UploadBlobRequest>* reader,
+    v1::UploadBlobResponse* response) {
   return AnswerRpc(
       context_, *context, Method::kUploadBlob,
       [&](const Caller& caller) -> absl::Status { return Upload(caller, *reader, *response); });
 }
 
 absl::Status BlobServiceHandler::Upload(const Caller& caller,
-                                        grpc::ServerReader<v1::UploadBlobRequest>& reader,
+                                        grpc::ServerReaderInterface<v1::UploadBlobRequest>& reader,
                                         v1::UploadBlobResponse& response) {
   PLAIT_ASSIGN_OR_RETURN(const StreamSlots::Slot slot, context_.streams.Open(caller.tenant));
   BlobStore& blobs = *context_.stores.blobs;

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "plait/v1/blob.grpc.pb.h"
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include "plait/v1/blob.pb.h"
 #include "server/services/service_context.h"
 
 namespace plait {
@@ -9,7 +12,7 @@ namespace plait {
 // only those that it has shown to have: by uploading every byte of them, or as results of its jobs.
 // Knowing a digest is not having the bytes. Workers see the models of the tasks there are.
 // See blob.proto for each RPC and its errors. Thread-safe.
-class BlobServiceHandler final : public v1::BlobService::Service {
+class BlobServiceHandler final {
  public:
   // `context` must outlive the handler.
   explicit BlobServiceHandler(const ServiceContext& context) : context_(context) {}
@@ -18,21 +21,22 @@ class BlobServiceHandler final : public v1::BlobService::Service {
   // that from being collected for a while.
   grpc::Status FindMissingBlobs(grpc::ServerContext* context,
                                 const v1::FindMissingBlobsRequest* request,
-                                v1::FindMissingBlobsResponse* response) override;
+                                v1::FindMissingBlobsResponse* response);
   // Answers when the blob is complete, checked against its digest and on disk; a broken upload is
   // kept, and goes on where it ended.
   grpc::Status UploadBlob(grpc::ServerContext* context,
-                          grpc::ServerReader<v1::UploadBlobRequest>* reader,
-                          v1::UploadBlobResponse* response) override;
+                          grpc::ServerReaderInterface<v1::UploadBlobRequest>* reader,
+                          v1::UploadBlobResponse* response);
   // In chunks of at most kBlobChunkBytesMax.
   grpc::Status DownloadBlob(grpc::ServerContext* context, const v1::DownloadBlobRequest* request,
-                            grpc::ServerWriter<v1::DownloadBlobResponse>* writer) override;
+                            grpc::ServerWriter<v1::DownloadBlobResponse>* writer);
 
  private:
   // Reads the stream to its end, unless a chunk is refused.
   // The tenant may name the blob when this has returned OK, not before: the bytes are durable
   // first.
-  absl::Status Upload(const Caller& caller, grpc::ServerReader<v1::UploadBlobRequest>& reader,
+  absl::Status Upload(const Caller& caller,
+                      grpc::ServerReaderInterface<v1::UploadBlobRequest>& reader,
                       v1::UploadBlobResponse& response);
   absl::Status Download(const Caller& caller, const v1::DownloadBlobRequest& request,
                         grpc::ServerWriter<v1::DownloadBlobResponse>& writer);

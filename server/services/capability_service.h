@@ -1,6 +1,8 @@
 #pragma once
 
-#include "plait/v1/capability.grpc.pb.h"
+#include <grpcpp/server_context.h>
+
+#include "plait/v1/capability.pb.h"
 #include "server/services/service_context.h"
 
 namespace plait {
@@ -8,7 +10,7 @@ namespace plait {
 // What this server can do and which devices it has: names and limits are those that requests are
 // checked against, and devices those of the workers that are connected now.
 // See capability.proto for each RPC and its errors. Thread-safe.
-class CapabilityServiceHandler final : public v1::CapabilityService::Service {
+class CapabilityServiceHandler final {
  public:
   // `context` must outlive the handler.
   explicit CapabilityServiceHandler(const ServiceContext& context) : context_(context) {}
@@ -16,10 +18,10 @@ class CapabilityServiceHandler final : public v1::CapabilityService::Service {
   // Constant for the life of a server.
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest* request,
-                               v1::GetCapabilitiesResponse* response) override;
+                               v1::GetCapabilitiesResponse* response);
   // A moment's view: a worker that restarts is missing from it for some seconds.
   grpc::Status ListDevices(grpc::ServerContext* context, const v1::ListDevicesRequest* request,
-                           v1::ListDevicesResponse* response) override;
+                           v1::ListDevicesResponse* response);
 
  private:
   const ServiceContext& context_;

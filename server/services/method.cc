@@ -15,13 +15,13 @@ struct MethodRow {
 };
 
 constexpr MethodRow kRows[] = {
-#define PLAIT_METHOD(name, ...) {Method::k##name, #name, {__VA_ARGS__}},
+#define PLAIT_METHOD(service, name, ...) {Method::k##name, #name, {__VA_ARGS__}},
 #include "server/services/methods.def"
 #undef PLAIT_METHOD
 };
 
 constexpr Method kMethods[] = {
-#define PLAIT_METHOD(name, ...) Method::k##name,
+#define PLAIT_METHOD(service, name, ...) Method::k##name,
 #include "server/services/methods.def"
 #undef PLAIT_METHOD
 };

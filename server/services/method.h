@@ -38,7 +38,7 @@ class Roles {
 // An RPC: kOptimizeModel, kGetJob, ...
 // Its numbers are of this build only; nothing stores or sends them.
 enum class Method {
-#define PLAIT_METHOD(name, ...) k##name,
+#define PLAIT_METHOD(service, name, ...) k##name,
 #include "server/services/methods.def"
 #undef PLAIT_METHOD
 };

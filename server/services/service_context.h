@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "server/services/event_hub.h"
 #include "server/services/method.h"
+#include "server/services/request_memory.h"
 #include "server/services/stream_slots.h"
 #include "server/telemetry/metrics.h"
 #include "server/workers/worker_pool.h"
@@ -19,7 +20,8 @@ namespace plait {
 // Map of this folder: a handler per service of the protos (optimization, blob, profile, capability,
 // admin, worker), each of which checks a request and calls the parts of the server; handlers (all
 // of them); method (which RPCs there are and who may call them, from methods.def); rpc_scope (what
-// every RPC does around its handler); stream_slots (how many may watch, upload and download);
+// every RPC does around its handler); weighed_service (how gRPC reaches the handlers) and
+// request_memory (what requests may take); stream_slots (how many may watch, upload and download);
 // event_hub (how watchers wait). Handlers keep no state between calls: what a client
 // was told is in the stores.
 //
@@ -39,6 +41,8 @@ struct ServiceContext {
   EventHub& events;
   // Streams of this server's callers; taken before a stream's first message.
   StreamSlots& streams;
+  // Every request is parsed by it.
+  RequestMemory& request_memory;
   // As CapabilityService tells them to clients.
   std::string version;
   std::string engine_version;

@@ -22,8 +22,8 @@ SERVICES = {
     "FindMissingBlobs": "BlobService",
     "UploadBlob": "BlobService", "DownloadBlob": "BlobService",
     "GetCapabilities": "CapabilityService", "ListDevices": "CapabilityService",
-    "ListProfiles": "ProfileService", "GetServerState": "AdminService",
-    "DrainServer": "AdminService", "Synchronize": "WorkerService",
+    "ListProfiles": "ProfileService", "ImportProfiles": "ProfileService",
+    "GetServerState": "AdminService", "DrainServer": "AdminService", "Synchronize": "WorkerService",
 }
 # Of services that are not in plait.v1.
 PACKAGES = {"AdminService": "plait.admin.v1", "WorkerService": "plait.worker.v1"}

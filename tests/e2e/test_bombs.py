@@ -1,7 +1,9 @@
-"""Small files that would take gigabytes: each costs its own job, and nothing else notices."""
+"""Small files and requests that would take gigabytes: each costs its own job or call, and nothing
+else notices."""
 
 import os
 
+import grpc
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -9,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 import models
 import processes
 from processes import memory_peak_bytes
-from rpc import FINAL_STATES, job_reason, state_of, with_length
+from rpc import CALL_SECONDS_MAX, FINAL_STATES, SERVICES, job_reason, state_of, with_length
 from waiting import wait_until
 
 pytestmark = pytest.mark.skipif("ASAN_OPTIONS" in os.environ,
@@ -110,3 +112,52 @@ def test_a_task_that_takes_too_much_memory_costs_its_own_job(new_daemon):
     job, _ = run_bomb(daemon, activations_bomb())
     assert_refused(daemon, job, "(worker_memory_bytes)")
     assert daemon.metric("plait_worker_restarts_total") == 1
+
+
+CLIENT_RPCS = [name for name in SERVICES if name != "Synchronize"]
+CALLERS = 64
+# A field with nothing in it, for as often as 4 MiB hold it: the messages of a list, and a field
+# that no request has.
+BOMBS = {"entries": b"\x0a\x00" * (2 * MIB - 512), "unknown": b"\x7a\x00" * (2 * MIB - 512)}
+
+
+def throw(client, name, bomb, callers):
+    """Calls an RPC by many callers at once, each with these bytes; returns their errors."""
+    method = client.method(name)
+    invoke = client.channel.unary_stream(f"/{method.containing_service.full_name}/{name}")
+    calls = [invoke(bomb, timeout=CALL_SECONDS_MAX) for _ in range(callers)]
+    errors = []
+    for call in calls:
+        with pytest.raises(grpc.RpcError) as refused:
+            list(call)
+        errors.append(refused.value)
+    return errors
+
+
+def assert_all_refused(client, errors):
+    """Refused for what they would take, or because as many are being refused already."""
+    codes = {error.code() for error in errors}
+    assert codes == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+    told = [error for error in errors if "memory" in error.details()]
+    assert told
+    assert {client.reason(error) for error in told} == {"LIMIT_EXCEEDED"}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_requests_that_grow_when_they_are_parsed_are_refused(new_daemon, kind):
+    daemon = new_daemon("--worker-program", "/bin/false").start()
+    with daemon.client() as client:
+        for name in CLIENT_RPCS:
+            assert_all_refused(client, throw(client, name, BOMBS[kind], CALLERS))
+            assert memory_peak_bytes(daemon.pid) < DAEMON_BYTES_MAX, name
+        assert daemon.metric("plait_rpcs_total", method="GetJob", code="RESOURCE_EXHAUSTED") > 0
+        assert client.call("GetCapabilities").version
+
+
+def test_workers_calls_that_grow_when_they_are_parsed_are_refused(new_daemon):
+    daemon = new_daemon("--worker-program", "/bin/false").start()
+    with daemon.worker_client() as client:
+        for bomb in BOMBS.values():
+            assert_all_refused(client, throw(client, "Synchronize", bomb * 4, CALLERS // 4))
+    assert memory_peak_bytes(daemon.pid) < DAEMON_BYTES_MAX
+    assert daemon.get("/livez")[0] == 200

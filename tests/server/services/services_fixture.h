@@ -44,6 +44,8 @@ class ServicesTest : public testing::Test {
   // Streams that may be open, of one tenant and of all.
   static constexpr int kTenantStreamsMax = 2;
   static constexpr int kStreamsMax = 3;
+  // What a request may take.
+  static constexpr int64_t kRequestBytesMax = 8 << 20;
 
   ServicesTest();
   ~ServicesTest() override;
@@ -89,6 +91,7 @@ class ServicesTest : public testing::Test {
   ManualClock clock_;
   EventHub events_;
   StreamSlots streams_{kStreamsMax, kTenantStreamsMax};
+  RequestMemory request_memory_{kRequestBytesMax, 2 * kRequestBytesMax};
   Stores stores_;
   Metrics metrics_{"1.2.3", "engine"};
   WorkerPool pool_{clock_, {}};
