@@ -70,6 +70,7 @@ JobConversation::JobConversation(const ConversationContext& context, const Lease
 
 JobConversation::~JobConversation() {
   for (const auto& [number, question] : open_) context_.pool.Withdraw(question.interest);
+  context_.pool.ForgetJob(job_.job.id());
 }
 
 ConversationEnd JobConversation::Run(SearchChildProcess& child,
@@ -118,7 +119,7 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
     if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
     if (cancelled.ok() && *cancelled) return EndOf(ConversationOutcome::kCancelled);
   }
-  const absl::Duration deadline = began_ + options.time_max + StoppedForOthers(child);
+  const absl::Duration deadline = began_ + options.time_max + TimeOfOthers(child);
   if (now > deadline + kDeadlineGrace) return EndOf(ConversationOutcome::kDeadline);
   if (now > deadline && !deadline_sent_) {
     internal::ParentMessage message;
@@ -154,6 +155,10 @@ absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
     PLAIT_RETURN_IF_ERROR(child.Send(message));
   }
   return absl::OkStatus();
+}
+
+absl::Duration JobConversation::TimeOfOthers(const SearchChildProcess& child) {
+  return StoppedForOthers(child) + context_.pool.WaitedForOthers(job_.job.id());
 }
 
 absl::Duration JobConversation::StoppedForOthers(const SearchChildProcess& child) {
@@ -201,7 +206,7 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
     case internal::ChildMessage::kStoppedTimeRequest: {
       internal::ParentMessage reply;
       reply.mutable_stopped_time_reply()->set_stopped_us(
-          absl::ToInt64Microseconds(StoppedForOthers(child)));
+          absl::ToInt64Microseconds(TimeOfOthers(child)));
       status = child.Send(reply);
       break;
     }
@@ -298,7 +303,7 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
         }
         mailbox->wakeup->Signal();
       },
-      job_.job.tenant(),
+      {job_.job.tenant(), job_.job.id()},
       [mailbox = mailbox_](absl::string_view worker_id) {
         {
           absl::MutexLock lock(&mailbox->mutex);

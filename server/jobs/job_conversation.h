@@ -45,8 +45,8 @@ struct ConversationEnd {
 
 // How long a conversation may go on, and who may end it early.
 struct ConversationOptions {
-  // On the monotonic clock from Run's beginning, without the time in which the child was stopped
-  // because other jobs measured.
+  // On the monotonic clock from Run's beginning, without the time in which the child was stopped or
+  // its question waited because other jobs measured.
   absl::Duration time_max;       // of the whole conversation, before the child is told
   absl::Duration lease;          // how far each heartbeat extends the lease
   absl::Duration task_time_max;  // of one task of a worker
@@ -154,6 +154,9 @@ class JobConversation {
   v1::StoredProfile NewProfile(absl::string_view key) const;
   // Errors: InvalidArgument for one that none can be, which counts as the child's fault.
   absl::Status KeepLoadEffect(const v1::LoadEffect& effect);
+  // How much of the time so far went to other jobs: the child was stopped for them, or its question
+  // waited while its device measured for them.
+  absl::Duration TimeOfOthers(const SearchChildProcess& child);
   // How long the child was stopped while no question was open: for the sake of other jobs. While
   // one is open it could not go on anyway.
   absl::Duration StoppedForOthers(const SearchChildProcess& child);

@@ -47,7 +47,7 @@ class ChildConnection {
   absl::StatusOr<worker::v1::TaskResult> Profile(worker::v1::ProfileTask task);
   absl::StatusOr<worker::v1::TaskResult> Measure(worker::v1::MeasureTask task);
 
-  // How long the daemon kept this process stopped for other jobs' sake.
+  // How long other jobs have held this one up: it was stopped, or its device measured for them.
   // Errors: Unavailable when the daemon is gone. REQUIRES: called on one thread at a time.
   absl::StatusOr<absl::Duration> StoppedTime();
 

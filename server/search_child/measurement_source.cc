@@ -17,7 +17,7 @@ RemoteVerifier::Options VerifierOptions(const v1::OptimizeOptions& options) {
           .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance};
 }
 
-// Wall-clock time, except for that in which this process was stopped for the sake of other jobs.
+// Wall-clock time, except for that which went to other jobs.
 class TimeBudget : public Budget {
  public:
   TimeBudget(Clock& clock, absl::Duration end, ChildConnection& connection)

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -54,7 +55,7 @@ WorkerPool::WorkerPool(Clock& clock, WorkerPoolOptions options)
     : clock_(clock), options_(std::move(options)), epoch_(NewEpoch()) {}
 
 int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done,
-                           absl::string_view tenant, LostCallback lost) {
+                           const Asker& asker, LostCallback lost) {
   // Equal work must have equal hashes, whoever asked first.
   task.clear_task_id();
   task.clear_attempt();
@@ -68,12 +69,14 @@ int64_t WorkerPool::Submit(const v1::Device& device, worker::v1::Task task, Resu
     task.set_task_id(task_id);
     added.task = std::move(task);
     added.device = device;
-    added.tenant = std::string(tenant);
+    added.tenant = asker.tenant;
     added.content_hash = content_hash;
     waiting_.push_back(task_id);
   }
-  tasks_[task_id].interests[++last_interest_] = {std::move(done), std::move(lost)};
+  tasks_[task_id].interests[++last_interest_] = {std::move(done), std::move(lost), asker.job_id};
   task_by_interest_[last_interest_] = task_id;
+  if (!asker.job_id.empty()) waiters_.try_emplace(asker.job_id);
+  UpdateWaiters();
   return last_interest_;
 }
 
@@ -85,7 +88,10 @@ void WorkerPool::Withdraw(int64_t interest) {
   task_by_interest_.erase(found);
   PoolTask& task = tasks_.at(task_id);
   task.interests.erase(interest);
-  if (!task.interests.empty()) return;
+  if (!task.interests.empty()) {
+    UpdateWaiters();
+    return;
+  }
   if (const auto worker = workers_.find(task.worker_id); worker != workers_.end()) {
     worker->second.task_id.clear();
   }
@@ -118,7 +124,7 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
     } else {
       *response.mutable_task() = tasks_.at(worker.task_id).task;
     }
-    UpdateMeasuring();
+    AssignmentsChanged();
   }
   Tell(ended);
   return response;
@@ -225,7 +231,7 @@ void WorkerPool::End(const std::string& task_id, worker::v1::TaskResult result,
   task_by_content_.erase(found->second.content_hash);
   waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), task_id), waiting_.end());
   tasks_.erase(found);
-  UpdateMeasuring();
+  AssignmentsChanged();
   ended.push_back(std::move(end));
 }
 
@@ -246,7 +252,7 @@ void WorkerPool::Lose(const std::string& worker_id, std::vector<Ended>& ended) {
                       absl::StrCat("worker ", worker_id, " died or went silent during the task")),
           "lost", ended);
   }
-  UpdateMeasuring();
+  AssignmentsChanged();
 }
 
 void WorkerPool::Tell(const std::vector<Ended>& ended) {
@@ -311,16 +317,6 @@ void WorkerPool::Drain() {
   draining_ = true;
 }
 
-bool WorkerPool::HasTaskWithBlob(const Digest& blob) {
-  const auto is_named = [&](const v1::Digest& digest) {
-    return digest.sha256_hex() == blob.sha256_hex && digest.size_bytes() == blob.size_bytes;
-  };
-  absl::MutexLock lock(&mutex_);
-  return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) {
-    return is_named(entry.second.task.model()) || is_named(entry.second.task.weights());
-  });
-}
-
 bool WorkerPool::HasWorkFor(const v1::Device& device) const {
   return draining_ || std::any_of(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
            return IsSameDevice(tasks_.at(id).device, device);
@@ -333,49 +329,43 @@ void WorkerPool::AwaitWork(const v1::Device& device, absl::Duration time_max) {
   mutex_.AwaitWithTimeout(absl::Condition(&has_work), time_max);
 }
 
-std::optional<absl::Duration> WorkerPool::HeardAt(absl::string_view worker_id) {
-  absl::MutexLock lock(&mutex_);
-  const auto found = workers_.find(std::string(worker_id));
-  if (found == workers_.end()) return std::nullopt;
-  return found->second.heard_at;
-}
-
-std::optional<absl::Duration> WorkerPool::UnwantedSince(absl::string_view worker_id) {
-  absl::MutexLock lock(&mutex_);
-  const auto found = workers_.find(std::string(worker_id));
-  if (found == workers_.end()) return std::nullopt;
-  return found->second.unwanted_since;
-}
-
-std::vector<admin::v1::WorkerState> WorkerPool::Workers() {
-  absl::MutexLock lock(&mutex_);
-  std::vector<admin::v1::WorkerState> states;
-  for (const auto& [id, worker] : workers_) {
-    admin::v1::WorkerState& state = states.emplace_back();
-    state.set_worker_id(id);
-    *state.mutable_device() = worker.device;
-    state.set_task_id(worker.task_id);
-    state.mutable_synchronized_at()->set_seconds(absl::ToUnixSeconds(worker.synchronized_at));
-  }
-  return states;
-}
-
-std::vector<DeviceAvailability> WorkerPool::Devices() {
-  absl::MutexLock lock(&mutex_);
-  std::map<std::pair<std::string, std::string>, DeviceAvailability> devices;
-  for (const auto& [id, worker] : workers_) {
-    DeviceAvailability& entry = devices[{worker.device.id(), worker.device.fingerprint()}];
-    entry.device = worker.device;
-    ++entry.workers;
-    if (worker.task_id.empty() && !worker.unwanted_since) ++entry.workers_idle;
-  }
-  std::vector<DeviceAvailability> available;
-  for (auto& [key, entry] : devices) available.push_back(std::move(entry));
-  return available;
-}
-
 void WorkerPool::Count(const PoolTask& task, absl::string_view outcome) const {
   if (options_.task_ended) options_.task_ended(KindOf(task.task), outcome);
+}
+
+void WorkerPool::ForgetJob(absl::string_view job_id) {
+  absl::MutexLock lock(&mutex_);
+  waiters_.erase(job_id);
+}
+
+void WorkerPool::AssignmentsChanged() {
+  UpdateMeasuring();
+  UpdateWaiters();
+}
+
+void WorkerPool::UpdateWaiters() {
+  absl::flat_hash_set<absl::string_view> waiting;
+  absl::flat_hash_set<absl::string_view> at_work;
+  for (const auto& [id, task] : tasks_) {
+    const bool is_device_busy =
+        std::any_of(workers_.begin(), workers_.end(), [&task = task](const auto& entry) {
+          return !entry.second.task_id.empty() && IsSameDevice(entry.second.device, task.device);
+        });
+    for (const auto& [number, interest] : task.interests) {
+      if (!task.worker_id.empty()) at_work.insert(interest.job_id);
+      if (task.worker_id.empty() && is_device_busy) waiting.insert(interest.job_id);
+    }
+  }
+  const absl::Duration now = clock_.Monotonic();
+  for (auto& [job_id, waiter] : waiters_) {
+    const bool waits = waiting.contains(job_id) && !at_work.contains(job_id);
+    if (waits == waiter.since.has_value()) continue;
+    if (waits) {
+      waiter.since = now;
+    } else {
+      waiter.waited += now - *std::exchange(waiter.since, std::nullopt);
+    }
+  }
 }
 
 void WorkerPool::UpdateMeasuring() {

@@ -82,6 +82,12 @@ class WorkerPool {
   // call the pool.
   using ResultCallback = std::function<void(const worker::v1::TaskResult& result)>;
 
+  // Who wants a task done.
+  struct Asker {
+    std::string tenant;
+    std::string job_id;  // may be empty: then nobody asks how long it waited
+  };
+
   // Hears of each worker that died or went silent at the task, before the task is given to another
   // or ends. As ResultCallback.
   using LostCallback = std::function<void(absl::string_view worker_id)>;
@@ -97,12 +103,20 @@ class WorkerPool {
   // until somebody does or its interest is withdrawn. Tenants take turns; an equal task that
   // several want is of the first one.
   int64_t Submit(const v1::Device& device, worker::v1::Task task, ResultCallback done,
-                 absl::string_view tenant = "", LostCallback lost = nullptr);
+                 const Asker& asker = {}, LostCallback lost = nullptr);
 
   // The caller does not want the result any more; unknown numbers are ignored. A callback that has
   // begun already may still be running. A task that nobody wants is dropped.
   // The answer of a worker that is at it belongs to no task then, and is dropped.
   void Withdraw(int64_t interest);
+
+  // How long a job has waited for tasks of others: it wanted tasks done, no worker was at any of
+  // them, and one of its device was at somebody else's. Waiting for a device that nobody serves is
+  // not part of it. Zero for a job that has asked for nothing.
+  absl::Duration WaitedForOthers(absl::string_view job_id);
+
+  // Nobody asks for the job any more. REQUIRES: its interests are withdrawn or have ended.
+  void ForgetJob(absl::string_view job_id);
 
   // One call of a worker: its state goes up, what it should do comes down.
   // REQUIRES: the request was checked.
@@ -150,6 +164,12 @@ class WorkerPool {
   struct Interest {
     ResultCallback done;
     LostCallback lost;  // may be null
+    std::string job_id;
+  };
+  // See WaitedForOthers.
+  struct Waiter {
+    absl::Duration waited;                // until `since`, if that is set
+    std::optional<absl::Duration> since;  // monotonic; set exactly while it waits
   };
   // Is in waiting_ exactly while worker_id is empty.
   struct PoolTask {
@@ -214,8 +234,11 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Count(const PoolTask& task, absl::string_view outcome) const;
   bool HasWorkFor(const v1::Device& device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Called after every change of who is at which task.
+  void AssignmentsChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Tells `measuring_here` of a change, never of the same twice.
   void UpdateMeasuring() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
   const WorkerPoolOptions options_;
@@ -228,6 +251,8 @@ class WorkerPool {
   absl::flat_hash_map<std::string, std::string> task_by_content_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<int64_t, std::string> task_by_interest_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Worker, std::less<>> workers_ ABSL_GUARDED_BY(mutex_);
+  // By job.
+  absl::flat_hash_map<std::string, Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   // When tenants had their last turns, counted in turns. Forgotten now and then, which costs a
   // tenant one turn.
   absl::flat_hash_map<std::string, int64_t> turns_ ABSL_GUARDED_BY(mutex_);

@@ -96,6 +96,32 @@ class JobConversationTest : public testing::Test {
     return AnswerOneTask(result);
   }
 
+  // The same when the worker is at the task of another job for so long before.
+  void AnswerOneTaskAfterAnothers(absl::Duration time) {
+    worker::v1::Task others;
+    others.mutable_profile()->add_kernels()->set_key("others");
+    pool_.Submit(Cpu(), others, [](const worker::v1::TaskResult&) {}, {"t", "job-2"});
+    worker::v1::SynchronizeRequest request;
+    request.set_worker_id("w1");
+    *request.mutable_device() = Cpu();
+    request.mutable_idle();
+    others = pool_.Synchronize(request, WorkerPlace::kElsewhere).task();
+    // Until the child has asked.
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    for (; time > absl::ZeroDuration(); time -= absl::Seconds(10)) {
+      clock_.Advance(absl::Seconds(10));
+      request.mutable_executing()->set_task_id(others.task_id());
+      request.mutable_executing()->set_attempt(others.attempt());
+      pool_.Synchronize(request, WorkerPlace::kElsewhere);
+    }
+    request.mutable_completed()->set_task_id(others.task_id());
+    request.mutable_completed()->set_attempt(others.attempt());
+    request.mutable_completed()->mutable_result()->mutable_profile();
+    request.set_prefer_being_idle(true);
+    pool_.Synchronize(request, WorkerPlace::kElsewhere);
+    AnswerOneTask(AskedKernel().ToString());
+  }
+
   std::vector<v1::Event> Events() { return *stores_.jobs->Events("t", "job-1", 0, 100); }
 
   std::vector<v1::StoredProfile> StoredProfiles() {
@@ -318,6 +344,19 @@ TEST_F(JobConversationTest, CountsTheTimeOfItsOwnQuestions) {
     AnswerOneTask(AskedKernel().ToString());
   });
   EXPECT_EQ(Talk("ask_and_tell_stopped_time").status.message(), "0");
+  worker.join();
+}
+
+TEST_F(JobConversationTest, CountsNoTimeInWhichItsDeviceMeasuredForOthers) {
+  std::thread worker([&] { AnswerOneTaskAfterAnothers(absl::Seconds(20)); });
+  EXPECT_EQ(Talk("ask_and_tell_stopped_time").status.message(), "20");
+  worker.join();
+}
+
+TEST_F(JobConversationTest, TheDeadlineWaitsWhileItsDeviceMeasuresForOthers) {
+  time_max_ = absl::Seconds(10);
+  std::thread worker([&] { AnswerOneTaskAfterAnothers(absl::Seconds(20)); });
+  EXPECT_EQ(Talk("ask").outcome, ConversationOutcome::kFailure);
   worker.join();
 }
 

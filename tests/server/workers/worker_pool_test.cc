@@ -33,10 +33,20 @@ class WorkerPoolTest : public testing::Test {
                        .task_ended = nullptr,
                        .measuring_here = [this](bool on) { measuring_.push_back(on); }}) {}
 
-  int64_t Submit(const std::string& key, const std::string& tenant = "") {
+  int64_t Submit(const std::string& key, const std::string& tenant = "",
+                 const std::string& job_id = "") {
     return pool_.Submit(
         Cpu(), ProfileTaskOf(key),
-        [this](const worker::v1::TaskResult& result) { results_.push_back(result); }, tenant);
+        [this](const worker::v1::TaskResult& result) { results_.push_back(result); },
+        {tenant, job_id});
+  }
+
+  // Lets time go by in which the worker is at `task`.
+  void Work(const std::string& worker, const worker::v1::Task& task, absl::Duration time) {
+    for (; time > absl::ZeroDuration(); time -= absl::Seconds(5)) {
+      clock_.Advance(absl::Seconds(5));
+      Executing(worker, task);
+    }
   }
 
   worker::v1::SynchronizeRequest From(const std::string& worker) {
@@ -164,7 +174,7 @@ TEST_F(WorkerPoolTest, TellsOfEachWorkerThatWasLostAtATask) {
   std::vector<std::string> heard;
   const auto done = [&](const worker::v1::TaskResult&) { heard.emplace_back("end"); };
   const auto lost = [&](absl::string_view worker_id) { heard.emplace_back(worker_id); };
-  pool_.Submit(Cpu(), ProfileTaskOf("a"), done, "", lost);
+  pool_.Submit(Cpu(), ProfileTaskOf("a"), done, {}, lost);
   // Who wants the same without hearing of workers does not disturb.
   Submit("a");
   for (const char* worker : {"w1", "w2", "w3"}) {
@@ -342,6 +352,73 @@ TEST_F(WorkerPoolTest, AWorkerOfAnotherHostDisturbsNoSearchHere) {
   Submit("a");
   EXPECT_TRUE(pool_.Synchronize(From("w1"), WorkerPlace::kElsewhere).has_task());
   EXPECT_THAT(measuring_, IsEmpty());
+}
+
+TEST_F(WorkerPoolTest, TellsHowLongAJobWaitedForAnothersTask) {
+  Submit("a", "", "job-1");
+  const worker::v1::Task a = Idle("w1").task();
+  Submit("b", "", "job-2");
+  Work("w1", a, absl::Seconds(20));
+  // Also while it waits.
+  EXPECT_EQ(pool_.WaitedForOthers("job-2"), absl::Seconds(20));
+  const worker::v1::Task b = Complete("w1", a, Success()).task();
+  EXPECT_EQ(b.profile().kernels(0).key(), "b");
+  Work("w1", b, absl::Seconds(30));
+  Complete("w1", b, Success());
+  EXPECT_EQ(pool_.WaitedForOthers("job-2"), absl::Seconds(20));
+  EXPECT_EQ(pool_.WaitedForOthers("job-1"), absl::ZeroDuration());
+  pool_.ForgetJob("job-2");
+  EXPECT_EQ(pool_.WaitedForOthers("job-2"), absl::ZeroDuration());
+}
+
+TEST_F(WorkerPoolTest, AJobThatWaitsForADeviceThatIsGoneWaitsForNoOther) {
+  Submit("a", "", "job-1");
+  clock_.Advance(absl::Seconds(20));
+  EXPECT_EQ(pool_.WaitedForOthers("job-1"), absl::ZeroDuration());
+  // It is served again, and its worker is lost at another's task.
+  Submit("first", "", "job-2");
+  const worker::v1::Task task = Idle("w1").task();
+  Submit("second", "", "job-3");
+  Work("w1", task, absl::Seconds(5));
+  pool_.DropWorker("w1");
+  clock_.Advance(absl::Seconds(20));
+  EXPECT_EQ(pool_.WaitedForOthers("job-3"), absl::Seconds(5));
+}
+
+// Otherwise a job could have all the time that it likes.
+TEST_F(WorkerPoolTest, AJobDoesNotWaitForOthersWhileAWorkerIsAtATaskOfItsOwn) {
+  Submit("a", "", "job-1");
+  Submit("shared", "", "job-2");
+  const worker::v1::Task a = Idle("w1").task();
+  Submit("b", "", "job-1");
+  Submit("a", "", "job-2");
+  Work("w1", a, absl::Seconds(20));
+  EXPECT_EQ(pool_.WaitedForOthers("job-1"), absl::ZeroDuration());
+  EXPECT_EQ(pool_.WaitedForOthers("job-2"), absl::ZeroDuration());
+}
+
+TEST_F(WorkerPoolTest, AWithdrawnTaskWaitsForNobody) {
+  Submit("a", "", "job-1");
+  const worker::v1::Task a = Idle("w1").task();
+  const int64_t b = Submit("b", "", "job-2");
+  Work("w1", a, absl::Seconds(5));
+  pool_.Withdraw(b);
+  Work("w1", a, absl::Seconds(20));
+  EXPECT_EQ(pool_.WaitedForOthers("job-2"), absl::Seconds(5));
+}
+
+TEST_F(WorkerPoolTest, LetsTheJobsOfATenantTakeTurnsThatAskOneQuestionAtATime) {
+  Submit("job-1 a", "alice", "job-1");
+  Submit("job-2 a", "alice", "job-2");
+  std::vector<std::string> order;
+  worker::v1::Task task = Idle("w1").task();
+  for (const char* next : {"job-1 b", "job-2 b", "job-1 c"}) {
+    order.push_back(task.profile().kernels(0).key());
+    // Whose question was answered asks the next one at once.
+    Submit(next, "alice", std::string(next, 5));
+    task = Complete("w1", task, Success()).task();
+  }
+  EXPECT_THAT(order, ElementsAre("job-1 a", "job-2 a", "job-1 b"));
 }
 
 TEST_F(WorkerPoolTest, CountsIdleWorkersOfADevice) {

@@ -1,0 +1,69 @@
+// What the pool tells of itself; it changes nothing here.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "server/workers/worker_pool.h"
+
+namespace plait {
+
+bool WorkerPool::HasTaskWithBlob(const Digest& blob) {
+  const auto is_named = [&](const v1::Digest& digest) {
+    return digest.sha256_hex() == blob.sha256_hex && digest.size_bytes() == blob.size_bytes;
+  };
+  absl::MutexLock lock(&mutex_);
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) {
+    return is_named(entry.second.task.model()) || is_named(entry.second.task.weights());
+  });
+}
+
+absl::Duration WorkerPool::WaitedForOthers(absl::string_view job_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = waiters_.find(job_id);
+  if (found == waiters_.end()) return absl::ZeroDuration();
+  const Waiter& waiter = found->second;
+  return waiter.waited + (waiter.since ? clock_.Monotonic() - *waiter.since : absl::ZeroDuration());
+}
+
+std::optional<absl::Duration> WorkerPool::HeardAt(absl::string_view worker_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = workers_.find(std::string(worker_id));
+  if (found == workers_.end()) return std::nullopt;
+  return found->second.heard_at;
+}
+
+std::optional<absl::Duration> WorkerPool::UnwantedSince(absl::string_view worker_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = workers_.find(std::string(worker_id));
+  if (found == workers_.end()) return std::nullopt;
+  return found->second.unwanted_since;
+}
+
+std::vector<admin::v1::WorkerState> WorkerPool::Workers() {
+  absl::MutexLock lock(&mutex_);
+  std::vector<admin::v1::WorkerState> states;
+  for (const auto& [id, worker] : workers_) {
+    admin::v1::WorkerState& state = states.emplace_back();
+    state.set_worker_id(id);
+    *state.mutable_device() = worker.device;
+    state.set_task_id(worker.task_id);
+    state.mutable_synchronized_at()->set_seconds(absl::ToUnixSeconds(worker.synchronized_at));
+  }
+  return states;
+}
+
+std::vector<DeviceAvailability> WorkerPool::Devices() {
+  absl::MutexLock lock(&mutex_);
+  std::map<std::pair<std::string, std::string>, DeviceAvailability> devices;
+  for (const auto& [id, worker] : workers_) {
+    DeviceAvailability& entry = devices[{worker.device.id(), worker.device.fingerprint()}];
+    entry.device = worker.device;
+    ++entry.workers;
+    if (worker.task_id.empty() && !worker.unwanted_since) ++entry.workers_idle;
+  }
+  std::vector<DeviceAvailability> available;
+  for (auto& [key, entry] : devices) available.push_back(std::move(entry));
+  return available;
+}
+
+}  // namespace plait
