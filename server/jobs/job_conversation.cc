@@ -6,11 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
 #include "proto/wire/profile.h"
-#include "server/jobs/job_artifacts.h"
 
 namespace plait {
 namespace {
@@ -59,12 +57,12 @@ ConversationEnd EndOf(ConversationOutcome outcome, absl::Status status = absl::O
 }  // namespace
 
 JobConversation::JobConversation(const ConversationContext& context, const LeasedJob& job,
-                                 const v1::Device& device, int weights_file,
+                                 const v1::Device& device, JobWeights& weights,
                                  std::shared_ptr<Wakeup> wakeup)
     : context_(context),
       job_(job),
       device_(device),
-      weights_file_(weights_file),
+      weights_(weights),
       wakeup_(std::move(wakeup)),
       mailbox_(std::make_shared<Mailbox>(wakeup_)) {}
 
@@ -113,7 +111,7 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
   const absl::Duration now = context_.clock.Monotonic();
   if (now >= next_heartbeat_) {
     next_heartbeat_ = now + options.lease / 4;
-    if (weights_) context_.blobs.Find(*weights_).status().IgnoreError();
+    weights_.NoteUse();
     const absl::StatusOr<bool> cancelled = context_.jobs.Heartbeat(job_.lease, options.lease);
     // Any other error is the storage's, and the next heartbeat tries again while the lease lasts.
     if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
@@ -190,15 +188,11 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
       break;
     case internal::ChildMessage::kMeasureRequest:
       *task.mutable_measure() = std::move(*message.mutable_measure_request()->mutable_task());
-      // Neither is the child's to choose. Without a table no weight can be found in a model.
-      if (weights_) {
-        *task.mutable_model() = job_.job.model();
-        *task.mutable_weights() = wire::DigestToProto(*weights_);
-      }
+      weights_.NameIn(job_.job.model(), task);
       status = Ask(message.measure_request().request_number(), std::move(task));
       break;
     case internal::ChildMessage::kWeightsWritten:
-      status = TakeWeights();
+      status = weights_.Store();
       if (!status.ok() && !absl::IsInvalidArgument(status)) {
         return EndOf(ConversationOutcome::kStorage, std::move(status));
       }
@@ -222,13 +216,6 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
   }
   if (status.ok()) return std::nullopt;
   return EndOf(ConversationOutcome::kFault, std::move(status));
-}
-
-absl::Status JobConversation::TakeWeights() {
-  // A second table could not be told from the first by the tasks that are open.
-  if (weights_) return Lie("two tables of weights");
-  PLAIT_ASSIGN_OR_RETURN(weights_, StoreFile(context_.blobs, weights_file_));
-  return absl::OkStatus();
 }
 
 absl::Status JobConversation::TakeEvent(const v1::Event& event) {

@@ -11,11 +11,11 @@
 #include "base/clock.h"
 #include "plait/internal/search_child.pb.h"
 #include "server/jobs/job_progress.h"
+#include "server/jobs/job_weights.h"
 #include "server/jobs/search_child_process.h"
 #include "server/jobs/search_park.h"
 #include "server/jobs/wakeup.h"
 #include "server/workers/worker_pool.h"
-#include "storage/blob_store.h"
 #include "storage/job_store.h"
 #include "storage/profile_store.h"
 
@@ -58,7 +58,6 @@ struct ConversationOptions {
 // The conversation holds no lock of its own while it calls them.
 struct ConversationContext {
   JobStore& jobs;
-  BlobStore& blobs;
   ProfileStore& profiles;
   WorkerPool& pool;
   SearchPark& park;
@@ -76,11 +75,11 @@ struct ConversationContext {
 class JobConversation {
  public:
   // `wakeup` ends a wait early; signalled when the job changed in the store or the daemon stops.
-  // The job, the context and `weights_file`, which is the child's, are borrowed until the
-  // conversation is destroyed. `device` is a copy: a worker that leaves later does not change whose
-  // times are stored.
+  // The job, the context and `weights`, those of its child, are borrowed until the conversation is
+  // destroyed. `device` is a copy: a worker that leaves later does not change whose times are
+  // stored.
   JobConversation(const ConversationContext& context, const LeasedJob& job,
-                  const v1::Device& device, int weights_file, std::shared_ptr<Wakeup> wakeup);
+                  const v1::Device& device, JobWeights& weights, std::shared_ptr<Wakeup> wakeup);
   // Withdraws the questions that are still open.
   // An answer that arrives meanwhile falls into the mailbox, which the callback keeps alive.
   ~JobConversation();
@@ -141,10 +140,6 @@ class JobConversation {
   void Record(const v1::Event& event);
   // Errors: InvalidArgument for what the child may not say, which counts as its fault.
   absl::Status TakeEvent(const v1::Event& event);
-  // Stores the table of weights, for the workers. While the conversation lasts it is asked for
-  // again and again, so that it is not collected; afterwards nothing names it. Errors:
-  // InvalidArgument for what counts as the child's fault; those of the storage.
-  absl::Status TakeWeights();
   // Errors: InvalidArgument for a repeated number and for too many questions.
   absl::Status Ask(int64_t number, worker::v1::Task task);
   // What the task asks about, in its order.
@@ -167,10 +162,9 @@ class JobConversation {
   const ConversationContext context_;
   const LeasedJob& job_;
   const v1::Device device_;
-  const int weights_file_;
+  JobWeights& weights_;
   const std::shared_ptr<Wakeup> wakeup_;
   const std::shared_ptr<Mailbox> mailbox_;
-  std::optional<Digest> weights_;  // the table's, once the child has written it
   // By the child's number. Used by Run's thread only, as is all below.
   std::map<int64_t, Question> open_;
   std::set<int64_t> used_numbers_;  // of all questions so far

@@ -127,9 +127,10 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   ConversationEnd end;
   {
     const ParkedChild parked(context_.park, child->process_id());
-    JobConversation conversation({jobs, *context_.stores.blobs, *context_.stores.profiles,
-                                  context_.pool, context_.park, context_.clock},
-                                 job, *device, weights.number(), std::move(wakeup));
+    JobWeights job_weights(*context_.stores.blobs, weights.number());
+    JobConversation conversation(
+        {jobs, *context_.stores.profiles, context_.pool, context_.park, context_.clock}, job,
+        *device, job_weights, std::move(wakeup));
     // The one place where time passes.
     end = conversation.Run(*child, {time_max, options_.lease, options_.task_time_max, &stopping});
   }

@@ -21,6 +21,7 @@ namespace plait {
 //   job_conversation      the talk between the child, the workers and the store
 //   search_child_process  the child as a process: frames, limits, evidence of its death
 //   job_artifacts         the child's output as blobs that the tenant may read
+//   job_weights           the child's table of weights as a blob that workers may read
 //   search_park, wakeup   children that stand still while others are timed; a waker for poll()
 // Decisions about a job's state are the store's (storage/job_operations); this folder only reports
 // what happened. The child is trusted in nothing, workers in what proto/wire has checked.

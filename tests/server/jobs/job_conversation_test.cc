@@ -56,9 +56,9 @@ class JobConversationTest : public testing::Test {
       clock_.Advance(stopped_for_others_);
       park_.SetQuiet(false);
     }
-    JobConversation conversation(
-        {*stores_.jobs, *stores_.blobs, *stores_.profiles, pool_, park_, clock_}, job_, Cpu(),
-        weights->number(), wakeup_);
+    JobWeights job_weights(*stores_.blobs, weights->number());
+    JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, park_, clock_}, job_,
+                                 Cpu(), job_weights, wakeup_);
     return conversation.Run(**child, {time_max_, lease_, task_time_max_, &stopping_});
   }
 
