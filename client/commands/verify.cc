@@ -16,7 +16,7 @@
 namespace plait {
 namespace {
 
-constexpr int kRandomInputsDefault = 3;
+constexpr int kRandomInputsDefault = 4;
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kRelErrorMaxDefault = 1e-4;
 
@@ -28,7 +28,7 @@ std::vector<OptionSpec> Options() {
   options.push_back(
       {"--inputs", OptionKind::kText, "DIR", "also try input_<i>.pb (TensorProto) or <name>.npy"});
   options.push_back(
-      {"--random-inputs", OptionKind::kInteger, "N", "random inputs to try; default 3"});
+      {"--random-inputs", OptionKind::kInteger, "N", "random inputs to try; default 4"});
   options.push_back({"--seed", OptionKind::kInteger, "N", "of the random inputs; default 0"});
   options.push_back({"--max-rel-error", OptionKind::kNumber, "X",
                      "largest error that counts as equal; default 1e-4"});

@@ -16,7 +16,8 @@ constexpr size_t kKernelsPerTask = 16;
 constexpr int kKernelSamples = 50;
 // 50 ms: a kernel of 1 ms gets its 50 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.05;
-constexpr int kInputsCompared = 3;
+// One of each of the statistics that MakeInputs draws from.
+constexpr int kInputsCompared = 4;
 
 absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
   if (got == static_cast<int>(wanted)) return absl::OkStatus();

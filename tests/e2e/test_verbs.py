@@ -153,7 +153,7 @@ def test_verify_tries_the_inputs_it_is_given(cli, folder, model_file):
     for name, values in feeds.items():
         np.save(inputs / f"{name}.npy", values)
     given = ("verify", model, model, "--inputs", inputs, "--json")
-    assert cli.run(*given).expect(0).json["inputs_tried"] == 4
+    assert cli.run(*given).expect(0).json["inputs_tried"] == 5
     assert cli.run(*given, "--random-inputs", "0").expect(0).json["inputs_tried"] == 1
     assert "--inputs DIR" in cli.run("verify", model, model, "--random-inputs", "0").expect(2).err
 
