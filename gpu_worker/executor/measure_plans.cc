@@ -21,6 +21,9 @@ namespace {
 constexpr double kShortRunUs = 20'000;
 constexpr int kRepeatsOfShortRun = 3;
 
+// Of two loads that differ, hardly anything follows about a third.
+constexpr int kLoadsLeast = 3;
+
 using Outputs = std::vector<Tensor>;
 
 absl::Status CheckNotStopped(const MeasureOptions& options) {
@@ -45,9 +48,8 @@ class Measurement {
   }
 
   absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> Run() {
-    const int loads_min = std::min(options_.loads, 2);
     for (int load = 0; load < std::max(1, options_.loads); ++load) {
-      const bool is_enough = load >= loads_min && rounds_ >= options_.rounds_min;
+      const bool is_enough = load >= loads_least() && rounds_ >= options_.rounds_min;
       if (is_enough && TimeAfter(1) > time_max_us()) break;
       PLAIT_RETURN_IF_ERROR(MeasureLoad(load));
     }
@@ -55,6 +57,7 @@ class Measurement {
   }
 
  private:
+  int loads_least() const { return std::clamp(options_.loads, 1, kLoadsLeast); }
   double time_max_us() const { return absl::ToDoubleMicroseconds(options_.time_max); }
 
   // The candidates in their order, or in the opposite one in every other turn.
@@ -144,9 +147,8 @@ class Measurement {
 
   absl::Status RunRounds() {
     const size_t count = candidates_.size();
-    // The least ones are divided among the first two loads, where there are two.
-    const int rounds_least =
-        options_.loads > 1 ? (options_.rounds_min + 1) / 2 : options_.rounds_min;
+    // The least ones are divided among the least loads.
+    const int rounds_least = (options_.rounds_min + loads_least() - 1) / loads_least();
     const Stopwatch load_time;
     const double share_us = time_max_us() / std::max(1, options_.loads);
     int rounds = 0;

@@ -25,8 +25,8 @@ struct PlanCandidate {
 struct VerificationBatch {
   int loads = 1;            // at most; what a load is lucky with lasts as long as it does
   int rounds = 10;          // of each load, at most
-  int rounds_min = 3;       // of all loads together, in two of them if `loads` is more than one
-  double seconds_max = 30;  // fewer rounds and loads are taken then, down to the least ones
+  int rounds_min = 3;       // of all loads together
+  double seconds_max = 30;  // fewer rounds and loads are taken then, down to three loads
 };
 
 // The id of a candidate: equal graphs with equal plans are equal candidates, on any machine. Built

@@ -13,7 +13,7 @@
 // each, then the best two of all, say base 1 4, for five more. Candidate 4 has the best median of
 // its ten ratios; base 4 runs for 6 loads of 20 rounds, and these decide. A model that runs for
 // 0.4 s and has a gigabyte of weights takes too long for that: the candidate that was predicted
-// best is the finalist, and runs for two loads of 8 rounds.
+// best is the finalist, and runs for three loads of 5 rounds.
 //
 // The best of six is lucky as well as good; what made it the finalist therefore counts for nothing
 // in what is accepted and reported.
@@ -29,8 +29,9 @@ constexpr double kSecondsPerLoad = 0.02;
 // As the worker takes them: see MeasurePlans.
 constexpr double kShortRunUs = 20'000;
 constexpr int kRunsOfShortRound = 4;
+constexpr int kLoadsLeast = 3;
 // Inputs on which outputs are compared, in two runs of the baseline.
-constexpr int kRunsToCompare = 4;
+constexpr int kRunsToCompare = 6;
 
 double LoadSeconds(const Graph& graph, size_t kernels) {
   double weight_bytes = 0;
@@ -270,7 +271,8 @@ double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const Verific
 double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
                        const VerificationOptions& options) {
   const PlanCandidate pair[] = {baseline, candidate};
-  return SecondsToVerify(pair, {.loads = 2, .rounds = (options.rounds_min + 1) / 2});
+  return SecondsToVerify(pair, {.loads = kLoadsLeast,
+                                .rounds = (options.rounds_min + kLoadsLeast - 1) / kLoadsLeast});
 }
 
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,

@@ -17,7 +17,7 @@ struct VerificationOptions {
   int rounds_choosing = 5;
   double choosing_seconds_max = 5;
   // Then the finalist alone runs beside the baseline. Six loads average out what one of them is
-  // lucky with; a model that runs for long takes the least rounds, in two loads.
+  // lucky with; a model that runs for long takes the least rounds, in three loads.
   int loads_final = 6;
   int rounds_final = 20;  // of each load
   int rounds_min = 15;    // of all loads
