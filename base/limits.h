@@ -76,6 +76,15 @@ constexpr int kPageSizeDefault = 100;
 constexpr int kDigestsPerCallMax = 1000;
 // 256: more graph inputs than any published model has.
 constexpr int kShapesMax = 256;
+// 8: the original runs twice on each set of inputs that a caller gives, and each candidate once.
+constexpr int kInputSetsMax = 8;
+// 256 values in all sets: they are part of the job, which is read with every look at it.
+constexpr int kInputValuesMax = 256;
+// 64 MiB in all sets: a batch of 100 images of 224x224. A worker keeps them beside the model.
+constexpr int64_t kInputSetsBytesMax = int64_t{64} << 20;
+// 256: more graph outputs than any published model has. What is told of all outputs counts the
+// others too.
+constexpr int kOutputErrorsMax = 256;
 // 1,024: more hardware threads than any machine that we know of gives one model.
 constexpr int kThreadsMax = 1024;
 // One day: a job that needs longer is stuck or should be several jobs.

@@ -347,6 +347,9 @@ std::vector<v1::Digest> BlobsNamedBy(const v1::Job& job) {
   std::vector<v1::Digest> blobs = BlobsMadeBy(job);
   blobs.push_back(job.model());
   if (job.options().has_measurement_log()) blobs.push_back(job.options().measurement_log());
+  for (const v1::InputSet& set : job.options().input_sets()) {
+    for (const v1::InputValue& value : set.values()) blobs.push_back(value.blob());
+  }
   return blobs;
 }
 

@@ -90,6 +90,43 @@ absl::Status CheckNumbers(const v1::OptimizeOptions& options) {
   return absl::OkStatus();
 }
 
+// Whether the model has these inputs is found when it is read.
+absl::Status CheckInputSets(const v1::OptimizeOptions& options) {
+  if (options.input_sets_size() > kInputSetsMax) {
+    return Invalid("input_sets", absl::StrCat("at most ", kInputSetsMax, " sets are allowed, has ",
+                                              options.input_sets_size()));
+  }
+  int values = 0;
+  int64_t bytes = 0;
+  for (int set = 0; set < options.input_sets_size(); ++set) {
+    values += options.input_sets(set).values_size();
+    if (values > kInputValuesMax) {
+      return Invalid("input_sets",
+                     absl::StrCat("at most ", kInputValuesMax, " values are allowed in all sets"));
+    }
+    for (int index = 0; index < options.input_sets(set).values_size(); ++index) {
+      const v1::InputValue& value = options.input_sets(set).values(index);
+      const std::string field = absl::StrCat("input_sets[", set, "].values[", index, "]");
+      if (value.name().empty() || static_cast<int64_t>(value.name().size()) > kNameBytesMax) {
+        return Invalid(
+            absl::StrCat(field, ".name"),
+            absl::StrCat("must have 1 to ", kNameBytesMax, " bytes, has ", value.name().size()));
+      }
+      PLAIT_ASSIGN_OR_RETURN(
+          const Digest blob,
+          DigestFromProto(value.blob(), absl::StrCat("options.", field, ".blob")));
+      // Each by itself, because their sum could overflow.
+      if (blob.size_bytes > kInputSetsBytesMax - bytes) {
+        return Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
+                     absl::StrCat("options.input_sets: at most ", kInputSetsBytesMax,
+                                  " bytes are allowed in all sets"));
+      }
+      bytes += blob.size_bytes;
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Span<const absl::string_view> SearchPolicies() { return kSearchPolicies; }
@@ -128,6 +165,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
           absl::StrCat(kField, ": at most ", kMeasurementLogBytesMax, " bytes are allowed"));
     }
   }
+  PLAIT_RETURN_IF_ERROR(CheckInputSets(checked));
   return checked;
 }
 

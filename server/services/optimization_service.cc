@@ -70,6 +70,22 @@ absl::Status CheckBlob(const ServiceContext& context, const std::string& tenant,
       digest, absl::StrCat(what, " ", digest.ToString(), " is not here (upload it first)"));
 }
 
+// Everything that the request names besides the model.
+absl::Status CheckBlobsOf(const ServiceContext& context, const std::string& tenant,
+                          const v1::OptimizeOptions& options) {
+  if (options.has_measurement_log()) {
+    PLAIT_RETURN_IF_ERROR(CheckBlob(context, tenant, "measurement log", "options.measurement_log",
+                                    options.measurement_log()));
+  }
+  for (const v1::InputSet& set : options.input_sets()) {
+    for (const v1::InputValue& value : set.values()) {
+      const std::string what = absl::StrCat("value of input ", absl::CHexEscape(value.name()));
+      PLAIT_RETURN_IF_ERROR(CheckBlob(context, tenant, what, "options.input_sets", value.blob()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The whole queue is guarded by the store; this keeps one tenant from filling it.
 absl::Status CheckTenantQuota(const ServiceContext& context, const std::string& tenant) {
   PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context.stores.jobs->Count());
@@ -97,10 +113,7 @@ absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
   PLAIT_RETURN_IF_ERROR(CheckModelSize(request.model()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
   PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", "model", request.model()));
-  if (job.options().has_measurement_log()) {
-    PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "measurement log",
-                                    "options.measurement_log", job.options().measurement_log()));
-  }
+  PLAIT_RETURN_IF_ERROR(CheckBlobsOf(context, caller.tenant, job.options()));
   job.set_tenant(caller.tenant);
   *job.mutable_model() = request.model();
   return CheckTenantQuota(context, caller.tenant);

@@ -230,6 +230,10 @@ TEST_P(JobStoreTest, NamesEveryBlobOfEveryJob) {
   ASSERT_TRUE(jobs().Finish(Running("j1").lease, Success()).ok());
   JobSubmission replay = Submission("j2");
   *replay.job.mutable_options()->mutable_measurement_log() = wire::DigestToProto(DigestOf("log"));
+  for (const char* input : {"one input", "another input"}) {
+    v1::InputSet& set = *replay.job.mutable_options()->add_input_sets();
+    *set.add_values()->mutable_blob() = wire::DigestToProto(DigestOf(input));
+  }
   ASSERT_TRUE(jobs().Submit(replay).ok());
   std::set<Digest> of_open;
   std::set<Digest> of_ended;
@@ -247,7 +251,8 @@ TEST_P(JobStoreTest, NamesEveryBlobOfEveryJob) {
   // Two jobs, and a page that shows that there is no third one.
   EXPECT_EQ(pages, 3);
   EXPECT_EQ(of_ended, (std::set<Digest>{DigestOf("model"), DigestOf("optimized")}));
-  EXPECT_EQ(of_open, (std::set<Digest>{DigestOf("model"), DigestOf("log")}));
+  EXPECT_EQ(of_open, (std::set<Digest>{DigestOf("model"), DigestOf("log"), DigestOf("one input"),
+                                       DigestOf("another input")}));
 }
 
 TEST_P(JobStoreTest, DeletesAJobThatIsOverWithAllThatBelongsToIt) {

@@ -17,6 +17,14 @@
 namespace plait::wire {
 namespace {
 
+// An input's value of a few bytes.
+v1::InputValue InputOf(const std::string& name) {
+  v1::InputValue value;
+  value.set_name(name);
+  *value.mutable_blob() = DigestToProto(DigestOf("a value"));
+  return value;
+}
+
 TEST(WireOptionsTest, FillsInDefaults) {
   const absl::StatusOr<v1::OptimizeOptions> options = CheckedOptions({});
   ASSERT_TRUE(options.ok()) << options.status();
@@ -93,6 +101,30 @@ TEST(WireOptionsTest, RefusesWhatIsOutOfRange) {
       {"opset", [](auto& options) { options.set_opset(6); }},
       {"opset", [](auto& options) { options.set_opset(29); }},
       {"measurement_log", [](auto& options) { options.mutable_measurement_log(); }},
+      {"input_sets",
+       [](auto& options) {
+         for (int set = 0; set < 9; ++set) options.add_input_sets();
+       }},
+      {"input_sets",
+       [](auto& options) {
+         auto& set = *options.add_input_sets();
+         for (int i = 0; i < 257; ++i) *set.add_values() = InputOf(absl::StrCat("x", i));
+       }},
+      {"input_sets[1].values[0].name",
+       [](auto& options) {
+         *options.add_input_sets()->add_values() = InputOf("x");
+         *options.add_input_sets()->add_values() = InputOf("");
+       }},
+      {"input_sets[0].values[0].name",
+       [](auto& options) {
+         *options.add_input_sets()->add_values() = InputOf(std::string(257, 'x'));
+       }},
+      {"input_sets[0].values[1].blob",
+       [](auto& options) {
+         auto& set = *options.add_input_sets();
+         *set.add_values() = InputOf("x");
+         set.add_values()->set_name("y");
+       }},
       {"shapes", [](auto& options) { (*options.mutable_shapes())[""]; }},
       {"shapes[x]", [](auto& options) { (*options.mutable_shapes())["x"].add_dims(0); }},
       {"shapes[x]",
@@ -131,6 +163,22 @@ TEST(WireOptionsTest, RefusesALogThatWouldFillTheMemory) {
   EXPECT_TRUE(absl::StartsWith(status.message(), "options.measurement_log")) << status;
 }
 
+TEST(WireOptionsTest, RefusesInputsThatWouldFillAWorkersMemory) {
+  v1::OptimizeOptions options;
+  for (int set = 0; set < 2; ++set) {
+    *options.add_input_sets()->add_values() = InputOf("x");
+    options.mutable_input_sets(set)->mutable_values(0)->mutable_blob()->set_size_bytes(
+        kInputSetsBytesMax / 2);
+  }
+  EXPECT_TRUE(CheckedOptions(options).ok());
+  for (const int64_t bytes : {kInputSetsBytesMax / 2 + 1, INT64_MAX}) {
+    options.mutable_input_sets(1)->mutable_values(0)->mutable_blob()->set_size_bytes(bytes);
+    const absl::Status status = CheckedOptions(options).status();
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_TRUE(absl::StartsWith(status.message(), "options.input_sets")) << status;
+  }
+}
+
 TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
   const std::function<void(v1::OptimizeOptions&)> kChanges[] = {
       [](auto&) {},
@@ -147,6 +195,7 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { options.set_portable(false); },
       [](auto& options) { options.set_accept_inconclusive(true); },
       [](auto& options) { *options.mutable_measurement_log() = DigestToProto(DigestOf("a log")); },
+      [](auto& options) { *options.add_input_sets()->add_values() = InputOf("x"); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.
   ASSERT_EQ(std::size(kChanges),

@@ -188,6 +188,23 @@ TEST_F(OptimizationServiceTest, WantsTheModelUploadedByTheSameTenant) {
               AllOf(HasReason(v1::ERROR_REASON_BLOB_MISSING), Says("measurement log")));
 }
 
+TEST_F(OptimizationServiceTest, WantsInputsUploadedByTheSameTenant) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  for (const char* name : {"x", "mask"}) {
+    v1::InputValue& value = *request.mutable_options()->add_input_sets()->add_values();
+    value.set_name(name);
+    *value.mutable_blob() = Give("a value", "alice");
+  }
+  EXPECT_TRUE(Submit(request).ok());
+  *request.mutable_options()->mutable_input_sets(1)->mutable_values(0)->mutable_blob() =
+      Give("bob's value", "bob");
+  for (const bool validate_only : {false, true}) {
+    request.set_validate_only(validate_only);
+    EXPECT_THAT(Submit(request).status(),
+                AllOf(HasReason(v1::ERROR_REASON_BLOB_MISSING), Says("value of input mask")));
+  }
+}
+
 TEST_F(OptimizationServiceTest, KnowsTheDevicesOfConnectedWorkers) {
   v1::OptimizeModelRequest request = ModelRequest();
   request.mutable_options()->set_device("cuda:0");
