@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/compare_outputs.h"
@@ -109,14 +110,18 @@ class Measurement {
   // If there is room for them and for the outputs that are kept beside them.
   // REQUIRES: the graph was loaded, which checks its types.
   absl::Status DrawInputs(const Graph& graph) {
-    const int count = std::max(1, options_.inputs_tried);
+    const int random_count = std::max(1, options_.random_inputs);
     // One more, for the outputs of the candidate that is being compared.
-    for (int i = 0; i < count + 1; ++i) kept_bytes_ = SaturatingAdd(kept_bytes_, PortBytes(graph));
+    const auto kept = static_cast<int64_t>(options_.given_inputs.size()) + random_count + 1;
+    for (int64_t i = 0; i < kept; ++i) kept_bytes_ = SaturatingAdd(kept_bytes_, PortBytes(graph));
     PLAIT_RETURN_IF_ERROR(CheckMemory(
         "inputs and outputs", SaturatingAdd(loaded_bytes_, kept_bytes_), executor_.device()));
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < random_count; ++i) {
       PLAIT_ASSIGN_OR_RETURN(inputs_.emplace_back(), MakeInputs(graph, options_.seed, i));
     }
+    first_given_ = inputs_.size();
+    // Behind the random ones, of which the first is timed. The tensors share their bytes.
+    inputs_.insert(inputs_.end(), options_.given_inputs.begin(), options_.given_inputs.end());
     return absl::OkStatus();
   }
 
@@ -127,13 +132,23 @@ class Measurement {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
       if (i == expected_.size()) {
-        PLAIT_ASSIGN_OR_RETURN(expected_.emplace_back(), candidate.executable->Run(inputs_[i]));
+        absl::StatusOr<Outputs> expected = candidate.executable->Run(inputs_[i]);
+        if (!expected.ok()) return OriginalsError(expected.status(), i);
+        expected_.push_back(*std::move(expected));
       }
       PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs_[i]));
       comparer.Add(expected_[i], outputs);
     }
     candidate.measurement.equivalence = comparer.Result().equivalence;
     return absl::OkStatus();
+  }
+
+  // An input that does not fit is the fault of whoever gave it, and not the original's.
+  absl::Status OriginalsError(const absl::Status& status, size_t input) const {
+    if (input < first_given_ || !absl::IsInvalidArgument(status)) return status;
+    return absl::OutOfRangeError(
+        absl::StrCat("input_sets[", input - first_given_,
+                     "]: the model cannot run on it: ", std::string(status.message())));
   }
 
   // The first run of a load pages in, and tells how long a run takes.
@@ -197,7 +212,8 @@ class Measurement {
   const MeasureOptions& options_;
   const Stopwatch stopwatch_;
   std::vector<MeasuredCandidate> candidates_;
-  std::vector<std::vector<Tensor>> inputs_;
+  std::vector<std::vector<Tensor>> inputs_;  // random ones, then the given ones
+  size_t first_given_ = 0;
   std::vector<Outputs> expected_;  // the original's, for each input
   int64_t loaded_bytes_ = 0;       // of what is loaded now
   int64_t kept_bytes_ = 0;         // of inputs and expected outputs

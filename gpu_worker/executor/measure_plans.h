@@ -26,10 +26,13 @@ struct MeasureOptions {
   int rounds_min = 3;  // of all loads together, whatever the time
   // No round and no load is started after this time, but for the least ones. Loads share it.
   absl::Duration time_max = absl::Seconds(30);
-  int inputs_tried = 3;         // on which outputs are compared; at least 1
+  int random_inputs = 3;        // on which outputs are compared; at least 1
   double rel_error_max = 1e-4;  // see OutputComparer
-  uint64_t seed = 1;            // of the inputs
-  std::stop_token stop;         // asked between two runs
+  uint64_t seed = 1;            // of the random inputs
+  // Further inputs to compare outputs on; of each one a tensor for each input of the original, in
+  // its graph's order. They may be a stranger's: what cannot be run is an error and never a crash.
+  std::vector<std::vector<Tensor>> given_inputs;
+  std::stop_token stop;  // asked between two runs
 };
 
 // Measures candidates beside the original, candidate 0, so that drift of the machine hits all
@@ -42,7 +45,8 @@ struct MeasureOptions {
 // All candidates of a load are in memory at the same time; one for which there is no room beside
 // the others is left out with ResourceExhausted. Outputs are compared in the first load. The
 // original is compared with itself too, in a second run: a graph that does not repeat its outputs
-// proves nothing. Errors: those of the original; Cancelled when a stop was requested.
+// proves nothing. Errors: those of the original, OutOfRange when it cannot run on a given input;
+// Cancelled when a stop was requested.
 absl::StatusOr<std::vector<absl::StatusOr<CandidateMeasurement>>> MeasurePlans(
     Executor& executor, absl::Span<const CandidatePlan> candidates, const WeightSource& weights,
     const MeasureOptions& options);

@@ -155,9 +155,10 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
-  options.inputs_tried = std::clamp(work.inputs_count(), 1, kInputsMax);
+  options.random_inputs = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();
   options.seed = work.seed();
+  PLAIT_ASSIGN_OR_RETURN(options.given_inputs, inputs_.Read(work.input_sets(), parsed[0].graph));
   options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto measurements,
                          MeasurePlans(executor_, candidates, *weights, options));

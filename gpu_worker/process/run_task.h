@@ -11,16 +11,11 @@
 #include "absl/strings/string_view.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/profile_kernel.h"
-#include "gpu_worker/process/mapped_blob.h"
+#include "gpu_worker/process/task_inputs.h"
 #include "gpu_worker/process/task_weights.h"
 #include "plait/worker/v1/worker.pb.h"
 
 namespace plait {
-
-// Fetches the bytes of a blob, checked against its digest. Errors are the task's.
-// Called on the thread of TaskRunner::Run, and only for weights that are not kept.
-using BlobFetcher =
-    std::function<absl::StatusOr<std::shared_ptr<const MappedBlob>>(const v1::Digest& digest)>;
 
 // The version of a kernel family's code in this build of the worker; empty for a family that it
 // does not have. See KernelRequest.version.
@@ -29,13 +24,17 @@ using FamilyVersion = std::function<std::string(absl::string_view family)>;
 // Runs the tasks of a worker on its device. Reads what a task says in its fields and never a key,
 // which is the server's. Keeps the last weights, because the tasks of a job follow each other.
 // Used by one thread, so that the device's own threads stay with it.
-// Never keeps anything of a task but its weights: the same task gives the same work at any time.
+// Never keeps anything of a task but its weights and inputs: the same task gives the same work at
+// any time.
 class TaskRunner {
  public:
   // `executor` must outlive the runner. Without `family_version` kernels of every version are
   // measured by the code that is here.
   TaskRunner(Executor& executor, BlobFetcher fetch, FamilyVersion family_version = nullptr)
-      : executor_(executor), fetch_(std::move(fetch)), family_version_(std::move(family_version)) {}
+      : executor_(executor),
+        fetch_(std::move(fetch)),
+        family_version_(std::move(family_version)),
+        inputs_(fetch_) {}
 
   // Never fails: what goes wrong is in the result.
   // Blocks until the task is done. A kernel or candidate that fails has its error in its own place
@@ -53,8 +52,8 @@ class TaskRunner {
   // Errors: FailedPrecondition naming both versions.
   absl::Status CheckVersion(const worker::v1::KernelRequest& request) const;
 
-  // Errors: InvalidArgument for a baseline that cannot be read; those of FindWeights and of
-  // MeasurePlans.
+  // Errors: InvalidArgument for a baseline that cannot be read; those of FindWeights, TaskInputs
+  // and MeasurePlans.
   absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task,
                                                     const std::stop_token& stop);
   // Kept weights, or those in blobs that are fetched and checked; none where the task names none.
@@ -64,6 +63,7 @@ class TaskRunner {
   Executor& executor_;
   const BlobFetcher fetch_;
   const FamilyVersion family_version_;
+  TaskInputs inputs_;
   // Last used first, by the hashes of model and table.
   std::list<std::pair<std::string, std::shared_ptr<const TaskWeights>>> weights_;
 };

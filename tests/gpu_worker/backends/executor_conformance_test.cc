@@ -254,7 +254,7 @@ TEST_P(HostileGraphTest, RefusesToDrawMoreInputsThanMemoryHolds) {
   const Plan plan = SimplePlan(graph, executor_->device(), *catalog_, {});
   const CandidatePlan candidates[] = {{&graph, &plan}};
   EXPECT_TRUE(absl::IsResourceExhausted(
-      MeasurePlans(*executor_, candidates, NoWeights(), {.inputs_tried = 10'000}).status()));
+      MeasurePlans(*executor_, candidates, NoWeights(), {.random_inputs = 10'000}).status()));
 }
 
 std::vector<std::string> AllBackends() {

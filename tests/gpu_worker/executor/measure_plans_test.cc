@@ -67,6 +67,54 @@ TEST_F(MeasurePlansTest, InputsReachWhereAFunctionSaturates) {
   EXPECT_EQ((*measurements)[1]->equivalence.verdict, Verdict::kDifferent);
 }
 
+// Equal on all that random inputs reach, which is less than 20.
+TEST_F(MeasurePlansTest, GivenInputsShowWhatRandomOnesNeverReach) {
+  const Graph original = ParseTyped(R"(graph {
+  input %x: float32[4]
+  const %low: float32[] = [-100.0]
+  const %high: float32[] = [100.0]
+  %y = Clip(%x, %low, %high)
+  output %y
+})");
+  const Graph wrong = ParseTyped(R"(graph {
+  input %x: float32[4]
+  %y = Identity(%x)
+  output %y
+})");
+  const Plan plans[] = {PlanOf(original), PlanOf(wrong)};
+  const CandidatePlan candidates[] = {{&original, &plans[0]}, {&wrong, &plans[1]}};
+  MeasureOptions options;
+  auto measurements = MeasurePlans(*executor_, candidates, NoWeights(), options);
+  ASSERT_TRUE(measurements.ok()) << measurements.status();
+  EXPECT_EQ((*measurements)[1]->equivalence.verdict, Verdict::kEquivalent);
+  options.given_inputs = {{Tensor::Of<float>({4}, {1, 2, 3, 4})},
+                          {Tensor::Of<float>({4}, {1, 2, 3, 1000})}};
+  measurements = MeasurePlans(*executor_, candidates, NoWeights(), options);
+  ASSERT_TRUE(measurements.ok()) << measurements.status();
+  EXPECT_EQ((*measurements)[0]->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_EQ((*measurements)[1]->equivalence.verdict, Verdict::kDifferent);
+  EXPECT_EQ((*measurements)[1]->equivalence.max_abs_error, 900);
+  EXPECT_EQ((*measurements)[1]->equivalence.inputs_tried, 5);
+}
+
+// Whoever gave it is told, and the measurement is not tried again.
+TEST_F(MeasurePlansTest, AGivenInputThatTheOriginalCannotRunOnIsNamed) {
+  const Graph graph = ParseTyped(R"(graph {
+  input %i: int64[2]
+  const %table: float32[3] = [1.0, 2.0, 3.0]
+  %y = Gather(%table, %i) {axis=0}
+  output %y
+})");
+  const Plan plan = PlanOf(graph);
+  const CandidatePlan candidates[] = {{&graph, &plan}};
+  MeasureOptions options;
+  options.given_inputs = {{Tensor::Of<int64_t>({2}, {0, 2})}, {Tensor::Of<int64_t>({2}, {0, 3})}};
+  const absl::Status status = MeasurePlans(*executor_, candidates, NoWeights(), options).status();
+  EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("input_sets[1]: the model cannot run on it: "));
+}
+
 // The logarithm of what is never positive is NaN, in any plan.
 TEST_F(MeasurePlansTest, AModelThatGivesNothingButNanIsInconclusive) {
   const Graph graph = ParseTyped(R"(graph {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/digest.h"
 #include "optimizer/ir/text.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/weight_table.h"
@@ -215,6 +216,27 @@ TEST_F(TaskRunnerTest, MeasuresEachCandidateOrSaysWhyNot) {
     EXPECT_EQ(measured.error().empty(), i < 2) << measured.error();
     EXPECT_THAT(measured.latency_us(), SizeIs(i < 2 ? 3 : 0));
   }
+}
+
+TEST_F(TaskRunnerTest, ComparesOutputsOnTheInputsOfTheTask) {
+  const Graph graph = ParseTyped("graph {\n input %x: float32[4]\n %y = Relu(%x)\n output %y\n}");
+  worker::v1::Task task;
+  task.mutable_measure()->set_rounds(3);
+  task.mutable_measure()->set_inputs_count(2);
+  task.mutable_measure()->set_tolerance(1e-4);
+  worker::v1::Candidate& candidate = *task.mutable_measure()->add_candidates();
+  candidate.set_graph_text(PrintGraph(graph));
+  candidate.set_plan_text(PrintPlan(PlanOf(graph)));
+  const std::string bytes(16, '\0');
+  v1::InputValue& value = *task.mutable_measure()->add_input_sets()->add_values();
+  value.set_name("x");
+  *value.mutable_blob() = Store(bytes);
+  const worker::v1::TaskResult result = Run(task);
+  ASSERT_THAT(result.measure().candidates(), SizeIs(1)) << result.ShortDebugString();
+  EXPECT_EQ(result.measure().candidates(0).inputs_tried(), 3);
+  value.set_name("z");
+  EXPECT_EQ(Run(task).error().code(), static_cast<int>(absl::StatusCode::kOutOfRange));
+  EXPECT_THAT(Run(task).error().message(), HasSubstr("input z: the model has no such input"));
 }
 
 }  // namespace
