@@ -30,7 +30,7 @@ constexpr double kSecondsPerLoad = 0.02;
 constexpr double kShortRunUs = 20'000;
 constexpr int kRunsOfShortRound = 4;
 constexpr int kLoadsLeast = 3;
-// Inputs on which outputs are compared, in two runs of the baseline.
+// Random inputs on which outputs are compared, in two runs of the baseline.
 constexpr int kRunsToCompare = 6;
 
 double LoadSeconds(const Graph& graph, size_t kernels) {
@@ -81,6 +81,11 @@ class Verification {
   }
 
  private:
+  double SecondsOf(absl::Span<const PlanCandidate> candidates,
+                   const VerificationBatch& batch) const {
+    return SecondsToVerify(candidates, batch, options_.given_inputs);
+  }
+
   bool HasSeconds(double seconds) {
     const bool has_seconds = context_.budget.HasSeconds(seconds);
     context_.log.AddTimeAnswer(has_seconds);
@@ -95,7 +100,7 @@ class Verification {
     TellFraction();
     PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
                            context_.verifier.Verify(candidates, batch));
-    seconds_behind_ += std::min(SecondsToVerify(candidates, batch), batch.seconds_max);
+    seconds_behind_ += std::min(SecondsOf(candidates, batch), batch.seconds_max);
     if (measurements.size() != candidates.size()) {
       return absl::InternalError(absl::StrCat("the verifier answered about ", measurements.size(),
                                               " of ", candidates.size(), " candidates"));
@@ -114,7 +119,7 @@ class Verification {
   absl::Status MeasureBaseline() {
     VerificationBatch batch = {.rounds = options_.rounds_final,
                                .seconds_max = options_.final_seconds_max};
-    const double seconds = SecondsToVerify(candidates_.first(1), batch);
+    const double seconds = SecondsOf(candidates_.first(1), batch);
     if (!HasSeconds(std::min(seconds, options_.final_seconds_max))) batch.rounds = batch.rounds_min;
     PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> alone, Measure({0}, batch));
     result_.baseline = std::move(alone[0]);
@@ -127,9 +132,9 @@ class Verification {
     const VerificationBatch batch = {.rounds = options_.rounds_choosing};
     std::vector<PlanCandidate> candidates;
     for (const int index : chosen) candidates.push_back(candidates_[index]);
-    choosing_seconds_ += SecondsToVerify(candidates, batch);
+    choosing_seconds_ += SecondsOf(candidates, batch);
     if (choosing_seconds_ > options_.choosing_seconds_max ||
-        !HasSeconds(SecondsToVerify(candidates, batch) + seconds_to_decide_)) {
+        !HasSeconds(SecondsOf(candidates, batch) + seconds_to_decide_)) {
       return false;
     }
     PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measurements,
@@ -151,10 +156,10 @@ class Verification {
   // Of all that verification is likely to take.
   double SecondsAhead() const {
     const VerificationBatch batch = {.rounds = options_.rounds_choosing};
-    const double choosing = candidates_.size() > 2 ? SecondsToVerify(candidates_, batch) : 0;
+    const double choosing = candidates_.size() > 2 ? SecondsOf(candidates_, batch) : 0;
     const PlanCandidate pair[] = {candidates_[0], candidates_[1]};
     const double deciding =
-        SecondsToVerify(pair, {.loads = options_.loads_final, .rounds = options_.rounds_final});
+        SecondsOf(pair, {.loads = options_.loads_final, .rounds = options_.rounds_final});
     return std::min(choosing, options_.choosing_seconds_max) +
            std::max(seconds_to_decide_, std::min(deciding, options_.final_seconds_max));
   }
@@ -256,10 +261,12 @@ double SecondsToLoad(const Graph& graph) {
   return LoadSeconds(graph, static_cast<size_t>(graph.node_count()));
 }
 
-double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
+double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch,
+                       int given_inputs) {
   const bool is_short = candidates[0].predicted_us < kShortRunUs;
-  const int runs =
-      kRunsToCompare + batch.loads * (1 + batch.rounds * (is_short ? kRunsOfShortRound : 1));
+  // The baseline runs twice on each input: so many runs of all are too many rather than too few.
+  const int runs = kRunsToCompare + 2 * given_inputs +
+                   batch.loads * (1 + batch.rounds * (is_short ? kRunsOfShortRound : 1));
   double seconds = 0;
   for (const PlanCandidate& candidate : candidates) {
     seconds += batch.loads * LoadSeconds(candidate.graph, candidate.plan.steps.size()) +
@@ -271,8 +278,10 @@ double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const Verific
 double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
                        const VerificationOptions& options) {
   const PlanCandidate pair[] = {baseline, candidate};
-  return SecondsToVerify(pair, {.loads = kLoadsLeast,
-                                .rounds = (options.rounds_min + kLoadsLeast - 1) / kLoadsLeast});
+  return SecondsToVerify(pair,
+                         {.loads = kLoadsLeast,
+                          .rounds = (options.rounds_min + kLoadsLeast - 1) / kLoadsLeast},
+                         options.given_inputs);
 }
 
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,

@@ -25,6 +25,7 @@ struct VerificationOptions {
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).
   // One that was never compared may not.
   bool accept_inconclusive = false;
+  int given_inputs = 0;  // on which outputs are compared, beside the verifier's random ones
 };
 
 // What decides. What is referred to must outlive the call.
@@ -54,8 +55,10 @@ struct VerificationResult {
 double SecondsToLoad(const Graph& graph);
 
 // Seconds that a batch is likely to take, by the simulator's times, the number of kernels and the
-// bytes of weights: what a budget is asked for before the device is.
-double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch);
+// bytes of weights: what a budget is asked for before the device is. `given_inputs`: see
+// VerificationOptions.
+double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch,
+                       int given_inputs = 0);
 
 // Seconds that deciding about one candidate takes at least.
 double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,

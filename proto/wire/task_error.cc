@@ -28,6 +28,11 @@ v1::ErrorReason ReasonOfTask(const worker::v1::TaskError& error) {
 }  // namespace
 
 absl::Status StatusOfTask(const worker::v1::TaskError& error) {
+  // An input that the client gave does not fit. It keeps its code, which tells it from what the
+  // search has made wrong.
+  if (error.code() == static_cast<int>(absl::StatusCode::kOutOfRange)) {
+    return WithReason(absl::OutOfRangeError(error.message()), v1::ERROR_REASON_INVALID_REQUEST);
+  }
   return Error(ReasonOfTask(error), error.message());
 }
 

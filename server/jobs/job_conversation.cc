@@ -189,6 +189,8 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
     case internal::ChildMessage::kMeasureRequest:
       *task.mutable_measure() = std::move(*message.mutable_measure_request()->mutable_task());
       weights_.NameIn(job_.job.model(), task);
+      status = CheckInputs(task.measure());
+      if (!status.ok()) break;
       status = Ask(message.measure_request().request_number(), std::move(task));
       break;
     case internal::ChildMessage::kWeightsWritten:
@@ -316,6 +318,23 @@ absl::StatusOr<std::vector<std::string>> JobConversation::NamesIn(
     names.push_back(candidate.id());
   }
   return names;
+}
+
+absl::Status JobConversation::CheckInputs(const worker::v1::MeasureTask& task) const {
+  std::set<std::pair<std::string, int64_t>> of_job;
+  for (const v1::InputSet& set : job_.job.options().input_sets()) {
+    for (const v1::InputValue& value : set.values()) {
+      of_job.emplace(value.blob().sha256_hex(), value.blob().size_bytes());
+    }
+  }
+  if (task.input_sets_size() > kInputSetsMax) return Lie("more inputs than a job may have");
+  for (const v1::InputSet& set : task.input_sets()) {
+    for (const v1::InputValue& value : set.values()) {
+      if (of_job.contains({value.blob().sha256_hex(), value.blob().size_bytes()})) continue;
+      return Lie("an input that is not the job's");
+    }
+  }
+  return absl::OkStatus();
 }
 
 v1::StoredProfile JobConversation::NewProfile(absl::string_view key) const {

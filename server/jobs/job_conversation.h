@@ -145,6 +145,9 @@ class JobConversation {
   // What the task asks about, in its order.
   // Errors: InvalidArgument for a key that is not its kernel's.
   absl::StatusOr<std::vector<std::string>> NamesIn(const worker::v1::Task& task) const;
+  // A worker reads every blob that its task names, also those of other tenants.
+  // Errors: InvalidArgument for an input that the job does not name.
+  absl::Status CheckInputs(const worker::v1::MeasureTask& task) const;
   // Of the job's device, measured now.
   v1::StoredProfile NewProfile(absl::string_view key) const;
   // Errors: InvalidArgument for one that none can be, which counts as the child's fault.

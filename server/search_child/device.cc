@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/ir/text.h"
+#include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
 
 namespace plait {
@@ -23,6 +24,17 @@ absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
   if (got == static_cast<int>(wanted)) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("the worker answered about ", got, " of ", wanted, " ", what));
+}
+
+// A worker of before does not know the inputs that a job gives, and would leave them out.
+absl::Status CheckCompared(const worker::v1::MeasureResult& result, int inputs) {
+  for (const worker::v1::CandidateMeasurement& candidate : result.candidates()) {
+    if (!candidate.error().empty() || candidate.inputs_tried() >= inputs) continue;
+    return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
+                       absl::StrCat("the worker compared outputs on ", candidate.inputs_tried(),
+                                    " of ", inputs, " inputs (run the server's build of it)"));
+  }
+  return absl::OkStatus();
 }
 
 // A plan names tensors by number, so the text of its graph must keep the numbers.
@@ -86,6 +98,8 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   task.set_seed(options_.seed);
   task.set_inputs_count(kInputsCompared);
   task.set_tolerance(options_.tolerance);
+  *task.mutable_input_sets() = InputSetsFor(candidates.front().graph, options_.input_sets);
+  const int inputs = task.inputs_count() + task.input_sets_size();
   for (const PlanCandidate& candidate : candidates) {
     PLAIT_RETURN_IF_ERROR(CheckWritten(candidate));
     worker::v1::Candidate& proto = *task.add_candidates();
@@ -96,6 +110,7 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Measure(std::move(task)));
   PLAIT_RETURN_IF_ERROR(
       CheckCount("candidates", result.measure().candidates_size(), candidates.size()));
+  PLAIT_RETURN_IF_ERROR(CheckCompared(result.measure(), inputs));
   std::vector<CandidateMeasurement> measurements;
   for (const worker::v1::CandidateMeasurement& candidate : result.measure().candidates()) {
     measurements.push_back(wire::CandidateMeasurementFromProto(candidate, options_.tolerance));

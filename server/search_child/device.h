@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -9,6 +10,7 @@
 #include "optimizer/cost/profile.h"
 #include "optimizer/search/verifier.h"
 #include "server/search_child/connection.h"
+#include "server/search_child/input_sets.h"
 
 namespace plait {
 
@@ -70,16 +72,18 @@ class RemoteVerifier : public Verifier {
   // The same for all verifications of a search.
   // Seconds are of the worker's clock.
   struct Options {
-    uint64_t seed = 0;     // of the inputs
+    uint64_t seed = 0;     // of the random inputs
     double tolerance = 0;  // the largest relative error that counts as equal
+    InputSets input_sets;  // the job's, checked: on which outputs are compared, too
   };
 
   // What is passed must outlive the verifier.
-  RemoteVerifier(ChildConnection& connection, Clock& clock, const Options& options)
-      : connection_(connection), clock_(clock), options_(options) {}
+  RemoteVerifier(ChildConnection& connection, Clock& clock, Options options)
+      : connection_(connection), clock_(clock), options_(std::move(options)) {}
 
   // Errors: those of ChildConnection::Measure; Internal when a plan does not fit the text of its
-  // graph, or the answer has another number of candidates.
+  // graph, or the answer has another number of candidates; Unavailable when the worker left out
+  // inputs.
   // In the order of the candidates; the verdict is made here, of the error that the worker sends.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;

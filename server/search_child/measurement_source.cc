@@ -14,7 +14,8 @@ namespace {
 constexpr double kStrictTolerance = 1e-4;
 RemoteVerifier::Options VerifierOptions(const v1::OptimizeOptions& options) {
   return {.seed = options.seed(),
-          .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance};
+          .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance,
+          .input_sets = options.input_sets()};
 }
 
 // Wall-clock time, except for that which went to other jobs.

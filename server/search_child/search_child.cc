@@ -37,6 +37,7 @@
 #include "proto/wire/profile.h"
 #include "server/search_child/connection.h"
 #include "server/search_child/failure_reason.h"
+#include "server/search_child/input_sets.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/output_file.h"
 #include "server/search_child/protocol/descriptors.h"
@@ -226,6 +227,7 @@ class ChildSearch {
     PLAIT_RETURN_IF_ERROR(
         wire::WithReason(CheckExportOpset(*model, bound->graph, start_.options().opset()),
                          v1::ERROR_REASON_INVALID_REQUEST));
+    PLAIT_RETURN_IF_ERROR(CheckInputSets(start_.options().input_sets(), bound->graph));
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that.
     const absl::Duration import_time = clock_.Monotonic() - began;
@@ -255,6 +257,10 @@ class ChildSearch {
 
     std::vector<std::string> warnings = bound->warnings;
     if (found->seconds_needed > 0) warnings.push_back(BudgetWarning(*found, began));
+    if (!start_.options().input_sets().empty() && !bound->opaque_nodes.empty()) {
+      warnings.emplace_back(
+          "the inputs given reach only what lies before nodes that are not understood");
+    }
     PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
     SearchFacts facts = {bound->graph, bound->opaque_nodes, warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
@@ -327,6 +333,7 @@ class ChildSearch {
         threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options.engine_version = start_.engine_version();
     options.verification.accept_inconclusive = start_.options().accept_inconclusive();
+    options.verification.given_inputs = start_.options().input_sets_size();
     return options;
   }
 

@@ -31,8 +31,8 @@ absl::string_view KindOf(const worker::v1::Task& task) {
 // The task's own fault: no other worker would do better.
 bool IsFinalError(const worker::v1::TaskError& error) {
   const auto code = static_cast<absl::StatusCode>(error.code());
-  return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kUnimplemented ||
-         code == absl::StatusCode::kResourceExhausted ||
+  return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kOutOfRange ||
+         code == absl::StatusCode::kUnimplemented || code == absl::StatusCode::kResourceExhausted ||
          code == absl::StatusCode::kDeadlineExceeded;
 }
 

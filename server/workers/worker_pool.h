@@ -65,10 +65,10 @@ struct DeviceAvailability {
 // nothing of gRPC and reads time from a clock only. Thread-safe.
 //
 // A task goes through: waiting, given to a worker, ended. It is given away again when its worker is
-// lost, or when it failed for a reason that may be the worker's; InvalidArgument, Unimplemented,
-// ResourceExhausted and DeadlineExceeded are the task's own and final: another worker would take as
-// long. What workers say is believed as far as the request was checked: a wrong time is found by
-// nobody here.
+// lost, or when it failed for a reason that may be the worker's; InvalidArgument, OutOfRange,
+// Unimplemented, ResourceExhausted and DeadlineExceeded are the task's own and final: another
+// worker would take as long. What workers say is believed as far as the request was checked: a
+// wrong time is found by nobody here.
 //
 // A worker that is at a task which is not its own (withdrawn, past its deadline, or of a daemon
 // that was here before) gets nothing until it has left it: it is told to be idle, and the task that
@@ -125,8 +125,8 @@ class WorkerPool {
   worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request,
                                               WorkerPlace place);
 
-  // Whether a task, waiting or given to a worker, names this blob as its model or its table of
-  // weights: what workers may read.
+  // Whether a task, waiting or given to a worker, names this blob, as its model, its table of
+  // weights or an input: what workers may read.
   bool HasTaskWithBlob(const Digest& blob);
 
   // Waits until there may be work for an idle worker of this device, at most `time_max`.

@@ -3,18 +3,15 @@
 #include <map>
 #include <utility>
 
+#include "server/workers/task_blobs.h"
 #include "server/workers/worker_pool.h"
 
 namespace plait {
 
 bool WorkerPool::HasTaskWithBlob(const Digest& blob) {
-  const auto is_named = [&](const v1::Digest& digest) {
-    return digest.sha256_hex() == blob.sha256_hex && digest.size_bytes() == blob.size_bytes;
-  };
   absl::MutexLock lock(&mutex_);
-  return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) {
-    return is_named(entry.second.task.model()) || is_named(entry.second.task.weights());
-  });
+  return std::any_of(tasks_.begin(), tasks_.end(),
+                     [&](const auto& entry) { return NamesBlob(entry.second.task, blob); });
 }
 
 absl::Duration WorkerPool::WaitedForOthers(absl::string_view job_id) {

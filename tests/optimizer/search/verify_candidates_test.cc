@@ -101,6 +101,17 @@ TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
   EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
 
+TEST_F(VerifyCandidatesTest, InputsThatAreGivenTakeTimeToo) {
+  verifier_.latency_us = {{"base", 1e6}, {"1", 1e6}};
+  ASSERT_TRUE(Verify(Candidates(1, 1e6)).ok());
+  ASSERT_TRUE(VerifyCandidates(Candidates(1, 1e6), {.given_inputs = 8},
+                               {verifier_, budget_, log_, {0.01, 20}})
+                  .ok());
+  // Two runs of each plan, of a second.
+  ASSERT_EQ(budget_.asked.size(), 2u);
+  EXPECT_NEAR(budget_.asked[1] - budget_.asked[0], 8 * 2 * 2, 1e-6);
+}
+
 TEST_F(VerifyCandidatesTest, OfOneCandidateThereIsNothingToChoose) {
   verifier_.latency_us = {{"base", 100}, {"1", 90}};
   const auto result = Verify(Candidates(1));

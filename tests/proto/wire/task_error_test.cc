@@ -26,7 +26,6 @@ TEST(TaskErrorTest, EachCodeHasTheReasonThatTheContractNames) {
       {absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_LIMIT_EXCEEDED},
       {absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_DEVICE_UNAVAILABLE},
       {absl::StatusCode::kAborted, v1::ERROR_REASON_CRASHED},
-      {absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INTERNAL},
       {absl::StatusCode::kUnimplemented, v1::ERROR_REASON_UNSUPPORTED},
       {absl::StatusCode::kInternal, v1::ERROR_REASON_INTERNAL},
       {absl::StatusCode::kUnavailable, v1::ERROR_REASON_DEVICE_UNAVAILABLE},
@@ -37,6 +36,14 @@ TEST(TaskErrorTest, EachCodeHasTheReasonThatTheContractNames) {
     const absl::Status status = StatusOfTask(ErrorOf(static_cast<int>(code)));
     EXPECT_EQ(status, Error(reason, "conv3: does not fit")) << code;
   }
+}
+
+// The search calls InvalidArgument its own fault.
+TEST(TaskErrorTest, AnInputThatDoesNotFitIsTheClientsFaultAndKeepsItsCode) {
+  const absl::Status status =
+      StatusOfTask(ErrorOf(static_cast<int>(absl::StatusCode::kOutOfRange)));
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_INVALID_REQUEST);
+  EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
 }
 
 TEST(TaskErrorTest, ACodeThatIsNoErrorIsOneAllTheSame) {

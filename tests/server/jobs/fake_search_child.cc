@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "plait/internal/search_child.pb.h"
+#include "proto/wire/digest.h"
 #include "proto/wire/measurement.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/protocol/frame.h"
@@ -75,6 +77,15 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
     kernel.set_family("view");
     Ask(1, kernel);
     pause();
+  }
+  if (how == "foreign_input" || how == "own_input") {
+    message.mutable_measure_request()->set_request_number(1);
+    v1::InputSet& set = *message.mutable_measure_request()->mutable_task()->add_input_sets();
+    *set.add_values()->mutable_blob() =
+        wire::DigestToProto(DigestOf(how == "own_input" ? "an input" : "a secret"));
+    Send(message);
+    const internal::MeasureReply reply = Listen().measure_reply();
+    return Refuse(reply.result().error().message());
   }
   if (how == "forged_event") {
     message.mutable_event()->set_type(v1::EVENT_TYPE_SUCCEEDED);

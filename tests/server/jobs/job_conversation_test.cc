@@ -34,6 +34,8 @@ class JobConversationTest : public testing::Test {
     job.set_tenant("t");
     *job.mutable_model() = wire::DigestToProto(DigestOf("model"));
     job.mutable_options()->set_device("cpu");
+    *job.mutable_options()->add_input_sets()->add_values()->mutable_blob() =
+        wire::DigestToProto(DigestOf("an input"));
     EXPECT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
     job_ = **stores_.jobs->Acquire({"test", {"cpu"}, absl::Minutes(1)});
   }
@@ -171,6 +173,26 @@ TEST_F(JobConversationTest, RefusesAKeyThatIsNotTheKernels) {
   EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
   EXPECT_THAT(std::string(end.status.message()), HasSubstr("a key that is not its kernel's"));
   EXPECT_THAT(StoredProfiles(), IsEmpty());
+}
+
+// A worker may read what its task names: a child could have it read what is another tenant's.
+TEST_F(JobConversationTest, RefusesAnInputThatIsNotTheJobs) {
+  const ConversationEnd end = Talk("foreign_input");
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
+  EXPECT_THAT(std::string(end.status.message()), HasSubstr("an input that is not the job's"));
+  EXPECT_FALSE(pool_.HasTaskWithBlob(DigestOf("a secret")));
+}
+
+TEST_F(JobConversationTest, TakesTheJobsInputsToAWorker) {
+  bool is_named = false;
+  std::thread worker([&] {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    is_named = pool_.HasTaskWithBlob(DigestOf("an input"));
+    AnswerOneTask("any");
+  });
+  EXPECT_EQ(Talk("own_input").outcome, ConversationOutcome::kFailure);
+  worker.join();
+  EXPECT_TRUE(is_named);
 }
 
 TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {

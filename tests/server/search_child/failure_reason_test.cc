@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/wire/error.h"
+#include "proto/wire/task_error.h"
 
 namespace plait {
 namespace {
@@ -41,6 +42,10 @@ TEST(FailureReasonTest, KeepsTheReasonOfATask) {
     const absl::Status status = wire::Error(reason, "conv3");
     EXPECT_EQ(SearchFailure(status, v1::OptimizeOptions()), status);
   }
+  worker::v1::TaskError misfit;
+  misfit.set_code(static_cast<int>(absl::StatusCode::kOutOfRange));
+  EXPECT_EQ(wire::ReasonOf(SearchFailure(wire::StatusOfTask(misfit), v1::OptimizeOptions())),
+            v1::ERROR_REASON_INVALID_REQUEST);
 }
 
 }  // namespace

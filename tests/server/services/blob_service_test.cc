@@ -188,6 +188,16 @@ TEST_F(BlobServiceTest, WorkersReadTheModelsOfTasksOfAllTenants) {
   EXPECT_EQ(*DownloadAsWorker(model), "a model");
 }
 
+TEST_F(BlobServiceTest, WorkersReadTheInputsOfTasks) {
+  const v1::Digest input = Give("an input", "alice");
+  EXPECT_THAT(DownloadAsWorker(input).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  worker::v1::Task task;
+  *task.mutable_model() = Give("a model", "alice");
+  *task.mutable_measure()->add_input_sets()->add_values()->mutable_blob() = input;
+  pool_.Submit(v1::Device(), task, [](const worker::v1::TaskResult&) {});
+  EXPECT_EQ(*DownloadAsWorker(input), "an input");
+}
+
 // The table is nobody's: it was stored for the task, and granted to no tenant.
 TEST_F(BlobServiceTest, WorkersAloneReadTheTablesOfWeightsOfTasks) {
   const v1::Digest weights = wire::DigestToProto(*PutBlob(*stores_.blobs, "a table"));
