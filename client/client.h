@@ -17,9 +17,9 @@
 namespace plait {
 
 // Map of this folder. The library, for any program: client and blobs (calls and bytes), retry,
-// server_session and embedded_server (which server), job_request and job_result (from options to a
-// delivered model). What the verbs share: loaded_model, local_profiler, tensor_folder, npy,
-// shape_option, file. The program: main, cli, command, console, interrupts, exit_code,
+// server_session and embedded_server (which server), job_request, input_sets and job_result (from
+// options to a delivered model). What the verbs share: loaded_model, local_profiler, tensor_folder,
+// npy, shape_option, file. The program: main, cli, command, console, interrupts, exit_code,
 // progress_bar, report_table, json; a file for each verb in commands/.
 //
 // What makes repeating safe: uploads go on where the server says, submissions carry a request id,

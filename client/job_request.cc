@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "client/input_sets.h"
 #include "client/shape_option.h"
 #include "proto/wire/options.h"
 
@@ -38,6 +39,7 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--accept-inconclusive", OptionKind::kSwitch, "",
        "return the fastest plan even if comparing outputs proves little"},
       kShapeOption,
+      kInputsOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
       {"--portable", OptionKind::kSwitch, "",
        "leave out what is slower in other runtimes (default)"},

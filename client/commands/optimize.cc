@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/files/file.h"
+#include "client/input_sets.h"
 #include "client/job_request.h"
 #include "client/job_result.h"
 #include "client/json.h"
@@ -41,11 +42,13 @@ absl::StatusOr<ExitCode> RunOptimize(const CommandContext& context) {
   request.set_validate_only(arguments.Has("--validate-only"));
   // Read before a server is started or asked: a path with a typing error costs nothing.
   PLAIT_ASSIGN_OR_RETURN(const std::string model, ReadModelFile(arguments.positionals()[0]));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                         ReadInputSets(arguments, model, request));
   PLAIT_ASSIGN_OR_RETURN(
       const ServerSession session,
       ConnectOrEmbed(context, request.options().device(), request.options().threads()));
   const Client& client = *session.client;
-  PLAIT_ASSIGN_OR_RETURN(*request.mutable_model(), client.Upload(model));
+  PLAIT_RETURN_IF_ERROR(UploadBlobs(client, model, inputs, request));
   if (request.validate_only()) {
     PLAIT_RETURN_IF_ERROR(client.Submit(request).status());
     Json json;
@@ -67,6 +70,7 @@ const Command kOptimizeCommand = {
         "  plait optimize model.onnx -o faster.onnx\n"
         "  plait optimize model.onnx --budget 5m --json > report.json\n"
         "  plait optimize model.onnx --shape input=8x3x224x224 --threads 4\n"
+        "  plait optimize model.onnx --inputs samples/1 --inputs samples/2\n"
         "  plait optimize model.onnx --server plait.example.com:7400\n",
     .options = Options,
     .run = RunOptimize,

@@ -1,6 +1,7 @@
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/files/file.h"
+#include "client/input_sets.h"
 #include "client/job_request.h"
 #include "client/json.h"
 #include "client/server_session.h"
@@ -29,8 +30,10 @@ absl::StatusOr<ExitCode> RunSubmit(const CommandContext& context) {
   request.set_request_id(context.arguments.Text("--request-id"));
   PLAIT_ASSIGN_OR_RETURN(const std::string model,
                          ReadModelFile(context.arguments.positionals()[0]));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                         ReadInputSets(context.arguments, model, request));
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
-  PLAIT_ASSIGN_OR_RETURN(*request.mutable_model(), session.client->Upload(model));
+  PLAIT_RETURN_IF_ERROR(UploadBlobs(*session.client, model, inputs, request));
   PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->Submit(request));
   if (context.console.json) {
     Json json;

@@ -46,7 +46,7 @@ class Client:
     def __exit__(self, *unused):
         self.channel.close()
 
-    def message(self, name, **fields):
+    def message(self, name, /, **fields):
         descriptor = self.pool.FindMessageTypeByName(f"plait.v1.{name}")
         return message_factory.GetMessageClass(descriptor)(**fields)
 
