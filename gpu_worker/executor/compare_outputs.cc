@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 
 namespace plait {
 namespace {
@@ -66,23 +67,24 @@ void OutputComparer::SetDifferent(std::string reason) {
   if (difference_.empty()) difference_ = std::move(reason);
 }
 
-void OutputComparer::SetHopeless(std::string reason) {
+void OutputComparer::SetHopeless(size_t index, std::string reason) {
   errors_.max_rel_error = kInfinity;
   errors_.max_channel_error = kInfinity;
+  outputs_[index].error.max_rel_error = kInfinity;
+  outputs_[index].error.rms_error = kInfinity;
   SetDifferent(std::move(reason));
 }
 
 void OutputComparer::Add(absl::Span<const Tensor> original, absl::Span<const Tensor> candidate) {
   ++errors_.inputs_tried;
-  if (original.size() != candidate.size()) {
-    return SetHopeless(
-        absl::StrCat("the candidate has ", candidate.size(), " outputs, not ", original.size()));
-  }
   outputs_.resize(original.size());
   for (size_t i = 0; i < original.size(); ++i) {
-    if (original[i].type() != candidate[i].type()) {
-      SetHopeless(absl::StrCat("output ", i, " is ", candidate[i].type().ToString(), ", not ",
-                               original[i].type().ToString()));
+    if (original.size() != candidate.size()) {
+      SetHopeless(i, absl::StrCat("the candidate has ", candidate.size(), " outputs, not ",
+                                  original.size()));
+    } else if (original[i].type() != candidate[i].type()) {
+      SetHopeless(i, absl::StrCat("output ", i, " is ", candidate[i].type().ToString(), ", not ",
+                                  original[i].type().ToString()));
     } else {
       Compare(i, original[i], candidate[i]);
     }
@@ -95,7 +97,7 @@ void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor&
     outputs_[index].is_alive = true;
     return;
   }
-  Judge(index, !IsFloat(original.type().dtype), CompareElements(index, original, candidate));
+  Judge(index, original.type(), CompareElements(index, original, candidate));
 }
 
 // In double, where float32 and the integers below 2^53 are exact.
@@ -119,8 +121,10 @@ OutputComparer::Channels OutputComparer::CompareElements(size_t index, const Ten
       if (std::isfinite(a[i]) && std::isfinite(b[i])) {
         channels.largest[channel] = std::max(channels.largest[channel], std::abs(a[i]));
         channels.error[channel] = std::max(channels.error[channel], std::abs(a[i] - b[i]));
+        channels.squares += (a[i] - b[i]) * (a[i] - b[i]);
       } else if (!AreSame(a[i], b[i])) {
-        SetHopeless(absl::StrCat("output ", index, " element ", begin + static_cast<int64_t>(i),
+        SetHopeless(index,
+                    absl::StrCat("output ", index, " element ", begin + static_cast<int64_t>(i),
                                  " is ", b[i], ", not ", a[i]));
       }
     }
@@ -130,14 +134,19 @@ OutputComparer::Channels OutputComparer::CompareElements(size_t index, const Ten
 
 // Relative to the output's largest value and not element by element: what is nearly 0 is the
 // difference of large numbers, whose rounding it carries. See docs/accuracy.md.
-void OutputComparer::Judge(size_t index, bool is_exact, const Channels& channels) {
+void OutputComparer::Judge(size_t index, const TensorType& type, const Channels& channels) {
+  OutputError& output = outputs_[index].error;
   const double largest = *std::max_element(channels.largest.begin(), channels.largest.end());
   const double error = *std::max_element(channels.error.begin(), channels.error.end());
   errors_.max_abs_error = std::max(errors_.max_abs_error, error);
-  if (is_exact && error > 0) {
-    return SetHopeless(absl::StrCat("output ", index, " differs by ", error));
+  output.max_abs_error = std::max(output.max_abs_error, error);
+  if (!IsFloat(type.dtype) && error > 0) {
+    return SetHopeless(index, absl::StrCat("output ", index, " differs by ", error));
   }
   const double rel_error = Relative(error, largest);
+  const double rms_error = std::sqrt(channels.squares / static_cast<double>(type.elements()));
+  output.max_rel_error = std::max(output.max_rel_error, rel_error);
+  output.rms_error = std::max(output.rms_error, rms_error);
   errors_.max_rel_error = std::max(errors_.max_rel_error, rel_error);
   if (rel_error > rel_error_max_) {
     SetDifferent(absl::StrCat("output ", index, " differs by ", error,
@@ -156,6 +165,10 @@ void OutputComparer::Judge(size_t index, bool is_exact, const Channels& channels
 
 OutputComparison OutputComparer::Result() const {
   OutputComparison result{errors_, ""};
+  for (const Output& output : outputs_) {
+    if (result.equivalence.outputs.size() == kOutputErrorsMax) break;
+    result.equivalence.outputs.push_back(output.error);
+  }
   const auto dead = std::find_if(outputs_.begin(), outputs_.end(),
                                  [](const Output& output) { return !output.is_alive; });
   result.equivalence.dead_outputs = dead != outputs_.end();

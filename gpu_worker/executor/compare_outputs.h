@@ -39,21 +39,23 @@ class OutputComparer {
     bool is_alive = false;  // saw two different values
     bool has_first = false;
     double first = 0;  // its very first element
+    OutputError error;
   };
 
   // The largest values and errors along an output's channels, for one input.
   struct Channels {
     std::vector<double> largest;
     std::vector<double> error;
+    double squares = 0;  // the sum of (a-b)^2 over all channels
   };
 
   void Compare(size_t index, const Tensor& original, const Tensor& candidate);
   Channels CompareElements(size_t index, const Tensor& original, const Tensor& candidate);
-  void Judge(size_t index, bool is_exact, const Channels& channels);
+  void Judge(size_t index, const TensorType& type, const Channels& channels);
   // Keeps the first reason: what follows a difference is often its consequence.
   void SetDifferent(std::string reason);
-  // The same for what no tolerance accepts.
-  void SetHopeless(std::string reason);
+  // The same for what no tolerance accepts, in one output.
+  void SetHopeless(size_t index, std::string reason);
 
   double rel_error_max_;
   Equivalence errors_;

@@ -100,8 +100,10 @@ class Measurement {
         SaturatingAdd(loaded_bytes_, LoadedBytes(*candidate.plan.graph, *candidate.plan.plan));
     PLAIT_RETURN_IF_ERROR(
         CheckMemory("candidates", SaturatingAdd(bytes, kept_bytes_), executor_.device()));
+    const Stopwatch load_time;
     PLAIT_ASSIGN_OR_RETURN(candidate.executable,
                            executor_.Load(*candidate.plan.graph, *candidate.plan.plan, weights_));
+    candidate.measurement.load_ms.push_back(load_time.elapsed_us() / 1000);
     candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
     loaded_bytes_ = bytes;
     return absl::OkStatus();

@@ -18,6 +18,7 @@ struct CandidateMeasurement {
   std::vector<int> load_rounds;    // how many of them each load had, in order; their sum is all
   Equivalence equivalence;         // with the outputs of the baseline
   int fallback_nodes = 0;          // nodes that ran as reference code
+  std::vector<double> load_ms;     // how long each load took; for reports only
   std::string error;  // why the candidate could not run; empty when it ran. Then: no samples
 
   friend bool operator==(const CandidateMeasurement&, const CandidateMeasurement&) = default;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
 
 namespace plait {
@@ -14,6 +16,16 @@ enum class Verdict {
 };
 
 absl::string_view VerdictName(Verdict verdict);  // "inconclusive", "equivalent", "different"
+
+// How far one output is from the baseline's; for each number the worst input counts. Infinite as
+// the errors of Equivalence.
+struct OutputError {
+  double max_abs_error = 0;  // both as Equivalence has them
+  double max_rel_error = 0;
+  double rms_error = 0;  // the root of the mean of (a-b)^2 over the output's elements
+
+  friend bool operator==(const OutputError&, const OutputError&) = default;
+};
 
 // A candidate's outputs beside the baseline's, over several seeded inputs. Errors are the largest
 // over all outputs and inputs. Infinite for what no tolerance accepts: integers and booleans that
@@ -33,6 +45,8 @@ struct Equivalence {
   double max_channel_error = 0;
   // Some output had one value everywhere, whatever the input, or was NaN everywhere.
   bool dead_outputs = false;
+  // Each output by itself, in the graph's order; the first kOutputErrorsMax. For reports only.
+  std::vector<OutputError> outputs;
 
   friend bool operator==(const Equivalence&, const Equivalence&) = default;
 };

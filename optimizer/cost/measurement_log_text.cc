@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/cost/measurement_log.h"
 
@@ -16,15 +17,16 @@ namespace {
 // be counted without understanding them:
 //   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks
 //   verification       number of the candidate lines that follow
-//   candidate          id, samples, verdict, the three errors, inputs, dead outputs (0 or 1),
-//                      fallback nodes, error text
+//   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
+//                      outputs (0 or 1), errors of outputs, fallback nodes, error text
 //   exhausted_at_step  the step that the budget refused, -1: none
 //   time_answers       1 or 0 for each time that was asked for
 //   yardsticks         to which profiles were scaled
 //   load_effect        deviation, loads
 // Yardsticks are three fields: multiply-adds, reads, drift.
-// The samples of a load are separated by commas, loads by semicolons.
-constexpr absl::string_view kHeader = "plait-measurement-log 4";
+// The samples of a load are separated by commas, loads by semicolons; so are the three errors of an
+// output, and outputs.
+constexpr absl::string_view kHeader = "plait-measurement-log 5";
 
 // 17 significant digits: every double parses back to the same bits.
 std::string Number(double value) { return absl::StrFormat("%.17g", value); }
@@ -54,15 +56,28 @@ std::string SamplesText(const CandidateMeasurement& measurement) {
   return text;
 }
 
+std::string NumbersText(const std::vector<double>& values) {
+  return absl::StrJoin(
+      values, ",", [](std::string* text, double value) { absl::StrAppend(text, Number(value)); });
+}
+
+std::string OutputsText(const std::vector<OutputError>& outputs) {
+  return absl::StrJoin(outputs, ";", [](std::string* text, const OutputError& output) {
+    absl::StrAppend(text,
+                    NumbersText({output.max_abs_error, output.max_rel_error, output.rms_error}));
+  });
+}
+
 std::string CandidateLine(const CandidateMeasurement& measurement) {
   const Equivalence& equivalence = measurement.equivalence;
   const std::string samples = SamplesText(measurement);
-  return absl::StrCat("candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
-                      VerdictName(equivalence.verdict), "\t", Number(equivalence.max_abs_error),
-                      "\t", Number(equivalence.max_rel_error), "\t",
-                      Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
-                      equivalence.dead_outputs ? 1 : 0, "\t", measurement.fallback_nodes, "\t",
-                      absl::CEscape(measurement.error), "\n");
+  return absl::StrCat(
+      "candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
+      NumbersText(measurement.load_ms), "\t", VerdictName(equivalence.verdict), "\t",
+      Number(equivalence.max_abs_error), "\t", Number(equivalence.max_rel_error), "\t",
+      Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
+      equivalence.dead_outputs ? 1 : 0, "\t", OutputsText(equivalence.outputs), "\t",
+      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error), "\n");
 }
 
 // Reads the tab-separated fields of one line in order; remembers whether all of them were right.
@@ -99,6 +114,29 @@ class FieldReader {
       }
       measurement.load_rounds.push_back(static_cast<int>(samples.size()));
     }
+  }
+  std::vector<double> NextDoubles() {
+    const absl::string_view text = Next();
+    std::vector<double> values;
+    if (text.empty()) return values;
+    for (const absl::string_view value : absl::StrSplit(text, ',')) {
+      values.push_back(ParseDouble(value));
+      // Medians are taken of them.
+      Require(std::isfinite(values.back()));
+    }
+    return values;
+  }
+  std::vector<OutputError> NextOutputs() {
+    const absl::string_view text = Next();
+    std::vector<OutputError> outputs;
+    if (text.empty()) return outputs;
+    for (const absl::string_view output : absl::StrSplit(text, ';')) {
+      const std::vector<absl::string_view> errors = absl::StrSplit(output, ',');
+      Require(errors.size() == 3 && outputs.size() < kOutputErrorsMax);
+      if (!ok_) break;
+      outputs.push_back({ParseDouble(errors[0]), ParseDouble(errors[1]), ParseDouble(errors[2])});
+    }
+    return outputs;
   }
   // A log comes from whoever asks for a replay: rates are used as divisors.
   Yardsticks NextYardsticks() {
@@ -160,6 +198,7 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   CandidateMeasurement measurement;
   measurement.candidate = reader.NextEscaped();
   reader.NextSamples(measurement);
+  measurement.load_ms = reader.NextDoubles();
   Equivalence& equivalence = measurement.equivalence;
   equivalence.verdict = reader.NextVerdict();
   equivalence.max_abs_error = reader.NextDouble();
@@ -167,6 +206,7 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   equivalence.max_channel_error = reader.NextDouble();
   equivalence.inputs_tried = reader.NextInteger<int>();
   equivalence.dead_outputs = reader.NextInteger<int>() != 0;
+  equivalence.outputs = reader.NextOutputs();
   measurement.fallback_nodes = reader.NextInteger<int>();
   measurement.error = reader.NextEscaped();
   return measurement;

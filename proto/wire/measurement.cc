@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/profile.h"
 
@@ -98,6 +99,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   if (!measurement.error.empty()) return proto;
   for (const double latency_us : measurement.latency_us) proto.add_latency_us(latency_us);
   for (const int rounds : measurement.load_rounds) proto.add_load_rounds(rounds);
+  for (const double load_ms : measurement.load_ms) proto.add_load_ms(load_ms);
   const Equivalence& equivalence = measurement.equivalence;
   proto.set_max_abs_error(equivalence.max_abs_error);
   proto.set_max_rel_error(equivalence.max_rel_error);
@@ -105,6 +107,12 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   proto.set_inputs_tried(equivalence.inputs_tried);
   proto.set_dead_outputs(equivalence.dead_outputs);
   proto.set_fallback_nodes(measurement.fallback_nodes);
+  for (const OutputError& output : equivalence.outputs) {
+    v1::OutputError& error = *proto.add_outputs();
+    error.set_max_abs_error(output.max_abs_error);
+    error.set_max_rel_error(output.max_rel_error);
+    error.set_rms_error(output.rms_error);
+  }
   return proto;
 }
 
@@ -116,6 +124,12 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   measurement.fallback_nodes = proto.fallback_nodes();
   measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
   measurement.load_rounds.assign(proto.load_rounds().begin(), proto.load_rounds().end());
+  // Medians are taken of them, which needs numbers.
+  const bool are_times =
+      proto.load_ms_size() <= proto.load_rounds_size() &&
+      std::all_of(proto.load_ms().begin(), proto.load_ms().end(),
+                  [](double load_ms) { return std::isfinite(load_ms) && load_ms >= 0; });
+  if (are_times) measurement.load_ms.assign(proto.load_ms().begin(), proto.load_ms().end());
   Equivalence& equivalence = measurement.equivalence;
   // For the report only; the relative errors decide.
   equivalence.max_abs_error = proto.max_abs_error();
@@ -124,6 +138,12 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   equivalence.inputs_tried = proto.inputs_tried();
   equivalence.dead_outputs = proto.dead_outputs();
   equivalence.verdict = JudgeErrors(equivalence, tolerance);
+  for (const v1::OutputError& error : proto.outputs()) {
+    // More would be too many for the log.
+    if (equivalence.outputs.size() == kOutputErrorsMax) break;
+    equivalence.outputs.push_back(
+        {error.max_abs_error(), error.max_rel_error(), error.rms_error()});
+  }
   return measurement;
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 
 namespace plait {
 namespace {
@@ -39,6 +40,40 @@ TEST(OutputComparerTest, MeasuresErrorsAgainstTheLargestValue) {
   EXPECT_NEAR(comparison.equivalence.max_abs_error, 0.005, 1e-6);
   EXPECT_NEAR(comparison.equivalence.max_rel_error, 0.00005, 1e-8);
   EXPECT_EQ(comparison.equivalence.inputs_tried, 1);
+}
+
+TEST(OutputComparerTest, TellsTheErrorsOfEachOutputOnItsWorstInput) {
+  OutputComparer comparer(1e-1);
+  comparer.Add({Floats({2, 1}), Floats({4, 1, 1, 1})}, {Floats({2, 1}), Floats({4, 1, 1, 1.125f})});
+  comparer.Add({Floats({2, 1}), Floats({1, 2, 1, 1})},
+               {Floats({2.0625f, 1}), Floats({1, 2, 1, 1})});
+  const std::vector<OutputError> outputs = comparer.Result().equivalence.outputs;
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[0].max_abs_error, 0.0625);
+  EXPECT_EQ(outputs[0].max_rel_error, 0.03125);
+  EXPECT_DOUBLE_EQ(outputs[0].rms_error, 0.0625 / std::sqrt(2));
+  EXPECT_EQ(outputs[1], (OutputError{0.125, 0.03125, 0.0625}));
+}
+
+TEST(OutputComparerTest, AnErrorThatNoToleranceAcceptsIsInfiniteInItsOutputAlone) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  OutputComparer comparer(1e-1);
+  comparer.Add({Floats({2, 1}), Floats({2, 1})}, {Floats({nan, 1}), Floats({2, 1})});
+  const std::vector<OutputError> outputs = comparer.Result().equivalence.outputs;
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_TRUE(std::isinf(outputs[0].max_rel_error));
+  EXPECT_TRUE(std::isinf(outputs[0].rms_error));
+  EXPECT_EQ(outputs[1], OutputError());
+}
+
+TEST(OutputComparerTest, TellsOfABoundedNumberOfOutputs) {
+  const std::vector<Tensor> outputs(kOutputErrorsMax + 1, Floats({1, 2}));
+  std::vector<Tensor> wrong = outputs;
+  wrong.back() = Floats({1, 3});
+  OutputComparer comparer(1e-4);
+  comparer.Add(outputs, wrong);
+  EXPECT_EQ(comparer.Result().equivalence.outputs.size(), static_cast<size_t>(kOutputErrorsMax));
+  EXPECT_EQ(comparer.Result().equivalence.verdict, Verdict::kDifferent);
 }
 
 TEST(OutputComparerTest, SeesAShiftByOneElement) {

@@ -10,6 +10,7 @@ namespace plait {
 namespace {
 
 using testing::ElementsAre;
+using testing::Gt;
 using testing::HasSubstr;
 
 using MeasurePlansTest = ExecutorFixture;
@@ -210,6 +211,7 @@ TEST_F(MeasureLoadsTest, EveryLoadHasItsRounds) {
   ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_EQ(measured->latency_us.size(), 12u);
   EXPECT_THAT(measured->load_rounds, ElementsAre(4, 4, 4));
+  EXPECT_THAT(measured->load_ms, ElementsAre(Gt(0), Gt(0), Gt(0)));
   EXPECT_EQ(measured->equivalence.inputs_tried, 3);
 }
 

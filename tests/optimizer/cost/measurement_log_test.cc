@@ -1,9 +1,11 @@
 #include "optimizer/cost/measurement_log.h"
 
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "optimizer/cost/replaying_profiler.h"
 
 namespace plait {
@@ -22,9 +24,11 @@ MeasurementLog SampleLog() {
   Profile profile{0.1, 1e-300,  12345.678901234567,   20, int64_t{1} << 60,
                   -1,  1.0 / 3, {1e5 / 3, 0.1, 1e-17}};
   log.AddProfile(KeyOf("a").ToString(), profile);
-  CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {2, 1}, {}, 0, ""};
+  CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {2, 1}, {}, 0, {7, 1.0 / 3}, ""};
+  const double infinity = std::numeric_limits<double>::infinity();
   CandidateMeasurement other{
-      "b", {}, {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, "it \"fell\"\n"};
+      "b", {}, {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, {}, "it \"fell\"\n"};
+  other.equivalence.outputs = {{0.5, 1.0 / 7, 1e-300}, {0.1, infinity, infinity}};
   log.AddVerification({baseline, other});
   log.AddVerification({});
   log.set_exhausted_at_step(7);
@@ -59,7 +63,7 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
 // Whoever asks for a replay names the log: the simulator would never end with such a share.
 TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   const auto parse = [](const std::string& fields) {
-    const std::string header = "plait-measurement-log 4\n";
+    const std::string header = "plait-measurement-log 5\n";
     return MeasurementLog::Parse(header + "profile\tkey\t" + fields + "\n").status();
   };
   EXPECT_EQ(parse("1\t1\t1\t5\t1\t1\t1\t9\t9\t0"), absl::OkStatus());
@@ -71,10 +75,28 @@ TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   }
 }
 
+TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
+  const auto parse = [](const std::string& loads, const std::string& outputs) {
+    return MeasurementLog::Parse("plait-measurement-log 5\nverification\t1\ncandidate\tb\t1\t" +
+                                 loads + "\tequivalent\t0\t0\t0\t3\t0\t" + outputs + "\t0\t\n")
+        .status();
+  };
+  EXPECT_EQ(parse("7", "0,0,0;1,inf,inf"), absl::OkStatus());
+  EXPECT_EQ(parse("", ""), absl::OkStatus());
+  for (const char* loads : {"nan", "inf", "1,", "x"}) {
+    EXPECT_EQ(parse(loads, "").code(), absl::StatusCode::kInvalidArgument) << loads;
+  }
+  std::string too_many = "0,0,0";
+  for (int i = 0; i < kOutputErrorsMax; ++i) too_many += ";0,0,0";
+  for (const std::string& outputs : {std::string("0,0"), std::string(";"), too_many}) {
+    EXPECT_EQ(parse("", outputs).code(), absl::StatusCode::kInvalidArgument) << outputs;
+  }
+}
+
 TEST(MeasurementLogTest, RefusesALogOfAnOlderVersionByName) {
-  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 3\n").status();
+  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 4\n").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 4"), std::string::npos);
+  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 5"), std::string::npos);
 }
 
 TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
+
 namespace plait::wire {
 namespace {
 
@@ -44,11 +46,13 @@ TEST(WireMeasurementTest, MoreSamplesThanAnIntCountsAreStillMany) {
 
 // Errors that are all of one size, with the verdict that they deserve.
 CandidateMeasurement Sample(double error) {
-  CandidateMeasurement measurement{"id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {1, 2}, {}, 2, ""};
+  CandidateMeasurement measurement{
+      "id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {1, 2}, {}, 2, {7, 0.1}, ""};
   measurement.equivalence = {.max_abs_error = 0.5,
                              .max_rel_error = error,
                              .inputs_tried = 3,
-                             .max_channel_error = error / 3};
+                             .max_channel_error = error / 3,
+                             .outputs = {{0.5, 0, 1.0 / 3}, {0, 1.0 / 7, kInfinity}}};
   measurement.equivalence.verdict = JudgeErrors(measurement.equivalence, kTolerance);
   return measurement;
 }
@@ -86,6 +90,22 @@ TEST(WireMeasurementTest, AChannelBeyondTheToleranceIsADifference) {
 
 TEST(WireMeasurementTest, AnErrorThatIsNoNumberIsADifference) {
   EXPECT_EQ(RoundTrip(Sample(kNaN)).equivalence.verdict, Verdict::kDifferent);
+}
+
+TEST(WireMeasurementTest, LoadTimesThatAreNoneAreUnknown) {
+  for (const std::vector<double>& load_ms :
+       {std::vector<double>{1, kNaN}, {kInfinity, 1}, {-1, 1}, {1, 2, 3}}) {
+    CandidateMeasurement measurement = Sample(0);
+    measurement.load_ms = load_ms;
+    EXPECT_TRUE(RoundTrip(measurement).load_ms.empty());
+  }
+}
+
+TEST(WireMeasurementTest, TakesABoundedNumberOfOutputs) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.equivalence.outputs.resize(kOutputErrorsMax + 1);
+  EXPECT_EQ(RoundTrip(measurement).equivalence.outputs.size(),
+            static_cast<size_t>(kOutputErrorsMax));
 }
 
 TEST(WireMeasurementTest, WhatCannotRunHasOnlyItsError) {
