@@ -68,6 +68,8 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   AddSamples(whole.optimized_latency_us, island.optimized_latency_us, first);
   whole.predicted_baseline_us += island.predicted_baseline_us;
   whole.predicted_us += island.predicted_us;
+  whole.baseline_load_ms += island.baseline_load_ms;
+  whole.load_ms += island.load_ms;
   whole.candidates += island.candidates;
   whole.regions += island.regions;
   whole.regions_solved += island.regions_solved;
@@ -129,6 +131,8 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
     }
     replacements.push_back(std::move(island));
   }
+  // Those of islands are not the graph's.
+  whole.equivalence.outputs.clear();
   PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements));
   if (whole.improved) {
     // Sums over islands that were loaded apart: no two rounds are known to share a load.

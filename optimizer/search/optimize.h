@@ -76,8 +76,10 @@ struct SearchResult {
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
   std::vector<int> load_rounds;              // how many of them each load had
-  LoadEffect load_effect;                    // that these loads showed; of none with islands
-  Speedup speedup;                           // all 1 when not improved
+  double baseline_load_ms = 0;               // the median of these loads
+  double load_ms = 0;
+  LoadEffect load_effect;  // that these loads showed; of none with islands
+  Speedup speedup;         // all 1 when not improved
   // Of the optimized graph's outputs with those of the original, over several inputs.
   Equivalence equivalence;
   int fallback_nodes = 0;  // that ran as reference code, because no kernel took them

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/search/plan_graph.h"
 #include "optimizer/search/region_cost.h"
@@ -228,6 +229,8 @@ class Optimizer {
     result_.rules_applied = winner.counts;
     result_.baseline_latency_us = std::move(verified.baseline.latency_us);
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
+    result_.baseline_load_ms = Median(verified.baseline.load_ms);
+    result_.load_ms = Median(verified.optimized.load_ms);
     result_.load_rounds = std::move(verified.baseline.load_rounds);
     result_.load_effect = verified.load_effect;
     result_.budget_exhausted |= verified.seconds_needed > 0;

@@ -1,9 +1,14 @@
 #include "proto/wire/report_json.h"
 
 #include <map>
+#include <utility>
 
 namespace plait::wire {
 namespace {
+
+// Null for what the plait that made the report did not tell yet; every load takes some time.
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json TimeOrNull(double time_ms) { return time_ms > 0 ? Json(time_ms) : Json(); }
 
 // Baseline and optimized are two messages with the same fields.
 template <typename Measured>
@@ -17,11 +22,9 @@ Json MeasuredJson(const Measured& measured) {
   json["fallback_nodes"] = measured.fallback_nodes();
   json["offchip_bytes"] = measured.offchip_bytes();
   json["predicted_us"] = measured.predicted_us();
+  json["load_ms"] = TimeOrNull(measured.load_ms());
   return json;
 }
-
-// Null for what the plait that made the report did not tell yet.
-Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 template <typename Texts>
 Json ListJson(const Texts& texts) {
@@ -53,6 +56,12 @@ Json OptimizedJson(const v1::OptimizedReport& optimized) {
   json["origin"] = TextOrNull(optimized.origin());
   json["schedule"] = TextOrNull(optimized.schedule());
   json["portable"] = optimized.portable();
+  json["formats"] = Json::object();
+  // Sorted, because the order of a protobuf map changes from run to run.
+  const std::map<std::string, double> formats(optimized.formats().begin(),
+                                              optimized.formats().end());
+  for (const auto& [format, share] : formats) json["formats"][format] = share;
+  json["copies"] = optimized.has_copies() ? Json(optimized.copies()) : Json();
   return json;
 }
 
@@ -62,6 +71,15 @@ Json EquivalenceJson(const v1::EquivalenceReport& equivalence) {
   json["max_abs_error"] = equivalence.max_abs_error();
   json["max_rel_error"] = equivalence.max_rel_error();
   json["inputs_tried"] = equivalence.inputs_tried();
+  json["outputs"] = Json::array();
+  for (const v1::OutputError& output : equivalence.outputs()) {
+    Json error;
+    error["name"] = output.name();
+    error["max_abs_error"] = output.max_abs_error();
+    error["max_rel_error"] = output.max_rel_error();
+    error["rms_error"] = output.rms_error();
+    json["outputs"].push_back(std::move(error));
+  }
   return json;
 }
 

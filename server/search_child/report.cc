@@ -1,10 +1,13 @@
 #include "server/search_child/report.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/rules/rule.h"
 #include "proto/wire/error.h"
 
@@ -13,6 +16,8 @@ namespace {
 
 // 256 KiB: thousands of decisions, in a message that travels with each look at the job.
 constexpr size_t kTraceBytesMax = size_t{256} << 10;
+// 256 names of outputs stand in it, too.
+constexpr size_t kOutputNameBytesMax = 1024;
 
 v1::Verdict VerdictOf(Verdict verdict) {
   switch (verdict) {
@@ -63,6 +68,68 @@ std::set<TensorId> WeightsOf(const Step& step, const Graph& graph) {
     }
   }
   return weights;
+}
+
+// Nothing is computed by kernels without floating-point operations; a Cast counts as some.
+int64_t FlopsOf(const Step& step, const Graph& graph) {
+  int64_t flops = 0;
+  for (const NodeId node : step.kernel.nodes) {
+    if (graph.node(node).op == OpKind::kCast) continue;
+    flops = SaturatingAdd(flops, WorkOf(graph, node).flops);
+  }
+  return flops;
+}
+
+// Of a kernel without inputs, which makes something of constants, its output's.
+Format FormatOf(const Kernel& kernel) {
+  if (!kernel.input_formats.empty()) return kernel.input_formats.front();
+  return kernel.output_formats.empty() ? Format::kPlain : kernel.output_formats.front();
+}
+
+// Whether the step's result is its input's bytes, so that nothing is copied.
+bool IsAlias(const Step& step, const Plan& plan) {
+  return std::all_of(step.outputs.begin(), step.outputs.end(),
+                     [&](int value) { return plan.values[value].alias_of >= 0; });
+}
+
+// What the kernels of the plan do.
+void SetKernels(const Plan& plan, const Graph& graph, v1::OptimizedReport* optimized) {
+  std::map<Format, double> flops;
+  double flops_sum = 0;
+  int64_t copies = 0;
+  for (const Step& step : plan.steps) {
+    const auto of_step = static_cast<double>(FlopsOf(step, graph));
+    if (of_step > 0) flops[FormatOf(step.kernel)] += of_step;
+    if (of_step == 0 && !IsAlias(step, plan)) ++copies;
+    flops_sum += of_step;
+  }
+  for (const auto& [format, of_format] : flops) {
+    (*optimized->mutable_formats())[std::string(FormatName(format))] = of_format / flops_sum;
+  }
+  optimized->set_kernels(static_cast<int64_t>(plan.steps.size()));
+  optimized->set_copies(copies);
+}
+
+void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
+                    v1::EquivalenceReport* equivalence) {
+  // Around opaque nodes only the parts between them were run: that is not the whole function.
+  const bool whole = result.islands == 0;
+  equivalence->set_verdict(whole ? VerdictOf(result.equivalence.verdict)
+                                 : v1::VERDICT_INCONCLUSIVE);
+  equivalence->set_max_abs_error(result.equivalence.max_abs_error);
+  equivalence->set_max_rel_error(result.equivalence.max_rel_error);
+  equivalence->set_inputs_tried(result.equivalence.inputs_tried);
+  // A worker may answer about more of them than there are.
+  const size_t count = std::min(result.equivalence.outputs.size(), facts.graph.outputs().size());
+  for (size_t i = 0; i < count; ++i) {
+    const OutputError& error = result.equivalence.outputs[i];
+    v1::OutputError& output = *equivalence->add_outputs();
+    const std::string& name = *facts.graph.tensor(facts.graph.outputs()[i]).name;
+    output.set_name(wire::ValidUtf8(name, kOutputNameBytesMax));
+    output.set_max_abs_error(error.max_abs_error);
+    output.set_max_rel_error(error.max_rel_error);
+    output.set_rms_error(error.rms_error);
+  }
 }
 
 bool IsPortable(const RuleCounts& rules_applied) {
@@ -118,9 +185,11 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   report.mutable_baseline()->set_offchip_bytes(OffchipBytes(result.baseline_plan, facts.graph));
   report.mutable_baseline()->set_fallback_nodes(result.baseline_fallback_nodes);
   report.mutable_baseline()->set_predicted_us(result.predicted_baseline_us);
+  report.mutable_baseline()->set_load_ms(result.baseline_load_ms);
   v1::OptimizedReport& optimized = *report.mutable_optimized();
   SetTimes(result.optimized_latency_us, &optimized);
-  optimized.set_kernels(static_cast<int64_t>(result.plan.steps.size()));
+  SetKernels(result.plan, result.graph, &optimized);
+  optimized.set_load_ms(result.load_ms);
   optimized.set_fallback_nodes(result.fallback_nodes);
   optimized.set_offchip_bytes(OffchipBytes(result.plan, result.graph));
   optimized.set_precision(result.plan.precision);
@@ -132,16 +201,10 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   report.set_speedup(result.speedup.median);
   report.set_speedup_low(result.speedup.low);
   report.set_speedup_high(result.speedup.high);
-  v1::EquivalenceReport& equivalence = *report.mutable_equivalence();
-  // Around opaque nodes only the parts between them were run: that is not the whole function.
-  const bool whole = result.islands == 0;
-  equivalence.set_verdict(whole ? VerdictOf(result.equivalence.verdict) : v1::VERDICT_INCONCLUSIVE);
-  equivalence.set_max_abs_error(result.equivalence.max_abs_error);
-  equivalence.set_max_rel_error(result.equivalence.max_rel_error);
-  equivalence.set_inputs_tried(result.equivalence.inputs_tried);
+  SetEquivalence(facts, result, report.mutable_equivalence());
   SetSearch(facts, result, report.mutable_search());
   for (const std::string& warning : facts.warnings) report.add_warnings(warning);
-  if (equivalence.verdict() == v1::VERDICT_INCONCLUSIVE) {
+  if (report.equivalence().verdict() == v1::VERDICT_INCONCLUSIVE) {
     report.add_warnings(InconclusiveWarning(result));
   }
   report.set_engine_version(start.engine_version());

@@ -20,9 +20,10 @@ FIELDS = {
          "speedup_high", "equivalence", "search", "output"},
     "model": {"digest", "nodes", "opaque_nodes"},
     "device": {"id", "name", "fingerprint", "predicted"},
-    "baseline": LATENCY,
-    "optimized": LATENCY | {"kernels", "fallback_nodes", "offchip_bytes", "precision"},
-    "equivalence": {"verdict", "max_abs_error", "max_rel_error", "inputs_tried"},
+    "baseline": LATENCY | {"load_ms"},
+    "optimized": LATENCY | {"kernels", "fallback_nodes", "offchip_bytes", "precision", "load_ms",
+                            "formats", "copies"},
+    "equivalence": {"verdict", "max_abs_error", "max_rel_error", "inputs_tried", "outputs"},
     "search": {"seconds", "profiling_seconds", "verification_seconds", "candidates",
                "candidates_measured", "profiles_measured", "profiles_cached", "rules_applied"},
     "output": {"path", "digest"},
@@ -41,6 +42,12 @@ def assert_report_is_whole(report):
         assert 0 < report[part]["latency_us_p10"] <= report[part]["latency_us_median"]
         assert report[part]["latency_us_median"] <= report[part]["latency_us_p95"]
         assert report[part]["samples"] >= 1
+        assert report[part]["load_ms"] > 0
+    assert sum(report["optimized"]["formats"].values()) == pytest.approx(1)
+    assert 0 <= report["optimized"]["copies"] < report["optimized"]["kernels"]
+    for error in ("max_abs_error", "max_rel_error"):
+        worst = max(output[error] for output in report["equivalence"]["outputs"])
+        assert worst == report["equivalence"][error]
     assert report["speedup"] >= 1.0
     assert report["speedup_low"] <= report["speedup"] <= report["speedup_high"]
     assert report["equivalence"]["verdict"] == "equivalent"
@@ -59,6 +66,8 @@ def test_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, name):
     # Import folds arithmetic on shapes.
     assert 0 < report["model"]["nodes"] <= len(onnx.load(model).graph.node)
     assert report["model"]["opaque_nodes"] == []
+    assert ([output["name"] for output in report["equivalence"]["outputs"]]
+            == [value.name for value in onnx.load(model).graph.output])
     onnx.checker.check_model(onnx.load(output), full_check=True)
     models.assert_equal_in_onnx_runtime(model.read_bytes(), output.read_bytes())
     metadata = {entry.key for entry in onnx.load(output).metadata_props}

@@ -93,6 +93,9 @@ TEST(OptimizeTest, RewritesEveryCellAndCountsTheRules) {
   EXPECT_EQ(result->origin, "searched");
   EXPECT_GT(result->regions, 0);
   EXPECT_LE(result->regions_solved, result->regions);
+  EXPECT_EQ(result->baseline_load_ms, 2);
+  EXPECT_EQ(result->load_ms, 2);
+  EXPECT_EQ(result->equivalence.outputs.size(), 1u);
 }
 
 TEST(OptimizeTest, TellsEachBetterPredictionOnce) {
@@ -307,6 +310,8 @@ TEST(OptimizeTest, IslandsBetweenOpaqueNodesAreVerifiedOneByOne) {
   EXPECT_EQ(CountOf(result->graph, OpKind::kNeg), 2);
   EXPECT_EQ(CountOf(result->graph, OpKind::kOpaque), 1);
   EXPECT_EQ(result->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_TRUE(result->equivalence.outputs.empty()) << "the islands' are not the graph's";
+  EXPECT_EQ(result->load_ms, 4) << "of both islands";
   EXPECT_EQ(*result->graph.tensor(result->graph.outputs()[0]).name, "c");
   EXPECT_EQ(job.progress.last_fraction, 1);
 }

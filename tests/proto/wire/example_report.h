@@ -19,6 +19,7 @@ inline v1::Report ExampleReport() {
   report.mutable_baseline()->set_samples(40);
   report.mutable_baseline()->set_kernels(12);
   report.mutable_baseline()->set_predicted_us(98);
+  report.mutable_baseline()->set_load_ms(4.5);
   report.mutable_optimized()->set_latency_us_median(50);
   report.mutable_optimized()->set_latency_us_p10(49);
   report.mutable_optimized()->set_latency_us_p95(55);
@@ -29,6 +30,10 @@ inline v1::Report ExampleReport() {
   report.mutable_optimized()->set_origin("searched");
   report.mutable_optimized()->set_schedule("plait");
   report.mutable_optimized()->set_portable(true);
+  report.mutable_optimized()->set_load_ms(6);
+  (*report.mutable_optimized()->mutable_formats())["plain"] = 0.25;
+  (*report.mutable_optimized()->mutable_formats())["channels_last"] = 0.75;
+  report.mutable_optimized()->set_copies(1);
   report.set_speedup(2.002);
   report.set_speedup_low(1.9);
   report.set_speedup_high(2.1);
@@ -36,6 +41,11 @@ inline v1::Report ExampleReport() {
   report.mutable_equivalence()->set_max_abs_error(1e-6);
   report.mutable_equivalence()->set_max_rel_error(2e-7);
   report.mutable_equivalence()->set_inputs_tried(3);
+  v1::OutputError& output = *report.mutable_equivalence()->add_outputs();
+  output.set_name("y");
+  output.set_max_abs_error(1e-6);
+  output.set_max_rel_error(2e-7);
+  output.set_rms_error(3e-7);
   report.mutable_search()->set_seconds(0.5);
   report.mutable_search()->set_candidates(7);
   (*report.mutable_search()->mutable_rules_applied())["remove_identity"] = 2;

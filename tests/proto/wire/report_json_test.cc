@@ -14,13 +14,16 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("device":{"id":"cpu","name":"Processor","fingerprint":"cpu-1","predicted":false},)"
       R"("schema_version":1,"engine_version":"plait-1","warnings":["look"],)"
       R"("baseline":{"latency_us_median":100.1,"latency_us_p10":99.0,"latency_us_p95":110.0,)"
-      R"("samples":40,"kernels":12,"fallback_nodes":0,"offchip_bytes":0,"predicted_us":98.0},)"
+      R"("samples":40,"kernels":12,"fallback_nodes":0,"offchip_bytes":0,"predicted_us":98.0,)"
+      R"("load_ms":4.5},)"
       R"("optimized":{"latency_us_median":50.0,"latency_us_p10":49.0,"latency_us_p95":55.0,)"
       R"("samples":40,"kernels":6,"fallback_nodes":0,"offchip_bytes":1024,"predicted_us":0.0,)"
-      R"("precision":"strict","origin":"searched","schedule":"plait","portable":true},)"
+      R"("load_ms":6.0,"precision":"strict","origin":"searched","schedule":"plait",)"
+      R"("portable":true,"formats":{"channels_last":0.75,"plain":0.25},"copies":1},)"
       R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,)"
       R"("equivalence":{"verdict":"equivalent","max_abs_error":1e-06,"max_rel_error":2e-07,)"
-      R"("inputs_tried":3},"search":{"seconds":0.5,"profiling_seconds":0.0,)"
+      R"("inputs_tried":3,"outputs":[{"name":"y","max_abs_error":1e-06,"max_rel_error":2e-07,)"
+      R"("rms_error":3e-07}]},"search":{"seconds":0.5,"profiling_seconds":0.0,)"
       R"("verification_seconds":0.0,"candidates":7,"candidates_measured":0,"profiles_measured":0,)"
       R"("profiles_cached":0,"rules_applied":{"remove_identity":2},"regions":3,)"
       R"("regions_solved":2,"budget_exhausted":false},)"
@@ -39,9 +42,13 @@ TEST(ReportJsonTest, SaysNothingOfWhatAnOlderReportDidNotTell) {
   v1::Report report = ExampleReport();
   report.mutable_optimized()->clear_origin();
   report.mutable_optimized()->clear_schedule();
+  report.mutable_optimized()->clear_copies();
+  report.mutable_baseline()->clear_load_ms();
   const Json json = ReportJson(report, false);
   EXPECT_TRUE(json["optimized"]["origin"].is_null());
   EXPECT_TRUE(json["optimized"]["schedule"].is_null());
+  EXPECT_TRUE(json["optimized"]["copies"].is_null());
+  EXPECT_TRUE(json["baseline"]["load_ms"].is_null());
 }
 
 TEST(ReportJsonTest, KeepsEveryBitOfANumber) {

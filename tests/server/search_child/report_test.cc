@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "optimizer/ops/shared/op_spec.h"
+
 namespace plait {
 namespace {
 
@@ -44,6 +46,64 @@ TEST(ReportTest, AModelWithOpaqueNodesIsInconclusive) {
   result.islands = 2;
   EXPECT_EQ(ReportOf(result).equivalence().verdict(), v1::VERDICT_INCONCLUSIVE);
   EXPECT_THAT(ReportOf(result).warnings(), ElementsAre(HasSubstr("nodes that are not understood")));
+}
+
+// A step of one kernel over these nodes, with this format at its first input.
+Step StepOf(std::vector<NodeId> nodes, Format format, std::vector<int> outputs) {
+  Step step;
+  step.kernel.nodes = std::move(nodes);
+  step.kernel.input_formats = {format};
+  step.outputs = std::move(outputs);
+  return step;
+}
+
+TEST(ReportTest, TellsInWhichFormatsFlopsAreDoneAndWhatOnlyCopies) {
+  SearchResult result;
+  result.graph = *ParseTypedGraph(R"(graph {
+  input %x: float32[2,8]
+  %t = Transpose(%x) {perm=[1,0]}
+  %a = Relu(%t)
+  %c = Cast(%a) {to=11}
+  %m = MatMul(%x, %a)
+  const %shape: int64[1] = [4]
+  %y = Reshape(%m, %shape)
+  output %y, %c
+})");
+  result.plan.values = {{0}, {1}, {2}, {3}, {4}, {5, Format::kPlain, {}, 4}};
+  result.plan.steps = {StepOf({0}, Format::kPlain, {1}), StepOf({1}, Format::kChannelsLast, {2}),
+                       StepOf({}, Format::kPlain, {2}),  StepOf({2}, Format::kPlain, {3}),
+                       StepOf({3}, Format::kPlain, {4}), StepOf({4}, Format::kPlain, {5})};
+  const v1::OptimizedReport report = ReportOf(result).optimized();
+  EXPECT_EQ(report.kernels(), 6);
+  // The transposition, the reorder and the cast; the view is its input's bytes.
+  EXPECT_EQ(report.copies(), 3);
+  // 16 comparisons beside 2 x 2 x 8 multiply-adds.
+  ASSERT_EQ(report.formats_size(), 2) << report.ShortDebugString();
+  EXPECT_EQ(report.formats().at("channels_last"), 16.0 / 80);
+  EXPECT_EQ(report.formats().at("plain"), 64.0 / 80);
+}
+
+TEST(ReportTest, NamesTheOutputsOfTheGraphInItsOrder) {
+  const Graph graph = *ParseTypedGraph(R"(graph {
+  input %x: float32[2]
+  %y = Relu(%x)
+  %"z\xff" = Abs(%x)
+  output %"z\xff", %y
+})");
+  SearchResult result;
+  result.baseline_load_ms = 5;
+  result.load_ms = 7;
+  // One more than there are, as a worker may lie.
+  result.equivalence.outputs = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+  const v1::Report report = MakeReport(internal::Start(), {graph, {}, {}}, result);
+  EXPECT_EQ(report.baseline().load_ms(), 5);
+  EXPECT_EQ(report.optimized().load_ms(), 7);
+  ASSERT_EQ(report.equivalence().outputs_size(), 2);
+  EXPECT_EQ(report.equivalence().outputs(0).name(), "z?");
+  EXPECT_EQ(report.equivalence().outputs(1).name(), "y");
+  EXPECT_EQ(report.equivalence().outputs(1).max_abs_error(), 4);
+  EXPECT_EQ(report.equivalence().outputs(1).max_rel_error(), 5);
+  EXPECT_EQ(report.equivalence().outputs(1).rms_error(), 6);
 }
 
 }  // namespace
