@@ -6,10 +6,9 @@
 // text.
 namespace plait {
 
-// 8 GiB: the largest fp32 model that a 24 GiB machine can hold twice (original and optimized).
-constexpr int64_t kModelBytesMax = int64_t{8} << 30;
-// 2 GiB - 1: protobuf cannot parse a larger message, so a larger file must use external data.
-constexpr int64_t kModelProtoBytesMax = (int64_t{2} << 30) - 1;
+// 2 GiB - 1: protobuf cannot parse a larger message. A file with external data counts as the
+// message that it is sent as. No other blob is larger.
+constexpr int64_t kModelBytesMax = (int64_t{2} << 30) - 1;
 // 1 MiB: large enough to hide a round trip, small enough for gRPC's default message limit of 4 MiB.
 constexpr int64_t kBlobChunkBytesMax = int64_t{1} << 20;
 // Ten times the largest published model graph that we know of (about 100,000 nodes).

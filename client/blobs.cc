@@ -73,7 +73,7 @@ absl::StatusOr<std::string> Client::Download(const v1::Digest& digest) const {
   std::string bytes;
   // At once: growing by halves would copy a gigabyte again and again. Not more than a model has,
   // whatever the server says.
-  bytes.reserve(static_cast<size_t>(std::min(wanted.size_bytes, kModelProtoBytesMax)));
+  bytes.reserve(static_cast<size_t>(std::min(wanted.size_bytes, kModelBytesMax)));
   Retrier retrier = MakeRetrier();
   const absl::Status status = retrier.Run([&]() -> absl::Status {
     grpc::ClientContext context;

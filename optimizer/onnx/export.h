@@ -33,7 +33,7 @@ absl::Status CheckExportOpset(const Model& original, const Graph& graph, int ops
 // Errors: InvalidArgument when the graph has other inputs or outputs than the model, the opset is
 // lower than the original's or cannot express a node, or is raised past an opaque node; NotFound
 // for a weight that `weights` lacks; ResourceExhausted when the file would exceed
-// kModelProtoBytesMax.
+// kModelBytesMax.
 absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph,
                                        const WeightSource& weights, const ExportOptions& options);
 

@@ -74,7 +74,7 @@ absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
   if (!size.has_value()) {
     return Error(proto, "the length of its external data does not fit its type");
   }
-  if (*size > kModelProtoBytesMax) {
+  if (*size > kModelBytesMax) {
     return absl::ResourceExhaustedError(absl::StrCat("tensor '", proto.name(), "' has ", *size,
                                                      " bytes, more than fit in a model"));
   }
@@ -156,10 +156,10 @@ absl::StatusOr<std::string> PackExternalData(std::string model, const ExternalRe
   if (external.tensors == 0) return model;
   const int64_t packed_bytes =
       SaturatingAdd(static_cast<int64_t>(model.size()), external.size_bytes);
-  if (packed_bytes > kModelProtoBytesMax) {
+  if (packed_bytes > kModelBytesMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the model with its weights has ", packed_bytes, " bytes, more than ",
-                     kModelProtoBytesMax, ", the largest protobuf message"));
+                     kModelBytesMax, ", the largest protobuf message"));
   }
   return RewriteTensors(model, TensorScope::kAll,
                         [&read](absl::string_view tensor, std::string* out) {

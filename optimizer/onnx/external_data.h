@@ -25,7 +25,7 @@ using ExternalReader = std::function<absl::StatusOr<std::string>(const ExternalR
 // Errors: InvalidArgument naming the tensor when its location is missing or leaves the model's
 // folder, its numbers are malformed, or the file gives another number of bytes; those of `read`;
 // ResourceExhausted, before anything is read, when the packed model would exceed
-// kModelProtoBytesMax.
+// kModelBytesMax.
 absl::StatusOr<std::string> PackExternalData(std::string model, const ExternalReader& read);
 
 }  // namespace plait

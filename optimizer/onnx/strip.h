@@ -34,7 +34,7 @@ using WeightReader = std::function<absl::StatusOr<std::string>(const Digest& dig
 // The inverse: MaterializeWeights(StripWeights(m).skeleton, ...) is m, byte for byte. A model that
 // was not stripped stays as it is.
 // Errors: those of `read`; InvalidArgument when bytes do not have the size of their digest;
-// ResourceExhausted when the model would exceed kModelProtoBytesMax.
+// ResourceExhausted when the model would exceed kModelBytesMax.
 absl::StatusOr<std::string> MaterializeWeights(absl::string_view skeleton,
                                                const WeightReader& read);
 

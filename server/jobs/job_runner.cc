@@ -114,7 +114,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
         spec.model.size_bytes, options_.search_threads > 0 ? options_.search_threads : cores);
   }
   child_options.limits.cpu_seconds_max = absl::ToInt64Seconds(time_max) * cores;
-  child_options.limits.output_bytes_max = kModelProtoBytesMax;
+  child_options.limits.output_bytes_max = kModelBytesMax;
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<SearchChildProcess> child,
                          SearchChildProcess::Start(
                              child_options, {model->number(), output.number(), weights.number()}));

@@ -25,7 +25,7 @@ grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext* cont
       response->add_precisions(std::string(name));
     }
     // What a job can be made of, not what an upload or an import takes.
-    response->set_model_bytes_max(kModelProtoBytesMax);
+    response->set_model_bytes_max(kModelBytesMax);
     response->set_model_nodes_max(kSearchNodesMax);
     response->set_blob_chunk_bytes_max(kBlobChunkBytesMax);
     response->set_budget_seconds_max(kBudgetSecondsMax);

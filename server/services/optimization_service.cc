@@ -52,10 +52,10 @@ absl::Status CheckDevice(const ServiceContext& context, const std::string& devic
 
 // Above it no search can read a model: it is refused before anybody sends or stores it.
 absl::Status CheckModelSize(const v1::Digest& model) {
-  if (model.size_bytes() <= kModelProtoBytesMax) return absl::OkStatus();
+  if (model.size_bytes() <= kModelBytesMax) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
-                     absl::StrCat("model: at most ", kModelProtoBytesMax,
-                                  " bytes are allowed, has ", model.size_bytes()));
+                     absl::StrCat("model: at most ", kModelBytesMax, " bytes are allowed, has ",
+                                  model.size_bytes()));
 }
 
 // `what` names the blob in the error, `field` its digest's place in the request.

@@ -108,6 +108,9 @@ def test_a_model_that_is_too_large_is_refused_before_it_is_sent(client):
     with pytest.raises(grpc.RpcError) as refused:
         client.submit(digest)
     assert client.reason(refused.value) == "LIMIT_EXCEEDED"
+    with pytest.raises(grpc.RpcError) as refused:
+        client.call("UploadBlob", client.chunks(digest, b"x"))
+    assert client.reason(refused.value) == "LIMIT_EXCEEDED"
 
 
 def test_jobs_are_listed_by_a_filter(client):

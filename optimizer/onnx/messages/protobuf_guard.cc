@@ -26,7 +26,7 @@ absl::Status Guard(absl::string_view what, const std::function<absl::Status()>& 
 absl::Status ParseProto(absl::string_view bytes, absl::string_view what,
                         google::protobuf::MessageLite* message) {
   return Guard(what, [&]() -> absl::Status {
-    if (static_cast<int64_t>(bytes.size()) > kModelProtoBytesMax) {
+    if (static_cast<int64_t>(bytes.size()) > kModelBytesMax) {
       return absl::InvalidArgumentError(
           absl::StrCat(what, ": ", bytes.size(), " bytes are more than protobuf can parse"));
     }
@@ -43,9 +43,9 @@ absl::StatusOr<std::string> SerializeProto(const google::protobuf::MessageLite& 
   std::string bytes;
   const absl::Status status = Guard(what, [&]() -> absl::Status {
     const size_t size = message.ByteSizeLong();
-    if (static_cast<int64_t>(size) > kModelProtoBytesMax) {
+    if (static_cast<int64_t>(size) > kModelBytesMax) {
       return absl::ResourceExhaustedError(absl::StrCat(what, " would have ", size,
-                                                       " bytes, more than ", kModelProtoBytesMax,
+                                                       " bytes, more than ", kModelBytesMax,
                                                        ", the largest protobuf message"));
     }
     bytes.reserve(size);

@@ -17,7 +17,7 @@ absl::Status ParseProto(absl::string_view bytes, absl::string_view what,
                         google::protobuf::MessageLite* message);
 
 // Deterministic: equal messages give equal bytes.
-// Errors: ResourceExhausted when the result would exceed kModelProtoBytesMax.
+// Errors: ResourceExhausted when the result would exceed kModelBytesMax.
 absl::StatusOr<std::string> SerializeProto(const google::protobuf::MessageLite& message,
                                            absl::string_view what);
 

@@ -90,9 +90,9 @@ class LimitChecker final : public MessageVisitor {
 
 absl::Status CheckModelWire(absl::string_view bytes) {
   if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
-  if (static_cast<int64_t>(bytes.size()) > kModelProtoBytesMax) {
+  if (static_cast<int64_t>(bytes.size()) > kModelBytesMax) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the model has ", bytes.size(), " bytes, more than ", kModelProtoBytesMax,
+        absl::StrCat("the model has ", bytes.size(), " bytes, more than ", kModelBytesMax,
                      ", the largest protobuf message (strip its weights first)"));
   }
   const int size = static_cast<int>(bytes.size());

@@ -77,9 +77,9 @@ class Rewriter {
       std::string rewritten;
       PLAIT_RETURN_IF_ERROR(Rewrite(child, field->payload, &rewritten));
       AppendLengthDelimited(field->number, rewritten, out);
-      if (static_cast<int64_t>(out->size()) > kModelProtoBytesMax) {
+      if (static_cast<int64_t>(out->size()) > kModelBytesMax) {
         return absl::ResourceExhaustedError(
-            absl::StrCat("the model with its weights would have more than ", kModelProtoBytesMax,
+            absl::StrCat("the model with its weights would have more than ", kModelBytesMax,
                          " bytes, the largest protobuf message"));
       }
     }

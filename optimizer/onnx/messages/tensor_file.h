@@ -20,7 +20,7 @@ struct NamedTensor {
 absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes);
 
 // The inverse; ONNX's own tools read the result.
-// Errors: ResourceExhausted above kModelProtoBytesMax.
+// Errors: ResourceExhausted above kModelBytesMax.
 absl::StatusOr<std::string> WriteTensorFile(const NamedTensor& tensor);
 
 }  // namespace plait

@@ -21,7 +21,7 @@ TEST_F(CapabilityServiceTest, TellsVersionsNamesAndLimits) {
   EXPECT_THAT(response->schedule_policies(), Contains("sequential"));
   EXPECT_THAT(response->precisions(), Contains("strict"));
   // Of what a job can be made of: a larger blob is no model, and a larger graph is not searched.
-  EXPECT_EQ(response->model_bytes_max(), kModelProtoBytesMax);
+  EXPECT_EQ(response->model_bytes_max(), kModelBytesMax);
   EXPECT_EQ(response->model_nodes_max(), kSearchNodesMax);
   EXPECT_EQ(response->blob_chunk_bytes_max(), kBlobChunkBytesMax);
   EXPECT_EQ(response->budget_seconds_max(), kBudgetSecondsMax);

@@ -167,7 +167,7 @@ TEST_F(OptimizationServiceTest, RefusesWhatOnlyANewerServerKnows) {
 
 TEST_F(OptimizationServiceTest, RefusesAModelThatNoSearchCanRead) {
   v1::OptimizeModelRequest request = ModelRequest();
-  request.mutable_model()->set_size_bytes(kModelProtoBytesMax + 1);
+  request.mutable_model()->set_size_bytes(kModelBytesMax + 1);
   EXPECT_THAT(Submit(request).status(),
               AllOf(HasReason(v1::ERROR_REASON_LIMIT_EXCEEDED), Says("at most 2147483647 bytes")));
 }
