@@ -16,6 +16,15 @@ GraphCopier::GraphCopier(const Graph& graph, GraphBuilder* builder)
   }
 }
 
+GraphCopier::GraphCopier(const Graph& graph, GraphBuilder* builder,
+                         absl::Span<const TensorId> inputs)
+    : graph_(graph),
+      builder_(builder),
+      copies_(graph.tensor_count(), kNoTensor),
+      is_nameless_(graph.tensor_count()) {
+  for (size_t i = 0; i < inputs.size(); ++i) copies_[graph.inputs()[i]] = inputs[i];
+}
+
 TensorId GraphCopier::TensorOf(TensorId id) {
   if (id == kNoTensor) return kNoTensor;
   const TensorInfo& tensor = graph_.tensor(id);

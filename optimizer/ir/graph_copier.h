@@ -24,6 +24,10 @@ class GraphCopier {
   // Adds the graph's inputs to `builder`. Both must outlive the copier.
   GraphCopier(const Graph& graph, GraphBuilder* builder);
 
+  // Takes `inputs`, tensors of `builder`, for the graph's inputs: puts the graph into another one.
+  // REQUIRES: as many as the graph has, of the same types.
+  GraphCopier(const Graph& graph, GraphBuilder* builder, absl::Span<const TensorId> inputs);
+
   // The copy of a tensor whose producer was copied, of an input, or of a constant (added when it is
   // first asked for). kNoTensor gives kNoTensor.
   TensorId TensorOf(TensorId id);
