@@ -154,4 +154,10 @@ absl::StatusOr<std::vector<EvalTensor>> EvaluateGraphInField(const Graph& graph,
   return RunGraph(graph, {inputs.begin(), inputs.end()}, weights, Numbers::kField);
 }
 
+absl::StatusOr<std::vector<EvalTensor>> EvaluateGraphUnrounded(const Graph& graph,
+                                                               absl::Span<const EvalTensor> inputs,
+                                                               const WeightSource& weights) {
+  return RunGraph(graph, {inputs.begin(), inputs.end()}, weights, Numbers::kUnrounded);
+}
+
 }  // namespace plait

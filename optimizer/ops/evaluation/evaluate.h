@@ -32,6 +32,13 @@ absl::StatusOr<std::vector<EvalTensor>> EvaluateGraphInField(const Graph& graph,
                                                              absl::Span<const EvalTensor> inputs,
                                                              const WeightSource& weights);
 
+// The same in doubles that are never rounded to the declared dtypes, for proofs that two graphs are
+// one function, wherever each would round: only their constants are as precise as their dtypes.
+// Errors: as EvaluateGraph.
+absl::StatusOr<std::vector<EvalTensor>> EvaluateGraphUnrounded(const Graph& graph,
+                                                               absl::Span<const EvalTensor> inputs,
+                                                               const WeightSource& weights);
+
 // A WeightSource without weights, for graphs whose constants are inline or synthetic.
 const WeightSource& NoWeights();
 

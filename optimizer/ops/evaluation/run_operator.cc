@@ -33,7 +33,10 @@ absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use, Eval
   const OpCall call{use.attributes, input_types, use.constants, use.output_count};
   const absl::Status status = SpecOf(use.op).evaluate(call, inputs, absl::MakeSpan(outputs));
   if (!status.ok()) return Annotate(status, OpKindName(use.op));
-  for (EvalTensor& output : outputs) RoundToType(&output);
+  for (EvalTensor& output : outputs) {
+    if (numbers == Numbers::kUnrounded && IsFloat(output.type.dtype)) continue;
+    RoundToType(&output);
+  }
   return outputs;
 }
 

@@ -9,8 +9,9 @@
 // Evaluation of one operator or expression, below graphs: what evaluate.h is made of.
 namespace plait {
 
-// Which numbers a float tensor holds under evaluation.
-enum class Numbers { kReal, kField };
+// Which numbers a float tensor holds under evaluation: reals that are rounded to the declared
+// dtype, reals as precise as a double, or field elements.
+enum class Numbers { kReal, kUnrounded, kField };
 
 // One application of an operator, free of any graph.
 struct OperatorUse {
@@ -20,10 +21,10 @@ struct OperatorUse {
   int output_count = 1;
 };
 
-// Infers, evaluates and rounds to the inferred dtypes. `inputs`: nullptr for omitted ones. Safe for
-// any operator and inputs, which a model may have chosen: nothing is allocated before it is
-// checked. Errors: those of InferTypes and OpSpec::evaluate, with the operator's name in front;
-// ResourceExhausted beyond kEvaluatedElementsMax.
+// Infers, evaluates and rounds to the inferred dtypes, as `numbers` says. `inputs`: nullptr for
+// omitted ones. Safe for any operator and inputs, which a model may have chosen: nothing is
+// allocated before it is checked. Errors: those of InferTypes and OpSpec::evaluate, with the
+// operator's name in front; ResourceExhausted beyond kEvaluatedElementsMax.
 absl::StatusOr<std::vector<EvalTensor>> RunOperator(const OperatorUse& use, EvalInputs inputs,
                                                     Numbers numbers);
 

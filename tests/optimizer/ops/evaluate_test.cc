@@ -28,6 +28,19 @@ TEST(EvaluateTest, RoundsEveryResultToItsType) {
               ElementsAre(2048));
 }
 
+TEST(EvaluateTest, RoundsIntegersOnlyWhenAskedTo) {
+  const Graph graph = Parsed(
+      "graph {\ninput %x: float16[1]\ninput %i: uint8[1]\n"
+      "%y = Add(%x, %x)\n%j = Add(%i, %i)\noutput %y, %j\n}\n");
+  const EvalTensor x = {{DataType::kFloat16, {1}}, std::vector<double>{2048.5}};
+  const EvalTensor i = {{DataType::kUint8, {1}}, std::vector<int64_t>{200}};
+  const absl::StatusOr<std::vector<EvalTensor>> outputs =
+      EvaluateGraphUnrounded(graph, {x, i}, NoWeights());
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT(std::get<std::vector<double>>((*outputs)[0].values), ElementsAre(4097));
+  EXPECT_THAT(std::get<std::vector<int64_t>>((*outputs)[1].values), ElementsAre(144));
+}
+
 TEST(EvaluateTest, SmallIntegersWrap) {
   const Tensor x = Tensor::Of<uint8_t>({2}, {200, 100});
   EXPECT_THAT(Evaluated("graph {\ninput %x: uint8[2]\n%y = Add(%x, %x)\noutput %y\n}\n", {x}),
