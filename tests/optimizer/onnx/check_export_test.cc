@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "optimizer/ir/text.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
@@ -60,6 +64,61 @@ TEST(CheckExportTest, RefusesAnotherGraph) {
     const absl::Status status = CheckChanged(change);
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << name;
     EXPECT_THAT(status.message(), HasSubstr("the exported model")) << name;
+  }
+}
+
+// A fault that the file has and that is also in what the exporter says a node is written as: no
+// comparison of the two can find it.
+struct SharedFault {
+  const char* what;
+  int opset;
+  const char* node;                               // of %x: float32[2,3,4]
+  std::function<void(onnx::NodeProto*)> in_file;  // for every node
+  const char* right;                              // of the form's text
+  const char* wrong;
+};
+
+absl::Status CheckFault(const SharedFault& fault) {
+  const absl::StatusOr<Model> model =
+      ImportOnnx(GraphBytes(fault.opset, "g (float[2,3,4] x) => (float[2,3,4] y) { y = Relu(x) }"));
+  EXPECT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Graph> graph = ParseTypedGraph(
+      absl::StrCat("graph {\n  input %x: float32[2,3,4]\n  %y = ", fault.node, "\n  output %y\n}"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const absl::StatusOr<std::string> bytes = ExportOnnx(*model, *graph, model->weights(), {});
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(CheckExport(*bytes, *graph, model->weights()), absl::OkStatus()) << fault.what;
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromString(*bytes));
+  for (auto& node : *proto.mutable_graph()->mutable_node()) fault.in_file(&node);
+  const auto form_of = [&](const Graph& alone, int opset) -> absl::StatusOr<Graph> {
+    const absl::StatusOr<Graph> form = WrittenForm(alone, opset);
+    EXPECT_TRUE(form.ok()) << form.status();
+    const std::string text = PrintGraph(*form);
+    EXPECT_THAT(text, HasSubstr(fault.right)) << fault.what;
+    return ParseTypedGraph(absl::StrReplaceAll(text, {{fault.right, fault.wrong}}));
+  };
+  return CheckExport(proto.SerializeAsString(), *graph, model->weights(), form_of);
+}
+
+TEST(CheckExportTest, RefusesAFaultThatTheExporterShares) {
+  const SharedFault faults[] = {
+      {"a lowering changes an attribute", 13, "Softmax(%x) {axis=-1}",
+       [](auto* node) { node->mutable_attribute(0)->set_i(1); }, "axis=-1", "axis=1"},
+      {"a lowering drops an attribute", 13, "Softmax(%x) {axis=1}",
+       [](auto* node) { node->clear_attribute(); }, "{axis=1}", "{}"},
+      {"an expansion uses another operator", 13, "Gelu(%x)",
+       [](auto* node) {
+         if (node->op_type() == "Erf") node->set_op_type("Tanh");
+       },
+       "Erf(", "Tanh("},
+  };
+  for (const SharedFault& fault : faults) {
+    const absl::Status status = CheckFault(fault);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << fault.what;
+    EXPECT_THAT(status.message(), HasSubstr("the exported model says something else"))
+        << fault.what;
+    EXPECT_THAT(status.message(), HasSubstr("of 'y': output 0: differs by")) << fault.what;
   }
 }
 
