@@ -60,7 +60,7 @@ worker::v1::TaskResult DeadlineResult(double deadline_seconds) {
   worker::v1::TaskResult result;
   result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
   result.mutable_error()->set_message(
-      absl::StrCat("the task took longer than its ", deadline_seconds, " s"));
+      absl::StrCat("the task took longer than its ", deadline_seconds, " s (task_seconds_max)"));
   return result;
 }
 

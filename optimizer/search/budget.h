@@ -26,6 +26,10 @@ class Budget {
   // Whether so many seconds are left, those that were reserved included. Whoever asks writes the
   // answer into the log. Always, for a budget without a clock.
   virtual bool HasSeconds(double /*seconds*/) { return true; }
+
+  // Whether the device may be had for so many seconds at once. Asked before HasSeconds, and one
+  // answer to both is written into the log: a replay is told by HasSeconds.
+  virtual bool AllowsTask(double /*seconds*/) { return true; }
 };
 
 // Allows everything.

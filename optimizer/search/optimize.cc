@@ -78,6 +78,7 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   whole.baseline_fallback_nodes += island.baseline_fallback_nodes;
   whole.budget_exhausted |= island.budget_exhausted;
   whole.seconds_needed += island.seconds_needed;
+  whole.task_too_long |= island.task_too_long;
   for (const auto& [rule, count] : island.rules_applied) whole.rules_applied[rule] += count;
   absl::StrAppend(&whole.trace, "island ", whole.islands, "\n", island.trace);
   // An island that stays as it is says nothing about one that was changed.

@@ -96,6 +96,9 @@ struct SearchResult {
   // 0, or the seconds that verifying one candidate takes, for which there was no time: then the
   // baseline was returned, and something may have been faster.
   double seconds_needed = 0;
+  // The baseline was returned because comparing takes longer than one task may (see
+  // Budget::AllowsTask).
+  bool task_too_long = false;
   std::string trace;  // what was decided and why, equal for equal logs
 };
 

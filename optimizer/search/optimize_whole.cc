@@ -235,6 +235,7 @@ class Optimizer {
     result_.load_effect = verified.load_effect;
     result_.budget_exhausted |= verified.seconds_needed > 0;
     result_.seconds_needed += verified.seconds_needed;
+    result_.task_too_long = verified.task_too_long;
     result_.equivalence = verified.optimized.equivalence;
     result_.fallback_nodes = verified.optimized.fallback_nodes;
     result_.baseline_fallback_nodes = verified.baseline.fallback_nodes;

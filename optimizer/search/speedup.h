@@ -33,10 +33,9 @@ struct PairedRounds {
 
 // The speedup of `after` over `before`. Within a load the median of the ratios counts, so that a
 // round that something has disturbed moves nothing; loads are averaged. Their spread is what these
-// loads show or what the device's load effect says, whichever is more: a few loads alone tell little.
-// Without rounds: 1, 1, 1, 1. Pure; symmetric: what is x times as fast one way round is 1/x times
-// as fast the other.
-// REQUIRES: equal numbers of samples, all > 0; no load without rounds.
+// loads show or what the device's load effect says, whichever is more: a few loads alone tell
+// little. Without rounds: 1, 1, 1, 1. Pure; symmetric: what is x times as fast one way round is 1/x
+// times as fast the other. REQUIRES: equal numbers of samples, all > 0; no load without rounds.
 Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect);
 
 // What is between the loads of two plans, without the noise of the rounds: of a plan beside itself,

@@ -55,6 +55,20 @@ bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasuremen
          AreComparable(baseline, measurement);
 }
 
+// What the log says of a batch that was ended because it took too long.
+std::vector<CandidateMeasurement> NoneOf(absl::Span<const PlanCandidate> candidates,
+                                         const absl::Status& status) {
+  CandidateMeasurement none;
+  none.error = std::string(status.message());
+  return std::vector<CandidateMeasurement>(candidates.size(), none);
+}
+
+bool IsNone(absl::Span<const CandidateMeasurement> measurements) {
+  return measurements.size() > 1 &&
+         std::all_of(measurements.begin(), measurements.end(),
+                     [](const CandidateMeasurement& one) { return !one.error.empty(); });
+}
+
 class Verification {
  public:
   Verification(absl::Span<const PlanCandidate> candidates, const VerificationOptions& options,
@@ -67,9 +81,12 @@ class Verification {
       seconds_ahead_ = SecondsAhead();
       if (HasSeconds(seconds_to_decide_)) {
         PLAIT_RETURN_IF_ERROR(ChooseFinalist());
-        PLAIT_RETURN_IF_ERROR(Decide());
-      } else {
+        if (!is_overdue_) PLAIT_RETURN_IF_ERROR(Decide());
+        result_.task_too_long = is_overdue_;
+      } else if (context_.budget.AllowsTask(seconds_to_decide_)) {
         result_.seconds_needed = seconds_to_decide_;
+      } else {
+        result_.task_too_long = true;
       }
     }
     // Nothing was compared: a report needs the baseline's times all the same.
@@ -86,20 +103,27 @@ class Verification {
     return SecondsToVerify(candidates, batch, options_.given_inputs);
   }
 
+  // For one batch after the other, of which deciding takes the longest.
   bool HasSeconds(double seconds) {
-    const bool has_seconds = context_.budget.HasSeconds(seconds);
+    const bool has_seconds = context_.budget.AllowsTask(std::min(seconds, seconds_to_decide_)) &&
+                             context_.budget.HasSeconds(seconds);
     context_.log.AddTimeAnswer(has_seconds);
     return has_seconds;
   }
 
-  // The baseline's measurement first, then those of the others.
+  // The baseline's measurement first, then those of the others; sets is_overdue_ when the batch was
+  // ended, and none of them ran.
   absl::StatusOr<std::vector<CandidateMeasurement>> Measure(const std::vector<int>& chosen,
                                                             const VerificationBatch& batch) {
     std::vector<PlanCandidate> candidates;
     for (const int index : chosen) candidates.push_back(candidates_[index]);
     TellFraction();
-    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
-                           context_.verifier.Verify(candidates, batch));
+    absl::StatusOr<std::vector<CandidateMeasurement>> answer =
+        context_.verifier.Verify(candidates, batch);
+    if (candidates.size() > 1 && absl::IsDeadlineExceeded(answer.status())) {
+      answer = NoneOf(candidates, answer.status());
+    }
+    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements, std::move(answer));
     seconds_behind_ += std::min(SecondsOf(candidates, batch), batch.seconds_max);
     if (measurements.size() != candidates.size()) {
       return absl::InternalError(absl::StrCat("the verifier answered about ", measurements.size(),
@@ -107,6 +131,8 @@ class Verification {
     }
     for (size_t i = 0; i < candidates.size(); ++i) measurements[i].candidate = candidates[i].id;
     context_.log.AddVerification(measurements);
+    is_overdue_ = IsNone(measurements);
+    if (is_overdue_) return measurements;
     measured_.insert(chosen.begin() + 1, chosen.end());
     const CandidateMeasurement& baseline = measurements.front();
     if (AreComparable(baseline, baseline)) return measurements;
@@ -139,6 +165,7 @@ class Verification {
     }
     PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measurements,
                            Measure(chosen, batch));
+    if (is_overdue_) return false;
     for (size_t i = 1; i < chosen.size(); ++i) {
       if (!IsUsable(measurements[i], measurements[0], options_.accept_inconclusive)) {
         unusable_.insert(chosen[i]);
@@ -222,6 +249,7 @@ class Verification {
       is_first = false;
       PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
                              Measure({0, finalist}, batch));
+      if (is_overdue_) return absl::OkStatus();
       result_.baseline = measurements[0];
       result_.optimized = measurements[0];
       if (!IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) continue;
@@ -250,6 +278,7 @@ class Verification {
   double seconds_behind_ = 0;                  // predicted, of those that are over
   double told_speedup_ = 0;                    // by OnMeasured
   std::map<int, std::vector<double>> ratios_;  // of all rounds so far, by candidate
+  bool is_overdue_ = false;                    // the last batch was ended
   std::set<int> unusable_;                     // wrong, or did not run
   std::set<int> measured_;                     // beside the baseline
   VerificationResult result_;
@@ -278,10 +307,9 @@ double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const Verific
 double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
                        const VerificationOptions& options) {
   const PlanCandidate pair[] = {baseline, candidate};
-  return SecondsToVerify(pair,
-                         {.loads = kLoadsLeast,
-                          .rounds = (options.rounds_min + kLoadsLeast - 1) / kLoadsLeast},
-                         options.given_inputs);
+  return SecondsToVerify(
+      pair, {.loads = kLoadsLeast, .rounds = (options.rounds_min + kLoadsLeast - 1) / kLoadsLeast},
+      options.given_inputs);
 }
 
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,

@@ -49,6 +49,9 @@ struct VerificationResult {
   int candidates_measured = 0;     // beside the baseline
   // 0: there was time to decide. Otherwise the seconds that deciding about one candidate takes.
   double seconds_needed = 0;
+  // The baseline stayed because comparing takes longer than the device may be had at once: more
+  // budget would not help.
+  bool task_too_long = false;
 };
 
 // Seconds that loading a graph once is likely to take, one kernel per node.
@@ -68,10 +71,11 @@ double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candi
 // one runs beside the baseline, and only these rounds decide: it wins if its outputs equal the
 // baseline's and its speedup is certainly above 1 (see Speedup). One candidate is judged, once, so
 // a slower plan is accepted in 2.5 % of cases at most. A finalist that is wrong or does not run is
-// not judged, and the next best takes its place. Blocks for as long as the device runs.
+// not judged, and the next best takes its place. When a batch takes longer than the device may be
+// had, nothing more is compared, and the baseline stays. Blocks for as long as the device runs.
 // REQUIRES: candidates is not empty; they are in the order of their predictions, the baseline
-// first. Errors: those of Verifier::Verify; Internal when it answers about other candidates or the
-// baseline did not run.
+// first. Errors: those of Verifier::Verify, DeadlineExceeded only for the baseline alone; Internal
+// when it answers about other candidates or the baseline did not run.
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,
                                                     const VerificationOptions& options,
                                                     const VerificationContext& context);

@@ -254,6 +254,7 @@ internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& devi
   start.set_weights_file_descriptor(kChildWeights);
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
+  start.set_task_seconds_max(absl::ToDoubleSeconds(options_.task_time_max));
   return start;
 }
 

@@ -18,16 +18,26 @@ RemoteVerifier::Options VerifierOptions(const v1::OptimizeOptions& options) {
           .input_sets = options.input_sets()};
 }
 
+// Of the time that a task may take: a prediction is not exact, and a task that is ended was for
+// nothing.
+constexpr double kTaskShare = 0.8;
+
 // Wall-clock time, except for that which went to other jobs.
 class TimeBudget : public Budget {
  public:
-  TimeBudget(Clock& clock, absl::Duration end, ChildConnection& connection)
-      : clock_(clock), end_(end), connection_(connection) {}
+  // `task_time_max` is how long a task may take; 0: as long as it likes.
+  TimeBudget(Clock& clock, absl::Duration end, absl::Duration task_time_max,
+             ChildConnection& connection)
+      : clock_(clock), end_(end), task_time_max_(task_time_max), connection_(connection) {}
 
   bool Allows(int64_t) override { return !connection_.stop_requested() && IsLeft(reserved_); }
   void Reserve(double seconds) override { reserved_ = absl::Seconds(seconds); }
   bool HasSeconds(double seconds) override {
     return !connection_.stop_requested() && IsLeft(absl::Seconds(seconds));
+  }
+  bool AllowsTask(double seconds) override {
+    return task_time_max_ == absl::ZeroDuration() ||
+           absl::Seconds(seconds) <= kTaskShare * task_time_max_;
   }
 
  private:
@@ -42,6 +52,7 @@ class TimeBudget : public Budget {
 
   Clock& clock_;
   const absl::Duration end_;
+  const absl::Duration task_time_max_;
   ChildConnection& connection_;
   absl::Duration reserved_;
   // What was known of it when it was last asked for.
@@ -50,11 +61,11 @@ class TimeBudget : public Budget {
 
 class DeviceSource : public MeasurementSource {
  public:
-  DeviceSource(const v1::OptimizeOptions& options, absl::Duration end, ChildConnection& connection,
+  DeviceSource(const internal::Start& start, absl::Duration end, ChildConnection& connection,
                Clock& clock)
       : profiler_(connection, clock),
-        verifier_(connection, clock, VerifierOptions(options)),
-        budget_(clock, end, connection) {}
+        verifier_(connection, clock, VerifierOptions(start.options())),
+        budget_(clock, end, absl::Seconds(start.task_seconds_max()), connection) {}
 
   Profiler& profiler() override { return profiler_; }
   Verifier& verifier() override { return verifier_; }
@@ -93,7 +104,7 @@ class LogSource : public MeasurementSource {
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
     const internal::Start& start, absl::Duration end, ChildConnection& connection, Clock& clock) {
   if (!start.options().has_measurement_log()) {
-    return std::make_unique<DeviceSource>(start.options(), end, connection, clock);
+    return std::make_unique<DeviceSource>(start, end, connection, clock);
   }
   absl::StatusOr<MeasurementLog> log = MeasurementLog::Parse(start.replay_log());
   if (!log.ok()) {

@@ -51,6 +51,10 @@ namespace {
 constexpr double kLoadEffectShare = 1.0 / 6;
 // Import takes about this part of a job, and export too; it is for a progress bar only.
 constexpr double kPreparationFraction = 0.02;
+// More budget would not help: the operator says how long a task may take.
+constexpr char kTaskWarning[] =
+    "measuring a candidate beside the original takes longer than this server allows one task "
+    "(task_seconds_max); the original was returned as it is";
 
 // AddressSanitizer reserves terabytes of addresses, under which no limit of theirs can lie.
 #ifdef __SANITIZE_ADDRESS__
@@ -257,6 +261,7 @@ class ChildSearch {
 
     std::vector<std::string> warnings = bound->warnings;
     if (found->seconds_needed > 0) warnings.push_back(BudgetWarning(*found, began));
+    if (found->task_too_long) warnings.push_back(kTaskWarning);
     if (!start_.options().input_sets().empty() && !bound->opaque_nodes.empty()) {
       warnings.emplace_back(
           "the inputs given reach only what lies before nodes that are not understood");

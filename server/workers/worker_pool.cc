@@ -282,7 +282,7 @@ void WorkerPool::EndOverdue(std::vector<Ended>& ended) {
     End(std::exchange(worker.task_id, ""),
         ErrorResult(absl::StatusCode::kDeadlineExceeded,
                     absl::StrCat("the task took longer than its ", task.task.deadline_seconds(),
-                                 " s (a kernel that hangs, or is far too slow)")),
+                                 " s (task_seconds_max; a kernel hangs, or is far too slow)")),
         ended);
   }
 }

@@ -36,6 +36,7 @@ class ScriptedVerifier : public Verifier {
     calls.push_back(call);
     if (answers_too_little) measurements.pop_back();
     if (!status.ok()) return status;
+    if (candidates.size() > 1 && !status_of_several.ok()) return status_of_several;
     return measurements;
   }
 
@@ -43,6 +44,7 @@ class ScriptedVerifier : public Verifier {
   std::map<std::string, std::function<void(CandidateMeasurement&)>> change;
   bool answers_too_little = false;
   absl::Status status;
+  absl::Status status_of_several;  // of batches with more than the baseline
   std::vector<std::string> calls;
 };
 
@@ -55,8 +57,10 @@ class ScriptedBudget : public Budget {
     asked.push_back(seconds);
     return seconds <= seconds_;
   }
+  bool AllowsTask(double seconds) override { return seconds <= task_seconds_max; }
 
   std::vector<double> asked;
+  double task_seconds_max = 1e9;
 
  private:
   const double seconds_;
@@ -179,6 +183,62 @@ TEST_F(VerifyCandidatesTest, WithoutTheTimeToDecideTheBaselineStays) {
   // Two plans, 15 rounds.
   EXPECT_GT(result->seconds_needed, 2 * 15 * 0.5);
   EXPECT_LT(result->seconds_needed, 2 * 32 * 0.5);
+}
+
+// Two plans of 12 s, 24 runs of each.
+TEST_F(VerifyCandidatesTest, WhatTakesLongerThanATaskMayIsNotCompared) {
+  verifier_.latency_us = {{"base", 100}, {"1", 10}, {"2", 10}};
+  budget_.task_seconds_max = 480;
+  const auto result = Verify(Candidates(2, 12'000'000));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x20: base"));
+  EXPECT_EQ(result->winner, 0);
+  EXPECT_TRUE(result->task_too_long);
+  EXPECT_EQ(result->seconds_needed, 0) << "more budget would not help";
+  EXPECT_FALSE(log_.time_answers().front()) << "a replay does the same";
+
+  budget_.task_seconds_max = 600;
+  const auto allowed = Verify(Candidates(2, 12'000'000));
+  ASSERT_TRUE(allowed.ok()) << allowed.status();
+  EXPECT_EQ(allowed->winner, 1);
+  EXPECT_FALSE(allowed->task_too_long);
+}
+
+TEST_F(VerifyCandidatesTest, TheBaselineStaysWhenAComparisonIsEndedForItsTime) {
+  for (const int count : {1, 4}) {
+    ScriptedVerifier verifier;
+    verifier.latency_us = {{"base", 100}, {"1", 10}, {"2", 10}, {"3", 10}, {"4", 10}};
+    verifier.status_of_several = absl::DeadlineExceededError("longer than 600 s");
+    MeasurementLog log;
+    const auto result =
+        VerifyCandidates(Candidates(count), {}, {verifier, budget_, log, {0.01, 20}});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(verifier.calls.size(), 2u) << "what is too long once is too long";
+    EXPECT_EQ(verifier.calls.back(), "1x20: base");
+    EXPECT_EQ(result->winner, 0);
+    EXPECT_TRUE(result->task_too_long);
+    EXPECT_EQ(result->candidates_measured, 0);
+    EXPECT_EQ(result->baseline.latency_us.size(), 20u);
+
+    const absl::StatusOr<MeasurementLog> read = MeasurementLog::Parse(log.ToText());
+    ASSERT_TRUE(read.ok()) << read.status();
+    ReplayingVerifier replayed(*read);
+    ReplayingBudget budget(*read);
+    MeasurementLog again;
+    const auto repeated =
+        VerifyCandidates(Candidates(count), {}, {replayed, budget, again, {0.01, 20}});
+    ASSERT_TRUE(repeated.ok()) << repeated.status();
+    EXPECT_EQ(repeated->baseline, result->baseline);
+    EXPECT_TRUE(repeated->task_too_long);
+    EXPECT_EQ(again, log);
+  }
+}
+
+// Nothing can be said about it then.
+TEST_F(VerifyCandidatesTest, ABaselineThatIsEndedForItsTimeFails) {
+  verifier_.latency_us = {{"base", 100}, {"1", 10}};
+  verifier_.status = absl::DeadlineExceededError("longer than 600 s");
+  EXPECT_EQ(Verify(Candidates(1)).status(), verifier_.status);
 }
 
 TEST_F(VerifyCandidatesTest, ABaselineWithoutCandidatesIsMeasuredWell) {

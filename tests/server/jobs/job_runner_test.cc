@@ -150,6 +150,10 @@ TEST_F(JobRunnerTest, FillsTheDefaultBudgetIn) {
   EXPECT_EQ(Run("tell_budget").error().message(), "60");
 }
 
+TEST_F(JobRunnerTest, SaysHowLongATaskMayTake) {
+  EXPECT_EQ(Run("tell_task_time").error().message(), "600");
+}
+
 TEST_F(JobRunnerTest, LimitsTheMemoryOfASearchByItsModelAndThreads) {
   search_threads_ = 3;
   const std::string limits = Run("tell_limits").error().message();

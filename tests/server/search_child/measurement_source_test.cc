@@ -185,6 +185,20 @@ TEST_F(MeasurementSourceTest, WhatIsReservedIsLeftForTheVerification) {
   EXPECT_FALSE(WhenStoppedFor(absl::ZeroDuration(), [&] { return budget.HasSeconds(21); }));
 }
 
+TEST_F(MeasurementSourceTest, ATaskMayTakeMostOfWhatTheDaemonAllows) {
+  start_.set_task_seconds_max(600);
+  const auto limited = Make();
+  ASSERT_TRUE(limited.ok()) << limited.status();
+  EXPECT_TRUE((*limited)->budget().AllowsTask(479));
+  EXPECT_FALSE((*limited)->budget().AllowsTask(481));
+}
+
+TEST_F(MeasurementSourceTest, WithoutALimitATaskMayTakeAnyTime) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE((*source)->budget().AllowsTask(1e9));
+}
+
 TEST_F(MeasurementSourceTest, AskedKernelsStandInFields) {
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();
