@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/machine_memory.h"
 #include "base/status_macros.h"
 #include "proto/wire/address.h"
 #include "server/engine_digest.h"
@@ -31,10 +32,6 @@ std::string ProgramBeside(absl::string_view name) {
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
   const absl::string_view self(path, size > 0 ? static_cast<size_t>(size) : 0);
   return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
-}
-
-int64_t MachineMemoryBytes() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
 }
 
 StorageUpkeepOptions UpkeepOptions(const Config& config) {

@@ -5,10 +5,9 @@
 
 namespace plait {
 
-// Opens a device by its id, granted `threads` cores (0: all).
-#define PLAIT_BACKEND(name, Name)                                                             \
-  absl::StatusOr<std::unique_ptr<Executor>> Open##Name##Executor(absl::string_view device_id, \
-                                                                 int threads);
+#define PLAIT_BACKEND(name, Name)                                 \
+  absl::StatusOr<std::unique_ptr<Executor>> Open##Name##Executor( \
+      absl::string_view device_id, int threads, int64_t memory_bytes_max);
 #include "gpu_worker/backends/backends.def"
 #undef PLAIT_BACKEND
 
@@ -16,7 +15,8 @@ namespace {
 
 struct Backend {
   absl::string_view name;
-  absl::StatusOr<std::unique_ptr<Executor>> (*open)(absl::string_view device_id, int threads);
+  absl::StatusOr<std::unique_ptr<Executor>> (*open)(absl::string_view device_id, int threads,
+                                                    int64_t memory_bytes_max);
 };
 
 constexpr Backend kBackends[] = {
@@ -28,12 +28,13 @@ constexpr Backend kBackends[] = {
 }  // namespace
 
 // The whole id goes to the backend, whose messages then name what the caller wrote.
-absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads) {
+absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads,
+                                                       int64_t memory_bytes_max) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(device_id, absl::MaxSplits(':', 1));
   std::string names;
   for (const Backend& backend : kBackends) {
-    if (backend.name == parts.first) return backend.open(device_id, threads);
+    if (backend.name == parts.first) return backend.open(device_id, threads, memory_bytes_max);
     absl::StrAppend(&names, names.empty() ? "" : ", ", backend.name);
   }
   return absl::NotFoundError(absl::StrCat(

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/check_load.h"
-#include "gpu_worker/executor/memory_limits.h"
 #include "gpu_worker/executor/one_kernel_plan.h"
+#include "optimizer/plan/loaded_bytes.h"
 
 namespace plait {
 

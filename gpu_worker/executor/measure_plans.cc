@@ -10,9 +10,9 @@
 #include "base/status_macros.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
-#include "gpu_worker/executor/memory_limits.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/ops/shared/axes.h"
+#include "optimizer/plan/loaded_bytes.h"
 
 namespace plait {
 namespace {

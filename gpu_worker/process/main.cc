@@ -52,6 +52,7 @@ constexpr OptionSpec kOptions[] = {
      "the daemon's worker_listen, HOST:PORT or unix:PATH"},
     {"--threads", OptionKind::kInteger, "N", "cores granted to the device; 0: all (default)", "",
      ExpectedInt},
+    {"--memory-bytes", OptionKind::kInteger, "N", "memory granted to the device; 0: all (default)"},
     {"--id", OptionKind::kAnyText, "NAME",
      "the worker's name; unique (default: host, device and process id)"},
     {"--parent", OptionKind::kInteger, "PID", "end when this process, the parent, ends", "",
@@ -150,7 +151,8 @@ int Main(const std::vector<std::string>& words) {
   }
   const std::string device = arguments->Text("--device", "cpu");
   const absl::StatusOr<std::unique_ptr<Executor>> executor =
-      OpenExecutor(device, static_cast<int>(arguments->Integer("--threads")));
+      OpenExecutor(device, static_cast<int>(arguments->Integer("--threads")),
+                   arguments->Integer("--memory-bytes"));
   if (!executor.ok()) return Fail(executor.status(), kExitUnreachable);
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);

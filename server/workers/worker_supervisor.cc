@@ -115,6 +115,11 @@ ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) con
     process.arguments.push_back("--threads");
     process.arguments.push_back(absl::StrCat(options_.threads));
   }
+  // So that it refuses what it can foresee, and need not be killed for it.
+  if (options_.memory_bytes_max > 0) {
+    process.arguments.push_back("--memory-bytes");
+    process.arguments.push_back(absl::StrCat(options_.memory_bytes_max));
+  }
   // How long threads wait for work is the worker's to say. They are not bound to cores: that would
   // bind the main thread, too, and the worker would take its one core for all there are.
   process.environment = {"OMP_DYNAMIC=false"};

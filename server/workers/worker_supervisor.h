@@ -26,9 +26,10 @@ struct WorkerSupervisorOptions {
   // A worker that is at a task which nobody wants any more, for this long, cannot leave it, and is
   // killed. It leaves by itself within about three of its calls where it can.
   absl::Duration unwanted_max = absl::Seconds(8);
-  // Of resident memory. A worker that takes more is killed, and its task, which is what it takes
-  // memory for, ends with ResourceExhausted: another worker would take as much. Looked at ten times
-  // a second, so that a worker may pass it for a moment. 0: no limit.
+  // Of resident memory. The worker is told, and announces no more as its device's; one that takes
+  // more is killed, and its task, which is what it takes memory for, ends with ResourceExhausted:
+  // another worker would take as much. Looked at ten times a second, so that a worker may pass it
+  // for a moment. 0: no limit.
   int64_t memory_bytes_max = 0;
   // Pauses between restarts grow from the first to the second.
   // They double with each worker that ended without having called, and begin anew after one that

@@ -29,14 +29,14 @@ class CpuExecutor : public Executor {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view device_id,
-                                                          int threads) {
+absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view device_id, int threads,
+                                                          int64_t memory_bytes_max) {
   if (device_id != "cpu") {
     return absl::NotFoundError(absl::StrCat("device \"", device_id, "\": there is only \"cpu\""));
   }
   if (threads < 0) return absl::InvalidArgumentError("cpu: threads must not be negative");
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Onednn> onednn, Onednn::Create());
-  return std::make_unique<CpuExecutor>(DescribeCpu(threads), std::move(onednn));
+  return std::make_unique<CpuExecutor>(DescribeCpu(threads, memory_bytes_max), std::move(onednn));
 }
 
 }  // namespace plait

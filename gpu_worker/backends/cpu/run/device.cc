@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/machine_memory.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/processor.h"
-#include "gpu_worker/executor/memory_limits.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -42,7 +42,7 @@ int AvailableCores() {
 
 }  // namespace
 
-DeviceDescription DescribeCpu(int threads) {
+DeviceDescription DescribeCpu(int threads, int64_t memory_bytes_max) {
   DeviceDescription device;
   device.id = "cpu";
   device.backend = "cpu";
@@ -50,7 +50,7 @@ DeviceDescription DescribeCpu(int threads) {
   device.name = processor.name;
   device.instruction_set = InstructionSet();
   device.threads = threads > 0 ? std::min(threads, AvailableCores()) : AvailableCores();
-  device.memory_bytes = MachineMemoryBytes();
+  device.memory_bytes = MachineMemoryBytesUpTo(memory_bytes_max);
   device.fingerprint =
       absl::StrCat("cpu; ", device.name, "; ", ProcessorId(processor), "; ", device.instruction_set,
                    "; threads=", device.threads, "; onednn=", OnednnVersion(),

@@ -9,8 +9,8 @@ namespace plait {
 // (KernelCatalog::Version): the processor by its name and its ProcessorId, its instruction set, the
 // cores granted, oneDNN's version and the instruction set of our loops, in this order. Thread-safe.
 // Never fails, whatever the processor says of itself.
-// More threads than the process may use are not granted. `memory_bytes` is the machine's whole
-// memory.
-DeviceDescription DescribeCpu(int threads);
+// More threads and memory than the process may use are not granted.
+// `memory_bytes_max` 0: all the memory that it may have.
+DeviceDescription DescribeCpu(int threads, int64_t memory_bytes_max);
 
 }  // namespace plait

@@ -1,10 +1,11 @@
+#include "base/machine_memory.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/executor.h"
-#include "gpu_worker/executor/memory_limits.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/axes.h"
+#include "optimizer/plan/loaded_bytes.h"
 
 namespace plait {
 namespace {
@@ -98,13 +99,13 @@ class ReferenceExecutable : public Executable {
 // The same on every machine but for its memory, so that its plans and profiles may go anywhere.
 class ReferenceExecutor : public Executor {
  public:
-  ReferenceExecutor() {
+  explicit ReferenceExecutor(int64_t memory_bytes_max) {
     device_.id = "reference";
     device_.backend = "reference";
     device_.name = "reference evaluation";
     device_.fingerprint = "reference/1";
     device_.instruction_set = "none";
-    device_.memory_bytes = MachineMemoryBytes();
+    device_.memory_bytes = MachineMemoryBytesUpTo(memory_bytes_max);
   }
 
   const DeviceDescription& device() const override { return device_; }
@@ -124,8 +125,9 @@ class ReferenceExecutor : public Executor {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>> OpenReferenceExecutor(absl::string_view /*device_id*/,
-                                                                int /*threads*/) {
-  return std::make_unique<ReferenceExecutor>();
+                                                                int /*threads*/,
+                                                                int64_t memory_bytes_max) {
+  return std::make_unique<ReferenceExecutor>(memory_bytes_max);
 }
 
 }  // namespace plait

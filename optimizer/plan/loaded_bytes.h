@@ -19,11 +19,13 @@ int64_t PortBytes(const Graph& graph);
 // Packed weights may take more, and so may a library's own memory.
 int64_t LoadedBytes(const Graph& graph, const Plan& plan);
 
+// What LoadedBytes is at least for any plan that runs the nodes of the graph one by one: the
+// constants, the inputs and outputs, and all results that one node reads, or that it makes. Of a
+// graph with opaque nodes, which is never loaded as a whole, what the largest node alone takes.
+int64_t LeastLoadedBytes(const Graph& graph);
+
 // Checks that the device has `bytes` of memory for `what`, whatever else lies there.
 // Errors: ResourceExhausted naming both numbers.
 absl::Status CheckMemory(absl::string_view what, int64_t bytes, const DeviceDescription& device);
-
-// The memory of this machine in bytes, of which other programs have a part.
-int64_t MachineMemoryBytes();
 
 }  // namespace plait
