@@ -27,6 +27,7 @@
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/plan/embed_plan.h"
+#include "optimizer/plan/loaded_bytes.h"
 #include "optimizer/rules/rule.h"
 #include "optimizer/search/load_effect.h"
 #include "optimizer/search/optimize.h"
@@ -236,9 +237,10 @@ class ChildSearch {
     // check them, as long as that.
     const absl::Duration import_time = clock_.Monotonic() - began;
     const absl::Duration end = began + budget - 2 * import_time;
+    PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
+    PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, device));
     if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
 
-    PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
     // A worker of another build may have a backend that is not here.
     if (!catalog.ok()) return wire::WithReason(catalog.status(), v1::ERROR_REASON_UNSUPPORTED);
@@ -284,6 +286,13 @@ class ChildSearch {
   }
 
  private:
+  // What cannot fit is refused before a worker tries it. A replay loads nothing, and of a device
+  // that does not say what memory it has nothing is known.
+  absl::Status CheckModelMemory(const Graph& graph, const DeviceDescription& device) const {
+    if (start_.options().has_measurement_log() || device.memory_bytes == 0) return absl::OkStatus();
+    return ModelFailure(CheckMemory("model", LeastLoadedBytes(graph), device));
+  }
+
   // Tells the daemon where workers find the weights. A replay measures nothing.
   absl::Status SendWeights(const Model& model, absl::string_view bytes) const {
     PLAIT_RETURN_IF_ERROR(WriteWeights(model, bytes, kChildWeights));
