@@ -24,9 +24,9 @@ Json JobJson(const v1::Job& job) {
   Json json;
   json["id"] = job.id();
   json["state"] = wire::JobStateName(job.state());
-  if (job.has_submitted_at()) json["submitted_at"] = TimeText(job.submitted_at());
-  if (job.has_started_at()) json["started_at"] = TimeText(job.started_at());
-  if (job.has_ended_at()) json["ended_at"] = TimeText(job.ended_at());
+  if (job.has_create_time()) json["submitted_at"] = TimeText(job.create_time());
+  if (job.has_start_time()) json["started_at"] = TimeText(job.start_time());
+  if (job.has_end_time()) json["ended_at"] = TimeText(job.end_time());
   json["device"] = job.options().device();
   json["model"] = job.model().sha256_hex();
   if (job.has_progress()) {

@@ -68,8 +68,8 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
   v1::Attempt attempt;
   attempt.set_number(row.job.attempts());
   attempt.set_worker_id(row.worker_id);
-  *attempt.mutable_started_at() = row.job.started_at();
-  *attempt.mutable_ended_at() = ToTimestamp(now);
+  *attempt.mutable_start_time() = row.job.start_time();
+  *attempt.mutable_end_time() = ToTimestamp(now);
   attempt.set_outcome(end.outcome.data(), end.outcome.size());
   // Evidence is the output of a process that broke: any bytes, where proto wants text.
   attempt.set_evidence(wire::ValidUtf8(end.evidence, kEvidenceBytesMax));
@@ -78,7 +78,7 @@ absl::Status EndRun(JobTable& table, JobRow& row, const RunEnd& end, absl::Time 
   row.worker_id.clear();
   row.lease_expires = absl::InfinitePast();
   if (wire::IsFinal(end.state)) {
-    *row.job.mutable_ended_at() = ToTimestamp(now);
+    *row.job.mutable_end_time() = ToTimestamp(now);
   } else {
     // The next run starts from nothing, and must not seem to have come this far.
     row.job.clear_progress();
@@ -146,7 +146,7 @@ absl::StatusOr<v1::Job> InsertSubmitted(JobTable& table, const JobSubmission& su
   row.job.set_state(v1::JOB_STATE_QUEUED);
   *row.job.mutable_model() = submission.job.model();
   *row.job.mutable_options() = submission.job.options();
-  *row.job.mutable_submitted_at() = ToTimestamp(now);
+  *row.job.mutable_create_time() = ToTimestamp(now);
   if (!row.job.options().no_result_cache()) {
     row.equal_key = absl::StrCat(row.job.tenant(), " ", row.job.model().sha256_hex(), " ",
                                  wire::OptionsHash(row.job.options()));
@@ -215,7 +215,7 @@ absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::T
   PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_RUNNING));
   // The new epoch: whoever still works on an earlier attempt is refused by FindLeased.
   row.job.set_attempts(row.job.attempts() + 1);
-  *row.job.mutable_started_at() = ToTimestamp(now);
+  *row.job.mutable_start_time() = ToTimestamp(now);
   row.worker_id = wish.worker_id;
   row.lease_expires = now + wish.lease;
   // Written now, so that a run whose daemon dies has left a trace.
@@ -223,7 +223,7 @@ absl::Status BeginRun(JobTable& table, JobRow& row, const JobWish& wish, absl::T
   attempt.set_number(row.job.attempts());
   attempt.set_worker_id(wish.worker_id);
   attempt.set_outcome("running");
-  *attempt.mutable_started_at() = row.job.started_at();
+  *attempt.mutable_start_time() = row.job.start_time();
   PLAIT_RETURN_IF_ERROR(table.PutAttempt(row.job, attempt));
   v1::Event event;
   event.set_type(v1::EVENT_TYPE_STARTED);
@@ -299,7 +299,7 @@ absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now) {
   if (row.job.state() == v1::JOB_STATE_QUEUED) {
     PLAIT_RETURN_IF_ERROR(MoveJob(row.job, v1::JOB_STATE_CANCELLED));
     SetError(row.job, v1::ERROR_REASON_CANCELLED, "cancelled by the client");
-    *row.job.mutable_ended_at() = ToTimestamp(now);
+    *row.job.mutable_end_time() = ToTimestamp(now);
     v1::Event event;
     event.set_type(v1::EVENT_TYPE_CANCELLED);
     PLAIT_RETURN_IF_ERROR(AddEvent(table, row, event, now));

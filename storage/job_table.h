@@ -48,8 +48,8 @@ struct QueuedSelection {
 
 // When the job ended; in 1970 while it has not.
 inline absl::Time EndOf(const v1::Job& job) {
-  return absl::FromUnixSeconds(job.ended_at().seconds()) +
-         absl::Nanoseconds(job.ended_at().nanos());
+  return absl::FromUnixSeconds(job.end_time().seconds()) +
+         absl::Nanoseconds(job.end_time().nanos());
 }
 
 // Whether a pause that lasts until `not_before` is over. One that seems to last longer than any was

@@ -22,7 +22,7 @@ std::vector<OptionSpec> Options() {
       {"--state", OptionKind::kText, "STATE",
        "only QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED or QUARANTINED ones"},
       {"--filter", OptionKind::kText, "FILTER",
-       "only those of which it is true, such as 'device = cpu AND ended_at > "
+       "only those of which it is true, such as 'device = cpu AND end_time > "
        "\"2026-01-31T00:00:00Z\"'"},
       {"--limit", OptionKind::kInteger, "N", "at most so many; default 100"}};
   AddServerOptions(&options);

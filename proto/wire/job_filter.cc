@@ -53,7 +53,7 @@ absl::StatusOr<std::string> TakeValue(absl::string_view& rest) {
 }
 
 bool IsTimeField(absl::string_view field) {
-  return field == "submitted_at" || field == "started_at" || field == "ended_at";
+  return field == "create_time" || field == "start_time" || field == "end_time";
 }
 
 bool IsTextField(absl::string_view field) {
@@ -69,13 +69,13 @@ std::string TextOf(absl::string_view field, const v1::Job& job) {
 
 // REQUIRES: IsTimeField. Infinite when the job has no such time yet.
 absl::Time TimeOf(absl::string_view field, const v1::Job& job) {
-  const bool is_set = field == "submitted_at" ? job.has_submitted_at()
-                      : field == "started_at" ? job.has_started_at()
-                                              : job.has_ended_at();
+  const bool is_set = field == "create_time"  ? job.has_create_time()
+                      : field == "start_time" ? job.has_start_time()
+                                              : job.has_end_time();
   if (!is_set) return absl::InfiniteFuture();
-  const google::protobuf::Timestamp& time = field == "submitted_at" ? job.submitted_at()
-                                            : field == "started_at" ? job.started_at()
-                                                                    : job.ended_at();
+  const google::protobuf::Timestamp& time = field == "create_time"  ? job.create_time()
+                                            : field == "start_time" ? job.start_time()
+                                                                    : job.end_time();
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
@@ -102,7 +102,7 @@ absl::StatusOr<JobFilter::Comparison> JobFilter::ParseComparison(absl::string_vi
   comparison.field = std::string(TakeWord(rest));
   const bool is_time = IsTimeField(comparison.field);
   if (!is_time && !IsTextField(comparison.field)) {
-    return Wrong("a field must be state, device, id, model, submitted_at, started_at or ended_at",
+    return Wrong("a field must be state, device, id, model, create_time, start_time or end_time",
                  comparison.field.empty() ? rest : comparison.field);
   }
   SkipSpace(rest);

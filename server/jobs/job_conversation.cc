@@ -341,7 +341,7 @@ v1::StoredProfile JobConversation::NewProfile(absl::string_view key) const {
   v1::StoredProfile profile;
   profile.set_key(key.data(), key.size());
   profile.set_device_fingerprint(device_.fingerprint());
-  profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
+  profile.mutable_measure_time()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
   return profile;
 }
 

@@ -14,7 +14,7 @@ grpc::Status AdminServiceHandler::GetServerState(grpc::ServerContext* context,
                                           : admin::v1::SERVER_STATE_SERVING);
     response->set_version(context_.version);
     response->set_engine_version(context_.engine_version);
-    response->mutable_started_at()->set_seconds(absl::ToUnixSeconds(context_.started_at));
+    response->mutable_start_time()->set_seconds(absl::ToUnixSeconds(context_.started_at));
     PLAIT_ASSIGN_OR_RETURN(const JobCounts counts, context_.stores.jobs->Count());
     response->set_jobs_queued(counts.queued);
     response->set_jobs_running(counts.running);

@@ -44,7 +44,7 @@ std::vector<admin::v1::WorkerState> WorkerPool::Workers() {
     state.set_worker_id(id);
     *state.mutable_device() = worker.device;
     state.set_task_id(worker.task_id);
-    state.mutable_synchronized_at()->set_seconds(absl::ToUnixSeconds(worker.synchronized_at));
+    state.mutable_synchronize_time()->set_seconds(absl::ToUnixSeconds(worker.synchronized_at));
   }
   return states;
 }

@@ -95,7 +95,7 @@ class MemoryJobTable : public JobTable {
     std::multimap<absl::Time, std::string> ended;
     for (const auto& [number, row] : jobs_) {
       const absl::Time at = EndOf(row.job);
-      if (row.job.has_ended_at() && at < before) ended.emplace(at, row.job.id());
+      if (row.job.has_end_time() && at < before) ended.emplace(at, row.job.id());
     }
     std::vector<std::string> ids;
     for (auto& [at, id] : ended) {

@@ -48,7 +48,7 @@ class MemoryProfileStore : public ProfileStore {
     absl::MutexLock lock(&mutex_);
     std::vector<std::pair<int64_t, ProfileName>> newest_first;
     for (const auto& [name, profile] : profiles_) {
-      newest_first.push_back({-profile.measured_at().seconds(), name});
+      newest_first.push_back({-profile.measure_time().seconds(), name});
     }
     std::sort(newest_first.begin(), newest_first.end());
     std::map<std::string, int64_t> of_device;

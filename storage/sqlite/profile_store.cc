@@ -31,7 +31,7 @@ class SqliteProfileStore : public ProfileStore {
           " SET samples = excluded.samples, measured_at = excluded.measured_at,"
           " profile = excluded.profile WHERE excluded.samples > samples OR ?",
           profile.device_fingerprint(), profile.key(), int64_t{profile.profile().samples()},
-          profile.measured_at().seconds(), profile.SerializeAsString(),
+          profile.measure_time().seconds(), profile.SerializeAsString(),
           int64_t{profile.has_load_effect()}));
       // 0 for one that had no more samples than ours.
       stored += database_->ChangedRows();

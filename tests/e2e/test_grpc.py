@@ -120,7 +120,7 @@ def test_jobs_are_listed_by_a_filter(client):
         client.wait_for_end(job_id)
     wanted = f"model = {digest.sha256_hex} AND state = SUCCEEDED AND id != {ids[1]}"
     assert [job.id for job in client.jobs(page_size=1, filter=wanted)] == [ids[2], ids[0]]
-    assert client.jobs(filter="ended_at < 2020-01-01T00:00:00Z") == []
+    assert client.jobs(filter="end_time < 2020-01-01T00:00:00Z") == []
     with pytest.raises(grpc.RpcError) as refused:
         client.jobs(filter="state = RUNNING OR state = QUEUED")
     assert refused.value.details().startswith("filter: ")

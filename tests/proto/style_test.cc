@@ -199,6 +199,19 @@ TEST_F(ProtoStyleTest, NumbersWithADimensionNameTheirUnit) {
   }
 }
 
+// As AIP-142 has it: create_time, not created_at.
+TEST_F(ProtoStyleTest, TimesAreNamedAfterWhatHappensThen) {
+  for (const Descriptor* message : messages_) {
+    for (int index = 0; index < message->field_count(); ++index) {
+      const auto* field = message->field(index);
+      const Descriptor* type = field->message_type();
+      if (type == nullptr || type->full_name() != "google.protobuf.Timestamp") continue;
+      EXPECT_TRUE(field->name() == "time" || absl::EndsWith(field->name(), "_time"))
+          << field->full_name();
+    }
+  }
+}
+
 TEST_F(ProtoStyleTest, EnumsAndServicesAreDocumented) {
   for (const EnumDescriptor* type : enums_) {
     EXPECT_FALSE(CommentOf(*type).empty()) << type->full_name();

@@ -79,7 +79,7 @@ TEST_P(JobOperationsTest, EndsInExactlyOneFinalState) {
   const absl::StatusOr<v1::Job> job = jobs().Finish(leased.lease, Success());
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->state(), v1::JOB_STATE_SUCCEEDED);
-  EXPECT_TRUE(job->has_ended_at());
+  EXPECT_TRUE(job->has_end_time());
   const JobEnd failure = Failure(v1::JOB_STATE_FAILED, v1::ERROR_REASON_INTERNAL);
   EXPECT_TRUE(absl::IsAborted(jobs().Finish(leased.lease, failure).status()));
   EXPECT_TRUE(absl::IsAborted(jobs().ReportFault(leased.lease, "late").status()));

@@ -13,7 +13,7 @@ TEST_P(JobStoreTest, QueuesASubmittedJob) {
   const absl::StatusOr<v1::Job> job = jobs().Submit(Submission("j1"));
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->state(), v1::JOB_STATE_QUEUED);
-  EXPECT_EQ(job->submitted_at().seconds(), 1'700'000'000);
+  EXPECT_EQ(job->create_time().seconds(), 1'700'000'000);
   const absl::StatusOr<v1::Job> read = jobs().Get("alice", "j1");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->SerializeAsString(), job->SerializeAsString());

@@ -24,7 +24,7 @@ TEST_P(ProfileStoreTest, KeepsFractionsAndAwkwardKeys) {
     stored.back().mutable_profile()->set_latency_us_p10(1e-9);
     stored.back().mutable_profile()->set_compute_share(1.0 / 3);
     stored.back().mutable_profile()->mutable_yardsticks()->set_read_bytes_per_us(1e5 / 3);
-    stored.back().mutable_measured_at()->set_nanos(7);
+    stored.back().mutable_measure_time()->set_nanos(7);
   }
   ASSERT_TRUE(profiles().Put(stored).ok());
   const absl::StatusOr<std::vector<v1::StoredProfile>> read = profiles().List("cpu", {}, 10);
@@ -72,7 +72,7 @@ TEST_P(ProfileStoreTest, DropsTheOldestAboveItsLimits) {
   for (int number = 0; number < 6; ++number) {
     // The newest ones have the names that sort first.
     stored.push_back(ProfileOf(number % 3 == 0 ? "a" : "b", absl::StrCat("k", 9 - number), 1));
-    stored.back().mutable_measured_at()->set_seconds(number);
+    stored.back().mutable_measure_time()->set_seconds(number);
   }
   ASSERT_TRUE(profiles().Put(stored).ok());
   const auto keys = [&] {

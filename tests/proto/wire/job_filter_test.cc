@@ -17,9 +17,9 @@ v1::Job RunningJob() {
   job.set_state(v1::JOB_STATE_RUNNING);
   job.mutable_options()->set_device("cpu");
   job.mutable_model()->set_sha256_hex("ab");
-  job.mutable_submitted_at()->set_seconds(1769860800);
-  job.mutable_started_at()->set_seconds(1769860800);
-  job.mutable_started_at()->set_nanos(500'000'000);
+  job.mutable_create_time()->set_seconds(1769860800);
+  job.mutable_start_time()->set_seconds(1769860800);
+  job.mutable_start_time()->set_nanos(500'000'000);
   return job;
 }
 
@@ -43,26 +43,26 @@ TEST(WireJobFilterTest, ComparesTexts) {
 
 TEST(WireJobFilterTest, ComparesTimes) {
   for (const char* text :
-       {"submitted_at = 2026-01-31T12:00:00Z", "submitted_at = \"2026-01-31T13:00:00+01:00\"",
-        "submitted_at >= 2026-01-31T12:00:00Z", "submitted_at <= 2026-01-31T12:00:00Z",
-        "started_at > 2026-01-31T12:00:00.4Z", "started_at < 2026-01-31T12:00:00.6Z",
-        "started_at != 2026-01-31T12:00:00Z"}) {
+       {"create_time = 2026-01-31T12:00:00Z", "create_time = \"2026-01-31T13:00:00+01:00\"",
+        "create_time >= 2026-01-31T12:00:00Z", "create_time <= 2026-01-31T12:00:00Z",
+        "start_time > 2026-01-31T12:00:00.4Z", "start_time < 2026-01-31T12:00:00.6Z",
+        "start_time != 2026-01-31T12:00:00Z"}) {
     EXPECT_TRUE(Matches(text)) << text;
   }
-  EXPECT_FALSE(Matches("submitted_at > 2026-01-31T12:00:00Z"));
-  EXPECT_FALSE(Matches("submitted_at < 2026-01-31T12:00:00Z"));
+  EXPECT_FALSE(Matches("create_time > 2026-01-31T12:00:00Z"));
+  EXPECT_FALSE(Matches("create_time < 2026-01-31T12:00:00Z"));
 }
 
 TEST(WireJobFilterTest, ATimeThatIsNotYetFitsOnlyNotEqual) {
-  EXPECT_TRUE(Matches("ended_at != 2026-01-31T12:00:00Z"));
+  EXPECT_TRUE(Matches("end_time != 2026-01-31T12:00:00Z"));
   for (const char* op : {"=", "<", "<=", ">", ">="}) {
-    EXPECT_FALSE(Matches(("ended_at " + std::string(op) + " 2026-01-31T12:00:00Z").c_str())) << op;
+    EXPECT_FALSE(Matches(("end_time " + std::string(op) + " 2026-01-31T12:00:00Z").c_str())) << op;
   }
 }
 
 TEST(WireJobFilterTest, AllComparisonsMustBeTrue) {
-  EXPECT_TRUE(Matches("state = RUNNING AND device = cpu AND submitted_at > 2026-01-01T00:00:00Z"));
-  EXPECT_FALSE(Matches("state = RUNNING AND device = cpu AND submitted_at < 2026-01-01T00:00:00Z"));
+  EXPECT_TRUE(Matches("state = RUNNING AND device = cpu AND create_time > 2026-01-01T00:00:00Z"));
+  EXPECT_FALSE(Matches("state = RUNNING AND device = cpu AND create_time < 2026-01-01T00:00:00Z"));
 }
 
 TEST(WireJobFilterTest, SaysWhatIsWrong) {
@@ -74,7 +74,7 @@ TEST(WireJobFilterTest, SaysWhatIsWrong) {
       {"state ~ RUNNING", "an operator must be"},
       {"state < RUNNING", "only times are compared"},
       {"state = running", "a state must be QUEUED"},
-      {"submitted_at > yesterday", "a time must be one of RFC 3339"},
+      {"create_time > yesterday", "a time must be one of RFC 3339"},
       {"device = ", "a value must be"},
       {"device = \"cpu", "must end"},
       {"device = \"a\\\"b\"", "no \\"},

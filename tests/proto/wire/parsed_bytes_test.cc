@@ -107,7 +107,7 @@ TEST(ParsedBytesOfOrdinaryMessagesTest, AreAFewTimesTheirBytes) {
     v1::StoredProfile* const stored = import.add_profiles();
     stored->set_key(std::string(200, 'k'));
     stored->set_device_fingerprint(std::string(40, 'd'));
-    stored->mutable_measured_at()->set_seconds(1'700'000'000);
+    stored->mutable_measure_time()->set_seconds(1'700'000'000);
     v1::Profile* const profile = stored->mutable_profile();
     profile->set_latency_us_median(1.5);
     profile->set_latency_us_p10(1.5);

@@ -27,7 +27,7 @@ TEST_F(AdminServiceTest, TellsWhatTheServerHas) {
   EXPECT_EQ(state->state(), admin::v1::SERVER_STATE_SERVING);
   EXPECT_EQ(state->version(), "1.2.3");
   EXPECT_EQ(state->engine_version(), "engine");
-  EXPECT_EQ(state->started_at().seconds(), absl::ToUnixSeconds(context_->started_at));
+  EXPECT_EQ(state->start_time().seconds(), absl::ToUnixSeconds(context_->started_at));
   EXPECT_EQ(state->jobs_queued(), 1);
   EXPECT_EQ(state->jobs_running(), 1);
   ASSERT_EQ(state->workers_size(), 1);
