@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "client/client.h"
+#include "client/stubs.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"
@@ -28,7 +28,7 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
   v1::FindMissingBlobsResponse missing;
   grpc::ClientContext find_context;
   PLAIT_RETURN_IF_ERROR(
-      wire::FromGrpcStatus(blobs_->FindMissingBlobs(&find_context, question, &missing)));
+      wire::FromGrpcStatus(stubs_->blobs->FindMissingBlobs(&find_context, question, &missing)));
   if (missing.missing().empty()) return absl::OkStatus();
   // The server's word for it: it may have bytes of an upload that another client began.
   int64_t offset = missing.missing(0).offset_bytes();
@@ -37,7 +37,7 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
   }
   grpc::ClientContext context;
   v1::UploadBlobResponse response;
-  const auto writer = blobs_->UploadBlob(&context, &response);
+  const auto writer = stubs_->blobs->UploadBlob(&context, &response);
   bool first = true;
   // A blob of no bytes is one empty chunk.
   while (first || offset < static_cast<int64_t>(bytes.size())) {
@@ -80,7 +80,7 @@ absl::StatusOr<std::string> Client::Download(const v1::Digest& digest) const {
     v1::DownloadBlobRequest request;
     *request.mutable_digest() = digest;
     request.set_offset_bytes(static_cast<int64_t>(bytes.size()));
-    const auto reader = blobs_->DownloadBlob(&context, request);
+    const auto reader = stubs_->blobs->DownloadBlob(&context, request);
     v1::DownloadBlobResponse chunk;
     while (reader->Read(&chunk)) {
       const auto end = static_cast<int64_t>(bytes.size() + chunk.data().size());

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "client/stubs.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"
 #include "proto/wire/job_state.h"
@@ -41,9 +42,10 @@ absl::Status Call(Retrier retrier, Stub& stub, Method method, const Request& req
 Client::Client(std::shared_ptr<grpc::Channel> channel, RetryPolicy policy, Retrier::Sleep sleep)
     : policy_(policy),
       sleep_(std::move(sleep)),
-      optimization_(v1::OptimizationService::NewStub(channel)),
-      blobs_(v1::BlobService::NewStub(channel)),
-      capabilities_(v1::CapabilityService::NewStub(channel)) {}
+      stubs_(new Stubs{v1::OptimizationService::NewStub(channel), v1::BlobService::NewStub(channel),
+                       v1::CapabilityService::NewStub(channel)}) {}
+
+Client::~Client() = default;
 
 Retrier Client::MakeRetrier() const { return Retrier(policy_, RandomSeed(), sleep_, server_); }
 
@@ -51,7 +53,7 @@ absl::StatusOr<v1::Job> Client::Submit(v1::OptimizeModelRequest request) const {
   // Once, before the first attempt: all attempts are the same wish.
   if (request.request_id().empty()) request.set_request_id(NewRequestId());
   v1::OptimizeModelResponse response;
-  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->optimization,
                              &v1::OptimizationService::Stub::OptimizeModel, request, &response));
   return std::move(*response.mutable_job());
 }
@@ -60,8 +62,8 @@ absl::StatusOr<v1::Job> Client::GetJob(absl::string_view job_id) const {
   v1::GetJobRequest request;
   request.set_job_id(std::string(job_id));
   v1::GetJobResponse response;
-  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_, &v1::OptimizationService::Stub::GetJob,
-                             request, &response));
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->optimization,
+                             &v1::OptimizationService::Stub::GetJob, request, &response));
   return std::move(*response.mutable_job());
 }
 
@@ -69,7 +71,7 @@ absl::StatusOr<v1::Job> Client::CancelJob(absl::string_view job_id) const {
   v1::CancelJobRequest request;
   request.set_job_id(std::string(job_id));
   v1::CancelJobResponse response;
-  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->optimization,
                              &v1::OptimizationService::Stub::CancelJob, request, &response));
   return std::move(*response.mutable_job());
 }
@@ -84,7 +86,7 @@ absl::StatusOr<std::vector<v1::Job>> Client::ListJobs(v1::JobState state, const 
     // Only what is still wanted: the last page is as short as it can be.
     request.set_page_size(jobs_max - static_cast<int>(jobs.size()));
     v1::ListJobsResponse response;
-    PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *optimization_,
+    PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->optimization,
                                &v1::OptimizationService::Stub::ListJobs, request, &response));
     for (v1::Job& job : *response.mutable_jobs()) jobs.push_back(std::move(job));
     if (response.next_page_token().empty()) break;
@@ -103,7 +105,7 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
   const absl::Status status = retrier.Run([&]() -> absl::Status {
     // Without a deadline: a search may take hours, and silence is normal.
     grpc::ClientContext context;
-    const auto reader = optimization_->WatchJob(&context, request);
+    const auto reader = stubs_->optimization->WatchJob(&context, request);
     v1::WatchJobResponse response;
     while (reader->Read(&response)) {
       retrier.Progress();
@@ -125,7 +127,7 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
 
 absl::StatusOr<std::vector<v1::AvailableDevice>> Client::ListDevices() const {
   v1::ListDevicesResponse response;
-  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *capabilities_,
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->capabilities,
                              &v1::CapabilityService::Stub::ListDevices, v1::ListDevicesRequest(),
                              &response));
   return std::vector<v1::AvailableDevice>(response.devices().begin(), response.devices().end());
@@ -133,7 +135,7 @@ absl::StatusOr<std::vector<v1::AvailableDevice>> Client::ListDevices() const {
 
 absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities() const {
   v1::GetCapabilitiesResponse response;
-  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *capabilities_,
+  PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->capabilities,
                              &v1::CapabilityService::Stub::GetCapabilities,
                              v1::GetCapabilitiesRequest(), &response));
   return response;

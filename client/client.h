@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/retry.h"
-#include "plait/v1/blob.grpc.pb.h"
-#include "plait/v1/capability.grpc.pb.h"
-#include "plait/v1/optimization.grpc.pb.h"
+#include "plait/v1/blob.pb.h"
+#include "plait/v1/capability.pb.h"
+#include "plait/v1/optimization.pb.h"
 
 namespace plait {
 
@@ -35,6 +35,7 @@ class Client {
   // `sleep` is called between attempts; tests pass one that does not wait.
   explicit Client(std::shared_ptr<grpc::Channel> channel, RetryPolicy policy = {},
                   Retrier::Sleep sleep = absl::SleepFor);
+  ~Client();
 
   // Brings bytes to the server unless it has them; continues an upload that was broken off.
   // `bytes` are read where they lie and sent in chunks; nothing is copied as a whole.
@@ -78,9 +79,9 @@ class Client {
   RetryPolicy policy_;
   Retrier::Sleep sleep_;
   mutable ServerSeen server_;
-  std::unique_ptr<v1::OptimizationService::Stub> optimization_;
-  std::unique_ptr<v1::BlobService::Stub> blobs_;
-  std::unique_ptr<v1::CapabilityService::Stub> capabilities_;
+  // See stubs.h.
+  struct Stubs;
+  const std::unique_ptr<const Stubs> stubs_;
 };
 
 }  // namespace plait

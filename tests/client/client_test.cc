@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
+#include "plait/v1/blob.grpc.pb.h"
+#include "plait/v1/capability.grpc.pb.h"
+#include "plait/v1/optimization.grpc.pb.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/grpc_status.h"
