@@ -12,6 +12,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 else()
   # GCC 12 reports every move of a small absl::InlinedVector, whose unused inline bytes are unset.
   target_compile_options(plait_options INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized)
+  # GCC looks for garbage in all that it has read, precompiled headers too, again and again. With half a
+  # gigabyte before it begins to, it hardly ever does, and takes a tenth more memory.
+  target_compile_options(plait_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
 endif()
 target_link_libraries(plait_options INTERFACE absl::status absl::statusor absl::strings absl::span
   absl::inlined_vector absl::flat_hash_map absl::flat_hash_set absl::synchronization absl::time)
