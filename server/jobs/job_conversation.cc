@@ -9,6 +9,7 @@
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
 #include "proto/wire/profile.h"
+#include "server/search_child/protocol/frame.h"
 
 namespace plait {
 namespace {
@@ -279,8 +280,17 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
   if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
     return Lie("too many requests");
   }
+  const int64_t parsed_bytes = static_cast<int64_t>(task.SpaceUsedLong());
+  int64_t open_bytes = parsed_bytes;
+  for (const auto& [other, question] : open_) open_bytes += question.parsed_bytes;
+  // A single one is as large as a message may be.
+  if (!open_.empty() && open_bytes > kChildMessageParsedBytesMax) {
+    return Lie(absl::StrCat("its open requests take ", open_bytes,
+                            " bytes of memory; the limit is ", kChildMessageParsedBytesMax));
+  }
   PLAIT_ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(task));
   Question& question = open_[number];
+  question.parsed_bytes = parsed_bytes;
   question.names = std::move(names);
   const bool is_profile = task.has_profile();
   question.interest = context_.pool.Submit(

@@ -113,7 +113,8 @@ class JobConversation {
   // One that is open: asked by the child and not answered yet.
   // A child that repeats the number of one is at fault; see used_numbers_.
   struct Question {
-    int64_t interest = 0;  // the pool's number of it
+    int64_t interest = 0;      // the pool's number of it
+    int64_t parsed_bytes = 0;  // of memory, for its task: kept until it is answered
     // Keys of the kernels or ids of the candidates that were asked about. The worker's answer must
     // name the same ones in this order: otherwise one plan's outputs could vouch for another.
     std::vector<std::string> names;
@@ -140,7 +141,8 @@ class JobConversation {
   void Record(const v1::Event& event);
   // Errors: InvalidArgument for what the child may not say, which counts as its fault.
   absl::Status TakeEvent(const v1::Event& event);
-  // Errors: InvalidArgument for a repeated number and for too many questions.
+  // Errors: InvalidArgument for a repeated number, for too many questions and for open ones that
+  // together take more memory than one message may.
   absl::Status Ask(int64_t number, worker::v1::Task task);
   // What the task asks about, in its order.
   // Errors: InvalidArgument for a key that is not its kernel's.

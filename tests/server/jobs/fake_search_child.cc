@@ -72,6 +72,17 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
     Ask(1);
     pause();
   }
+  if (how == "ask_for_much") {
+    // Little to send and much to hold: what counts is the memory of the daemon.
+    for (int i = 0; i < 900'000; ++i) {
+      message.mutable_measure_request()->mutable_task()->add_candidates();
+    }
+    for (int number = 1; number <= 8; ++number) {
+      message.mutable_measure_request()->set_request_number(number);
+      Send(message);
+    }
+    return Refuse("the daemon has taken it all");
+  }
   if (how == "wrong_key") {
     worker::v1::KernelRequest kernel = wire::KernelRequestToProto(AskedKernel());
     kernel.set_family("view");

@@ -206,6 +206,13 @@ TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {
   EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kElsewhere).has_idle());
 }
 
+// Each question is kept until it is answered, and 64 of the largest would take the daemon's memory.
+TEST_F(JobConversationTest, RefusesQuestionsThatTakeTooMuchMemoryTogether) {
+  const ConversationEnd end = Talk("ask_for_much");
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
+  EXPECT_THAT(std::string(end.status.message()), HasSubstr("open requests take"));
+}
+
 TEST_F(JobConversationTest, RecordsEventsWithoutWhatTheChildMayNotSay) {
   EXPECT_EQ(Talk("exaggerate").outcome, ConversationOutcome::kFailure);
   ASSERT_TRUE(stores_.jobs->Flush().ok());
