@@ -91,7 +91,7 @@ void StorageUpkeep::CollectGarbage() {
   if (stopping_) return;
   const absl::StatusOr<int> dropped = stores_.blobs->DropUploads(now - kUnusedTime);
   Report("uploads.dropped", dropped.ok() ? absl::StatusOr<int64_t>(*dropped) : dropped.status());
-  Report("profiles.dropped", stores_.profiles->DropOldest(kProfilesPerDeviceMax, kProfilesMax));
+  Report("profiles.dropped", stores_.profiles->DropOldest(kDeviceProfilesMax, kAllProfilesMax));
 }
 
 void StorageUpkeep::Count() {

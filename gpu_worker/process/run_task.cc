@@ -11,6 +11,7 @@
 #include "gpu_worker/executor/profile_batch.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "proto/wire/measurement.h"
+#include "proto/wire/profile.h"
 
 namespace plait {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 constexpr size_t kModelsKept = 2;
 // A task comes from the server, but its numbers may be a child's: beyond these a worker would be
 // busy for hours.
-constexpr int kKernelSamplesMax = 10'000;
 constexpr int kLoadsMax = 100;
 constexpr int kRoundsMax = 10'000;
 constexpr int kInputsMax = 100;
@@ -94,7 +94,7 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
                                                       "\", this is \"", fingerprint, "\""));
   }
   ProfileOptions options;
-  options.samples_max = std::clamp(task.samples_min(), 1, kKernelSamplesMax);
+  options.samples_max = std::clamp(task.samples_min(), 1, wire::kProfileSamplesMax);
   if (task.seconds_max() > 0) options.time_max = absl::Seconds(task.seconds_max());
   for (const worker::v1::KernelRequest& request : task.kernels()) {
     PLAIT_RETURN_IF_ERROR(CheckVersion(request));

@@ -1,8 +1,6 @@
 #include "proto/wire/measurement.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -38,9 +36,8 @@ absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto) {
   profile.latency_us_median = proto.latency_us_median();
   profile.latency_us_p10 = proto.latency_us_p10();
   profile.latency_us_mad = proto.latency_us_mad();
-  // More samples than an int can count are as good as the most that it can.
-  profile.samples =
-      static_cast<int>(std::min<int64_t>(proto.samples(), std::numeric_limits<int>::max()));
+  // At most kProfileSamplesMax.
+  profile.samples = static_cast<int>(proto.samples());
   profile.compute_share = proto.compute_share();
   profile.bytes = proto.bytes();
   profile.flops = proto.flops();

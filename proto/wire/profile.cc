@@ -36,8 +36,9 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
   PLAIT_RETURN_IF_ERROR(CheckFinite(field, "latency_us_p10", profile.latency_us_p10()));
   PLAIT_RETURN_IF_ERROR(CheckFinite(field, "latency_us_mad", profile.latency_us_mad()));
   // A summary of nothing has no median.
-  if (profile.samples() < 1) {
-    return Invalid(field, "samples", absl::StrCat("must be positive, is ", profile.samples()));
+  if (profile.samples() < 1 || profile.samples() > kProfileSamplesMax) {
+    return Invalid(field, "samples",
+                   absl::StrCat("must be 1 to ", kProfileSamplesMax, ", is ", profile.samples()));
   }
   // Written so that NaN fails.
   if (!(profile.compute_share() >= 0 && profile.compute_share() <= 1)) {
@@ -74,6 +75,7 @@ absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_v
   }
   PLAIT_RETURN_IF_ERROR(
       CheckName(absl::StrCat(field, ".device_fingerprint"), profile.device_fingerprint()));
+  PLAIT_RETURN_IF_ERROR(CheckCount(field, "measured_at.seconds", profile.measured_at().seconds()));
   if (profile.has_load_effect() != (profile.key() == kLoadEffectKey)) {
     return Invalid(
         field, "key",

@@ -11,8 +11,12 @@ namespace plait::wire {
 // The key under which a device's load effect is stored.
 inline constexpr char kLoadEffectKey[] = "load_effect";
 
-// A time that a search may trust: finite, not negative, from at least one sample, beside yardsticks
-// of the same kind, which may be unset.
+// 10,000 samples of one kernel: more than any worker takes. Of two profiles the one with more
+// samples stays, so that a number without a bound would keep a wrong time for ever.
+inline constexpr int kProfileSamplesMax = 10'000;
+
+// A time that a search may trust: finite, not negative, from 1 to kProfileSamplesMax samples,
+// beside yardsticks of the same kind, which may be unset.
 // Errors: InvalidArgument naming the field.
 absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
 
@@ -20,7 +24,8 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
 // Errors: as CheckProfile.
 absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field);
 
-// A profile, or the load effect of a device, with a key and a fingerprint that can be stored.
+// A profile, or the load effect of a device, with a key and a fingerprint that can be stored,
+// measured in 1970 or later.
 // Errors: InvalidArgument naming the field.
 absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field);
 

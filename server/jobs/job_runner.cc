@@ -269,9 +269,8 @@ absl::StatusOr<internal::ParentMessage> JobRunner::FirstMessage(const JobSpec& s
                            ReadBlob(*context_.stores.blobs, *spec.measurement_log));
   } else {
     const std::string& fingerprint = start.device().fingerprint();
-    PLAIT_ASSIGN_OR_RETURN(
-        std::vector<v1::StoredProfile> profiles,
-        context_.stores.profiles->List(fingerprint, {fingerprint, ""}, kProfilesPerDeviceMax));
+    PLAIT_ASSIGN_OR_RETURN(std::vector<v1::StoredProfile> profiles,
+                           context_.stores.profiles->ListNewest(fingerprint, kDeviceProfilesMax));
     for (v1::StoredProfile& profile : profiles) *whole.add_profiles() = std::move(profile);
   }
   return message;

@@ -106,8 +106,7 @@ class JobRunner {
   // no path and no address, but nothing besides its limits keeps it from what the daemon's user may
   // do.
   internal::Start MakeStart(const JobSpec& spec, const v1::Device& device) const;
-  // `start` with the profiles of the device, or with the log that the job replays. It may be too
-  // large to be sent.
+  // `start` with the newest profiles of the device, or with the log that the job replays.
   // Errors: those of the storage.
   absl::StatusOr<internal::ParentMessage> FirstMessage(const JobSpec& spec,
                                                        const internal::Start& start);

@@ -11,6 +11,12 @@
 #include "server/services/rpc_scope.h"
 
 namespace plait {
+namespace {
+
+// What the clocks of two servers may differ by.
+constexpr absl::Duration kClocksDifferMax = absl::Hours(24);
+
+}  // namespace
 
 grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext* context,
                                                  const v1::ListProfilesRequest* request,
@@ -47,9 +53,14 @@ grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext* context,
                                                        request->profiles_size()));
     }
     // All are checked before any is stored.
+    const int64_t latest = absl::ToUnixSeconds(context_.clock.Now() + kClocksDifferMax);
     for (int i = 0; i < request->profiles_size(); ++i) {
-      PLAIT_RETURN_IF_ERROR(
-          wire::CheckStoredProfile(request->profiles(i), absl::StrCat("profiles[", i, "]")));
+      const std::string field = absl::StrCat("profiles[", i, "]");
+      PLAIT_RETURN_IF_ERROR(wire::CheckStoredProfile(request->profiles(i), field));
+      // The newest are kept: one of the future would stay for good.
+      if (request->profiles(i).measure_time().seconds() > latest) {
+        return wire::FieldError(absl::StrCat(field, ".measure_time"), "is in the future");
+      }
     }
     const std::vector<v1::StoredProfile> profiles(request->profiles().begin(),
                                                   request->profiles().end());

@@ -23,8 +23,7 @@ class MemoryProfileStore : public ProfileStore {
       const auto [entry, inserted] =
           profiles_.try_emplace({profile.device_fingerprint(), profile.key()}, profile);
       // Not better than itself, so a new one counts once.
-      const bool better = profile.has_load_effect() ||
-                          profile.profile().samples() > entry->second.profile().samples();
+      const bool better = profile.has_load_effect() || IsBetter(profile, entry->second);
       if (better) entry->second = profile;
       if (inserted || better) ++stored;
     }
@@ -44,24 +43,36 @@ class MemoryProfileStore : public ProfileStore {
     return selected;
   }
 
-  absl::StatusOr<int64_t> DropOldest(int64_t device_max, int64_t all_max) override {
+  absl::StatusOr<std::vector<v1::StoredProfile>> ListNewest(absl::string_view device_fingerprint,
+                                                            const ProfileLimit& limit) override {
     absl::MutexLock lock(&mutex_);
-    std::vector<std::pair<int64_t, ProfileName>> newest_first;
-    for (const auto& [name, profile] : profiles_) {
-      newest_first.push_back({-profile.measure_time().seconds(), name});
+    ProfileLimit used;
+    std::vector<v1::StoredProfile> selected;
+    for (const ProfileName& name : NewestFirst()) {
+      if (name.first != device_fingerprint) continue;
+      if (!Add(profiles_.at(name), limit, used)) break;
+      selected.push_back(profiles_.at(name));
     }
-    std::sort(newest_first.begin(), newest_first.end());
-    std::map<std::string, int64_t> of_device;
-    int64_t kept = 0;
-    for (const auto& [age, name] : newest_first) {
-      if (of_device[name.first] < device_max && kept < all_max) {
-        ++of_device[name.first];
-        ++kept;
-      } else {
-        profiles_.erase(name);
+    std::sort(selected.begin(), selected.end(),
+              [](const auto& a, const auto& b) { return a.key() < b.key(); });
+    return selected;
+  }
+
+  absl::StatusOr<int64_t> DropOldest(const ProfileLimit& device_max,
+                                     const ProfileLimit& all_max) override {
+    absl::MutexLock lock(&mutex_);
+    std::map<std::string, ProfileLimit> of_device;
+    ProfileLimit of_all;
+    int64_t dropped = 0;
+    for (const ProfileName& name : NewestFirst()) {
+      const v1::StoredProfile& profile = profiles_.at(name);
+      if (Add(profile, device_max, of_device[name.first]) && Add(profile, all_max, of_all)) {
+        continue;
       }
+      profiles_.erase(name);
+      ++dropped;
     }
-    return static_cast<int64_t>(newest_first.size()) - kept;
+    return dropped;
   }
 
   absl::StatusOr<int64_t> Count() override {
@@ -70,6 +81,31 @@ class MemoryProfileStore : public ProfileStore {
   }
 
  private:
+  static bool IsBetter(const v1::StoredProfile& profile, const v1::StoredProfile& than) {
+    const auto worth = [](const v1::StoredProfile& of) {
+      return std::pair(of.profile().samples(), of.measure_time().seconds());
+    };
+    return worth(profile) > worth(than);
+  }
+
+  // Counts it among those that came before; false when that is more than may be.
+  static bool Add(const v1::StoredProfile& profile, const ProfileLimit& limit, ProfileLimit& used) {
+    used.count += 1;
+    used.bytes += static_cast<int64_t>(profile.ByteSizeLong());
+    return used.count <= limit.count && used.bytes <= limit.bytes;
+  }
+
+  std::vector<ProfileName> NewestFirst() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<ProfileName> names;
+    for (const auto& [name, profile] : profiles_) names.push_back(name);
+    // Stable: those of one second stay in the order of their names.
+    const auto is_newer = [&](const ProfileName& a, const ProfileName& b) {
+      return profiles_.at(a).measure_time().seconds() > profiles_.at(b).measure_time().seconds();
+    };
+    std::stable_sort(names.begin(), names.end(), is_newer);
+    return names;
+  }
+
   absl::Mutex mutex_;
   std::map<ProfileName, v1::StoredProfile> profiles_ ABSL_GUARDED_BY(mutex_);
 };

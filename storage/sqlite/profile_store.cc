@@ -12,6 +12,21 @@
 namespace plait {
 namespace {
 
+// A query for these columns of the profiles, with how many profiles, and how many of their bytes,
+// there are from the newest up to each.
+std::string Ranked(absl::string_view columns, absl::string_view where = "") {
+  return absl::StrCat("SELECT ", columns, ", row_number() OVER newest AS number,",
+                      " sum(length(profile)) OVER newest AS bytes FROM profiles ", where,
+                      " WINDOW newest AS (ORDER BY measured_at DESC, device_fingerprint, key",
+                      " ROWS UNBOUNDED PRECEDING)");
+}
+
+// The keys of a device's profiles (?1) that are beyond a limit (?2, ?3).
+std::string KeysBeyondLimit() {
+  return absl::StrCat("SELECT key FROM (", Ranked("key", "WHERE device_fingerprint = ?1"),
+                      ") WHERE number > ?2 OR bytes > ?3");
+}
+
 // One connection under a lock: profiles are written in batches, so that sharing commits, as the
 // writer of jobs does, would bring little.
 class SqliteProfileStore : public ProfileStore {
@@ -29,11 +44,12 @@ class SqliteProfileStore : public ProfileStore {
           "INSERT INTO profiles (device_fingerprint, key, samples, measured_at, profile)"
           " VALUES (?, ?, ?, ?, ?) ON CONFLICT (device_fingerprint, key) DO UPDATE"
           " SET samples = excluded.samples, measured_at = excluded.measured_at,"
-          " profile = excluded.profile WHERE excluded.samples > samples OR ?",
+          " profile = excluded.profile WHERE (excluded.samples, excluded.measured_at) >"
+          " (samples, measured_at) OR ?",
           profile.device_fingerprint(), profile.key(), int64_t{profile.profile().samples()},
           profile.measure_time().seconds(), profile.SerializeAsString(),
           int64_t{profile.has_load_effect()}));
-      // 0 for one that had no more samples than ours.
+      // 0 for one that is no better than ours.
       stored += database_->ChangedRows();
     }
     PLAIT_RETURN_IF_ERROR(transaction.Commit());
@@ -52,6 +68,60 @@ class SqliteProfileStore : public ProfileStore {
                          " AND (length(?3) = 0 OR device_fingerprint = ?3)"
                          " ORDER BY device_fingerprint, key LIMIT ?4",
                          after.device_fingerprint, after.key, device_fingerprint, count_max));
+    return ReadAll(statement);
+  }
+
+  absl::StatusOr<std::vector<v1::StoredProfile>> ListNewest(absl::string_view device_fingerprint,
+                                                            const ProfileLimit& limit) override {
+    absl::MutexLock lock(&mutex_);
+    // Chosen by keys and lengths, so that what does not fit is never read.
+    PLAIT_ASSIGN_OR_RETURN(
+        Statement statement,
+        database_->Query(
+            absl::StrCat("SELECT profile FROM profiles WHERE device_fingerprint = ?1 AND key NOT IN"
+                         " (",
+                         KeysBeyondLimit(), ") ORDER BY key"),
+            device_fingerprint, limit.count, limit.bytes));
+    return ReadAll(statement);
+  }
+
+  absl::StatusOr<int64_t> DropOldest(const ProfileLimit& device_max,
+                                     const ProfileLimit& all_max) override {
+    absl::MutexLock lock(&mutex_);
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<std::string> devices, DevicesAbove(device_max));
+    PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+    int64_t dropped = 0;
+    for (const std::string& device : devices) {
+      PLAIT_RETURN_IF_ERROR(database_->Execute(
+          absl::StrCat("DELETE FROM profiles WHERE device_fingerprint = ?1 AND key IN (",
+                       KeysBeyondLimit(), ")"),
+          device, device_max.count, device_max.bytes));
+      dropped += database_->ChangedRows();
+    }
+    PLAIT_ASSIGN_OR_RETURN(const ProfileLimit all, CountAll());
+    if (all.count > all_max.count || all.bytes > all_max.bytes) {
+      PLAIT_RETURN_IF_ERROR(database_->Execute(
+          absl::StrCat("DELETE FROM profiles WHERE (device_fingerprint, key) IN"
+                       " (SELECT device_fingerprint, key FROM (",
+                       Ranked("device_fingerprint, key"), ") WHERE number > ?1 OR bytes > ?2)"),
+          all_max.count, all_max.bytes));
+      dropped += database_->ChangedRows();
+    }
+    PLAIT_RETURN_IF_ERROR(transaction.Commit());
+    return dropped;
+  }
+
+  absl::StatusOr<int64_t> Count() override {
+    absl::MutexLock lock(&mutex_);
+    PLAIT_ASSIGN_OR_RETURN(Statement statement, database_->Query("SELECT count(*) FROM profiles"));
+    PLAIT_RETURN_IF_ERROR(statement.Step().status());
+    return statement.Integer(0);
+  }
+
+ private:
+  // The messages in the first column of the rows that are left.
+  absl::StatusOr<std::vector<v1::StoredProfile>> ReadAll(Statement& statement)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<v1::StoredProfile> profiles;
     while (true) {
       PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());
@@ -66,51 +136,23 @@ class SqliteProfileStore : public ProfileStore {
     }
   }
 
-  absl::StatusOr<int64_t> DropOldest(int64_t device_max, int64_t all_max) override {
-    absl::MutexLock lock(&mutex_);
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<std::string> devices, DevicesAbove(device_max));
-    PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
-    int64_t dropped = 0;
-    for (const std::string& device : devices) {
-      // A negative offset is none, so the rows after the newest ones are what goes.
-      PLAIT_RETURN_IF_ERROR(database_->Execute(
-          "DELETE FROM profiles WHERE device_fingerprint = ?1 AND key IN (SELECT key FROM profiles"
-          " WHERE device_fingerprint = ?1 ORDER BY measured_at DESC LIMIT -1 OFFSET ?2)",
-          device, device_max));
-      dropped += database_->ChangedRows();
-    }
-    PLAIT_ASSIGN_OR_RETURN(const int64_t count, CountAll());
-    if (count > all_max) {
-      PLAIT_RETURN_IF_ERROR(database_->Execute(
-          "DELETE FROM profiles WHERE (device_fingerprint, key) IN (SELECT device_fingerprint, key"
-          " FROM profiles ORDER BY measured_at DESC LIMIT -1 OFFSET ?)",
-          all_max));
-      dropped += database_->ChangedRows();
-    }
-    PLAIT_RETURN_IF_ERROR(transaction.Commit());
-    return dropped;
-  }
-
-  absl::StatusOr<int64_t> Count() override {
-    absl::MutexLock lock(&mutex_);
-    return CountAll();
-  }
-
- private:
-  absl::StatusOr<int64_t> CountAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    PLAIT_ASSIGN_OR_RETURN(Statement statement, database_->Query("SELECT count(*) FROM profiles"));
+  // What the profiles of all devices take.
+  absl::StatusOr<ProfileLimit> CountAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    PLAIT_ASSIGN_OR_RETURN(
+        Statement statement,
+        database_->Query("SELECT count(*), coalesce(sum(length(profile)), 0) FROM profiles"));
     PLAIT_RETURN_IF_ERROR(statement.Step().status());
-    return statement.Integer(0);
+    return ProfileLimit{statement.Integer(0), statement.Integer(1)};
   }
 
   // Fingerprints of the devices that have more profiles than that.
-  absl::StatusOr<std::vector<std::string>> DevicesAbove(int64_t count_max)
+  absl::StatusOr<std::vector<std::string>> DevicesAbove(const ProfileLimit& limit)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     PLAIT_ASSIGN_OR_RETURN(
         Statement statement,
         database_->Query("SELECT device_fingerprint FROM profiles GROUP BY device_fingerprint"
-                         " HAVING count(*) > ?",
-                         count_max));
+                         " HAVING count(*) > ? OR sum(length(profile)) > ?",
+                         limit.count, limit.bytes));
     std::vector<std::string> devices;
     while (true) {
       PLAIT_ASSIGN_OR_RETURN(const bool has_row, statement.Step());

@@ -47,6 +47,15 @@ TEST_P(ProfileStoreTest, ReplacesAProfileOnlyByOneWithMoreSamples) {
   EXPECT_EQ(*profiles().Count(), 1);
 }
 
+TEST_P(ProfileStoreTest, ReplacesAProfileByALaterOneWithAsManySamples) {
+  for (const int64_t seconds : {100, 101, 99}) {
+    v1::StoredProfile profile = ProfileOf("cpu", "k", static_cast<double>(seconds));
+    profile.mutable_measured_at()->set_seconds(seconds);
+    ASSERT_TRUE(profiles().Put({profile}).ok());
+  }
+  EXPECT_EQ((*profiles().List("", {}, 10))[0].profile().latency_us_median(), 101);
+}
+
 TEST_P(ProfileStoreTest, ALaterLoadEffectReplacesAnEarlier) {
   for (const double deviation : {0.03, 0.01, 0.01}) {
     v1::StoredProfile effect;
@@ -81,11 +90,39 @@ TEST_P(ProfileStoreTest, DropsTheOldestAboveItsLimits) {
     for (const v1::StoredProfile& profile : listed) found.push_back(profile.key());
     return found;
   };
-  EXPECT_EQ(*profiles().DropOldest(4, 6), 0);
-  EXPECT_EQ(*profiles().DropOldest(3, 6), 1);
+  constexpr int64_t kAnyBytes = 1 << 20;
+  EXPECT_EQ(*profiles().DropOldest({4, kAnyBytes}, {6, kAnyBytes}), 0);
+  EXPECT_EQ(*profiles().DropOldest({3, kAnyBytes}, {6, kAnyBytes}), 1);
   EXPECT_EQ(keys(), (std::vector<std::string>{"k6", "k9", "k4", "k5", "k7"}));
-  EXPECT_EQ(*profiles().DropOldest(3, 2), 3);
+  EXPECT_EQ(*profiles().DropOldest({3, kAnyBytes}, {2, kAnyBytes}), 3);
   EXPECT_EQ(keys(), (std::vector<std::string>{"k4", "k5"}));
+}
+
+// Keys of 64 KiB would let a device have 6 GiB of profiles, which no search could be given.
+TEST_P(ProfileStoreTest, CountsBytesAsWellAsProfiles) {
+  std::vector<v1::StoredProfile> stored;
+  for (int number = 0; number < 6; ++number) {
+    const char name = static_cast<char>('f' - number);
+    stored.push_back(ProfileOf(number < 4 ? "a" : "b", std::string(1000, name), 1));
+    // Two at a time were measured in the same second.
+    stored.back().mutable_measured_at()->set_seconds(1000 + number / 2);
+  }
+  ASSERT_TRUE(profiles().Put(stored).ok());
+  const auto names = [](const std::vector<v1::StoredProfile>& listed) {
+    std::string found;
+    for (const v1::StoredProfile& profile : listed) found += profile.key()[0];
+    return found;
+  };
+  EXPECT_EQ(names(*profiles().ListNewest("a", {100, 1 << 20})), "cdef");
+  EXPECT_EQ(names(*profiles().ListNewest("a", {3, 1 << 20})), "cde");
+  EXPECT_EQ(names(*profiles().ListNewest("a", {100, 3500})), "cde");
+  EXPECT_EQ(names(*profiles().ListNewest("a", {100, 1500})), "c");
+  EXPECT_EQ(names(*profiles().ListNewest("b", {100, 500})), "");
+  EXPECT_EQ(*profiles().DropOldest({100, 5000}, {100, 10000}), 0);
+  EXPECT_EQ(*profiles().DropOldest({100, 3500}, {100, 10000}), 1);
+  EXPECT_EQ(names(*profiles().List("", {}, 10)), "cdeab");
+  EXPECT_EQ(*profiles().DropOldest({100, 3500}, {100, 4500}), 1);
+  EXPECT_EQ(names(*profiles().List("", {}, 10)), "cdab");
 }
 
 TEST_P(ProfileStoreTest, ListsEveryProfileOnceInOrder) {

@@ -38,12 +38,6 @@ TEST(WireMeasurementTest, RatesThatNothingHasAreUnknown) {
   EXPECT_EQ(YardsticksFromProto({}), Yardsticks());
 }
 
-TEST(WireMeasurementTest, MoreSamplesThanAnIntCountsAreStillMany) {
-  v1::Profile proto = ProfileToProto({.latency_us_median = 1, .samples = 1});
-  proto.set_samples(std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(ProfileFromProto(proto)->samples, std::numeric_limits<int>::max());
-}
-
 // Errors that are all of one size, with the verdict that they deserve.
 CandidateMeasurement Sample(double error) {
   CandidateMeasurement measurement{

@@ -154,6 +154,22 @@ TEST_F(JobRunnerTest, SaysHowLongATaskMayTake) {
   EXPECT_EQ(Run("tell_task_time").error().message(), "600");
 }
 
+// Otherwise no job of the device could ever run again.
+TEST_F(JobRunnerTest, RunsJobsOfADeviceWithMoreProfilesThanFitIntoAMessage) {
+  v1::StoredProfile profile;
+  profile.set_device_fingerprint("cpu-1");
+  profile.mutable_profile()->set_samples(1);
+  constexpr int64_t kProfiles = (int64_t{257} << 20) / kProfileKeyBytesMax;
+  for (int number = 0; number < kProfiles; ++number) {
+    profile.set_key(absl::StrCat(number, std::string(kProfileKeyBytesMax - 10, 'k')));
+    ASSERT_TRUE(stores_.profiles->Put({profile}).ok());
+  }
+  int told = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(Run("tell_profiles").error().message(), &told));
+  EXPECT_GT(told, kProfiles / 3);
+  EXPECT_LT(told, kProfiles);
+}
+
 TEST_F(JobRunnerTest, LimitsTheMemoryOfASearchByItsModelAndThreads) {
   search_threads_ = 3;
   const std::string limits = Run("tell_limits").error().message();

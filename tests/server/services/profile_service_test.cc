@@ -104,6 +104,14 @@ TEST_F(ProfileServiceTest, NamesTheProfileThatIsInvalid) {
   EXPECT_EQ(wire::FieldOf(status), "profiles[1].key");
 }
 
+TEST_F(ProfileServiceTest, RefusesATimeOfTheFuture) {
+  v1::StoredProfile profile = ProfileOf("d", "k");
+  profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(clock_.Now()));
+  EXPECT_TRUE(Import({profile}).ok());
+  profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(clock_.Now() + absl::Hours(25)));
+  EXPECT_EQ(wire::FieldOf(Import({profile}).status()), "profiles[0].measured_at");
+}
+
 TEST_F(ProfileServiceTest, RefusesTooManyAtOnce) {
   const std::vector<v1::StoredProfile> profiles(kProfilesPerImportMax + 1, ProfileOf("d", "k"));
   EXPECT_THAT(Import(profiles).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
