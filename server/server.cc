@@ -65,6 +65,9 @@ constexpr int64_t kClientCallThreads = 64;
 // An idle worker's call takes a thread for a second.
 constexpr int64_t kWorkerCallThreads = 1024;
 
+// 60 s: a megabyte over a line that is worth nothing, or a client that looks for its next file.
+constexpr absl::Duration kStreamWaitMax = absl::Seconds(60);
+
 // The storage is asked once a second.
 constexpr int64_t kStorageSilenceSecondsMax = 5;
 
@@ -135,6 +138,7 @@ struct Server::Parts {
   StreamSlots client_streams{config.streams_max, config.tenant_streams_max};
   // Tenants are nothing to workers.
   StreamSlots worker_streams{config.streams_max, config.streams_max};
+  StreamDeadlines stream_deadlines{clock, kStreamWaitMax};
   RequestMemory client_requests{kClientRequestBytesMax, kClientRequestsBytesMax};
   RequestMemory worker_requests{kWorkerRequestBytesMax, kWorkerRequestsBytesMax};
   std::atomic<JobQueue*> listening_queue = nullptr;
@@ -218,6 +222,7 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, Requ
           .clock = clock,
           .events = events,
           .streams = streams,
+          .stream_deadlines = stream_deadlines,
           .request_memory = memory,
           .version = Version(),
           .engine_version = EngineVersion(),
@@ -339,6 +344,7 @@ std::string Server::health_address() const {
 void Server::Tick() {
   Parts& parts = *parts_;
   parts.pool.CheckTimes();
+  parts.stream_deadlines.CheckTimes();
   parts.queue->RecoverStrandedJobs();
   parts.metrics.SetUptime(parts.clock.Monotonic() - parts.began);
   if (parts.draining) {

@@ -36,6 +36,7 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 // The limit is checked before anything arrives, and the digest after everything has: a worker
 // trusts neither the size nor the bytes.
 absl::StatusOr<std::shared_ptr<const MappedBlob>> Download(v1::BlobService::Stub& stub,
+                                                           const std::string& worker_id,
                                                            const v1::Digest& proto) {
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
   if (digest.size_bytes > kModelBytesMax) {
@@ -43,6 +44,7 @@ absl::StatusOr<std::shared_ptr<const MappedBlob>> Download(v1::BlobService::Stub
   }
   PLAIT_ASSIGN_OR_RETURN(BlobFile file, BlobFile::Create(digest));
   grpc::ClientContext context;
+  context.AddMetadata(wire::kWorkerIdKey, worker_id);
   v1::DownloadBlobRequest request;
   *request.mutable_digest() = proto;
   const auto reader = stub.DownloadBlob(&context, request);
@@ -191,7 +193,8 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
   const auto worker = worker::v1::WorkerService::NewStub(channel);
   const auto blobs = v1::BlobService::NewStub(channel);
   TaskRunner runner(
-      executor, [&](const v1::Digest& digest) { return Download(*blobs, digest); },
+      executor,
+      [&](const v1::Digest& digest) { return Download(*blobs, options.worker_id, digest); },
       options.family_version);
   worker::v1::SynchronizeRequest request;
   request.set_worker_id(options.worker_id);

@@ -75,7 +75,8 @@ absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_v
   }
   PLAIT_RETURN_IF_ERROR(
       CheckName(absl::StrCat(field, ".device_fingerprint"), profile.device_fingerprint()));
-  PLAIT_RETURN_IF_ERROR(CheckCount(field, "measured_at.seconds", profile.measured_at().seconds()));
+  PLAIT_RETURN_IF_ERROR(
+      CheckCount(field, "measure_time.seconds", profile.measure_time().seconds()));
   if (profile.has_load_effect() != (profile.key() == kLoadEffectKey)) {
     return Invalid(
         field, "key",

@@ -6,4 +6,8 @@ namespace plait::wire {
 // whenever a worker of before would misunderstand a task.
 constexpr int kWorkerProtocolVersion = 2;
 
+// The metadata key by which DownloadBlob hears which worker calls. In lower case, as gRPC gives the
+// names of metadata.
+constexpr char kWorkerIdKey[] = "plait-worker-id";
+
 }  // namespace plait::wire

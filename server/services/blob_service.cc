@@ -5,6 +5,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
+#include "proto/wire/worker_protocol.h"
 #include "server/services/rpc_scope.h"
 
 namespace plait {
@@ -35,19 +36,23 @@ grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
 grpc::Status BlobServiceHandler::UploadBlob(
     grpc::ServerContext* context, grpc::ServerReaderInterface<v1::UploadBlobRequest>* reader,
     v1::UploadBlobResponse* response) {
-  return AnswerRpc(
-      context_, *context, Method::kUploadBlob,
-      [&](const Caller& caller) -> absl::Status { return Upload(caller, *reader, *response); });
+  return AnswerRpc(context_, *context, Method::kUploadBlob,
+                   [&](const Caller& caller) -> absl::Status {
+                     return Upload(caller, *context, *reader, *response);
+                   });
 }
 
-absl::Status BlobServiceHandler::Upload(const Caller& caller,
+absl::Status BlobServiceHandler::Upload(const Caller& caller, grpc::ServerContext& call,
                                         grpc::ServerReaderInterface<v1::UploadBlobRequest>& reader,
                                         v1::UploadBlobResponse& response) {
   PLAIT_ASSIGN_OR_RETURN(const StreamSlots::Slot slot, context_.streams.Open(caller.tenant));
   BlobStore& blobs = *context_.stores.blobs;
   v1::UploadBlobRequest chunk;
+  const auto read = [&] {
+    return context_.stream_deadlines.Await(call, [&] { return reader.Read(&chunk); });
+  };
   // The first message names the blob.
-  if (!reader.Read(&chunk)) {
+  if (!read()) {
     return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, "the upload has no message");
   }
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(chunk.digest()));
@@ -67,7 +72,7 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
     context_.metrics.BlobBytesReceived(static_cast<int64_t>(chunk.data().size()));
     if (has_it) continue;
     PLAIT_RETURN_IF_ERROR(blobs.Append(upload, chunk.offset_bytes(), chunk.data()).status());
-  } while (reader.Read(&chunk));
+  } while (read());
   if (!has_it) {
     // Checks what this tenant has sent, whether or not others have sent the same before: knowing a
     // digest is not having the bytes. Only then may the tenant name the blob.
@@ -81,17 +86,18 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller,
 grpc::Status BlobServiceHandler::DownloadBlob(
     grpc::ServerContext* context, const v1::DownloadBlobRequest* request,
     grpc::ServerWriter<v1::DownloadBlobResponse>* writer) {
-  return AnswerRpc(
-      context_, *context, Method::kDownloadBlob,
-      [&](const Caller& caller) -> absl::Status { return Download(caller, *request, *writer); });
+  return AnswerRpc(context_, *context, Method::kDownloadBlob,
+                   [&](const Caller& caller) -> absl::Status {
+                     return Download(caller, *context, *request, *writer);
+                   });
 }
 
-absl::Status BlobServiceHandler::Download(const Caller& caller,
+absl::Status BlobServiceHandler::Download(const Caller& caller, grpc::ServerContext& call,
                                           const v1::DownloadBlobRequest& request,
                                           grpc::ServerWriter<v1::DownloadBlobResponse>& writer) {
   PLAIT_ASSIGN_OR_RETURN(const StreamSlots::Slot slot, context_.streams.Open(caller.tenant));
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(request.digest()));
-  PLAIT_RETURN_IF_ERROR(CheckMayRead(caller, digest));
+  PLAIT_RETURN_IF_ERROR(CheckMayRead(caller, call, digest));
   v1::DownloadBlobResponse chunk;
   // One chunk in memory at a time, however large the blob is.
   chunk.set_offset_bytes(request.offset_bytes());
@@ -99,7 +105,9 @@ absl::Status BlobServiceHandler::Download(const Caller& caller,
     PLAIT_ASSIGN_OR_RETURN(
         *chunk.mutable_data(),
         context_.stores.blobs->Read(digest, chunk.offset_bytes(), kBlobChunkBytesMax));
-    if (chunk.data().empty() || !writer.Write(chunk)) return absl::OkStatus();
+    if (chunk.data().empty()) return absl::OkStatus();
+    const bool is_sent = context_.stream_deadlines.Await(call, [&] { return writer.Write(chunk); });
+    if (!is_sent) return absl::OkStatus();
     chunk.set_offset_bytes(chunk.offset_bytes() + static_cast<int64_t>(chunk.data().size()));
   }
 }
@@ -112,11 +120,16 @@ absl::StatusOr<bool> BlobServiceHandler::HasBlob(const Caller& caller, const Dig
   return context_.stores.blobs->Find(digest);
 }
 
-absl::Status BlobServiceHandler::CheckMayRead(const Caller& caller, const Digest& digest) {
-  PLAIT_ASSIGN_OR_RETURN(const bool may_read,
-                         caller.role == Role::kWorker
-                             ? context_.pool.HasTaskWithBlob(digest)
-                             : context_.stores.jobs->MayReadBlob(caller.tenant, digest));
+absl::Status BlobServiceHandler::CheckMayRead(const Caller& caller, const grpc::ServerContext& call,
+                                              const Digest& digest) {
+  bool may_read = false;
+  if (caller.role == Role::kWorker) {
+    PLAIT_ASSIGN_OR_RETURN(const absl::string_view worker_id,
+                           NameInMetadata(call, wire::kWorkerIdKey, ""));
+    may_read = context_.pool.HasTaskWithBlob(worker_id, digest);
+  } else {
+    PLAIT_ASSIGN_OR_RETURN(may_read, context_.stores.jobs->MayReadBlob(caller.tenant, digest));
+  }
   if (may_read) return absl::OkStatus();
   return wire::Error(v1::ERROR_REASON_NOT_FOUND,
                      absl::StrCat("blob ", digest.ToString(), " is not here (upload it)"));

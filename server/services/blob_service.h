@@ -10,7 +10,7 @@ namespace plait {
 
 // Large bytes by digest. Blobs of equal digests are stored once for all tenants, but a tenant sees
 // only those that it has shown to have: by uploading every byte of them, or as results of its jobs.
-// Knowing a digest is not having the bytes. Workers see the models of the tasks there are.
+// Knowing a digest is not having the bytes. A worker sees what the task names that it was given.
 // See blob.proto for each RPC and its errors. Thread-safe.
 class BlobServiceHandler final {
  public:
@@ -35,15 +35,17 @@ class BlobServiceHandler final {
   // Reads the stream to its end, unless a chunk is refused.
   // The tenant may name the blob when this has returned OK, not before: the bytes are durable
   // first.
-  absl::Status Upload(const Caller& caller,
+  absl::Status Upload(const Caller& caller, grpc::ServerContext& call,
                       grpc::ServerReaderInterface<v1::UploadBlobRequest>& reader,
                       v1::UploadBlobResponse& response);
-  absl::Status Download(const Caller& caller, const v1::DownloadBlobRequest& request,
+  absl::Status Download(const Caller& caller, grpc::ServerContext& call,
+                        const v1::DownloadBlobRequest& request,
                         grpc::ServerWriter<v1::DownloadBlobResponse>& writer);
   // Whether the blob is there and the tenant may name it; then it is noted to be in use.
   absl::StatusOr<bool> HasBlob(const Caller& caller, const Digest& digest);
   // Errors: NotFound, whether the blob is another tenant's or nobody's.
-  absl::Status CheckMayRead(const Caller& caller, const Digest& digest);
+  absl::Status CheckMayRead(const Caller& caller, const grpc::ServerContext& call,
+                            const Digest& digest);
 
   // Bytes are never held as a whole: a chunk at a time passes through memory.
   const ServiceContext& context_;

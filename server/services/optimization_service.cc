@@ -167,8 +167,11 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
   v1::WatchJobResponse response;
   PLAIT_ASSIGN_OR_RETURN(*response.mutable_job(),
                          context.stores.jobs->Get(caller.tenant, request.job_id()));
+  const auto write = [&] {
+    return context.stream_deadlines.Await(call, [&] { return writer.Write(response); });
+  };
   // The client has gone; there is nobody to tell an error.
-  if (!writer.Write(response)) return absl::OkStatus();
+  if (!write()) return absl::OkStatus();
   while (!call.IsCancelled()) {
     // Noted before reading: what changes while we read ends the wait at once.
     const uint64_t seen = context.events.Changes();
@@ -182,14 +185,14 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
           context.stores.jobs->Events(caller.tenant, request.job_id(), after, kEventsPerRead));
       for (const v1::Event& event : events) {
         *response.mutable_event() = event;
-        if (!writer.Write(response)) return absl::OkStatus();
+        if (!write()) return absl::OkStatus();
         after = event.sequence();
       }
       is_last = static_cast<int>(events.size()) < kEventsPerRead;
     }
     if (wire::IsFinal(job.state())) {
       *response.mutable_job() = job;
-      writer.Write(response);
+      write();
       return absl::OkStatus();
     }
     if (context.events.closed()) {

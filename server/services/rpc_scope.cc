@@ -7,17 +7,8 @@
 namespace plait {
 namespace {
 
-// gRPC gives the names of metadata in lower case.
 constexpr absl::string_view kTenantKey = "plait-tenant";
 constexpr absl::string_view kTenantDefault = "default";
-
-absl::StatusOr<absl::string_view> TenantOf(const grpc::ServerContext& call) {
-  const auto found = call.client_metadata().find(grpc::string_ref(kTenantKey.data()));
-  if (found == call.client_metadata().end()) return kTenantDefault;
-  const absl::string_view name(found->second.data(), found->second.size());
-  PLAIT_RETURN_IF_ERROR(wire::CheckName(kTenantKey, name));
-  return name;
-}
 
 }  // namespace
 
@@ -25,7 +16,8 @@ grpc::Status AnswerRpc(const ServiceContext& context, const grpc::ServerContext&
                        Method method, absl::FunctionRef<absl::Status(const Caller& caller)> body) {
   const absl::Duration began = context.clock.Monotonic();
   const absl::Status status = [&]() -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(const absl::string_view tenant, TenantOf(call));
+    PLAIT_ASSIGN_OR_RETURN(const absl::string_view tenant,
+                           NameInMetadata(call, kTenantKey, kTenantDefault));
     PLAIT_ASSIGN_OR_RETURN(const Caller caller, Admit(method, context.caller_roles, tenant));
     return body(caller);
   }();
@@ -33,6 +25,15 @@ grpc::Status AnswerRpc(const ServiceContext& context, const grpc::ServerContext&
   context.metrics.RpcEnded(MethodName(method), absl::StatusCodeToString(status.code()),
                            context.clock.Monotonic() - began);
   return wire::ToGrpcStatus(status);
+}
+
+absl::StatusOr<absl::string_view> NameInMetadata(const grpc::ServerContext& call,
+                                                 absl::string_view key, absl::string_view absent) {
+  const auto found = call.client_metadata().find(grpc::string_ref(key.data(), key.size()));
+  if (found == call.client_metadata().end()) return absent;
+  const absl::string_view name(found->second.data(), found->second.size());
+  PLAIT_RETURN_IF_ERROR(wire::CheckName(key, name));
+  return name;
 }
 
 }  // namespace plait

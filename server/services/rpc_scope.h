@@ -5,6 +5,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/services/method.h"
 #include "server/services/service_context.h"
 
@@ -20,5 +22,10 @@ namespace plait {
 // Errors: besides those of `body`, InvalidArgument for a malformed tenant and PermissionDenied.
 grpc::Status AnswerRpc(const ServiceContext& context, const grpc::ServerContext& call,
                        Method method, absl::FunctionRef<absl::Status(const Caller& caller)> body);
+
+// A name that the caller says in the call's metadata under `key`, in lower case; `absent` when
+// there is none. Errors: InvalidArgument for a malformed name.
+absl::StatusOr<absl::string_view> NameInMetadata(const grpc::ServerContext& call,
+                                                 absl::string_view key, absl::string_view absent);
 
 }  // namespace plait

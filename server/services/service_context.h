@@ -10,6 +10,7 @@
 #include "server/services/event_hub.h"
 #include "server/services/method.h"
 #include "server/services/request_memory.h"
+#include "server/services/stream_deadlines.h"
 #include "server/services/stream_slots.h"
 #include "server/telemetry/metrics.h"
 #include "server/workers/worker_pool.h"
@@ -21,9 +22,9 @@ namespace plait {
 // admin, worker), each of which checks a request and calls the parts of the server; handlers (all
 // of them); method (which RPCs there are and who may call them, from methods.def); rpc_scope (what
 // every RPC does around its handler); weighed_service (how gRPC reaches the handlers) and
-// request_memory (what requests may take); stream_slots (how many may watch, upload and download);
-// event_hub (how watchers wait). Handlers keep no state between calls: what a client
-// was told is in the stores.
+// request_memory (what requests may take); stream_slots (how many may watch, upload and download)
+// and stream_deadlines (how long one may wait for its other end); event_hub (how watchers wait).
+// Handlers keep no state between calls: what a client was told is in the stores.
 //
 // Handlers run on gRPC's threads, many at a time, and hold no lock while they wait for storage.
 //
@@ -41,6 +42,8 @@ struct ServiceContext {
   EventHub& events;
   // Streams of this server's callers; taken before a stream's first message.
   StreamSlots& streams;
+  // Every read and write of a stream is awaited by it.
+  StreamDeadlines& stream_deadlines;
   // Every request is parsed by it.
   RequestMemory& request_memory;
   // As CapabilityService tells them to clients.

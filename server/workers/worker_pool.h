@@ -125,9 +125,9 @@ class WorkerPool {
   worker::v1::SynchronizeResponse Synchronize(const worker::v1::SynchronizeRequest& request,
                                               WorkerPlace place);
 
-  // Whether a task, waiting or given to a worker, names this blob, as its model, its table of
-  // weights or an input: what workers may read.
-  bool HasTaskWithBlob(const Digest& blob);
+  // Whether the task that the worker was given names this blob, as its model, its table of weights
+  // or an input: what it may read.
+  bool HasTaskWithBlob(absl::string_view worker_id, const Digest& blob);
 
   // Waits until there may be work for an idle worker of this device, at most `time_max`.
   // Blocks a thread of the server meanwhile; a drain ends the wait.

@@ -8,10 +8,11 @@
 
 namespace plait {
 
-bool WorkerPool::HasTaskWithBlob(const Digest& blob) {
+bool WorkerPool::HasTaskWithBlob(absl::string_view worker_id, const Digest& blob) {
   absl::MutexLock lock(&mutex_);
-  return std::any_of(tasks_.begin(), tasks_.end(),
-                     [&](const auto& entry) { return NamesBlob(entry.second.task, blob); });
+  const auto worker = workers_.find(worker_id);
+  if (worker == workers_.end() || worker->second.task_id.empty()) return false;
+  return NamesBlob(tasks_.at(worker->second.task_id).task, blob);
 }
 
 absl::Duration WorkerPool::WaitedForOthers(absl::string_view job_id) {

@@ -50,7 +50,7 @@ TEST_P(ProfileStoreTest, ReplacesAProfileOnlyByOneWithMoreSamples) {
 TEST_P(ProfileStoreTest, ReplacesAProfileByALaterOneWithAsManySamples) {
   for (const int64_t seconds : {100, 101, 99}) {
     v1::StoredProfile profile = ProfileOf("cpu", "k", static_cast<double>(seconds));
-    profile.mutable_measured_at()->set_seconds(seconds);
+    profile.mutable_measure_time()->set_seconds(seconds);
     ASSERT_TRUE(profiles().Put({profile}).ok());
   }
   EXPECT_EQ((*profiles().List("", {}, 10))[0].profile().latency_us_median(), 101);
@@ -105,7 +105,7 @@ TEST_P(ProfileStoreTest, CountsBytesAsWellAsProfiles) {
     const char name = static_cast<char>('f' - number);
     stored.push_back(ProfileOf(number < 4 ? "a" : "b", std::string(1000, name), 1));
     // Two at a time were measured in the same second.
-    stored.back().mutable_measured_at()->set_seconds(1000 + number / 2);
+    stored.back().mutable_measure_time()->set_seconds(1000 + number / 2);
   }
   ASSERT_TRUE(profiles().Put(stored).ok());
   const auto names = [](const std::vector<v1::StoredProfile>& listed) {

@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "proto/wire/digest.h"
 #include "server/jobs/job_artifacts.h"
+#include "server/workers/task_blobs.h"
 #include "storage/stores.h"
 #include "tests/base/manual_clock.h"
 #include "tests/server/jobs/asked_kernel.h"
@@ -180,19 +181,19 @@ TEST_F(JobConversationTest, RefusesAnInputThatIsNotTheJobs) {
   const ConversationEnd end = Talk("foreign_input");
   EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
   EXPECT_THAT(std::string(end.status.message()), HasSubstr("an input that is not the job's"));
-  EXPECT_FALSE(pool_.HasTaskWithBlob(DigestOf("a secret")));
+  worker::v1::SynchronizeRequest request;
+  request.set_worker_id("w1");
+  *request.mutable_device() = Cpu();
+  request.mutable_idle();
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kElsewhere).has_idle());
 }
 
 TEST_F(JobConversationTest, TakesTheJobsInputsToAWorker) {
-  bool is_named = false;
-  std::thread worker([&] {
-    pool_.AwaitWork(Cpu(), absl::Minutes(1));
-    is_named = pool_.HasTaskWithBlob(DigestOf("an input"));
-    AnswerOneTask("any");
-  });
+  worker::v1::Task task;
+  std::thread worker([&] { task = AnswerOneTask("any"); });
   EXPECT_EQ(Talk("own_input").outcome, ConversationOutcome::kFailure);
   worker.join();
-  EXPECT_TRUE(is_named);
+  EXPECT_TRUE(NamesBlob(task, DigestOf("an input")));
 }
 
 TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {

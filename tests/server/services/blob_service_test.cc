@@ -51,30 +51,60 @@ class BlobServiceTest : public ServicesTest {
   }
 
   absl::StatusOr<std::string> DownloadAsWorker(const v1::Digest& digest,
+                                               const std::string& worker_id = "w1",
                                                absl::string_view tenant = "") {
-    return DownloadBy(worker_channel(), digest, 0, tenant);
+    return DownloadBy(worker_channel(), digest, 0, tenant, worker_id);
   }
 
   static v1::Digest ProtoOf(absl::string_view bytes) {
     return wire::DigestToProto(DigestOf(bytes));
   }
 
-  // A task that names this model and this table of weights waits for a worker.
-  void SubmitTaskWith(const v1::Digest& model, const v1::Digest& weights = {}) {
+  // The worker is given a task that names this model and this table of weights.
+  void GiveTask(const v1::Digest& model, const v1::Digest& weights = {},
+                const std::string& worker_id = "w1") {
     worker::v1::Task task;
     *task.mutable_model() = model;
     *task.mutable_weights() = weights;
-    pool_.Submit(v1::Device(), task, [](const worker::v1::TaskResult&) {});
+    GiveTask(task, worker_id);
+  }
+
+  void GiveTask(const worker::v1::Task& task, const std::string& worker_id) {
+    v1::Device device;
+    device.set_id("cpu");
+    device.set_fingerprint("cpu-fingerprint");
+    pool_.Submit(device, task, [](const worker::v1::TaskResult&) {});
+    ConnectWorker(worker_id, "cpu");
+  }
+
+  // Streams that wait end after their time, but not before. The server may take a moment to begin
+  // its wait, and another to end the stream.
+  void ExpectThatTheStreamEnds() {
+    const auto await = [&](int64_t open, absl::Duration step) {
+      for (int i = 0; i < 2000 && streams_.open() != open; ++i) {
+        clock_.Advance(step);
+        stream_deadlines_.CheckTimes();
+        absl::SleepFor(absl::Milliseconds(1));
+      }
+      EXPECT_EQ(streams_.open(), open);
+    };
+    await(1, absl::ZeroDuration());
+    clock_.Advance(kStreamWaitMax);
+    stream_deadlines_.CheckTimes();
+    EXPECT_EQ(streams_.open(), 1);
+    await(0, kStreamWaitMax / 2);
   }
 
  private:
   static absl::StatusOr<std::string> DownloadBy(const std::shared_ptr<grpc::Channel>& channel,
                                                 const v1::Digest& digest, int64_t offset,
-                                                absl::string_view tenant) {
+                                                absl::string_view tenant,
+                                                const std::string& worker_id = "") {
     v1::DownloadBlobRequest request;
     *request.mutable_digest() = digest;
     request.set_offset_bytes(offset);
     const auto context = ContextOf(tenant);
+    if (!worker_id.empty()) context->AddMetadata("plait-worker-id", worker_id);
     Stub stub(channel);
     const auto reader = stub.DownloadBlob(context.get(), request);
     std::string bytes;
@@ -182,38 +212,79 @@ TEST_F(BlobServiceTest, TenantsDoNotMeetInAnUpload) {
   EXPECT_TRUE(Upload(digest, {{0, "right"}}, "alice").ok());
 }
 
-TEST_F(BlobServiceTest, WorkersReadTheModelsOfTasksOfAllTenants) {
+TEST_F(BlobServiceTest, AWorkerReadsTheModelOfItsTask) {
   const v1::Digest model = Give("a model", "alice");
-  SubmitTaskWith(model);
+  GiveTask(model);
   EXPECT_EQ(*DownloadAsWorker(model), "a model");
 }
 
-TEST_F(BlobServiceTest, WorkersReadTheInputsOfTasks) {
+TEST_F(BlobServiceTest, AWorkerReadsTheInputsOfItsTask) {
   const v1::Digest input = Give("an input", "alice");
   EXPECT_THAT(DownloadAsWorker(input).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
   worker::v1::Task task;
   *task.mutable_model() = Give("a model", "alice");
   *task.mutable_measure()->add_input_sets()->add_values()->mutable_blob() = input;
-  pool_.Submit(v1::Device(), task, [](const worker::v1::TaskResult&) {});
+  GiveTask(task, "w1");
   EXPECT_EQ(*DownloadAsWorker(input), "an input");
+}
+
+// It may be a worker of another host and another device, which one tenant's jobs never reach.
+TEST_F(BlobServiceTest, AWorkerReadsNothingOfTheTasksOfOthers) {
+  const v1::Digest first = Give("a model", "alice");
+  const v1::Digest second = Give("another model", "bob");
+  GiveTask(first, {}, "w1");
+  GiveTask(second, {}, "w2");
+  EXPECT_EQ(*DownloadAsWorker(second, "w2"), "another model");
+  for (const char* worker_id : {"w2", "w3", ""}) {
+    EXPECT_THAT(DownloadAsWorker(first, worker_id).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  }
 }
 
 // The table is nobody's: it was stored for the task, and granted to no tenant.
 TEST_F(BlobServiceTest, WorkersAloneReadTheTablesOfWeightsOfTasks) {
   const v1::Digest weights = wire::DigestToProto(*PutBlob(*stores_.blobs, "a table"));
   EXPECT_THAT(DownloadAsWorker(weights).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
-  SubmitTaskWith(Give("a model", "alice"), weights);
+  GiveTask(Give("a model", "alice"), weights);
   EXPECT_EQ(*DownloadAsWorker(weights), "a table");
   EXPECT_THAT(Download(weights, 0, "alice").status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
 }
 
 TEST_F(BlobServiceTest, WorkersReadNothingThatNoTaskNames) {
-  SubmitTaskWith(Give("a model", "alice"));
+  GiveTask(Give("a model", "alice"));
   const v1::Digest other = Give("another model", "alice");
   // Also not by naming its tenant.
   for (const char* tenant : {"", "alice", "plait-worker"}) {
-    EXPECT_THAT(DownloadAsWorker(other, tenant).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+    EXPECT_THAT(DownloadAsWorker(other, "w1", tenant).status(),
+                HasReason(v1::ERROR_REASON_NOT_FOUND));
   }
+}
+
+// It answers pings, and would hold a stream for ever.
+TEST_F(BlobServiceTest, EndsAnUploadThatSendsNothing) {
+  const auto context = ContextOf("alice");
+  Stub stub(channel());
+  v1::UploadBlobResponse response;
+  const auto writer = stub.UploadBlob(context.get(), &response);
+  v1::UploadBlobRequest request;
+  *request.mutable_digest() = ProtoOf("0123456789");
+  request.set_data("0123");
+  ASSERT_TRUE(writer->Write(request));
+  ExpectThatTheStreamEnds();
+  context->TryCancel();
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  // What came is kept.
+  EXPECT_EQ(*stores_.blobs->BytesUploaded({"alice", DigestOf("0123456789")}), 4);
+}
+
+TEST_F(BlobServiceTest, EndsADownloadThatNobodyReads) {
+  v1::DownloadBlobRequest request;
+  *request.mutable_digest() = Give(std::string(8 * kBlobChunkBytesMax, 'x'));
+  const auto context = ContextOf("alice");
+  Stub stub(channel());
+  const auto reader = stub.DownloadBlob(context.get(), request);
+  ExpectThatTheStreamEnds();
+  context->TryCancel();
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
 TEST_F(BlobServiceTest, RefusesReadingWhatIsNotThere) {

@@ -106,10 +106,10 @@ TEST_F(ProfileServiceTest, NamesTheProfileThatIsInvalid) {
 
 TEST_F(ProfileServiceTest, RefusesATimeOfTheFuture) {
   v1::StoredProfile profile = ProfileOf("d", "k");
-  profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(clock_.Now()));
+  profile.mutable_measure_time()->set_seconds(absl::ToUnixSeconds(clock_.Now()));
   EXPECT_TRUE(Import({profile}).ok());
-  profile.mutable_measured_at()->set_seconds(absl::ToUnixSeconds(clock_.Now() + absl::Hours(25)));
-  EXPECT_EQ(wire::FieldOf(Import({profile}).status()), "profiles[0].measured_at");
+  profile.mutable_measure_time()->set_seconds(absl::ToUnixSeconds(clock_.Now() + absl::Hours(25)));
+  EXPECT_EQ(wire::FieldOf(Import({profile}).status()), "profiles[0].measure_time");
 }
 
 TEST_F(ProfileServiceTest, RefusesTooManyAtOnce) {

@@ -17,6 +17,7 @@ ServicesTest::ServicesTest() {
                                     .clock = clock_,
                                     .events = events_,
                                     .streams = streams_,
+                                    .stream_deadlines = stream_deadlines_,
                                     .request_memory = request_memory_,
                                     .version = "1.2.3",
                                     .engine_version = "engine",

@@ -44,6 +44,8 @@ class ServicesTest : public testing::Test {
   // Streams that may be open, of one tenant and of all.
   static constexpr int kTenantStreamsMax = 2;
   static constexpr int kStreamsMax = 3;
+  // How long a stream may wait for its other end.
+  static constexpr absl::Duration kStreamWaitMax = absl::Seconds(60);
   // What a request may take.
   static constexpr int64_t kRequestBytesMax = 8 << 20;
 
@@ -91,6 +93,7 @@ class ServicesTest : public testing::Test {
   ManualClock clock_;
   EventHub events_;
   StreamSlots streams_{kStreamsMax, kTenantStreamsMax};
+  StreamDeadlines stream_deadlines_{clock_, kStreamWaitMax};
   RequestMemory request_memory_{kRequestBytesMax, 2 * kRequestBytesMax};
   Stores stores_;
   Metrics metrics_{"1.2.3", "engine"};
