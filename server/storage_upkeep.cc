@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "server/telemetry/log.h"
-#include "storage/blob_garbage.h"
 
 namespace plait {
 namespace {
@@ -17,6 +16,8 @@ constexpr absl::Duration kCollectionInterval = absl::Hours(1);
 constexpr absl::Duration kUnusedTime = absl::Hours(24);
 // A client fetches what its job has made within this time, also when the store is full.
 constexpr absl::Duration kFetchTime = absl::Hours(1);
+// Whatever the wall clock does meanwhile.
+constexpr absl::Duration kSeenUnusedTime = absl::Hours(1);
 constexpr absl::Duration kTickInterval = absl::Seconds(1);
 // 10 jobs: with up to kEventsPerJobMax events each, a transaction that others wait for stays short.
 constexpr int kJobsPerDeletion = 10;
@@ -79,9 +80,12 @@ void StorageUpkeep::DeleteOldJobs() {
 
 void StorageUpkeep::CollectGarbage() {
   const absl::Time now = clock_.Now();
-  const BlobRetention retention = {now - kUnusedTime, options_.blobs_bytes_max, now - kFetchTime};
+  const BlobRetention retention = {.seen_unused_for = kSeenUnusedTime,
+                                   .unused_before = now - kUnusedTime,
+                                   .bytes_max = options_.blobs_bytes_max,
+                                   .evicted_before = now - kFetchTime};
   const absl::StatusOr<CollectedBlobs> collected =
-      CollectBlobs(*stores_.blobs, *stores_.jobs, retention, stopping_);
+      CollectBlobs(*stores_.blobs, *stores_.jobs, retention, sightings_, stopping_);
   if (collected.ok()) {
     Report("blobs.collected", collected->unreferenced);
     Report("blobs.evicted", collected->evicted);

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "server/telemetry/metrics.h"
+#include "storage/blob_garbage.h"
 #include "storage/stores.h"
 
 namespace plait {
@@ -26,7 +27,7 @@ class StorageUpkeep {
   // What is passed must outlive this object.
   // Nothing happens until Start or the first Tick.
   StorageUpkeep(Stores& stores, Metrics& metrics, Clock& clock, const StorageUpkeepOptions& options)
-      : stores_(stores), metrics_(metrics), clock_(clock), options_(options) {}
+      : stores_(stores), metrics_(metrics), clock_(clock), options_(options), sightings_(clock) {}
   // Ends the thread within a moment: what is due is left for the next start.
   ~StorageUpkeep();
 
@@ -47,6 +48,7 @@ class StorageUpkeep {
   Metrics& metrics_;
   Clock& clock_;
   const StorageUpkeepOptions options_;
+  BlobSightings sightings_;
   // Due at the first Tick.
   absl::Duration next_count_ = -absl::InfiniteDuration();
   absl::Duration next_collection_ = -absl::InfiniteDuration();

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
 
 namespace plait {
@@ -26,12 +25,17 @@ struct ListedBlob {
 class BlobCollection {
  public:
   BlobCollection(BlobStore& blobs, JobStore& jobs, const BlobRetention& retention,
-                 const std::atomic<bool>& stopping)
-      : blobs_(blobs), jobs_(jobs), retention_(retention), stopping_(stopping) {}
+                 BlobSightings& sightings, const std::atomic<bool>& stopping)
+      : blobs_(blobs),
+        jobs_(jobs),
+        retention_(retention),
+        sightings_(sightings),
+        stopping_(stopping) {}
 
   absl::StatusOr<CollectedBlobs> Run() {
     // The list first: what is stored while the jobs are read is not in it, and stays.
     PLAIT_ASSIGN_OR_RETURN(std::vector<BlobEntry> entries, blobs_.List());
+    sightings_.Note(entries);
     for (BlobEntry& entry : entries) listed_.push_back({std::move(entry)});
     // Every claim is known before anything is deleted.
     PLAIT_RETURN_IF_ERROR(ReadClaims());
@@ -90,6 +94,9 @@ class BlobCollection {
   }
 
   absl::Status Delete(ListedBlob& blob, absl::Time used_before, int64_t& count) {
+    if (sightings_.UnusedFor(blob.entry.digest) < retention_.seen_unused_for) {
+      return absl::OkStatus();
+    }
     // Whoever has found it since it was listed may have named it in a job by now.
     PLAIT_ASSIGN_OR_RETURN(blob.is_deleted, blobs_.DeleteUnused(blob.entry.digest, used_before));
     count += blob.is_deleted ? 1 : 0;
@@ -99,6 +106,7 @@ class BlobCollection {
   BlobStore& blobs_;
   JobStore& jobs_;
   const BlobRetention& retention_;
+  BlobSightings& sightings_;
   const std::atomic<bool>& stopping_;
   std::vector<ListedBlob> listed_;
   CollectedBlobs collected_;
@@ -106,10 +114,25 @@ class BlobCollection {
 
 }  // namespace
 
+void BlobSightings::Note(const std::vector<BlobEntry>& listed) {
+  absl::flat_hash_map<Digest, Sighting> noted;
+  for (const BlobEntry& entry : listed) {
+    const auto before = sightings_.find(entry.digest);
+    const bool is_unused = before != sightings_.end() && before->second.used_at == entry.used_at;
+    noted[entry.digest] = is_unused ? before->second : Sighting{entry.used_at, clock_.Monotonic()};
+  }
+  sightings_ = std::move(noted);
+}
+
+absl::Duration BlobSightings::UnusedFor(const Digest& digest) const {
+  return clock_.Monotonic() - sightings_.at(digest).first_seen;
+}
+
 absl::StatusOr<CollectedBlobs> CollectBlobs(BlobStore& blobs, JobStore& jobs,
                                             const BlobRetention& retention,
+                                            BlobSightings& sightings,
                                             const std::atomic<bool>& stopping) {
-  return BlobCollection(blobs, jobs, retention, stopping).Run();
+  return BlobCollection(blobs, jobs, retention, sightings, stopping).Run();
 }
 
 }  // namespace plait

@@ -61,6 +61,27 @@ TEST_F(StorageUpkeepTest, CollectsAfterADayWhatNoJobNeeds) {
   EXPECT_EQ(*stores_.blobs->BytesUploaded(abandoned), 0);
 }
 
+// A client has uploaded a model, and is about to submit its job.
+TEST_F(StorageUpkeepTest, KeepsWhatWasUploadedBeforeTheTimeWasSetForward) {
+  upkeep_.Tick();
+  clock_.Advance(absl::Minutes(59));
+  ASSERT_TRUE(PutBlob(*stores_.blobs, "just uploaded").ok());
+  clock_.SetForward(absl::Hours(48));
+  clock_.Advance(absl::Minutes(1));
+  upkeep_.Tick();
+  EXPECT_TRUE(IsThere("just uploaded"));
+  // Asking for it counts from the beginning again.
+  clock_.Advance(absl::Minutes(30));
+  ASSERT_TRUE(*stores_.blobs->Find(DigestOf("just uploaded")));
+  clock_.SetForward(absl::Hours(48));
+  clock_.Advance(absl::Minutes(30));
+  upkeep_.Tick();
+  EXPECT_TRUE(IsThere("just uploaded"));
+  clock_.Advance(absl::Hours(1));
+  upkeep_.Tick();
+  EXPECT_FALSE(IsThere("just uploaded"));
+}
+
 TEST_F(StorageUpkeepTest, DeletesJobsThatEndedLongAgo) {
   for (int number = 0; number < 25; ++number) {
     v1::Job job;
@@ -88,6 +109,10 @@ TEST_F(StorageUpkeepTest, KeepsBlobsBelowTheirLimitOfBytes) {
   clock_.Advance(absl::Hours(2));
   ASSERT_TRUE(PutBlob(*stores_.blobs, "fifteen bytes 2").ok());
   StorageUpkeep upkeep(stores_, metrics_, clock_, {.blobs_bytes_max = 20});
+  upkeep.Tick();
+  clock_.Advance(absl::Minutes(59));
+  ASSERT_TRUE(stores_.blobs->Find(DigestOf("fifteen bytes 2")).ok());
+  clock_.Advance(absl::Minutes(1));
   upkeep.Tick();
   EXPECT_FALSE(IsThere("fifteen bytes 1"));
   EXPECT_TRUE(IsThere("fifteen bytes 2"));

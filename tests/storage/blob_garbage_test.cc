@@ -11,8 +11,10 @@ class BlobGarbageTest : public StoreTest {
  protected:
   CollectedBlobs Collect(BlobStore& blobs, int64_t bytes_max = 0) {
     const absl::Time hour_ago = clock_.Now() - absl::Hours(1);
-    const absl::StatusOr<CollectedBlobs> collected =
-        CollectBlobs(blobs, jobs(), {hour_ago, bytes_max, hour_ago}, stopping_);
+    const absl::StatusOr<CollectedBlobs> collected = CollectBlobs(
+        blobs, jobs(),
+        {.unused_before = hour_ago, .bytes_max = bytes_max, .evicted_before = hour_ago}, sightings_,
+        stopping_);
     EXPECT_TRUE(collected.ok()) << collected.status();
     return collected.value_or(CollectedBlobs());
   }
@@ -26,6 +28,7 @@ class BlobGarbageTest : public StoreTest {
     ASSERT_TRUE(jobs().Submit(submission).ok());
   }
 
+  BlobSightings sightings_{clock_};
   std::atomic<bool> stopping_ = false;
 };
 
