@@ -228,6 +228,7 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, Requ
           .engine_version = EngineVersion(),
           .local_devices = config.workers,
           .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
+          .uploads_bytes_max = config.blobs_bytes_max / 2,
           .started_at = clock.Now(),
           .draining = draining,
           .caller_roles = roles};

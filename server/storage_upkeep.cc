@@ -101,8 +101,9 @@ void StorageUpkeep::CollectGarbage() {
 void StorageUpkeep::Count() {
   const absl::StatusOr<int64_t> profiles = stores_.profiles->Count();
   const absl::StatusOr<std::vector<BlobEntry>> blobs = stores_.blobs->List();
-  if (!profiles.ok() || !blobs.ok()) return;
-  int64_t bytes = 0;
+  const absl::StatusOr<UploadUsage> uploads = stores_.blobs->Uploads();
+  if (!profiles.ok() || !blobs.ok() || !uploads.ok()) return;
+  int64_t bytes = uploads->bytes;
   for (const BlobEntry& blob : *blobs) bytes += blob.digest.size_bytes;
   metrics_.SetStored(*profiles, static_cast<int64_t>(blobs->size()), bytes);
 }

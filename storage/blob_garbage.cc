@@ -75,7 +75,8 @@ class BlobCollection {
 
   absl::Status Evict() {
     if (retention_.bytes_max == 0) return absl::OkStatus();
-    int64_t bytes = 0;
+    PLAIT_ASSIGN_OR_RETURN(const UploadUsage uploads, blobs_.Uploads());
+    int64_t bytes = uploads.bytes;
     std::vector<ListedBlob*> evictable;
     for (ListedBlob& blob : listed_) {
       if (blob.is_deleted) continue;

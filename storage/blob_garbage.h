@@ -44,9 +44,9 @@ struct BlobRetention {
   // Others that no job names go when they were last used before this moment, which must leave a
   // client time between its upload and its job.
   absl::Time unused_before;
-  // Of all blobs together. Above it, those that were used least recently go, also when a job that
-  // is over names them, unless they were used since `evicted_before`: a client may be about to
-  // fetch them.
+  // Of all blobs and unfinished uploads together. Above it, those that were used least recently go,
+  // also when a job that is over names them, unless they were used since `evicted_before`: a client
+  // may be about to fetch them.
   int64_t bytes_max = 0;  // 0: no limit
   absl::Time evicted_before = absl::InfinitePast();
 };

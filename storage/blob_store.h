@@ -30,6 +30,12 @@ struct BlobEntry {
   absl::Time used_at;  // when it was stored or last asked for by Find
 };
 
+// What unfinished uploads take, of all owners.
+struct UploadUsage {
+  int64_t count = 0;
+  int64_t bytes = 0;  // those that have come
+};
+
 // Bytes by digest. A blob is complete: it never changes, is durable and has been checked against
 // its digest. What is not complete is somebody's upload. Thread-safe. Every method can also fail
 // with Unavailable (the storage failed).
@@ -44,8 +50,11 @@ class BlobStore {
   // The offset at which the upload continues; 0 for one that has not begun.
   virtual absl::StatusOr<int64_t> BytesUploaded(const BlobUpload& upload) = 0;
 
+  // Quick: asked before every chunk of an upload.
+  virtual absl::StatusOr<UploadUsage> Uploads() = 0;
+
   // Adds bytes at the end of the upload, also of a blob that is there already. Returns how many
-  // bytes are stored now.
+  // bytes are stored now. No bytes begin no upload.
   // Errors: OutOfRange when `offset` is not where the upload ends; InvalidArgument when the bytes
   // pass the digest's size; ResourceExhausted when the blob is too large or the disk is full.
   virtual absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,

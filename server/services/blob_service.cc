@@ -9,6 +9,12 @@
 #include "server/services/rpc_scope.h"
 
 namespace plait {
+namespace {
+
+// 10,000 uploads that are not complete: each is a file, which stays for a day.
+constexpr int64_t kUploadsMax = 10'000;
+
+}  // namespace
 
 grpc::Status BlobServiceHandler::FindMissingBlobs(grpc::ServerContext* context,
                                                   const v1::FindMissingBlobsRequest* request,
@@ -71,6 +77,7 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller, grpc::ServerContex
     }
     context_.metrics.BlobBytesReceived(static_cast<int64_t>(chunk.data().size()));
     if (has_it) continue;
+    PLAIT_RETURN_IF_ERROR(CheckRoom(upload, static_cast<int64_t>(chunk.data().size())));
     PLAIT_RETURN_IF_ERROR(blobs.Append(upload, chunk.offset_bytes(), chunk.data()).status());
   } while (read());
   if (!has_it) {
@@ -81,6 +88,22 @@ absl::Status BlobServiceHandler::Upload(const Caller& caller, grpc::ServerContex
   }
   *response.mutable_digest() = wire::DigestToProto(digest);
   return absl::OkStatus();
+}
+
+absl::Status BlobServiceHandler::CheckRoom(const BlobUpload& upload, int64_t bytes) {
+  PLAIT_ASSIGN_OR_RETURN(const UploadUsage usage, context_.stores.blobs->Uploads());
+  const int64_t bytes_max = context_.uploads_bytes_max;
+  if (bytes_max > 0 && usage.bytes + bytes > bytes_max) {
+    return wire::Error(v1::ERROR_REASON_QUOTA_EXCEEDED,
+                       absl::StrCat("unfinished uploads take ", usage.bytes, " bytes of ",
+                                    bytes_max, ", the most allowed (try again later)"));
+  }
+  if (usage.count < kUploadsMax) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(const int64_t stored, context_.stores.blobs->BytesUploaded(upload));
+  if (stored > 0) return absl::OkStatus();
+  return wire::Error(v1::ERROR_REASON_QUOTA_EXCEEDED,
+                     absl::StrCat("there are ", usage.count,
+                                  " unfinished uploads, the most allowed (try again later)"));
 }
 
 grpc::Status BlobServiceHandler::DownloadBlob(

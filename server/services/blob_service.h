@@ -41,6 +41,10 @@ class BlobServiceHandler final {
   absl::Status Download(const Caller& caller, grpc::ServerContext& call,
                         const v1::DownloadBlobRequest& request,
                         grpc::ServerWriter<v1::DownloadBlobResponse>& writer);
+  // Whether one more chunk of the upload may be kept. Uploads of the same moment do not see each
+  // other's chunks, and pass a limit by one each.
+  // Errors: ResourceExhausted (QUOTA_EXCEEDED) naming the limit.
+  absl::Status CheckRoom(const BlobUpload& upload, int64_t bytes);
   // Whether the blob is there and the tenant may name it; then it is noted to be in use.
   absl::StatusOr<bool> HasBlob(const Caller& caller, const Digest& digest);
   // Errors: NotFound, whether the blob is another tenant's or nobody's.

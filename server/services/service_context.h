@@ -55,6 +55,8 @@ struct ServiceContext {
   // Checked without a lock around check and submission: calls at the same moment may pass it by one
   // each. The limit of the whole queue is the store's, and exact.
   int64_t tenant_queued_jobs_max = 0;
+  // What unfinished uploads of all tenants may take; 0: no limit.
+  int64_t uploads_bytes_max = 0;
   absl::Time started_at;
   // Set for good by an administrator or when the server stops: no new jobs are taken.
   // A submission that has passed the check is still acknowledged, and its job is in the store for

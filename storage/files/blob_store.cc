@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -87,8 +88,13 @@ class FileBlobStore : public BlobStore {
     PLAIT_RETURN_IF_ERROR(MakeDurableDirectory(uploads_));
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(uploads_, error)) {
-      if (absl::EndsWith(entry.path().string(), kCheckingSuffix)) {
-        std::filesystem::remove(entry.path(), error);
+      const std::string path = entry.path().string();
+      if (absl::EndsWith(path, kCheckingSuffix)) {
+        std::filesystem::remove(path, error);
+      } else {
+        PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(path));
+        absl::MutexLock lock(&mutex_);
+        Note(path, size);
       }
     }
     if (error) return FileError(error.value(), uploads_);
@@ -110,14 +116,24 @@ class FileBlobStore : public BlobStore {
     return stored.value_or(0);
   }
 
+  absl::StatusOr<UploadUsage> Uploads() override {
+    absl::MutexLock lock(&mutex_);
+    return UploadUsage{static_cast<int64_t>(unfinished_.size()), unfinished_bytes_};
+  }
+
   absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,
                                  absl::string_view bytes) override {
     absl::MutexLock lock(&mutex_);
     const std::string path = UploadPath(upload);
     PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> stored, SizeOf(path));
     PLAIT_RETURN_IF_ERROR(CheckAppend(upload.digest, stored.value_or(0), offset, bytes.size()));
+    if (bytes.empty()) return offset;
     PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_WRONLY | O_CREAT));
-    PLAIT_RETURN_IF_ERROR(WriteAt(file.number(), offset, bytes, path));
+    const absl::Status written = WriteAt(file.number(), offset, bytes, path);
+    // Of a full disk some of them are there.
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> grown, SizeOf(path));
+    Note(path, grown);
+    PLAIT_RETURN_IF_ERROR(written);
     // By our clock and not the kernel's, so that DropUploads compares like with like.
     PLAIT_RETURN_IF_ERROR(Touch(path));
     return offset + static_cast<int64_t>(bytes.size());
@@ -203,6 +219,7 @@ class FileBlobStore : public BlobStore {
       if (absl::EndsWith(path, kCheckingSuffix) || stat(path.c_str(), &info) != 0) continue;
       if (absl::TimeFromTimespec(info.st_mtim) >= grown_before) continue;
       if (unlink(path.c_str()) != 0) return FileError(errno, path);
+      Note(path, std::nullopt);
       ++dropped;
     }
     if (error) return FileError(error.value(), uploads_);
@@ -231,6 +248,18 @@ class FileBlobStore : public BlobStore {
                                     ": its file has another size; delete it and upload it again"));
   }
 
+  // The size of an upload's file, nothing when it is gone.
+  void Note(const std::string& path, std::optional<int64_t> bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (const auto before = unfinished_.find(path); before != unfinished_.end()) {
+      unfinished_bytes_ -= before->second;
+      unfinished_.erase(before);
+    }
+    if (!bytes.has_value()) return;
+    unfinished_[path] = *bytes;
+    unfinished_bytes_ += *bytes;
+  }
+
   absl::Status Touch(const std::string& path) {
     const timespec now = absl::ToTimespec(clock_.Now());
     const timespec times[] = {now, now};
@@ -253,6 +282,7 @@ class FileBlobStore : public BlobStore {
     }
     std::string checking = absl::StrCat(path, ".", ++checks_, kCheckingSuffix);
     if (rename(path.c_str(), checking.c_str()) != 0) return FileError(errno, path);
+    Note(path, std::nullopt);
     return checking;
   }
 
@@ -293,6 +323,9 @@ class FileBlobStore : public BlobStore {
   // one is hashed or read.
   absl::Mutex mutex_;
   int64_t checks_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Sizes of the uploads' files by their paths, and the sum.
+  std::map<std::string, int64_t> unfinished_ ABSL_GUARDED_BY(mutex_);
+  int64_t unfinished_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // Folders whose names are known to be on disk.
   std::set<std::string> durable_shards_ ABSL_GUARDED_BY(mutex_);
 };

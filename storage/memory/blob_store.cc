@@ -44,10 +44,21 @@ class MemoryBlobStore : public BlobStore {
     return BytesArrived(upload);
   }
 
+  absl::StatusOr<UploadUsage> Uploads() override {
+    absl::MutexLock lock(&mutex_);
+    UploadUsage usage;
+    for (const auto& [upload, arrived] : uploads_) {
+      usage.count += 1;
+      usage.bytes += static_cast<int64_t>(arrived.bytes.size());
+    }
+    return usage;
+  }
+
   absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,
                                  absl::string_view bytes) override {
     absl::MutexLock lock(&mutex_);
     PLAIT_RETURN_IF_ERROR(CheckAppend(upload.digest, BytesArrived(upload), offset, bytes.size()));
+    if (bytes.empty()) return offset;
     Arrived& arrived = uploads_[upload];
     arrived.bytes.append(bytes.data(), bytes.size());
     arrived.grown_at = clock_.Now();

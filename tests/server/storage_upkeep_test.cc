@@ -110,6 +110,7 @@ TEST_F(StorageUpkeepTest, KeepsBlobsBelowTheirLimitOfBytes) {
   ASSERT_TRUE(PutBlob(*stores_.blobs, "fifteen bytes 2").ok());
   StorageUpkeep upkeep(stores_, metrics_, clock_, {.blobs_bytes_max = 20});
   upkeep.Tick();
+  EXPECT_TRUE(IsThere("fifteen bytes 1"));
   clock_.Advance(absl::Minutes(59));
   ASSERT_TRUE(stores_.blobs->Find(DigestOf("fifteen bytes 2")).ok());
   clock_.Advance(absl::Minutes(1));
@@ -131,13 +132,14 @@ TEST_F(StorageUpkeepTest, CountsEveryTenSeconds) {
   EXPECT_EQ(Gauge("plait_blob_files"), 1);
   EXPECT_EQ(Gauge("plait_blob_stored_bytes"), 5);
   ASSERT_TRUE(PutBlob(*stores_.blobs, "123").ok());
+  ASSERT_TRUE(stores_.blobs->Append({"alice", DigestOf("unfinished")}, 0, "un").ok());
   clock_.Advance(absl::Seconds(9));
   upkeep_.Tick();
   EXPECT_EQ(Gauge("plait_blob_files"), 1);
   clock_.Advance(absl::Seconds(1));
   upkeep_.Tick();
   EXPECT_EQ(Gauge("plait_blob_files"), 2);
-  EXPECT_EQ(Gauge("plait_blob_stored_bytes"), 8);
+  EXPECT_EQ(Gauge("plait_blob_stored_bytes"), 10);
 }
 
 }  // namespace

@@ -115,6 +115,29 @@ TEST_P(BlobStoreTest, DeletesABlobThatWasNotUsedSince) {
   EXPECT_FALSE(*blobs().DeleteUnused(digest, clock_.Now() + absl::Minutes(1)));
 }
 
+TEST_P(BlobStoreTest, CountsWhatUnfinishedUploadsTake) {
+  const auto expect = [&](int64_t count, int64_t bytes) {
+    const absl::StatusOr<UploadUsage> usage = blobs().Uploads();
+    ASSERT_TRUE(usage.ok()) << usage.status();
+    EXPECT_EQ(usage->count, count);
+    EXPECT_EQ(usage->bytes, bytes);
+  };
+  const BlobUpload first = UploadOf("first");
+  const BlobUpload second = UploadOf("second");
+  // Otherwise anybody could make files without sending a byte.
+  EXPECT_EQ(*blobs().Append(first, 0, ""), 0);
+  expect(0, 0);
+  ASSERT_TRUE(blobs().Append(first, 0, "fir").ok());
+  ASSERT_TRUE(blobs().Append(second, 0, "sec").ok());
+  ASSERT_TRUE(blobs().Append(first, 3, "st").ok());
+  ASSERT_TRUE(PutBlob(blobs(), "whole").ok());
+  expect(2, 8);
+  ASSERT_TRUE(blobs().Finish(first).ok());
+  expect(1, 3);
+  ASSERT_TRUE(blobs().DropUploads(absl::InfiniteFuture()).ok());
+  expect(0, 0);
+}
+
 TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {
   const BlobUpload abandoned = UploadOf("abandoned");
   const BlobUpload continued = UploadOf("continued");

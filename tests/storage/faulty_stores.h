@@ -29,6 +29,7 @@ class FaultyBlobStore : public BlobStore {
   absl::StatusOr<int64_t> BytesUploaded(const BlobUpload& upload) override {
     return store_->BytesUploaded(upload);
   }
+  absl::StatusOr<UploadUsage> Uploads() override { return store_->Uploads(); }
   absl::StatusOr<int64_t> Append(const BlobUpload& upload, int64_t offset,
                                  absl::string_view bytes) override {
     return store_->Append(upload, offset, bytes);

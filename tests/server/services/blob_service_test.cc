@@ -259,6 +259,30 @@ TEST_F(BlobServiceTest, WorkersReadNothingThatNoTaskNames) {
   }
 }
 
+// They are nobody's blobs yet, which no limit of stored bytes could evict.
+TEST_F(BlobServiceTest, RefusesUploadsBeyondTheirShareOfTheStore) {
+  const std::string bytes(kUploadsBytesMax - 3, 'x');
+  const BlobUpload unfinished = {"bob", {std::string(64, 'a'), kUploadsBytesMax}};
+  ASSERT_TRUE(stores_.blobs->Append(unfinished, 0, bytes).ok());
+  EXPECT_THAT(Upload(ProtoOf("0123"), {{0, "0123"}}), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));
+  EXPECT_TRUE(Upload(ProtoOf("012"), {{0, "012"}}).ok());
+  // What this daemon's jobs make is no upload of anybody's.
+  EXPECT_TRUE(PutBlob(*stores_.blobs, "a result").ok());
+  ASSERT_TRUE(stores_.blobs->DropUploads(absl::InfiniteFuture()).ok());
+  EXPECT_TRUE(Upload(ProtoOf("0123"), {{0, "0123"}}).ok());
+}
+
+TEST_F(BlobServiceTest, RefusesMoreUploadsThanMayBeUnfinished) {
+  for (int number = 0; number < 10'000; ++number) {
+    const BlobUpload upload = {"bob", DigestOf(absl::StrCat("upload ", number))};
+    ASSERT_TRUE(stores_.blobs->Append(upload, 0, "u").ok());
+  }
+  EXPECT_THAT(Upload(ProtoOf("0123"), {{0, "0123"}}), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));
+  // One of those goes on.
+  EXPECT_TRUE(Upload(ProtoOf("upload 7"), {{1, "pload 7"}}, "bob").ok());
+  EXPECT_TRUE(Upload(ProtoOf("0123"), {{0, "0123"}}).ok());
+}
+
 // It answers pings, and would hold a stream for ever.
 TEST_F(BlobServiceTest, EndsAnUploadThatSendsNothing) {
   const auto context = ContextOf("alice");

@@ -23,6 +23,7 @@ ServicesTest::ServicesTest() {
                                     .engine_version = "engine",
                                     .local_devices = {"cpu"},
                                     .tenant_queued_jobs_max = kTenantJobsMax,
+                                    .uploads_bytes_max = kUploadsBytesMax,
                                     .started_at = clock_.Now(),
                                     .draining = draining_,
                                     .caller_roles = {Role::kClient, Role::kOperator}});

@@ -46,6 +46,8 @@ class ServicesTest : public testing::Test {
   static constexpr int kStreamsMax = 3;
   // How long a stream may wait for its other end.
   static constexpr absl::Duration kStreamWaitMax = absl::Seconds(60);
+  // What unfinished uploads may take.
+  static constexpr int64_t kUploadsBytesMax = 20 << 20;
   // What a request may take.
   static constexpr int64_t kRequestBytesMax = 8 << 20;
 

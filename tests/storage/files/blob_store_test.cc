@@ -19,6 +19,7 @@ TEST(FilesBlobStoreTest, KeepsUploadsAndBlobsOverARestart) {
   ASSERT_TRUE(stores.ok());
   EXPECT_EQ(*stores->blobs->Read(DigestOf("whole"), 0, 10), "whole");
   EXPECT_EQ(*stores->blobs->BytesUploaded(unfinished), 5);
+  EXPECT_EQ(stores->blobs->Uploads()->bytes, 5);
 }
 
 TEST(FilesBlobStoreTest, MakesTheFoldersThatAreMissing) {
