@@ -184,7 +184,7 @@ absl::Status Server::Parts::OpenStorage() {
   options.directory = config.data_dir;
   options.queued_jobs_max = config.queued_jobs_max;
   options.listener = [this](const std::string& job_id) {
-    events.Notify();
+    events.Notify(job_id);
     if (JobQueue* const woken = listening_queue) woken->Wake(job_id);
   };
   PLAIT_ASSIGN_OR_RETURN(stores, OpenStores("sqlite", options, clock));

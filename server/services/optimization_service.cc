@@ -172,9 +172,10 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
   };
   // The client has gone; there is nobody to tell an error.
   if (!write()) return absl::OkStatus();
+  EventHub::Watcher watcher(context.events, request.job_id());
   while (!call.IsCancelled()) {
     // Noted before reading: what changes while we read ends the wait at once.
-    const uint64_t seen = context.events.Changes();
+    const uint64_t seen = watcher.Changes();
     // Read before the events: when the job is final here, all its events are there below.
     PLAIT_ASSIGN_OR_RETURN(const v1::Job job,
                            context.stores.jobs->Get(caller.tenant, request.job_id()));
@@ -198,7 +199,7 @@ absl::Status Watch(const ServiceContext& context, const Caller& caller, grpc::Se
     if (context.events.closed()) {
       return wire::Error(v1::ERROR_REASON_DRAINING, "the server is stopping (watch again later)");
     }
-    context.events.Await(seen, kWatchInterval);
+    watcher.Await(seen, kWatchInterval);
   }
   return absl::OkStatus();
 }

@@ -9,7 +9,7 @@ ServicesTest::ServicesTest() {
   EXPECT_TRUE(SetLogLevel("off").ok());
   StoresOptions options;
   options.queued_jobs_max = kJobsMax;
-  options.listener = [this](const std::string&) { events_.Notify(); };
+  options.listener = [this](const std::string& job_id) { events_.Notify(job_id); };
   stores_ = *OpenStores("memory", options, clock_);
   context_.reset(new ServiceContext{.stores = stores_,
                                     .pool = pool_,
