@@ -1,23 +1,16 @@
 #include "server/search_child/search_child.h"
 
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
@@ -36,6 +29,7 @@
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
 #include "proto/wire/profile.h"
+#include "server/search_child/apply_limits.h"
 #include "server/search_child/connection.h"
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/input_sets.h"
@@ -56,51 +50,6 @@ constexpr double kPreparationFraction = 0.02;
 constexpr char kTaskWarning[] =
     "measuring a candidate beside the original takes longer than this server allows one task "
     "(task_seconds_max); the original was returned as it is";
-
-// AddressSanitizer reserves terabytes of addresses, under which no limit of theirs can lie.
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kLimitsAddressSpace = false;
-#else
-constexpr bool kLimitsAddressSpace = true;
-#endif
-
-// No allocation may happen on this way out: fputs to stderr is unbuffered.
-[[noreturn]] void EndAtMemoryLimit() {
-  std::fputs("the memory limit is reached\n", stderr);
-  _exit(kMemoryLimitExit);
-}
-
-void SetLimit(__rlimit_resource resource, int64_t value) {
-  if (value <= 0) return;
-  const rlimit limit = {static_cast<rlim_t>(value), static_cast<rlim_t>(value)};
-  setrlimit(resource, &limit);
-}
-
-// Takes "memory,cpu seconds,output bytes,daemon's process id"; false when it is something else.
-bool ApplyLimits(absl::string_view text) {
-  std::vector<int64_t> numbers;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    if (!absl::SimpleAtoi(part, &numbers.emplace_back())) return false;
-  }
-  if (numbers.size() != 4) return false;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  // The daemon may have died before the kernel was told to tie us to it.
-  if (getppid() != numbers[3]) return false;
-  if (kLimitsAddressSpace) SetLimit(RLIMIT_AS, numbers[0]);
-  if (numbers[1] > 0) {
-    // The soft limit sends SIGXCPU, which names the reason; the hard one would be a plain SIGKILL.
-    const rlimit cpu = {static_cast<rlim_t>(numbers[1]), static_cast<rlim_t>(numbers[1] + 5)};
-    setrlimit(RLIMIT_CPU, &cpu);
-  }
-  SetLimit(RLIMIT_FSIZE, numbers[2]);
-  // 64: the child has seven files and opens none but what libraries need.
-  SetLimit(RLIMIT_NOFILE, 64);
-  const rlimit no_core = {0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  std::set_new_handler(EndAtMemoryLimit);
-  return true;
-}
 
 // Tells the daemon how far the job is: the search, with import and export around it.
 class ProgressSender : public ProgressSink {
