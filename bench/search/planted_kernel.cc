@@ -2,24 +2,33 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
 #include "optimizer/ir/graph_copier.h"
 
 namespace plait {
 
-absl::StatusOr<Graph> WithNodeTwice(const Graph& graph, NodeId twice) {
+absl::StatusOr<std::optional<Graph>> WithOneKernelMore(const Graph& graph, NodeId behind) {
+  const auto& outputs = graph.node(behind).outputs;
+  if (outputs.size() != 1 || graph.type(outputs[0]).dtype != DataType::kFloat32) {
+    return std::nullopt;
+  }
   GraphBuilder builder;
   GraphCopier copier(graph, &builder);
+  copier.ForgetName(outputs[0]);
   for (NodeId node = 0; node < graph.node_count(); ++node) {
-    if (node == twice) {
-      for (const TensorId output : graph.node(node).outputs) {
-        if (output != kNoTensor) copier.ForgetName(output);
-      }
-      copier.CopyNode(node);
-    }
     copier.CopyNode(node);
+    if (node != behind) continue;
+    Node times_one = copier.Detached(node);
+    times_one.op = OpKind::kMul;
+    times_one.name = nullptr;
+    times_one.inputs = {copier.TensorOf(outputs[0]),
+                        builder.AddConstant(Constant::OfTensor(Tensor::ScalarFloat(1)))};
+    times_one.attributes = std::make_shared<const Attributes>();
+    copier.CopyNodeAs(node, std::move(times_one));
   }
   copier.CopyOutputs();
-  return std::move(builder).Finish();
+  PLAIT_ASSIGN_OR_RETURN(Graph slower, std::move(builder).Finish());
+  return slower;
 }
 
 }  // namespace plait
