@@ -34,8 +34,9 @@ int64_t BytesOf(const Graph& graph, absl::Span<const TensorId> tensors, bool in_
 
 int64_t PortBytes(const Graph& graph) {
   int64_t bytes = 0;
-  for (const TensorId input : graph.inputs())
+  for (const TensorId input : graph.inputs()) {
     bytes = SaturatingAdd(bytes, graph.type(input).bytes());
+  }
   for (const TensorId output : graph.outputs()) {
     bytes = SaturatingAdd(bytes, graph.type(output).bytes());
   }

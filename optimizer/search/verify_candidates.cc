@@ -30,7 +30,7 @@ constexpr double kSecondsPerLoad = 0.02;
 constexpr double kShortRunUs = 20'000;
 constexpr int kRunsOfShortRound = 4;
 constexpr int kLoadsLeast = 3;
-// Random inputs on which outputs are compared, in two runs of the baseline.
+// On four random inputs: the baseline runs twice on each, any other once.
 constexpr int kRunsToCompare = 6;
 
 double LoadSeconds(const Graph& graph, size_t kernels) {

@@ -210,13 +210,7 @@ class ChildSearch {
     if (!found.ok()) return SearchFailure(found.status(), start_.options());
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(PooledLoadEffect(effect, found->load_effect)));
 
-    std::vector<std::string> warnings = bound->warnings;
-    if (found->seconds_needed > 0) warnings.push_back(BudgetWarning(*found, began));
-    if (found->task_too_long) warnings.push_back(kTaskWarning);
-    if (!start_.options().input_sets().empty() && !bound->opaque_nodes.empty()) {
-      warnings.emplace_back(
-          "the inputs given reach only what lies before nodes that are not understood");
-    }
+    std::vector<std::string> warnings = Warnings(*bound, *found, began);
     PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
     SearchFacts facts = {bound->graph, bound->opaque_nodes, warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
@@ -274,6 +268,19 @@ class ChildSearch {
     message.mutable_load_effect()->set_deviation(effect.deviation);
     message.mutable_load_effect()->set_loads(effect.loads);
     return connection_.Send(message);
+  }
+
+  // What the report says of the model, and of how far the search could go.
+  std::vector<std::string> Warnings(const Bound& bound, const SearchResult& found,
+                                    absl::Duration began) const {
+    std::vector<std::string> warnings = bound.warnings;
+    if (found.seconds_needed > 0) warnings.push_back(BudgetWarning(found, began));
+    if (found.task_too_long) warnings.emplace_back(kTaskWarning);
+    if (!start_.options().input_sets().empty() && !bound.opaque_nodes.empty()) {
+      warnings.emplace_back(
+          "the inputs given reach only what lies before nodes that are not understood");
+    }
+    return warnings;
   }
 
   // Names a budget that would have been enough: all that was spent, and what was missing.

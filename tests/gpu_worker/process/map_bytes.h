@@ -1,11 +1,14 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu_worker/process/mapped_blob.h"
+#include "plait/v1/blob.pb.h"
 
 namespace plait {
 
@@ -15,6 +18,19 @@ inline std::shared_ptr<const MappedBlob> MapBytes(const std::string& bytes) {
   EXPECT_TRUE(file.ok() && file->Append(bytes).ok()) << file.status();
   return *file->Map();
 }
+
+// A server's blobs: what fetches them, and which were fetched.
+struct FakeBlobs {
+  absl::StatusOr<std::shared_ptr<const MappedBlob>> Fetch(const v1::Digest& digest) {
+    const auto found = bytes.find(digest.sha256_hex());
+    if (found == bytes.end()) return absl::NotFoundError("no such blob");
+    fetched.push_back(found->second);
+    return MapBytes(found->second);
+  }
+
+  std::map<std::string, std::string> bytes;  // by hash
+  std::vector<std::string> fetched;
+};
 
 // The bytes of the floats 0, 0.5, 1, ...
 inline std::string FloatBytes(int floats) {

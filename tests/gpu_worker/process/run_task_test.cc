@@ -45,19 +45,13 @@ class TaskRunnerTest : public ExecutorFixture {
   }
 
   TaskRunner Runner(FamilyVersion version = nullptr) {
-    const auto fetch =
-        [this](const v1::Digest& digest) -> absl::StatusOr<std::shared_ptr<const MappedBlob>> {
-      const auto found = blobs_.find(digest.sha256_hex());
-      if (found == blobs_.end()) return absl::NotFoundError("no such blob");
-      fetched_.push_back(found->second);
-      return MapBytes(found->second);
-    };
+    const auto fetch = [this](const v1::Digest& digest) { return blobs_.Fetch(digest); };
     return TaskRunner(*executor_, fetch, std::move(version));
   }
 
   v1::Digest Store(const std::string& bytes) {
     const v1::Digest digest = wire::DigestToProto(DigestOf(bytes));
-    blobs_[digest.sha256_hex()] = bytes;
+    blobs_.bytes[digest.sha256_hex()] = bytes;
     return digest;
   }
 
@@ -78,8 +72,7 @@ class TaskRunnerTest : public ExecutorFixture {
     return task;
   }
 
-  std::map<std::string, std::string> blobs_;  // by hash
-  std::vector<std::string> fetched_;
+  FakeBlobs blobs_;
 };
 
 TEST_F(TaskRunnerTest, MeasuresWhatTheFieldsSayAndGivesTheKeyBack) {
@@ -167,7 +160,7 @@ TEST_F(TaskRunnerTest, MeasuresWithTheWeightsOfAModelThatNobodyCanParse) {
       EXPECT_THAT(measured.latency_us(), SizeIs(3));
     }
   }
-  EXPECT_THAT(fetched_, SizeIs(2));  // each blob once
+  EXPECT_THAT(blobs_.fetched, SizeIs(2));  // each blob once
 }
 
 TEST_F(TaskRunnerTest, EndsATaskWhoseTableOfWeightsIsWrongAsItsOwnFault) {

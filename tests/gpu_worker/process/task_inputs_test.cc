@@ -21,7 +21,7 @@ class TaskInputsTest : public testing::Test {
   // A value of the set whose bytes the server has.
   void Give(v1::InputSet& set, const std::string& name, const std::string& bytes) {
     const Digest digest = DigestOf(bytes);
-    blobs_[digest.sha256_hex] = bytes;
+    blobs_.bytes[digest.sha256_hex] = bytes;
     v1::InputValue& value = *set.add_values();
     value.set_name(name);
     *value.mutable_blob() = wire::DigestToProto(digest);
@@ -41,15 +41,8 @@ class TaskInputsTest : public testing::Test {
   %y: uint8[3] = Identity(%x)
   output %y
 })");
-  std::map<std::string, std::string> blobs_;
-  std::vector<std::string> fetched_;
-  const BlobFetcher fetch_ =
-      [this](const v1::Digest& blob) -> absl::StatusOr<std::shared_ptr<const MappedBlob>> {
-    const auto found = blobs_.find(blob.sha256_hex());
-    if (found == blobs_.end()) return absl::NotFoundError("no such blob");
-    fetched_.push_back(found->second);
-    return MapBytes(found->second);
-  };
+  FakeBlobs blobs_;
+  const BlobFetcher fetch_ = [this](const v1::Digest& blob) { return blobs_.Fetch(blob); };
   google::protobuf::RepeatedPtrField<v1::InputSet> sets_;
   TaskInputs inputs_{fetch_};
 };
@@ -71,20 +64,20 @@ TEST_F(TaskInputsTest, FetchesTheInputsOfAJobOnce) {
   Give(*sets_.Add(), "x", "abc");
   Give(sets_[0], "mask", std::string(2, '\1'));
   for (int task = 0; task < 3; ++task) ASSERT_TRUE(Read().ok());
-  EXPECT_THAT(fetched_, ElementsAre("abc", std::string(2, '\1')));
+  EXPECT_THAT(blobs_.fetched, ElementsAre("abc", std::string(2, '\1')));
   *sets_[0].mutable_values(0) = v1::InputValue();
   sets_[0].mutable_values(0)->Swap(sets_[0].mutable_values(1));
   sets_[0].mutable_values()->RemoveLast();
   Give(sets_[0], "x", "def");
   ASSERT_TRUE(Read().ok());
-  EXPECT_THAT(fetched_, ElementsAre("abc", std::string(2, '\1'), "def"));
+  EXPECT_THAT(blobs_.fetched, ElementsAre("abc", std::string(2, '\1'), "def"));
 }
 
 TEST_F(TaskInputsTest, NamesTheSetAndTheInputThatDoesNotFit) {
   Give(*sets_.Add(), "x", "abcd");
   Give(sets_[0], "mask", std::string(2, '\1'));
   EXPECT_EQ(MisfitOf(), "input_sets[0]: input x: is uint8[3] of 3 bytes, its value has 4");
-  EXPECT_THAT(fetched_, SizeIs(0)) << "the sizes say it before anything is fetched";
+  EXPECT_THAT(blobs_.fetched, SizeIs(0)) << "the sizes say it before anything is fetched";
 }
 
 TEST_F(TaskInputsTest, RefusesBooleansThatAreNone) {
@@ -110,7 +103,7 @@ TEST_F(TaskInputsTest, RefusesMoreThanAJobMayHave) {
 TEST_F(TaskInputsTest, SaysWhenABlobIsNotThere) {
   Give(*sets_.Add(), "x", "abc");
   Give(sets_[0], "mask", std::string(2, '\1'));
-  blobs_.clear();
+  blobs_.bytes.clear();
   EXPECT_TRUE(absl::IsNotFound(Read().status()));
 }
 

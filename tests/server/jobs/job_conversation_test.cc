@@ -65,13 +65,22 @@ class JobConversationTest : public testing::Test {
     return conversation.Run(**child, {time_max_, lease_, task_time_max_, &stopping_});
   }
 
-  // Takes the one task as a worker would, and answers with this.
-  worker::v1::Task AnswerOneTask(const worker::v1::TaskResult& result) {
-    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+  static worker::v1::SynchronizeRequest Idle() {
     worker::v1::SynchronizeRequest request;
     request.set_worker_id("w1");
     *request.mutable_device() = Cpu();
     request.mutable_idle();
+    return request;
+  }
+
+  void ExpectThatNoTaskWaits() {
+    EXPECT_TRUE(pool_.Synchronize(Idle(), WorkerPlace::kElsewhere).has_idle());
+  }
+
+  // Takes the one task as a worker would, and answers with this.
+  worker::v1::Task AnswerOneTask(const worker::v1::TaskResult& result) {
+    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+    worker::v1::SynchronizeRequest request = Idle();
     const worker::v1::Task task = pool_.Synchronize(request, WorkerPlace::kElsewhere).task();
     worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(task.task_id());
@@ -104,10 +113,7 @@ class JobConversationTest : public testing::Test {
     worker::v1::Task others;
     others.mutable_profile()->add_kernels()->set_key("others");
     pool_.Submit(Cpu(), others, [](const worker::v1::TaskResult&) {}, {"t", "job-2"});
-    worker::v1::SynchronizeRequest request;
-    request.set_worker_id("w1");
-    *request.mutable_device() = Cpu();
-    request.mutable_idle();
+    worker::v1::SynchronizeRequest request = Idle();
     others = pool_.Synchronize(request, WorkerPlace::kElsewhere).task();
     // Until the child has asked.
     pool_.AwaitWork(Cpu(), absl::Minutes(1));
@@ -181,11 +187,7 @@ TEST_F(JobConversationTest, RefusesAnInputThatIsNotTheJobs) {
   const ConversationEnd end = Talk("foreign_input");
   EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
   EXPECT_THAT(std::string(end.status.message()), HasSubstr("an input that is not the job's"));
-  worker::v1::SynchronizeRequest request;
-  request.set_worker_id("w1");
-  *request.mutable_device() = Cpu();
-  request.mutable_idle();
-  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kElsewhere).has_idle());
+  ExpectThatNoTaskWaits();
 }
 
 TEST_F(JobConversationTest, TakesTheJobsInputsToAWorker) {
@@ -200,11 +202,7 @@ TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {
   const ConversationEnd end = Talk("twice");
   EXPECT_EQ(end.outcome, ConversationOutcome::kFault);
   EXPECT_THAT(std::string(end.status.message()), HasSubstr("used twice"));
-  worker::v1::SynchronizeRequest request;
-  request.set_worker_id("w1");
-  *request.mutable_device() = Cpu();
-  request.mutable_idle();
-  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kElsewhere).has_idle());
+  ExpectThatNoTaskWaits();
 }
 
 // Each question is kept until it is answered, and 64 of the largest would take the daemon's memory.
