@@ -11,19 +11,12 @@
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/cost/measuring_rules.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/plan/loaded_bytes.h"
 
 namespace plait {
 namespace {
-
-// 20 ms: a run that takes longer reads more than any cache holds, and repeats of it within a round
-// would only take the time of further rounds.
-constexpr double kShortRunUs = 20'000;
-constexpr int kRepeatsOfShortRun = 3;
-
-// Of two loads that differ, hardly anything follows about a third.
-constexpr int kLoadsLeast = 3;
 
 using Outputs = std::vector<Tensor>;
 
@@ -153,12 +146,16 @@ class Measurement {
                      "]: the model cannot run on it: ", std::string(status.message())));
   }
 
-  // The first run of a load pages in, and tells how long a run takes.
+  // The first run of a load pages in, and the second of the original tells how long a run takes.
   absl::Status WarmUp(MeasuredCandidate& candidate) {
     PLAIT_RETURN_IF_ERROR(candidate.executable->SetInputs(inputs_[0]));
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<double> run_us, candidate.executable->Time(1));
+    PLAIT_ASSIGN_OR_RETURN(std::vector<double> run_us, candidate.executable->Time(1));
     // By the original for all: what is compared is taken alike.
-    if (&candidate == &candidates_[0]) is_short_run_ = run_us[0] < kShortRunUs;
+    if (&candidate != &candidates_[0]) return absl::OkStatus();
+    if (RunsOfRound(run_us[0]).timed > 1) {
+      PLAIT_ASSIGN_OR_RETURN(run_us, candidate.executable->Time(1));
+    }
+    runs_ = RunsOfRound(run_us[0]);
     return absl::OkStatus();
   }
 
@@ -189,10 +186,8 @@ class Measurement {
   }
 
   absl::Status TimeRound(MeasuredCandidate& candidate) {
-    // The untimed run brings back what the candidate before has driven out of the caches.
-    if (is_short_run_) PLAIT_RETURN_IF_ERROR(candidate.executable->Time(1).status());
-    PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples,
-                           candidate.executable->Time(is_short_run_ ? kRepeatsOfShortRun : 1));
+    PLAIT_RETURN_IF_ERROR(candidate.executable->Time(runs_.untimed).status());
+    PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, candidate.executable->Time(runs_.timed));
     candidate.measurement.latency_us.push_back(Median(std::move(samples)));
     return absl::OkStatus();
   }
@@ -219,7 +214,7 @@ class Measurement {
   std::vector<Outputs> expected_;  // the original's, for each input
   int64_t loaded_bytes_ = 0;       // of what is loaded now
   int64_t kept_bytes_ = 0;         // of inputs and expected outputs
-  bool is_short_run_ = true;
+  RoundRuns runs_;
   int loads_ = 0;   // so far
   int rounds_ = 0;  // so far, in all of them
 };

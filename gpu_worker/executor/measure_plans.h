@@ -40,7 +40,7 @@ struct MeasureOptions {
 // without their ids. A candidate that cannot be loaded or run has its status in its place.
 //
 // A round's sample is one run of a plan that takes long; of a short one it is the median of three,
-// after a run that brings its weights back.
+// after runs that fill the caches again (RunsOfRound).
 //
 // All candidates of a load are in memory at the same time; one for which there is no room beside
 // the others is left out with ResourceExhausted. Outputs are compared in the first load. The

@@ -8,10 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
+#include "optimizer/cost/measuring_rules.h"
 
 // Six candidates of a model that runs for 4 ms: base 1 2, base 3 4 and base 5 6 run for five rounds
 // each, then the best two of all, say base 1 4, for five more. Candidate 4 has the best median of
-// its ten ratios; base 4 runs for 6 loads of 20 rounds, and these decide. A model that runs for
+// its ten ratios; base 4 runs for 6 loads of 12 rounds, and these decide. A model that runs for
 // 0.4 s and has a gigabyte of weights takes too long for that: the candidate that was predicted
 // best is the finalist, and runs for three loads of 5 rounds.
 //
@@ -26,10 +27,6 @@ namespace {
 constexpr double kSecondsPerKernel = 1e-3;
 constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
 constexpr double kSecondsPerLoad = 0.02;
-// As the worker takes them: see MeasurePlans.
-constexpr double kShortRunUs = 20'000;
-constexpr int kRunsOfShortRound = 4;
-constexpr int kLoadsLeast = 3;
 // On four random inputs: the baseline runs twice on each, any other once.
 constexpr int kRunsToCompare = 6;
 
@@ -292,10 +289,10 @@ double SecondsToLoad(const Graph& graph) {
 
 double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch,
                        int given_inputs) {
-  const bool is_short = candidates[0].predicted_us < kShortRunUs;
+  const RoundRuns of_round = RunsOfRound(candidates[0].predicted_us);
   // The baseline runs twice on each input: so many runs of all are too many rather than too few.
   const int runs = kRunsToCompare + 2 * given_inputs +
-                   batch.loads * (1 + batch.rounds * (is_short ? kRunsOfShortRound : 1));
+                   batch.loads * (1 + batch.rounds * (of_round.untimed + of_round.timed));
   double seconds = 0;
   for (const PlanCandidate& candidate : candidates) {
     seconds += batch.loads * LoadSeconds(candidate.graph, candidate.plan.steps.size()) +

@@ -19,7 +19,7 @@ struct VerificationOptions {
   // Then the finalist alone runs beside the baseline. Six loads average out what one of them is
   // lucky with; a model that runs for long takes the least rounds, in three loads.
   int loads_final = 6;
-  int rounds_final = 20;  // of each load
+  int rounds_final = 12;  // of each load
   int rounds_min = 15;    // of all loads
   double final_seconds_max = 5;
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).

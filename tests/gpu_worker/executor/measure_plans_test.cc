@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/status_macros.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 
@@ -148,6 +149,29 @@ TEST_F(MeasurePlansTest, TheOriginalsErrorIsTheCalls) {
       absl::IsInvalidArgument(MeasurePlans(*executor_, {}, NoWeights(), {.rounds = 3}).status()));
 }
 
+// Notes how often its runs are timed.
+class NotingExecutable : public Executable {
+ public:
+  NotingExecutable(std::unique_ptr<Executable> executable, std::vector<int>& repeats)
+      : executable_(std::move(executable)), repeats_(repeats) {}
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+    return executable_->Run(inputs);
+  }
+  absl::StatusOr<std::vector<double>> Time(int repeats) override {
+    repeats_.push_back(repeats);
+    return executable_->Time(repeats);
+  }
+  absl::Status SetInputs(absl::Span<const Tensor> inputs) override {
+    return executable_->SetInputs(inputs);
+  }
+  void EvictCaches() override { executable_->EvictCaches(); }
+  int fallback_nodes() const override { return executable_->fallback_nodes(); }
+
+ private:
+  std::unique_ptr<Executable> executable_;
+  std::vector<int>& repeats_;
+};
+
 // Notes the nodes of each graph that is loaded.
 class NotingExecutor : public Executor {
  public:
@@ -155,12 +179,15 @@ class NotingExecutor : public Executor {
   const DeviceDescription& device() const override { return executor_.device(); }
 
   std::vector<int> loaded;
+  std::vector<int> repeats;
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
                                                           const WeightSource& weights) override {
     loaded.push_back(graph.node_count());
-    return executor_.Load(graph, plan, weights);
+    PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                           executor_.Load(graph, plan, weights));
+    return std::make_unique<NotingExecutable>(std::move(executable), repeats);
   }
 
   Executor& executor_;
@@ -181,6 +208,18 @@ TEST_F(MeasurePlansTest, EachCandidateIsLoadedFirstAsOftenAsLast) {
   NotingExecutor noting(*executor_);
   ASSERT_TRUE(MeasurePlans(noting, candidates, NoWeights(), {.loads = 4, .rounds = 1}).ok());
   EXPECT_THAT(noting.loaded, ElementsAre(1, 2, 2, 1, 1, 2, 2, 1));
+}
+
+// A sample behind one run that is not timed told which plan had run before: plans of a millisecond
+// differed from themselves by a third from round to round.
+TEST_F(MeasurePlansTest, AShortPlanSettlesBeforeItIsTimed) {
+  const Graph graph =
+      ParseTyped("graph {\n  input %x: float32[4]\n  %y = Relu(%x)\n  output %y\n}");
+  const Plan plan = PlanOf(graph);
+  const CandidatePlan candidates[] = {{&graph, &plan}};
+  NotingExecutor noting(*executor_);
+  ASSERT_TRUE(MeasurePlans(noting, candidates, NoWeights(), {.loads = 1, .rounds = 3}).ok());
+  EXPECT_THAT(noting.repeats, ElementsAre(1, 1, 8, 3, 8, 3, 8, 3));
 }
 
 class MeasureLoadsTest : public MeasurePlansTest {

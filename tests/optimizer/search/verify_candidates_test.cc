@@ -92,12 +92,12 @@ TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
   const auto result = Verify(Candidates(6));
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(verifier_.calls, ElementsAre("1x5: base 1 2", "1x5: base 3 4", "1x5: base 5 6",
-                                           "1x5: base 4 3", "6x20: base 4"));
+                                           "1x5: base 4 3", "6x12: base 4"));
   EXPECT_EQ(result->winner, 4);
   EXPECT_EQ(result->candidates_measured, 6);
   EXPECT_NEAR(result->speedup.median, 100.0 / 60, 1e-9);
   EXPECT_GT(result->speedup.certain, 1.6);
-  EXPECT_EQ(result->baseline.latency_us.size(), 120u);
+  EXPECT_EQ(result->baseline.latency_us.size(), 72u);
   EXPECT_EQ(result->optimized.candidate, "4");
   EXPECT_EQ(result->seconds_needed, 0);
   EXPECT_EQ(result->load_effect, (LoadEffect{0.003, 6}));
@@ -120,7 +120,7 @@ TEST_F(VerifyCandidatesTest, OfOneCandidateThereIsNothingToChoose) {
   verifier_.latency_us = {{"base", 100}, {"1", 90}};
   const auto result = Verify(Candidates(1));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier_.calls, ElementsAre("6x20: base 1"));
+  EXPECT_THAT(verifier_.calls, ElementsAre("6x12: base 1"));
   EXPECT_EQ(result->winner, 1);
 }
 
@@ -165,7 +165,7 @@ TEST_F(VerifyCandidatesTest, OfASlowModelOnlyTheBestPredictionIsVerified) {
   verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 10}};
   const auto result = Verify(Candidates(6, 500'000));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier_.calls, ElementsAre("6x20: base 1"));
+  EXPECT_THAT(verifier_.calls, ElementsAre("6x12: base 1"));
   EXPECT_EQ(result->winner, 1);
   EXPECT_EQ(result->candidates_measured, 1);
 }
@@ -191,7 +191,7 @@ TEST_F(VerifyCandidatesTest, WhatTakesLongerThanATaskMayIsNotCompared) {
   budget_.task_seconds_max = 480;
   const auto result = Verify(Candidates(2, 12'000'000));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier_.calls, ElementsAre("1x20: base"));
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x12: base"));
   EXPECT_EQ(result->winner, 0);
   EXPECT_TRUE(result->task_too_long);
   EXPECT_EQ(result->seconds_needed, 0) << "more budget would not help";
@@ -214,11 +214,11 @@ TEST_F(VerifyCandidatesTest, TheBaselineStaysWhenAComparisonIsEndedForItsTime) {
         VerifyCandidates(Candidates(count), {}, {verifier, budget_, log, {0.01, 20}});
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(verifier.calls.size(), 2u) << "what is too long once is too long";
-    EXPECT_EQ(verifier.calls.back(), "1x20: base");
+    EXPECT_EQ(verifier.calls.back(), "1x12: base");
     EXPECT_EQ(result->winner, 0);
     EXPECT_TRUE(result->task_too_long);
     EXPECT_EQ(result->candidates_measured, 0);
-    EXPECT_EQ(result->baseline.latency_us.size(), 20u);
+    EXPECT_EQ(result->baseline.latency_us.size(), 12u);
 
     const absl::StatusOr<MeasurementLog> read = MeasurementLog::Parse(log.ToText());
     ASSERT_TRUE(read.ok()) << read.status();
@@ -245,7 +245,7 @@ TEST_F(VerifyCandidatesTest, ABaselineWithoutCandidatesIsMeasuredWell) {
   verifier_.latency_us = {{"base", 100}};
   const auto result = Verify(Candidates(0));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier_.calls, ElementsAre("1x20: base"));
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x12: base"));
   EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
 
@@ -255,21 +255,21 @@ TEST_F(VerifyCandidatesTest, TheBaselineStaysWhenNothingIsBetterForSure) {
     std::function<void(CandidateMeasurement&)> change;
   };
   const std::vector<Case> cases = {
-      {"slower", [](auto& m) { m.latency_us.assign(120, 101); }},
-      {"as fast", [](auto& m) { m.latency_us.assign(120, 100); }},
+      {"slower", [](auto& m) { m.latency_us.assign(72, 101); }},
+      {"as fast", [](auto& m) { m.latency_us.assign(72, 100); }},
       {"faster in some loads",
        [](auto& m) {
-         for (size_t i = 0; i < 120; ++i) m.latency_us[i] = i < 60 ? 90 : 106;
+         for (size_t i = 0; i < 72; ++i) m.latency_us[i] = i < 36 ? 90 : 106;
        }},
       {"other outputs", [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; }},
       {"not compared", [](auto& m) { m.equivalence.verdict = Verdict::kInconclusive; }},
       {"did not run", [](auto& m) { m.error = "out of memory"; }},
       {"no samples", [](auto& m) { m.latency_us.clear(); }},
       {"samples missing", [](auto& m) { m.latency_us.pop_back(); }},
-      {"loads that do not fit", [](auto& m) { m.load_rounds = {120}; }},
+      {"loads that do not fit", [](auto& m) { m.load_rounds = {72}; }},
       {"a load without rounds",
        [](auto& m) {
-         m.load_rounds = {60, 60, 0};
+         m.load_rounds = {36, 36, 0};
        }},
       {"a sample of no time", [](auto& m) { m.latency_us[7] = 0; }},
   };
@@ -315,11 +315,11 @@ TEST_F(VerifyCandidatesTest, TheNextBestIsAskedWhenTheFinalistIsWrong) {
 TEST_F(VerifyCandidatesTest, OneFinalistIsJudgedAndNoOther) {
   verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 95}};
   verifier_.change["1"] = [](auto& m) {
-    if (m.latency_us.size() == 120) m.latency_us.assign(120, 100);
+    if (m.latency_us.size() == 72) m.latency_us.assign(72, 100);
   };
   const auto result = Verify(Candidates(2));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(verifier_.calls, ElementsAre("1x5: base 1 2", "6x20: base 1"));
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x5: base 1 2", "6x12: base 1"));
   EXPECT_EQ(result->winner, 0);
 }
 
@@ -355,7 +355,7 @@ TEST_F(VerifyCandidatesTest, TheBaselineAloneStays) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->winner, 0);
   EXPECT_EQ(result->candidates_measured, 0);
-  EXPECT_EQ(result->baseline.latency_us.size(), 20u);
+  EXPECT_EQ(result->baseline.latency_us.size(), 12u);
 }
 
 TEST_F(VerifyCandidatesTest, ReportsAVerifierThatDoesNotAnswer) {
