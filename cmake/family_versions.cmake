@@ -3,8 +3,8 @@
 #
 # A family's digest is that of its files offers/<name>.cc and kernels/<name>.cc, of everything in
 # BACKEND that they include, of the sources behind each header (header.cc, header_*.cc) and what
-# those include, of CMakeLists.txt beside them, and of the compiler. Comments and spaces take no part, nor does
-# families.def, which says nothing about any one family.
+# those include, of CMakeLists.txt beside them, of the state of the caches in which kernels are timed, and of the
+# compiler. Comments and spaces take no part, nor does families.def, which says nothing about any one family.
 cmake_minimum_required(VERSION 3.25)
 
 # Sets digest_FILE, and next_FILE to the files that FILE brings with it.
@@ -33,7 +33,8 @@ file(STRINGS ${ROOT}/${BACKEND}/families.def families REGEX "^PLAIT_[A-Z]+_FAMIL
 list(TRANSFORM families REPLACE "^[A-Z_]+\\(([a-z0-9_]+).*" "\\1")
 foreach(family IN LISTS families)
   set(reached)
-  set(pending ${BACKEND}/CMakeLists.txt ${BACKEND}/offers/${family}.cc ${BACKEND}/kernels/${family}.cc)
+  set(pending ${BACKEND}/CMakeLists.txt ${BACKEND}/offers/${family}.cc ${BACKEND}/kernels/${family}.cc
+    ${BACKEND}/run/private_caches.h)
   while(pending)
     list(POP_FRONT pending file)
     if(NOT file IN_LIST reached)

@@ -47,9 +47,10 @@ class Executable {
   // Errors: as Run.
   virtual absl::Status SetInputs(absl::Span<const Tensor> inputs) = 0;
 
-  // Drops the weights from the device's caches, as if a large network had run since they were last
-  // read: a kernel that is timed alone would otherwise look faster than it is in its place.
-  virtual void EvictWeights() = 0;
+  // Leaves the device's caches as if a large network had run since the last run: the weights are in
+  // none, and inputs and outputs are where the kernels before have moved them. A kernel that is
+  // timed alone would otherwise look faster than it is in its place.
+  virtual void EvictCaches() = 0;
 
   // Nodes that run as reference code, because the backend has no kernel for them.
   virtual int fallback_nodes() const = 0;

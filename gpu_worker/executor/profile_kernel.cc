@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<double>> Sample(Executable& executable, bool cold_wei
   while (static_cast<int>(samples.size()) < std::max(options.samples_max, kSamplesMin)) {
     const bool out_of_time = stopwatch.elapsed_us() > time_max_us;
     if (out_of_time && static_cast<int>(samples.size()) >= kSamplesMin) break;
-    if (cold_weights) executable.EvictWeights();
+    if (cold_weights) executable.EvictCaches();
     PLAIT_ASSIGN_OR_RETURN(const std::vector<double> one, executable.Time(1));
     samples.push_back(one[0]);
   }

@@ -13,9 +13,9 @@ namespace {
 
 // 16 kernels: about a second of measuring, so that workers stay responsive to their supervisor.
 constexpr size_t kKernelsPerTask = 16;
-// 50: a median that one busy moment of the machine does not move.
-constexpr int kKernelSamples = 50;
-// 50 ms: a kernel of 1 ms gets its 50 samples; a slower one is less noisy and gets fewer.
+// 30: a median that one busy moment of the machine does not move.
+constexpr int kKernelSamples = 30;
+// 50 ms: a kernel of 1 ms gets its 30 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.05;
 // One of each of the statistics that MakeInputs draws from.
 constexpr int kInputsCompared = 4;

@@ -27,7 +27,7 @@ class FakeExecutable : public Executable {
     return std::vector<double>(static_cast<size_t>(repeats), latency_us_);
   }
   absl::Status SetInputs(absl::Span<const Tensor>) override { return absl::OkStatus(); }
-  void EvictWeights() override {}
+  void EvictCaches() override {}
   int fallback_nodes() const override { return 0; }
 
  private:

@@ -51,8 +51,9 @@ std::vector<bool> WrittenValues(const Plan& plan) {
 absl::StatusOr<std::unique_ptr<Executable>> CpuExecutable::Create(const Graph& graph,
                                                                   const Plan& plan,
                                                                   const WeightSource& weights,
-                                                                  Onednn* onednn) {
-  auto executable = std::make_unique<CpuExecutable>(graph);
+                                                                  Onednn* onednn,
+                                                                  PrivateCaches* private_caches) {
+  auto executable = std::make_unique<CpuExecutable>(graph, private_caches);
   executable->threads_ = plan.threads;
   PLAIT_RETURN_IF_ERROR(executable->ReserveMemory(plan));
   PLAIT_RETURN_IF_ERROR(executable->PlaceValues(plan));
@@ -216,7 +217,10 @@ absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
   return samples;
 }
 
-void CpuExecutable::EvictWeights() { weights_.EvictFromCaches(); }
+void CpuExecutable::EvictCaches() {
+  weights_.EvictFromCaches();
+  private_caches_->Evict();
+}
 
 int CpuExecutable::fallback_nodes() const {
   int nodes = 0;

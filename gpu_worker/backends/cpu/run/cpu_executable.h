@@ -5,6 +5,7 @@
 
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/memory.h"
+#include "gpu_worker/backends/cpu/run/private_caches.h"
 #include "gpu_worker/backends/cpu/run/segment.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
 #include "gpu_worker/executor/executor.h"
@@ -20,14 +21,17 @@ namespace plait {
 // Not thread-safe: one thread calls, which becomes thread 0 of the OpenMP team.
 class CpuExecutable : public Executable {
  public:
-  // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; `onednn` outlives the executable.
-  // Errors: InvalidArgument, Unimplemented or ResourceExhausted of a kernel, naming the step.
+  // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; `onednn` and `private_caches`
+  // outlive the executable. Errors: InvalidArgument, Unimplemented or ResourceExhausted of a
+  // kernel, naming the step.
   static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, const Plan& plan,
                                                             const WeightSource& weights,
-                                                            Onednn* onednn);
+                                                            Onednn* onednn,
+                                                            PrivateCaches* private_caches);
 
   // Use Create: nothing is loaded yet.
-  explicit CpuExecutable(const Graph& graph) : graph_(graph) {}
+  CpuExecutable(const Graph& graph, PrivateCaches* private_caches)
+      : graph_(graph), private_caches_(private_caches) {}
 
   // Inputs are brought into the formats that the plan reads and outputs back to row-major on the
   // calling thread, before and after the steps.
@@ -35,8 +39,9 @@ class CpuExecutable : public Executable {
   // Microseconds per run, of the steps alone; the team is woken before each, outside of the time.
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
-  // Drops packed weights and what kernels folded from constants; activations stay where they are.
-  void EvictWeights() override;
+  // Packed weights and what kernels folded from constants leave all caches; activations leave those
+  // that a core has to itself.
+  void EvictCaches() override;
   int fallback_nodes() const override;
 
  private:
@@ -56,6 +61,7 @@ class CpuExecutable : public Executable {
   };
 
   Graph graph_;
+  PrivateCaches* private_caches_;
   int threads_ = 1;
   MemoryRegion arena_;  // activations, then the caller's inputs and outputs
   MemoryRegion weights_;

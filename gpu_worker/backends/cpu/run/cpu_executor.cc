@@ -2,6 +2,8 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/cpu/run/device.h"
+#include "gpu_worker/backends/cpu/run/private_caches.h"
+#include "gpu_worker/backends/cpu/run/processor.h"
 #include "gpu_worker/backends/cpu/run/yardsticks.h"
 #include "gpu_worker/executor/executor.h"
 
@@ -11,7 +13,10 @@ namespace {
 class CpuExecutor : public Executor {
  public:
   CpuExecutor(DeviceDescription device, std::unique_ptr<Onednn> onednn)
-      : device_(std::move(device)), onednn_(std::move(onednn)), yardsticks_(device_.threads) {}
+      : device_(std::move(device)),
+        onednn_(std::move(onednn)),
+        yardsticks_(device_.threads),
+        private_caches_(device_.threads, DescribeProcessor().l2_bytes) {}
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
@@ -19,12 +24,13 @@ class CpuExecutor : public Executor {
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
                                                           const WeightSource& weights) override {
-    return CpuExecutable::Create(graph, plan, weights, onednn_.get());
+    return CpuExecutable::Create(graph, plan, weights, onednn_.get(), &private_caches_);
   }
 
   DeviceDescription device_;
   std::unique_ptr<Onednn> onednn_;
   CpuYardsticks yardsticks_;
+  PrivateCaches private_caches_;
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "gpu_worker/backends/cpu/run/memory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <sys/mman.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -59,6 +61,13 @@ absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes) {
   // Weights and activations are read front to back; large pages save a few percent of page walks.
   madvise(data, static_cast<size_t>(region.size_bytes_), MADV_HUGEPAGE);
   region.data_ = static_cast<std::byte*>(data);
+  return region;
+}
+
+absl::StatusOr<MemoryRegion> MemoryRegion::Written(int64_t size_bytes) {
+  PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, Reserve(size_bytes));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const bytes, region.Allocate(size_bytes));
+  std::memset(bytes, 1, static_cast<size_t>(size_bytes));
   return region;
 }
 

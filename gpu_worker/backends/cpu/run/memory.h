@@ -28,6 +28,11 @@ class MemoryRegion {
   // Errors: ResourceExhausted when the system refuses the range.
   static absl::StatusOr<MemoryRegion> Reserve(int64_t size_bytes);
 
+  // A region of written bytes, to be read: pages that nobody has written are all the same page of
+  // zeros.
+  // Errors: as Reserve.
+  static absl::StatusOr<MemoryRegion> Written(int64_t size_bytes);
+
   std::byte* data() const { return data_; }
   int64_t size_bytes() const { return size_bytes_; }
   // Rounded up to the alignment, piece by piece.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -69,15 +68,10 @@ double CpuYardsticks::ReadRate() const {
 
 bool CpuYardsticks::TakeMemory() {
   if (memory_.used_bytes() > 0) return true;
-  constexpr int64_t kBytes = kReadFloats * static_cast<int64_t>(sizeof(float));
-  absl::StatusOr<MemoryRegion> memory = MemoryRegion::Reserve(kBytes);
-  if (!memory.ok()) return false;
-  const absl::StatusOr<std::byte*> bytes = memory->Allocate(kBytes);
-  if (!bytes.ok()) return false;
-  // Pages that nobody has written are all the same page of zeros.
-  std::memset(*bytes, 1, static_cast<size_t>(kBytes));
-  memory_ = *std::move(memory);
-  return true;
+  absl::StatusOr<MemoryRegion> memory =
+      MemoryRegion::Written(kReadFloats * static_cast<int64_t>(sizeof(float)));
+  if (memory.ok()) memory_ = *std::move(memory);
+  return memory.ok();
 }
 
 Yardsticks CpuYardsticks::Read() {

@@ -65,7 +65,7 @@ class ReferenceExecutable : public Executable {
   }
 
   // Nobody asks how fast it is.
-  void EvictWeights() override {}
+  void EvictCaches() override {}
 
   // Every node runs as reference code, and none as a substitute for something better.
   int fallback_nodes() const override { return 0; }

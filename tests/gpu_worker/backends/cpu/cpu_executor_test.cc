@@ -106,7 +106,7 @@ TEST_F(CpuExecutorTest, TimesAsManyRunsAsAsked) {
   ASSERT_TRUE(executable.ok());
   const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, 1);
   ASSERT_TRUE((*executable)->SetInputs(*inputs).ok());
-  (*executable)->EvictWeights();
+  (*executable)->EvictCaches();
   const absl::StatusOr<std::vector<double>> samples = (*executable)->Time(4);
   ASSERT_TRUE(samples.ok());
   EXPECT_EQ(samples->size(), 4u);

@@ -102,6 +102,13 @@ TEST_F(VersionScriptTest, CommentsAndTheListOfFamiliesChangeNothing) {
   EXPECT_EQ(ChangedSince(before), std::set<std::string>());
 }
 
+// Times that were taken in other caches are none beside which new ones could be compared.
+TEST_F(VersionScriptTest, TheCachesInWhichKernelsAreTimedChangeAll) {
+  const std::map<std::string, std::string> before = Versions();
+  Append("run/private_caches.cc", "int more;\n");
+  EXPECT_EQ(ChangedSince(before).size(), before.size());
+}
+
 TEST_F(VersionScriptTest, TheCompilerChangesAll) {
   const std::map<std::string, std::string> before = Versions();
   for (const auto& [family, line] : Versions("Clang 14")) EXPECT_NE(before.at(family), line);
