@@ -156,16 +156,20 @@ class Subject {
     return PlanOf(*slower);
   }
 
-  // How many kernels make that gain: a few are measured, since predictions are no measurements.
+  // How many kernels make that gain: so many are measured that the noise is small beside what they
+  // take, since predictions are no measurements.
   absl::StatusOr<int> CountFor(double gain) {
-    constexpr int kTried = 8;
-    PLAIT_ASSIGN_OR_RETURN(const PlanCandidate baseline, Slower(kTried));
-    PLAIT_ASSIGN_OR_RETURN(
-        const std::vector<CandidateMeasurement> measured,
-        verifier_.Verify({baseline, plan_}, {.loads = 6, .rounds = 10, .rounds_min = 60}));
-    const double found = SpeedupOf(measured[0], measured[1]).median - 1;
-    return std::clamp(static_cast<int>(std::lround(kTried * gain / std::max(found, 1e-3))), 1,
-                      1000);
+    constexpr int kTriedMax = 1024;
+    constexpr double kFoundMin = 0.1;
+    for (int tried = 8;; tried *= 2) {
+      PLAIT_ASSIGN_OR_RETURN(const PlanCandidate baseline, Slower(tried));
+      PLAIT_ASSIGN_OR_RETURN(
+          const std::vector<CandidateMeasurement> measured,
+          verifier_.Verify({baseline, plan_}, {.loads = 6, .rounds = 10, .rounds_min = 60}));
+      const double found = SpeedupOf(measured[0], measured[1]).median - 1;
+      if (found < kFoundMin && tried < kTriedMax) continue;
+      return std::max(1, static_cast<int>(std::lround(tried * gain / std::max(found, 1e-3))));
+    }
   }
 
   absl::StatusOr<std::string> TryPlanted(double gain, int trials) {
