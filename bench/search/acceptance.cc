@@ -53,6 +53,7 @@ class LocalVerifier : public Verifier {
     options.rounds = batch.rounds;
     options.rounds_min = batch.rounds_min;
     options.time_max = absl::Seconds(batch.seconds_max);
+    options.random_inputs = batch.random_inputs;
     PLAIT_ASSIGN_OR_RETURN(const auto measured, MeasurePlans(executor_, plans, weights_, options));
     std::vector<CandidateMeasurement> measurements;
     for (const absl::StatusOr<CandidateMeasurement>& measurement : measured) {

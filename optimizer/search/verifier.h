@@ -27,6 +27,10 @@ struct VerificationBatch {
   int rounds = 10;          // of each load, at most
   int rounds_min = 3;       // of all loads together
   double seconds_max = 30;  // fewer rounds and loads are taken then, down to three loads
+  // On what outputs are compared: seeded inputs, of other statistics each up to the fourth, and
+  // those that the user gave.
+  int random_inputs = 4;
+  bool has_given_inputs = true;
 };
 
 // The id of a candidate: equal graphs with equal plans are equal candidates, on any machine. Built

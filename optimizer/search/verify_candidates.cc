@@ -27,8 +27,6 @@ namespace {
 constexpr double kSecondsPerKernel = 1e-3;
 constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
 constexpr double kSecondsPerLoad = 0.02;
-// On four random inputs: the baseline runs twice on each, any other once.
-constexpr int kRunsToCompare = 6;
 
 double LoadSeconds(const Graph& graph, size_t kernels) {
   double weight_bytes = 0;
@@ -49,6 +47,12 @@ bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
 bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline,
               bool accept_inconclusive) {
   return measurement.error.empty() && IsAccepted(measurement.equivalence, accept_inconclusive) &&
+         AreComparable(baseline, measurement);
+}
+
+// True unless it is known already that the candidate may not win: another input may prove more.
+bool MayWin(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline) {
+  return measurement.error.empty() && measurement.equivalence.verdict != Verdict::kDifferent &&
          AreComparable(baseline, measurement);
 }
 
@@ -138,10 +142,12 @@ class Verification {
                      baseline.error.empty() ? "no samples" : baseline.error));
   }
 
-  // As often as there is time for, and three times in any case.
+  // As often as there is time for, and three times in any case. That a plan equals itself takes no
+  // more than one random input, and one that the user gave may be wrong.
   absl::Status MeasureBaseline() {
     VerificationBatch batch = {.rounds = options_.rounds_final,
-                               .seconds_max = options_.final_seconds_max};
+                               .seconds_max = options_.final_seconds_max,
+                               .random_inputs = 1};
     const double seconds = SecondsOf(candidates_.first(1), batch);
     if (!HasSeconds(std::min(seconds, options_.final_seconds_max))) batch.rounds = batch.rounds_min;
     PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> alone, Measure({0}, batch));
@@ -150,9 +156,14 @@ class Verification {
     return absl::OkStatus();
   }
 
+  // One input finds most of what is wrong, and the others are for whoever is returned.
+  VerificationBatch BatchToChoose() const {
+    return {.rounds = options_.rounds_choosing, .random_inputs = 1, .has_given_inputs = false};
+  }
+
   // Runs the baseline and some candidates, if there is time; false when there is not.
   absl::StatusOr<bool> Compare(const std::vector<int>& chosen) {
-    const VerificationBatch batch = {.rounds = options_.rounds_choosing};
+    const VerificationBatch batch = BatchToChoose();
     std::vector<PlanCandidate> candidates;
     for (const int index : chosen) candidates.push_back(candidates_[index]);
     choosing_seconds_ += SecondsOf(candidates, batch);
@@ -164,7 +175,7 @@ class Verification {
                            Measure(chosen, batch));
     if (is_overdue_) return false;
     for (size_t i = 1; i < chosen.size(); ++i) {
-      if (!IsUsable(measurements[i], measurements[0], options_.accept_inconclusive)) {
+      if (!MayWin(measurements[i], measurements[0])) {
         unusable_.insert(chosen[i]);
         continue;
       }
@@ -179,8 +190,7 @@ class Verification {
 
   // Of all that verification is likely to take.
   double SecondsAhead() const {
-    const VerificationBatch batch = {.rounds = options_.rounds_choosing};
-    const double choosing = candidates_.size() > 2 ? SecondsOf(candidates_, batch) : 0;
+    const double choosing = candidates_.size() > 2 ? SecondsOf(candidates_, BatchToChoose()) : 0;
     const PlanCandidate pair[] = {candidates_[0], candidates_[1]};
     const double deciding =
         SecondsOf(pair, {.loads = options_.loads_final, .rounds = options_.rounds_final});
@@ -290,10 +300,10 @@ double SecondsToLoad(const Graph& graph) {
 double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch,
                        int given_inputs) {
   const RoundRuns of_round = RunsOfRound(candidates[0].predicted_us);
-  // The baseline runs twice on each input: so many runs of all are too many rather than too few.
-  const int runs = kRunsToCompare + 2 * given_inputs +
-                   batch.loads * (1 + batch.rounds * (of_round.untimed + of_round.timed));
-  double seconds = 0;
+  const int inputs = batch.random_inputs + (batch.has_given_inputs ? given_inputs : 0);
+  const int runs = inputs + batch.loads * (1 + batch.rounds * (of_round.untimed + of_round.timed));
+  // The baseline runs twice on each input.
+  double seconds = inputs * candidates[0].predicted_us * 1e-6;
   for (const PlanCandidate& candidate : candidates) {
     seconds += batch.loads * LoadSeconds(candidate.graph, candidate.plan.steps.size()) +
                runs * candidate.predicted_us * 1e-6;

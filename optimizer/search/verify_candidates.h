@@ -15,13 +15,13 @@ struct VerificationOptions {
   // A finalist is chosen by short batches of the baseline and two candidates each, as long as these
   // are predicted to take no more than this.
   int rounds_choosing = 5;
-  double choosing_seconds_max = 5;
+  double choosing_seconds_max = 3;
   // Then the finalist alone runs beside the baseline. Six loads average out what one of them is
   // lucky with; a model that runs for long takes the least rounds, in three loads.
   int loads_final = 6;
   int rounds_final = 12;  // of each load
   int rounds_min = 15;    // of all loads
-  double final_seconds_max = 5;
+  double final_seconds_max = 4;
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).
   // One that was never compared may not.
   bool accept_inconclusive = false;

@@ -17,8 +17,6 @@ constexpr size_t kKernelsPerTask = 16;
 constexpr int kKernelSamples = 30;
 // 50 ms: a kernel of 1 ms gets its 30 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.05;
-// One of each of the statistics that MakeInputs draws from.
-constexpr int kInputsCompared = 4;
 
 absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
   if (got == static_cast<int>(wanted)) return absl::OkStatus();
@@ -96,9 +94,11 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   task.set_rounds_min(batch.rounds_min);
   task.set_seconds_max(batch.seconds_max);
   task.set_seed(options_.seed);
-  task.set_inputs_count(kInputsCompared);
+  task.set_inputs_count(batch.random_inputs);
   task.set_tolerance(options_.tolerance);
-  *task.mutable_input_sets() = InputSetsFor(candidates.front().graph, options_.input_sets);
+  if (batch.has_given_inputs) {
+    *task.mutable_input_sets() = InputSetsFor(candidates.front().graph, options_.input_sets);
+  }
   const int inputs = task.inputs_count() + task.input_sets_size();
   for (const PlanCandidate& candidate : candidates) {
     PLAIT_RETURN_IF_ERROR(CheckWritten(candidate));

@@ -22,6 +22,8 @@ class ScriptedVerifier : public Verifier {
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
     std::string call = absl::StrCat(batch.loads, "x", batch.rounds, ":");
+    random_inputs.push_back(batch.random_inputs);
+    with_given_inputs.push_back(batch.has_given_inputs);
     std::vector<CandidateMeasurement> measurements;
     for (const PlanCandidate& candidate : candidates) {
       absl::StrAppend(&call, " ", candidate.id);
@@ -46,6 +48,8 @@ class ScriptedVerifier : public Verifier {
   absl::Status status;
   absl::Status status_of_several;  // of batches with more than the baseline
   std::vector<std::string> calls;
+  std::vector<int> random_inputs;  // by call
+  std::vector<bool> with_given_inputs;
 };
 
 // Has time for what the test says, and writes down for how long it was asked.
@@ -105,15 +109,34 @@ TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
   EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
 
+// What is returned was compared on all inputs; what is only to be chosen need not be.
+TEST_F(VerifyCandidatesTest, TheFinalistIsComparedOnAllInputs) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}};
+  ASSERT_TRUE(Verify(Candidates(2)).ok());
+  EXPECT_THAT(verifier_.random_inputs, ElementsAre(1, 4));
+  EXPECT_THAT(verifier_.with_given_inputs, ElementsAre(false, true));
+}
+
+// An input on which both give nothing but NaN proves nothing; the next one may.
+TEST_F(VerifyCandidatesTest, WhatOneInputDoesNotProveMayStillWin) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}};
+  verifier_.change["2"] = [this](auto& m) {
+    if (verifier_.calls.empty()) m.equivalence.verdict = Verdict::kInconclusive;
+  };
+  const auto result = Verify(Candidates(2));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->winner, 2);
+}
+
 TEST_F(VerifyCandidatesTest, InputsThatAreGivenTakeTimeToo) {
   verifier_.latency_us = {{"base", 1e6}, {"1", 1e6}};
   ASSERT_TRUE(Verify(Candidates(1, 1e6)).ok());
   ASSERT_TRUE(VerifyCandidates(Candidates(1, 1e6), {.given_inputs = 8},
                                {verifier_, budget_, log_, {0.01, 20}})
                   .ok());
-  // Two runs of each plan, of a second.
+  // Two runs of the baseline and one of the candidate, of a second.
   ASSERT_EQ(budget_.asked.size(), 2u);
-  EXPECT_NEAR(budget_.asked[1] - budget_.asked[0], 8 * 2 * 2, 1e-6);
+  EXPECT_NEAR(budget_.asked[1] - budget_.asked[0], 8 * (2 + 1), 1e-6);
 }
 
 TEST_F(VerifyCandidatesTest, OfOneCandidateThereIsNothingToChoose) {
@@ -185,7 +208,7 @@ TEST_F(VerifyCandidatesTest, WithoutTheTimeToDecideTheBaselineStays) {
   EXPECT_LT(result->seconds_needed, 2 * 32 * 0.5);
 }
 
-// Two plans of 12 s, 24 runs of each.
+// Two plans of 12 s, 24 runs of the baseline and 22 of the candidate.
 TEST_F(VerifyCandidatesTest, WhatTakesLongerThanATaskMayIsNotCompared) {
   verifier_.latency_us = {{"base", 100}, {"1", 10}, {"2", 10}};
   budget_.task_seconds_max = 480;
