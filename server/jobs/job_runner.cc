@@ -278,8 +278,10 @@ absl::StatusOr<internal::ParentMessage> JobRunner::FirstMessage(const JobSpec& s
 
 ResultKey JobRunner::KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const {
   const v1::Job& job = spec.leased.job;
-  return {job.tenant(), spec.model, device_fingerprint, wire::OptionsHash(job.options()),
-          options_.engine_version};
+  // Where a comparison would have taken longer than a task may, the result is the original.
+  const std::string engine =
+      absl::StrCat(options_.engine_version, " ", absl::FormatDuration(options_.task_time_max));
+  return {job.tenant(), spec.model, device_fingerprint, wire::OptionsHash(job.options()), engine};
 }
 
 std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {

@@ -29,7 +29,7 @@ namespace plait {
 // How jobs are run; the same for all of them.
 struct JobRunnerOptions {
   std::string data_directory;  // where a child's output is written, in a file without a name
-  std::string engine_version;  // part of the result cache's key
+  std::string engine_version;  // with task_time_max, part of the result cache's key
   // The limit of processor time is budget and grace times all cores: a search that is still running
   // then spins.
   // Its program and its limits. That of processor time is set by the job; so is that of memory

@@ -78,6 +78,7 @@ class JobRunnerTest : public testing::Test {
     options.child.program = program_;
     options.child.limits.memory_bytes_max = child_memory_bytes_;
     options.search_threads = search_threads_;
+    options.task_time_max = task_time_max_;
     return JobRunner({stores_, pool_, park_, metrics_, clock_}, options);
   }
 
@@ -90,6 +91,7 @@ class JobRunnerTest : public testing::Test {
   std::string program_ = PLAIT_FAKE_SEARCH_CHILD;
   int64_t child_memory_bytes_ = 0;
   int search_threads_ = 0;
+  absl::Duration task_time_max_ = absl::Minutes(10);
   Metrics metrics_;
   SearchPark park_{clock_};
   WorkerPool pool_;
@@ -203,6 +205,11 @@ TEST_F(JobRunnerTest, AnswersAnEqualRequestFromAResultThatIsStillThere) {
   ASSERT_EQ(first.state(), v1::JOB_STATE_SUCCEEDED);
   Submit("succeed", "job-2");
   EXPECT_TRUE(RunOnce().result().report().cached());
+  // What was too long for a task then need not be now.
+  task_time_max_ = absl::Minutes(20);
+  Submit("succeed", "job-4");
+  EXPECT_FALSE(RunOnce().result().report().cached());
+  task_time_max_ = absl::Minutes(10);
   // Above a limit of bytes, blobs of jobs that are over may go.
   ASSERT_TRUE(*stores_.blobs->DeleteUnused(*wire::DigestFromProto(first.result().plan()),
                                            absl::InfiniteFuture()));
