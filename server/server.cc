@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/blob_path.h"
 #include "base/machine_memory.h"
 #include "base/status_macros.h"
 #include "proto/wire/address.h"
@@ -285,6 +286,7 @@ void Server::Parts::StartWorkers() {
         config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
     options.device = device;
     options.server_address = WorkerSocket(config.data_dir);
+    options.blobs_folder = BlobsFolder(config.data_dir);
     options.threads = static_cast<int>(config.worker_threads);
     options.memory_bytes_max =
         config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;

@@ -53,6 +53,9 @@ constexpr OptionSpec kOptions[] = {
     {"--threads", OptionKind::kInteger, "N", "cores granted to the device; 0: all (default)", "",
      ExpectedInt},
     {"--memory-bytes", OptionKind::kInteger, "N", "memory granted to the device; 0: all (default)"},
+    {"--blobs", OptionKind::kAnyText, "FOLDER",
+     "where a daemon of this machine keeps its blobs, to read them there (default: ask\nit for "
+     "them)"},
     {"--id", OptionKind::kAnyText, "NAME",
      "the worker's name; unique (default: host, device and process id)"},
     {"--parent", OptionKind::kInteger, "PID", "end when this process, the parent, ends", "",
@@ -127,6 +130,7 @@ int Work(const Arguments& arguments, absl::string_view device, Executor& executo
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = wire::OpenChannel(server);
   if (!channel.ok()) return Fail(channel.status(), kExitUsage);
   SynchronizeOptions options;
+  options.blobs_folder = arguments.Text("--blobs");
   options.worker_id = arguments.Text("--id");
   if (options.worker_id.empty()) options.worker_id = UniqueId(device);
   options.family_version = [&catalog](absl::string_view family) {

@@ -8,9 +8,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/blob_path.h"
 #include "base/status_macros.h"
 
 namespace plait {
@@ -22,7 +24,32 @@ absl::Status FileTrouble() {
       "the worker cannot keep a blob in its folder for temporary files: ", std::strerror(errno)));
 }
 
+// Nothing for an empty file, which cannot be mapped; no bytes and a null pointer on failure.
+absl::string_view Map(const FileDescriptor& file, int64_t size_bytes) {
+  if (size_bytes == 0) return "";
+  const auto size = static_cast<size_t>(size_bytes);
+  void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.number(), 0);
+  if (data == MAP_FAILED) return {};
+  return {static_cast<const char*>(data), size};
+}
+
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<const MappedBlob>> MappedBlob::OfServer(
+    const std::string& blobs_folder, const Digest& digest) {
+  const absl::Status missing = absl::NotFoundError(
+      absl::StrCat("blob ", digest.ToString(), " is not in folder ", blobs_folder));
+  const FileDescriptor file(
+      open(BlobPath(blobs_folder, digest).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info = {};
+  if (!file.is_open() || fstat(file.number(), &info) != 0) return missing;
+  if (!S_ISREG(info.st_mode) || info.st_size != digest.size_bytes) return missing;
+  const absl::string_view bytes = Map(file, digest.size_bytes);
+  if (bytes.data() == nullptr) return missing;
+  std::shared_ptr<const MappedBlob> blob(new MappedBlob(bytes));
+  if (DigestOf(bytes) != digest) return missing;
+  return blob;
+}
 
 MappedBlob::~MappedBlob() {
   if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
@@ -60,13 +87,8 @@ absl::Status BlobFile::Append(absl::string_view bytes) {
 
 absl::StatusOr<std::shared_ptr<const MappedBlob>> BlobFile::Map() {
   if (builder_->Finish() != digest_) return Damaged();
-  absl::string_view bytes;
-  if (size_bytes_ > 0) {
-    const auto size = static_cast<size_t>(size_bytes_);
-    void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.number(), 0);
-    if (data == MAP_FAILED) return FileTrouble();
-    bytes = absl::string_view(static_cast<const char*>(data), size);
-  }
+  const absl::string_view bytes = plait::Map(file_, size_bytes_);
+  if (bytes.data() == nullptr) return FileTrouble();
   // The mapping keeps the file, which nobody else can open.
   return std::shared_ptr<const MappedBlob>(new MappedBlob(bytes));
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,13 +12,19 @@
 
 namespace plait {
 
-// The bytes of a blob in a file without a name, mapped for reading: the system may take their
-// memory back, and a worker that dies leaves nothing behind. Safe to read from any thread.
+// The bytes of a blob in a file, mapped for reading: the system may take their memory back, and a
+// worker that dies leaves nothing behind. Safe to read from any thread.
 class MappedBlob {
  public:
   ~MappedBlob();
   MappedBlob(const MappedBlob&) = delete;
   MappedBlob& operator=(const MappedBlob&) = delete;
+
+  // The blob that a server of this machine keeps in its folder (BlobPath). Nobody writes to a whole
+  // blob, and one that is deleted stays as long as it is mapped.
+  // Errors: NotFound when no such file can be read, or when it has another digest.
+  static absl::StatusOr<std::shared_ptr<const MappedBlob>> OfServer(const std::string& blobs_folder,
+                                                                    const Digest& digest);
 
   // Valid as long as the blob lives.
   absl::string_view bytes() const { return bytes_; }

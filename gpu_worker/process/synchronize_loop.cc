@@ -58,6 +58,19 @@ absl::StatusOr<std::shared_ptr<const MappedBlob>> Download(v1::BlobService::Stub
   return file.Map();
 }
 
+// Where the server keeps its blobs, or over the wire.
+absl::StatusOr<std::shared_ptr<const MappedBlob>> Fetch(v1::BlobService::Stub& stub,
+                                                        const SynchronizeOptions& options,
+                                                        const v1::Digest& proto) {
+  if (!options.blobs_folder.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
+    absl::StatusOr<std::shared_ptr<const MappedBlob>> blob =
+        MappedBlob::OfServer(options.blobs_folder, digest);
+    if (blob.ok()) return blob;
+  }
+  return Download(stub, options.worker_id, proto);
+}
+
 worker::v1::TaskResult DeadlineResult(double deadline_seconds) {
   worker::v1::TaskResult result;
   result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
@@ -193,8 +206,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
   const auto worker = worker::v1::WorkerService::NewStub(channel);
   const auto blobs = v1::BlobService::NewStub(channel);
   TaskRunner runner(
-      executor,
-      [&](const v1::Digest& digest) { return Download(*blobs, options.worker_id, digest); },
+      executor, [&](const v1::Digest& digest) { return Fetch(*blobs, options, digest); },
       options.family_version);
   worker::v1::SynchronizeRequest request;
   request.set_worker_id(options.worker_id);

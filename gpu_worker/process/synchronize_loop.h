@@ -21,6 +21,9 @@ namespace plait {
 // A worker_id that two workers share would let one take the other's task for its own.
 struct SynchronizeOptions {
   std::string worker_id;  // no other worker's, and the same for this worker's whole life
+  // Where a server of this machine keeps its blobs (BlobPath), which are read there: models of
+  // gigabytes need not be sent. Empty: all of them come over the wire.
+  std::string blobs_folder;
   // Empty: kernels of every version are measured (see TaskRunner).
   FamilyVersion family_version;
   // The worker ends when the server has not answered for this long.

@@ -111,6 +111,10 @@ ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) con
   process.arguments = {options_.program,        "--device", options_.device, "--server",
                        options_.server_address, "--id",     worker_id,       "--parent",
                        absl::StrCat(getpid())};
+  if (!options_.blobs_folder.empty()) {
+    process.arguments.push_back("--blobs");
+    process.arguments.push_back(options_.blobs_folder);
+  }
   if (options_.threads > 0) {
     process.arguments.push_back("--threads");
     process.arguments.push_back(absl::StrCat(options_.threads));

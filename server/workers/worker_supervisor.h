@@ -18,6 +18,7 @@ struct WorkerSupervisorOptions {
   std::string program;         // plait-worker
   std::string device;          // what the worker shall own: "cpu"
   std::string server_address;  // where it calls: "unix:PATH"
+  std::string blobs_folder;    // of the server's blobs, which the worker reads there; may be empty
   int threads = 0;             // granted to the device; 0: all
   // A worker that has not called for this long hangs, and is killed.
   // Ten seconds are ten of its calls. It starts to count with the process, so a worker has as long

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
+#include "base/blob_path.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
@@ -81,7 +82,7 @@ absl::Status WriteAt(int file, int64_t offset, absl::string_view bytes, const st
 class FileBlobStore : public BlobStore {
  public:
   FileBlobStore(const std::string& directory, Clock& clock)
-      : blobs_(directory + "/blobs"), uploads_(directory + "/uploads"), clock_(clock) {}
+      : blobs_(BlobsFolder(directory)), uploads_(directory + "/uploads"), clock_(clock) {}
 
   absl::Status Prepare() {
     PLAIT_RETURN_IF_ERROR(MakeDurableDirectory(blobs_));
@@ -104,10 +105,10 @@ class FileBlobStore : public BlobStore {
   absl::StatusOr<bool> Find(const Digest& digest) override {
     // With the lock, so that the blob cannot be deleted between the two.
     absl::MutexLock lock(&mutex_);
-    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(BlobPath(digest)));
+    PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(PathOf(digest)));
     if (!size.has_value()) return false;
     // The time of the last use is the file's own, so that it survives a restart.
-    PLAIT_RETURN_IF_ERROR(Touch(BlobPath(digest)));
+    PLAIT_RETURN_IF_ERROR(Touch(PathOf(digest)));
     return true;
   }
 
@@ -157,7 +158,7 @@ class FileBlobStore : public BlobStore {
       const ssize_t count =
           pread(file.number(), bytes.data() + filled, bytes.size() - filled, offset + filled);
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return FileError(errno, BlobPath(digest));
+      if (count < 0) return FileError(errno, PathOf(digest));
       // The size was right when the file was opened, so it was cut meanwhile.
       if (count == 0) return Damaged(digest);
       filled += count;
@@ -166,11 +167,11 @@ class FileBlobStore : public BlobStore {
   }
 
   absl::StatusOr<FileDescriptor> Open(const Digest& digest) override {
-    absl::StatusOr<FileDescriptor> file = OpenFile(BlobPath(digest), O_RDONLY);
+    absl::StatusOr<FileDescriptor> file = OpenFile(PathOf(digest), O_RDONLY);
     if (absl::IsNotFound(file.status())) return BlobMissing(digest);
     PLAIT_RETURN_IF_ERROR(file.status());
     struct stat info;
-    if (fstat(file->number(), &info) != 0) return FileError(errno, BlobPath(digest));
+    if (fstat(file->number(), &info) != 0) return FileError(errno, PathOf(digest));
     if (info.st_size != digest.size_bytes) return Damaged(digest);
     return file;
   }
@@ -194,7 +195,7 @@ class FileBlobStore : public BlobStore {
 
   absl::StatusOr<bool> DeleteUnused(const Digest& digest, absl::Time used_before) override {
     absl::MutexLock lock(&mutex_);
-    const std::string path = BlobPath(digest);
+    const std::string path = PathOf(digest);
     struct stat info;
     if (stat(path.c_str(), &info) != 0) {
       if (errno == ENOENT) return false;
@@ -227,19 +228,14 @@ class FileBlobStore : public BlobStore {
   }
 
  private:
-  static std::string FileName(const Digest& digest) {
-    return absl::StrCat(digest.sha256_hex, "-", digest.size_bytes);
-  }
+  std::string PathOf(const Digest& digest) const { return BlobPath(blobs_, digest); }
   std::string Shard(const Digest& digest) const {
-    return absl::StrCat(blobs_, "/", digest.sha256_hex.substr(0, 2));
-  }
-  std::string BlobPath(const Digest& digest) const {
-    return absl::StrCat(Shard(digest), "/", FileName(digest));
+    return std::filesystem::path(PathOf(digest)).parent_path();
   }
   // The owner's name by its digest: it may be longer than a file's name, and have slashes in it.
   std::string UploadPath(const BlobUpload& upload) const {
     return absl::StrCat(uploads_, "/", DigestOf(upload.owner).sha256_hex.substr(0, 32), "-",
-                        FileName(upload.digest));
+                        upload.digest.sha256_hex, "-", upload.digest.size_bytes);
   }
 
   static absl::Status Damaged(const Digest& digest) {
@@ -311,7 +307,7 @@ class FileBlobStore : public BlobStore {
     PLAIT_RETURN_IF_ERROR(MakeShard(digest));
     // While nobody else knows the file: a blob is never seen with the time of its upload.
     PLAIT_RETURN_IF_ERROR(Touch(checking));
-    const std::string path = BlobPath(digest);
+    const std::string path = PathOf(digest);
     if (rename(checking.c_str(), path.c_str()) != 0) return FileError(errno, path);
     return SynchronizeDirectory(Shard(digest));
   }

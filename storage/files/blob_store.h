@@ -9,7 +9,7 @@
 
 namespace plait {
 
-// Blobs as files: DIRECTORY/blobs/<first 2 digits>/<hash>-<size>, written to DIRECTORY/uploads,
+// Blobs as files in BlobsFolder(DIRECTORY), by BlobPath, written to DIRECTORY/uploads,
 // synchronized, checked and renamed, so that a file in blobs/ is always whole. Unfinished uploads
 // survive a restart. Thread-safe; one process at a time (see DirectoryLock). `clock` must outlive
 // the store.

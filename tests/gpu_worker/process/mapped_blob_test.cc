@@ -1,7 +1,11 @@
 #include "gpu_worker/process/mapped_blob.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 
+#include "base/blob_path.h"
 #include "tests/gpu_worker/process/map_bytes.h"
 
 namespace plait {
@@ -34,6 +38,45 @@ TEST(MappedBlobTest, RefusesMoreBytesThanTheDigestHas) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_TRUE(file->Append("right").ok());
   EXPECT_TRUE(absl::IsDataLoss(file->Append("!")));
+}
+
+// A folder in which a server keeps a blob.
+class BlobOfServerTest : public testing::Test {
+ protected:
+  BlobOfServerTest() { std::filesystem::create_directories(path_.parent_path()); }
+  ~BlobOfServerTest() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& bytes) { std::ofstream(path_) << bytes; }
+  absl::StatusOr<std::shared_ptr<const MappedBlob>> Map() {
+    return MappedBlob::OfServer(folder_, digest_);
+  }
+
+  const std::string folder_ = testing::TempDir() + "/plait_blobs_of_server";
+  const Digest digest_ = DigestOf("right");
+  const std::filesystem::path path_ = BlobPath(folder_, digest_);
+};
+
+TEST_F(BlobOfServerTest, IsReadWhereItLies) {
+  Write("right");
+  const auto blob = Map();
+  ASSERT_TRUE(blob.ok()) << blob.status();
+  std::filesystem::remove(path_);
+  EXPECT_EQ((*blob)->bytes(), "right") << "deleted meanwhile";
+}
+
+TEST_F(BlobOfServerTest, MustHaveTheDigest) {
+  EXPECT_TRUE(absl::IsNotFound(Map().status()));
+  for (const char* bytes : {"", "wrong", "righ", "right!"}) {
+    Write(bytes);
+    EXPECT_TRUE(absl::IsNotFound(Map().status())) << bytes;
+  }
+}
+
+TEST_F(BlobOfServerTest, IsNoLinkToAnotherFile) {
+  const std::string other = folder_ + "/other";
+  std::ofstream(other) << "right";
+  std::filesystem::create_symlink(other, path_);
+  EXPECT_TRUE(absl::IsNotFound(Map().status()));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "gpu_worker/process/synchronize_loop.h"
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +13,8 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "base/blob_path.h"
+#include "proto/wire/digest.h"
 
 namespace plait {
 namespace {
@@ -185,6 +189,41 @@ TEST_F(SynchronizeLoopTest, EndsATaskAtItsDeadlineBetweenTwoKernels) {
   EXPECT_EQ(server.ResultOf("task-1").error().code(),
             static_cast<int>(absl::StatusCode::kDeadlineExceeded));
   EXPECT_FALSE(gave_up_.HasBeenNotified());
+}
+
+// Its graph is no graph, which is found once the blobs are there.
+worker::v1::Task TaskWithBlobs(const std::vector<Digest>& blobs) {
+  worker::v1::Task task;
+  task.set_task_id("task-1");
+  *task.mutable_weights() = wire::DigestToProto(blobs[0]);
+  *task.mutable_model() = wire::DigestToProto(blobs[1]);
+  task.mutable_measure()->add_candidates()->set_graph_text("no graph");
+  return task;
+}
+
+// This server sends no blobs.
+TEST_F(SynchronizeLoopTest, ReadsBlobsInTheServersFolder) {
+  const std::string folder = testing::TempDir() + "/plait_blobs_of_loop";
+  std::vector<Digest> blobs;
+  for (const std::string bytes : {"plait weights 1\n\n", "a model"}) {
+    blobs.push_back(DigestOf(bytes));
+    const std::filesystem::path path = BlobPath(folder, blobs.back());
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << bytes;
+  }
+  ScriptedServer server([&](const auto& request, auto& response) {
+    if (request.has_completed()) return Refuse();
+    *response.mutable_task() = TaskWithBlobs(blobs);
+    return grpc::Status::OK;
+  });
+  ScriptedExecutor executor([] {});
+  EXPECT_FALSE(SynchronizeForever(executor, server.Channel(), options_).ok());
+  EXPECT_EQ(server.ResultOf("task-1").error().code(),
+            static_cast<int>(absl::StatusCode::kUnimplemented));
+  options_.blobs_folder = folder;
+  EXPECT_FALSE(SynchronizeForever(executor, server.Channel(), options_).ok());
+  EXPECT_THAT(server.ResultOf("task-1").error().message(), HasSubstr("graph"));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
