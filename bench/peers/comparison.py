@@ -1,5 +1,6 @@
 """Runs one model through all participants in interleaved rounds."""
 
+import contextlib
 import dataclasses
 import hashlib
 import pathlib
@@ -11,14 +12,20 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 
+import machine
+import participants
+import rounds
 import sample_inputs
 from check_equal import relative_error
-from participants import ChildParticipant, ParticipantFailure, PlaitParticipant
+from participants import ParticipantFailure
 
 # A median of fewer runs says nothing; more than this many only cost time.
 RUNS_MIN, RUNS_MAX = 3, 300
+# What a load is lucky or unlucky with, its pages above all, lasts as long as it does.
+LOADS = 3
 
 REFERENCE = "onnxruntime"
+PEERS = ("onnxruntime", "openvino")
 
 
 class ModelFailure(Exception):
@@ -30,40 +37,105 @@ class Row:
     """What one participant did with one model. `failure` says why there are no numbers."""
 
     runtime: str
+    model: pathlib.Path
     version: str = "?"
-    load_ms: float | None = None
-    runs: int = RUNS_MIN
-    rounds: list = dataclasses.field(default_factory=list)
+    flops: int | None = None
+    load_ms: list = dataclasses.field(default_factory=list)
+    peak_memory_bytes: list = dataclasses.field(default_factory=list)
+    runs: int = 0
+    turns: list = dataclasses.field(default_factory=list)  # of all rounds; None: it had failed
     max_rel_error: float | None = None
-    speedup_over_reference: float | None = None
     failure: str | None = None
 
-    @property
-    def median_us(self):
-        return statistics.median(entry.median for entry in self.rounds)
+    def kept(self, kept_rounds):
+        return [self.turns[number] for number in kept_rounds]
 
-    @property
-    def p10_us(self):
-        return statistics.median(entry.p10 for entry in self.rounds)
 
-    @property
-    def p95_us(self):
-        return statistics.median(entry.p95 for entry in self.rounds)
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """What the machine did during a round."""
 
-    @property
-    def spread(self):
-        medians = [entry.median for entry in self.rounds]
-        return (max(medians) - min(medians)) / self.median_us
+    load: int
+    steal: float | None
+    multiply_add_gflops: tuple
+    dropped: str | None
 
 
 @dataclasses.dataclass
 class ModelResult:
-    """All rows of one model; the digest says which bytes were measured."""
+    """All rows of one model; the digests say which bytes were measured."""
 
     name: str
     digest: str
     nodes: int
     rows: list
+    rounds: list
+
+    def row(self, runtime):
+        """The row of a participant that has numbers, or None."""
+        return next((row for row in self.rows if row.runtime == runtime and not row.failure), None)
+
+    @property
+    def counted(self):
+        """How many rounds count."""
+        return sum(entry.dropped is None for entry in self.rounds)
+
+    @property
+    def kept_rounds(self):
+        """The numbers of the rounds that count; all of them if none does."""
+        kept = [number for number, entry in enumerate(self.rounds) if entry.dropped is None]
+        return kept or list(range(len(self.rounds)))
+
+    def median_us(self, row):
+        return statistics.median(turn.median for turn in row.kept(self.kept_rounds))
+
+    def better_peer(self):
+        """The peer with the lower median, or None."""
+        rows = [row for row in map(self.row, PEERS) if row is not None]
+        return min(rows, key=self.median_us, default=None)
+
+    def ratios(self, slower, faster):
+        """The time of one row over that of another, per round that counts."""
+        pairs = zip(slower.kept(self.kept_rounds), faster.kept(self.kept_rounds))
+        return [first.median / second.median for first, second in pairs]
+
+    def peer_ratios(self):
+        """The better peer's time over plait's per round; None where there is nothing to say."""
+        peer, plait = self.better_peer(), self.row("plait")
+        return self.ratios(peer, plait) if peer and plait and self.counted else None
+
+    def noise_floor(self):
+        """plait's time over that of plait, loaded beside it from the same file."""
+        first, second = self.row("plait"), self.row("plait-again")
+        return self.ratios(second, first) if first and second and self.counted else None
+
+
+def digest(path):
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def rows_for(path, arguments):
+    """The participants of a model, each with the file that it runs."""
+    optimized = _counterpart(path, arguments.optimized)
+    baseline = _counterpart(path, arguments.baseline)
+    rows = []
+    for runtime in arguments.runtimes:
+        rows.append(Row(runtime, (optimized or path) if runtime == "plait" else path))
+        if runtime == "plait":
+            rows.append(Row("plait-again", optimized or path))
+            if baseline:
+                rows.append(Row("plait-baseline", baseline))
+    if optimized:
+        rows.append(Row(f"{REFERENCE}+plait", optimized))
+    return rows
+
+
+def _counterpart(path, folder):
+    """Returns the file of that name in the folder, or None."""
+    found = folder / path.name if folder else None
+    return found if found and found.is_file() else None
 
 
 def compare_model(path, arguments):
@@ -76,111 +148,134 @@ def compare_model(path, arguments):
         feeds = sample_inputs.model_inputs(model, arguments.seed, arguments.dynamic_size)
     except (DecodeError, OSError, ValueError) as error:
         raise ModelFailure(f"{path}: {error}") from error
-    nodes = len(model.graph.node)
+    result = ModelResult(path.stem, digest(path), len(model.graph.node),
+                         rows_for(path, arguments), [])
     # Freed before anything is timed: a large model would take memory from the runtimes.
     del model
     with tempfile.TemporaryDirectory() as folder:
-        inputs = pathlib.Path(folder) / "inputs.npz"
-        np.savez(inputs, **feeds)
-        entrants = _entrants(path, arguments)
-        try:
-            rows = _race(entrants, inputs, folder, arguments)
-        finally:
-            for participant, _ in entrants:
-                participant.close()
-    return ModelResult(path.stem, _digest(path), nodes, rows)
+        inputs = pathlib.Path(folder) / "inputs"
+        inputs.mkdir()
+        for name, array in feeds.items():
+            np.save(inputs / (name.replace("/", "_").replace(":", "_") + ".npy"), array)
+        Race(result, inputs, arguments).run()
+    return result
 
 
-def _digest(path):
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+class Race:
+    """The rounds of one model."""
 
+    def __init__(self, result, inputs, arguments):
+        self.result = result
+        self.inputs = inputs
+        self.arguments = arguments
 
-def _counterpart(path, folder):
-    """Returns the file of that name in the folder, or None."""
-    found = folder / path.name if folder else None
-    return found if found and found.is_file() else None
+    def run(self):
+        """Fills in the rows and rounds of the result."""
+        # As many of each load, and of the further loads that a wide interval asks for.
+        per_load = -(-self.arguments.rounds // LOADS)
+        load = 0
+        while not self._is_enough():
+            self._run_load(load, per_load)
+            load += 1
 
+    def _is_enough(self):
+        done = len(self.result.rounds)
+        if done and all(row.failure for row in self.result.rows):
+            return True
+        if done >= max(self.arguments.rounds, self.arguments.rounds_max):
+            return True
+        if self.result.counted < self.arguments.rounds:
+            return False
+        ratios = self.result.peer_ratios()
+        return ratios is None or rounds.is_narrow(ratios)
 
-def _plait(name, arguments):
-    return PlaitParticipant(name, arguments.plait, arguments.threads, arguments.timeout_s)
+    def _run_load(self, load, count):
+        with contextlib.ExitStack() as stack:
+            entrants = [self._enter(row, stack) for row in self.result.rows]
+            if load == 0:
+                self._compare_outputs(entrants)
+            yardstick = self._yardstick(stack)
+            for _ in range(count):
+                self._run_round(entrants, yardstick, load)
+            for row, entrant in zip(self.result.rows, entrants):
+                if entrant and not row.failure:
+                    row.peak_memory_bytes.append(entrant.peak_memory_bytes())
 
-
-def _entrants(path, arguments):
-    """Returns pairs of a participant and the file that it runs."""
-    optimized = _counterpart(path, arguments.optimized)
-    baseline = _counterpart(path, arguments.baseline)
-    entrants = []
-    for runtime in arguments.runtimes:
-        if runtime == "plait":
-            entrants.append((_plait("plait", arguments), optimized or path))
-            if baseline:
-                entrants.append((_plait("plait-baseline", arguments), baseline))
-            continue
-        child = ChildParticipant(runtime, runtime, arguments.threads, arguments.timeout_s)
-        entrants.append((child, path))
-    if optimized:
-        child = ChildParticipant(
-            f"{REFERENCE}+plait", REFERENCE, arguments.threads, arguments.timeout_s)
-        entrants.append((child, optimized))
-    return entrants
-
-
-def _race(entrants, inputs, folder, arguments):
-    """Loads all, compares their outputs, then times them in turns. Returns their rows."""
-    rows = []
-    outputs = {}
-    for participant, model in entrants:
-        row = Row(participant.name)
-        rows.append(row)
-        try:
-            row.load_ms = participant.load(model.resolve(), inputs)
-            row.version = participant.version
-            first = participant.time(RUNS_MIN).median
-        except ParticipantFailure as failure:
-            row.failure = str(failure)
-            continue
-        wanted = int(arguments.round_ms * 1000 / first)
-        row.runs = max(RUNS_MIN, min(RUNS_MAX, wanted))
-        try:
-            outputs[participant.name] = participant.outputs(folder)
-        except ParticipantFailure:
-            # Timing without an output check is worth showing; its error column stays empty.
-            pass
-    for number in range(arguments.rounds):
-        _one_round(entrants, rows, number, arguments.pause_ms / 1000)
-    _judge(rows, outputs)
-    return rows
-
-
-def _one_round(entrants, rows, number, pause_s):
-    """Gives every participant one turn; who begins changes from round to round."""
-    count = len(entrants)
-    for place in range(count):
-        index = (number + place) % count
-        row = rows[index]
+    def _enter(self, row, stack):
+        """Starts a participant and loads its model; None when it fails."""
         if row.failure:
-            continue
-        time.sleep(pause_s)
+            return None
         try:
-            row.rounds.append(entrants[index][0].time(row.runs))
+            entrant = stack.enter_context(self._start(row.runtime))
+            loaded = entrant.load(row.model.resolve(), self.inputs)
+            row.version, row.flops = loaded.version, loaded.flops
+            row.load_ms.append(loaded.load_ms)
+            if not row.runs:
+                wanted = int(self.arguments.round_ms * 1000 / entrant.time(RUNS_MIN).median)
+                row.runs = max(RUNS_MIN, min(RUNS_MAX, wanted))
+            return entrant
         except ParticipantFailure as failure:
             row.failure = str(failure)
+            return None
+
+    def _start(self, name):
+        if name.startswith("plait"):
+            return participants.plait(name, self.arguments)
+        return participants.runtime(name, name.partition("+")[0], self.arguments)
+
+    def _compare_outputs(self, entrants):
+        """With the reference's. Timing without it is worth showing; its column stays empty."""
+        outputs = {}
+        for row, entrant in zip(self.result.rows, entrants):
+            folder = self.inputs.parent / f"outputs of {row.runtime}"
+            folder.mkdir()
+            with contextlib.suppress(ParticipantFailure):
+                if entrant:
+                    outputs[row.runtime] = entrant.outputs(folder)
+        for row in self.result.rows:
+            if row.runtime in outputs and REFERENCE in outputs:
+                row.max_rel_error = _worst_error(outputs[REFERENCE], outputs[row.runtime])
+
+    def _yardstick(self, stack):
+        """A participant that reads the yardsticks; None where plait is not built."""
+        try:
+            return stack.enter_context(participants.plait("yardstick", self.arguments))
+        except ParticipantFailure:
+            return None
+
+    def _run_round(self, entrants, yardstick, load):
+        """Gives every participant one turn; who begins changes from round to round."""
+        rows, number = self.result.rows, len(self.result.rounds)
+        before = _multiply_adds(yardstick)
+        steal = machine.StealClock()
+        for place in range(len(rows)):
+            index = (number + place) % len(rows)
+            rows[index].turns.append(self._turn(rows[index], entrants[index]))
+        share = steal.share()
+        readings = (before, _multiply_adds(yardstick))
+        reason = rounds.reason_to_drop(share, readings)
+        self.result.rounds.append(Round(load, share, readings, reason))
+
+    def _turn(self, row, entrant):
+        if row.failure or entrant is None:
+            return None
+        time.sleep(self.arguments.pause_ms / 1000)
+        try:
+            return entrant.time(row.runs)
+        except ParticipantFailure as failure:
+            row.failure = str(failure)
+            return None
 
 
-def _judge(rows, outputs):
-    """Fills in the columns that compare with the reference."""
-    reference = next((row for row in rows if row.runtime == REFERENCE), None)
-    for row in rows:
-        if row.runtime in outputs and REFERENCE in outputs:
-            row.max_rel_error = _worst_error(outputs[REFERENCE], outputs[row.runtime])
-        if reference is None or reference.failure or row.failure:
-            continue
-        pairs = zip(reference.rounds, row.rounds)
-        row.speedup_over_reference = statistics.median(a.median / b.median for a, b in pairs)
+def _multiply_adds(yardstick):
+    field = "multiply_add_gflops"
+    try:
+        return yardstick.ask({"command": "yardsticks"}, field)[field] if yardstick else None
+    except ParticipantFailure:
+        return None
 
 
 def _worst_error(expected, actual):
     if set(expected) - set(actual):
         return float("inf")
-    return max(relative_error(expected[name], actual[name]) for name in expected)
+    return max((relative_error(expected[name], actual[name]) for name in expected), default=0.0)

@@ -1,7 +1,7 @@
 """The runtimes that peers.py compares, behind one interface.
 
-A participant loads a model, then times a round whenever it is asked. Only the one that was asked
-computes; the others wait in their own processes.
+A participant is a process that loads one model, then times a turn whenever it is asked. Only the
+one that was asked computes; the others wait.
 """
 
 import dataclasses
@@ -24,8 +24,8 @@ class ParticipantFailure(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Round:
-    """Latencies of one round in microseconds."""
+class Turn:
+    """Latencies of one turn in microseconds."""
 
     median: float
     p10: float
@@ -34,45 +34,70 @@ class Round:
 
     @staticmethod
     def of(samples_us):
-        if len(samples_us) < 2:
-            return Round(samples_us[0], samples_us[0], samples_us[0], 1)
-        return Round(statistics.median(samples_us), float(np.percentile(samples_us, 10)),
-                     float(np.percentile(samples_us, 95)), len(samples_us))
+        return Turn(statistics.median(samples_us), float(np.percentile(samples_us, 10)),
+                    float(np.percentile(samples_us, 95)), len(samples_us))
 
 
-class ChildParticipant:
-    """A Python runtime in a long-lived child process."""
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """What a participant says of a model that it has loaded and run once."""
 
-    def __init__(self, name, runtime, threads, timeout_s):
+    version: str
+    load_ms: float
+    flops: int | None = None
+
+
+class Participant:
+    """A child process that answers JSON lines. Use as a context manager: it ends with the block."""
+
+    def __init__(self, name, command, timeout_s):
         self.name = name
-        self.version = "?"
         self.timeout_s = timeout_s
         self.stderr = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            [sys.executable, str(CHILD), "--runtime", runtime, "--threads", str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr, text=True)
+        try:
+            self.process = subprocess.Popen(
+                [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=self.stderr, text=True)
+        except OSError as error:
+            self.stderr.close()
+            raise ParticipantFailure(f"does not start: {error.strerror}") from error
         self.answers = queue.Queue()
         threading.Thread(target=self._collect, daemon=True).start()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def load(self, model, inputs):
-        """Loads the model and runs it once; `inputs` is an .npz file. Returns milliseconds."""
-        reply = self._ask({"command": "load", "model": str(model), "inputs": str(inputs)})
-        self.version = reply["version"]
-        return reply["load_ms"]
+        """Loads the model and runs it once on the arrays of the folder `inputs`."""
+        reply = self.ask({"command": "load", "model": str(model), "folder": str(inputs)},
+                         "version", "load_ms")
+        return Loaded(reply["version"], reply["load_ms"], reply.get("flops"))
 
     def time(self, runs):
-        """Returns the Round of `runs` runs."""
-        return Round.of(self._ask({"command": "time", "runs": runs})["samples_us"])
+        """Returns the Turn of so many runs."""
+        return Turn.of(self.ask({"command": "time", "runs": runs}, "samples_us")["samples_us"])
 
     def outputs(self, folder):
-        """Returns output name to array for the loaded inputs."""
-        path = pathlib.Path(folder) / f"{self.name}.npz"
-        self._ask({"command": "outputs", "path": str(path)})
-        with np.load(path) as file:
-            return {name: file[name] for name in file.files}
+        """Returns file name to array for the loaded inputs; the folder must be empty."""
+        self.ask({"command": "outputs", "folder": str(folder)})
+        return {path.name: np.load(path) for path in pathlib.Path(folder).glob("*.npy")}
+
+    def peak_memory_bytes(self):
+        """The most memory that the process has had resident; None where the system does not say."""
+        try:
+            status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        except OSError:
+            return None
+        for line in status.splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        return None
 
     def close(self):
-        """Ends the child, by force if it does not listen."""
+        """Ends the process, by force if it does not listen."""
         try:
             self.process.communicate(json.dumps({"command": "quit"}) + "\n", timeout=5)
         except (subprocess.TimeoutExpired, OSError, ValueError):
@@ -80,12 +105,8 @@ class ChildParticipant:
             self.process.wait()
         self.stderr.close()
 
-    def _collect(self):
-        for line in self.process.stdout:
-            self.answers.put(line)
-        self.answers.put(None)
-
-    def _ask(self, request):
+    def ask(self, request, *fields):
+        """Sends a command and returns its answer, which has the fields."""
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
@@ -97,10 +118,20 @@ class ChildParticipant:
             line = None
         if line is None:
             raise ParticipantFailure(f"process ended: {self._last_words()}")
-        reply = json.loads(line)
-        if "error" in reply:
-            raise ParticipantFailure(reply["error"].splitlines()[0])
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if isinstance(reply, dict) and "error" in reply:
+            raise ParticipantFailure((reply["error"].splitlines() or ["no message"])[0])
+        if not isinstance(reply, dict) or any(field not in reply for field in fields):
+            raise ParticipantFailure(f"{request['command']} printed something else")
         return reply
+
+    def _collect(self):
+        for line in self.process.stdout:
+            self.answers.put(line)
+        self.answers.put(None)
 
     def _last_words(self):
         code = self.process.wait()
@@ -109,74 +140,16 @@ class ChildParticipant:
         return f"exit code {code}" + (f", {lines[-1]}" if lines else "")
 
 
-class PlaitParticipant:
-    """plait through its command line: one process per round, which loads and times the model."""
+def runtime(name, library, arguments):
+    """A Python runtime, one of those of runtime_child.py."""
+    return Participant(name, [sys.executable, CHILD, "--runtime", library, "--threads",
+                              arguments.threads, "--precision", arguments.precision],
+                       arguments.timeout_s)
 
-    version = "?"
 
-    def __init__(self, name, program, threads, timeout_s):
-        self.name = name
-        self.program = pathlib.Path(program)
-        self.threads = threads
-        self.timeout_s = timeout_s
-        self.model = None
-        self.inputs = None
-
-    def load(self, model, inputs):
-        """Remembers both; returns None, since each round loads the model anew."""
-        if not self.program.is_file():
-            raise ParticipantFailure(f"{self.program.name} is not built")
-        self.model, self.inputs = model, inputs
-        self.version = self._read(lambda answer: answer["version"], "version")
-
-    def time(self, runs):
-        """Returns what plait measured; it chooses the number of runs itself."""
-        del runs
-        return self._read(self._round, "bench", str(self.model), "--threads", str(self.threads))
-
-    def outputs(self, folder):
-        """Returns output name to array, from `plait run` on the same inputs."""
-        given, taken = (pathlib.Path(folder) / f"{self.name}_{end}" for end in ("in", "out"))
-        given.mkdir()
-        taken.mkdir()
-        with np.load(self.inputs) as file:
-            for name in file.files:
-                np.save(given / f"{name}.npy", file[name])
-        self._call("run", str(self.model), "--inputs", str(given), "--outputs", str(taken))
-        return {path.stem: np.load(path) for path in taken.glob("*.npy")}
-
-    def close(self):
-        """Nothing stays behind between calls."""
-
-    @staticmethod
-    def _round(answer):
-        entry = answer["models"][0]
-        return Round(float(entry["latency_us_median"]), float(entry["latency_us_p10"]),
-                     float(entry["latency_us_p95"]), int(entry["samples"]))
-
-    def _read(self, pick, *arguments):
-        """Calls plait with --json and returns what `pick` takes out of its answer."""
-        text = self._call(*arguments, "--json")
-        try:
-            return pick(json.loads(text))
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise ParticipantFailure(
-                f"{arguments[0]} printed something else: {error!r}") from error
-
-    def _call(self, *arguments):
-        try:
-            result = subprocess.run([str(self.program), *arguments], capture_output=True,
-                                    text=True, timeout=self.timeout_s, check=False)
-        except subprocess.TimeoutExpired:
-            raise ParticipantFailure(f"no answer within {self.timeout_s:g} s") from None
-        except OSError as error:
-            raise ParticipantFailure(f"does not start: {error.strerror}") from error
-        if result.returncode != 0:
-            lines = result.stderr.strip().splitlines() or ["no message"]
-            raise ParticipantFailure(
-                f"{arguments[0]} ended with exit code {result.returncode}: {lines[-1]}")
-        warnings = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
-        if warnings:
-            # A plan that is ignored would be timed as if it were plait's.
-            raise ParticipantFailure(f"{arguments[0]}: {warnings[0]}")
-        return result.stdout
+def plait(name, arguments):
+    """plait's executor, in the program beside `plait` that bench/peers builds."""
+    program = arguments.plait.parent / "plait_child"
+    if not program.is_file():
+        raise ParticipantFailure(f"{program.name} is not built")
+    return Participant(name, [program, arguments.threads], arguments.timeout_s)

@@ -2,18 +2,27 @@
 """Compares plait with ONNX Runtime and OpenVINO on ONNX files.
 
 Each runtime lives in a process of its own, because threads that still spin after a run would slow
-the next one. Rounds are interleaved: a token goes round robin, its holder times some runs after a
-pause, and the order turns by one place each round. All get the same file, the same seeded inputs
-(never zeros), the same number of threads, batch 1 and fp32.
+the next one. Rounds are interleaved: in each, every runtime times some runs after a pause, and the
+order turns by one place from round to round. All get the same file, the same seeded inputs (never
+zeros), the same number of threads and turns of the same length. Every third of the least rounds, and
+of those added, begins with new processes, because what a load is lucky with lasts as long as it does.
 
 With --optimized FOLDER, plait times FOLDER/NAME.onnx (what `plait optimize` wrote) instead of the
 original, and ONNX Runtime times that file too, as onnxruntime+plait. With --baseline FOLDER, plait
-also times its baseline plan, one kernel per operator, as plait-baseline.
+also times its baseline plan, one kernel per operator, as plait-baseline. plait-again is plait once
+more: what its ratio is away from 1 is noise.
+
+Rounds in which the host took more than 1 % of the processor time, or the multiply-add yardstick
+moved by more than 3 %, do not count; rounds are added until the 95 % interval of the better peer's
+time over plait's is within 3 % of its median, or there are --rounds-max.
 
 Columns: median, p10 and p95 over the runs (medians over the rounds); spread is (max - min) / median
-of the round medians; "vs ort" is ONNX Runtime's time over this one's, the median of the per-round
-ratios, above 1 where this one is faster; error is the largest |a-b| over the largest |a| against
-ONNX Runtime, of the worst output.
+of the round medians; % peak is the model's flops by the median over the processor's fp32 peak; MiB
+is the peak of the process's memory; error is the largest |a-b| over the largest |a| against ONNX
+Runtime, of the worst output.
+
+With --json FILE each model is written when it is done, and the same command goes on where an
+earlier one was ended; remove the file to measure anew.
 
 Exit codes: 0 all have numbers, 1 a runtime or a file failed (its row says why), 2 usage.
 """
@@ -50,9 +59,13 @@ def parse():
     parser.add_argument("--plait", type=pathlib.Path, default=ROOT / "build" / "plait",
                         metavar="PROGRAM", help="the plait program (build/plait)")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32",
+                        help="what OpenVINO computes in; plait's is in the optimized file (fp32)")
+    parser.add_argument("--rounds", type=int, default=15, help="at least so many (15)")
+    parser.add_argument("--rounds-max", type=int, default=60,
+                        help="at most, where the interval is wide (60)")
     parser.add_argument("--round-ms", type=float, default=400.0,
-                        help="time one runtime computes per round, at least three runs (400)")
+                        help="length of a turn, at least three runs (400)")
     parser.add_argument("--pause-ms", type=float, default=200.0,
                         help="rest before each turn (200)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the inputs (1)")
@@ -60,7 +73,7 @@ def parse():
                         help="what symbolic dimensions become (1)")
     parser.add_argument("--timeout-s", type=float, default=600.0, help="per answer (600)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
-                        help="also write the results, by custom to bench/results/NAME.json")
+                        help="also write the results, by custom to bench/results/cpu/PROCESSOR")
     arguments = parser.parse_args()
     arguments.runtimes = arguments.runtimes.split(",")
     unknown = set(arguments.runtimes) - set(RUNTIMES)
@@ -76,19 +89,25 @@ def parse():
 
 def main():
     arguments = parse()
-    results = []
+    document = report.Document(arguments.json, arguments)
     print(report.HEADER, flush=True)
+    entries = []
     for path in arguments.models:
-        try:
-            result = comparison.compare_model(path, arguments)
-        except comparison.ModelFailure as failure:
-            print(f"peers.py: {failure}", file=sys.stderr)
-            return 1
-        results.append(result)
-        print(report.table_rows(result), flush=True)
-        if arguments.json:
-            report.write_json(arguments.json, arguments, results)
-    return 0 if all(row.failure is None for result in results for row in result.rows) else 1
+        digests = report.digests_of(path, comparison.rows_for(path, arguments), comparison.digest)
+        entry = document.find(digests)
+        if entry:
+            print(f"{entry['name']}: measured already, see {arguments.json}", flush=True)
+        else:
+            try:
+                result = comparison.compare_model(path, arguments)
+            except comparison.ModelFailure as failure:
+                print(f"peers.py: {failure}", file=sys.stderr)
+                return 1
+            print(report.table_rows(result, document.peaks, arguments.threads), flush=True)
+            entry = document.add(result, digests)
+        entries.append(entry)
+    print(report.summary(entries))
+    return 0 if all("failure" not in row for entry in entries for row in entry["runtimes"]) else 1
 
 
 if __name__ == "__main__":

@@ -2,75 +2,176 @@
 
 import dataclasses
 import json
-import os
+import math
 import pathlib
-import platform
+import statistics
+
+import machine
+import rounds
 
 HEADER = (f"{'model (nodes)':<24} {'runtime':<18} {'median ms':>10} {'p10':>9} {'p95':>9} "
-          f"{'spread':>7} {'vs ort':>7} {'error':>9}")
+          f"{'spread':>7} {'% peak':>7} {'load ms':>8} {'MiB':>6} {'error':>9}")
 
 
-def table_rows(result):
-    """Returns the lines of one model."""
+def table_rows(result, peaks, threads):
+    """Returns the lines of one model: a row per participant, then what follows from them."""
     lines = []
     for row in result.rows:
         head = f"{f'{result.name} ({result.nodes})':<24} {row.runtime:<18}"
         if row.failure:
             lines.append(f"{head} {row.failure}")
             continue
-        speedup = _optional(row.speedup_over_reference, ".2f")
-        error = _optional(row.max_rel_error, ".1e")
+        figures = row_figures(result, row, peaks, threads)
+        memory = figures["peak_memory_bytes"]
         lines.append(
-            f"{head} {row.median_us / 1000:>10.3f} {row.p10_us / 1000:>9.3f} "
-            f"{row.p95_us / 1000:>9.3f} {row.spread:>7.0%} {speedup:>7} {error:>9}")
-    return "\n".join(lines)
+            f"{head} {figures['latency_us_median'] / 1000:>10.3f} "
+            f"{figures['latency_us_p10'] / 1000:>9.3f} {figures['latency_us_p95'] / 1000:>9.3f} "
+            f"{figures['spread']:>7.0%} {_optional(figures['part_of_peak'], '.0%'):>7} "
+            f"{figures['load_ms']:>8.0f} {_optional(memory and memory / 2**20, '.0f'):>6} "
+            f"{_optional(row.max_rel_error, '.1e'):>9}")
+    return "\n".join(lines + [f"  {line}" for line in _conclusions(result)])
+
+
+def _conclusions(result):
+    ratio = ratio_figures(result.peer_ratios())
+    if ratio:
+        yield (f"the better peer ({result.better_peer().runtime}) / plait: {_interval(ratio)}, "
+               f"{rounds.verdict(ratio['low'], ratio['high'])}")
+    noise = ratio_figures(result.noise_floor())
+    if noise:
+        yield f"plait / plait, the noise floor: {_interval(noise)}"
+    yield f"rounds: {len(result.rounds)}, of which {len(result.rounds) - result.counted} do not count"
+    if not result.counted:
+        yield "no round was quiet: all are shown, and nothing follows from them"
+
+
+def _interval(ratio):
+    return f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]"
 
 
 def _optional(value, form):
     return "-" if value is None else format(value, form)
 
 
-def write_json(path, arguments, results):
-    """Writes everything that was measured, with what is needed to repeat it."""
-    document = {
-        "machine": {"processor": _processor(), "cores": os.cpu_count(),
-                    "system": platform.system(), "architecture": platform.machine()},
-        "options": {name: getattr(arguments, name) for name in (
-            "threads", "rounds", "round_ms", "pause_ms", "seed", "dynamic_size")},
-        "precision": "fp32",
-        "models": [_model(result) for result in results],
-    }
-    path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=2) + "\n")
-
-
-def _model(result):
-    return {"name": result.name, "digest": result.digest, "nodes": result.nodes,
-            "runtimes": [_row(row) for row in result.rows]}
-
-
-def _row(row):
-    entry = {"runtime": row.runtime, "version": row.version}
-    if row.failure:
-        return entry | {"failure": row.failure}
-    return entry | {
-        "latency_us_median": row.median_us, "latency_us_p10": row.p10_us,
-        "latency_us_p95": row.p95_us, "spread": row.spread, "load_ms": row.load_ms,
-        "speedup_over_onnxruntime": row.speedup_over_reference,
-        # JSON has no infinity; a string keeps the file readable by every parser.
-        "max_rel_error": str(row.max_rel_error) if row.max_rel_error == float("inf")
-        else row.max_rel_error,
-        "rounds": [dataclasses.asdict(entry) for entry in row.rounds],
+def row_figures(result, row, peaks, threads):
+    """The figures of a row, of the rounds that count."""
+    turns = row.kept(result.kept_rounds)
+    medians = [turn.median for turn in turns]
+    median = statistics.median(medians)
+    memory = [size for size in row.peak_memory_bytes if size is not None]
+    peak = machine.multiply_add_peak_gflops(peaks, threads)
+    plait = result.row("plait")
+    # All are counted by the same flops, those of the graph that plait ran.
+    flops = plait.flops if plait else None
+    return {
+        "latency_us_median": median,
+        "latency_us_p10": statistics.median(turn.p10 for turn in turns),
+        "latency_us_p95": statistics.median(turn.p95 for turn in turns),
+        "spread": (max(medians) - min(medians)) / median,
+        "part_of_peak": flops / median / 1000 / peak if flops and peak else None,
+        "load_ms": statistics.median(row.load_ms),
+        "peak_memory_bytes": max(memory, default=None),
     }
 
 
-def _processor():
-    """Returns the model name of the processor; latencies mean nothing without it."""
-    try:
-        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown"
+def ratio_figures(ratios):
+    """The median of ratios and its 95 % interval, or None."""
+    if not ratios:
+        return None
+    median, low, high = rounds.interval(ratios)
+    return {"median": median, "low": low, "high": high}
+
+
+def summary(models):
+    """One line over all models of a JSON document: geometric mean and verdicts."""
+    ratios = [entry["peer_ratio"] for entry in models if entry["peer_ratio"]]
+    if not ratios:
+        return "nothing was compared with plait"
+    mean = math.exp(statistics.fmean(math.log(ratio["median"]) for ratio in ratios))
+    verdicts = [rounds.verdict(ratio["low"], ratio["high"]) for ratio in ratios]
+    counts = ", ".join(f"{verdicts.count(name)} {name}" for name in
+                       ("faster", "undecided", "slower"))
+    return f"the better peer / plait over {len(ratios)} models: {mean:.3f} (plait: {counts})"
+
+
+class Document:
+    """The JSON file of a comparison. Each model is written when it is done, so that a run that was
+    ended goes on where it was, as long as machine, options and files are the same."""
+
+    OPTIONS = ("threads", "precision", "rounds", "rounds_max", "round_ms", "pause_ms", "seed",
+               "dynamic_size", "runtimes")
+
+    def __init__(self, path, arguments):
+        self.path = path
+        self.head = {
+            "schema_version": 2, "machine": machine.describe(),
+            "options": {name: getattr(arguments, name) for name in self.OPTIONS},
+            "rules": {"steal_max": rounds.STEAL_MAX,
+                      "yardstick_drift_max": rounds.YARDSTICK_DRIFT_MAX,
+                      "half_width_wanted": rounds.HALF_WIDTH_WANTED},
+        }
+        earlier = self._earlier()
+        self.models = earlier["models"] if earlier else []
+        # One reading for all models of the file.
+        self.peaks = earlier["peaks"] if earlier else machine.peaks(
+            arguments.plait.parent / "processor_peaks")
+
+    def find(self, digests):
+        """The entry of a model that was measured already by the same files, or None."""
+        return next((entry for entry in self.models if entry["digests"] == digests), None)
+
+    def add(self, result, digests):
+        """Keeps a result, in place of one of the same name, and writes the file."""
+        entry = self._model(result, digests)
+        self.models = [model for model in self.models if model["name"] != result.name] + [entry]
+        if self.path:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(
+                self.head | {"peaks": self.peaks, "models": self.models}, indent=1)
+            unfinished = self.path.with_name(self.path.name + ".tmp")
+            unfinished.write_text(text + "\n")
+            unfinished.replace(self.path)
+        return entry
+
+    def _earlier(self):
+        """What the file holds already; None where it is of another machine or other options."""
+        try:
+            document = json.loads(self.path.read_text()) if self.path else {}
+        except (OSError, ValueError):
+            return None
+        return document if self.head.items() <= document.items() else None
+
+    def _model(self, result, digests):
+        peer = result.better_peer()
+        return {
+            "name": result.name, "digests": digests, "nodes": result.nodes,
+            "better_peer": peer.runtime if peer else None,
+            "peer_ratio": ratio_figures(result.peer_ratios()),
+            "noise_floor": ratio_figures(result.noise_floor()),
+            "rounds_dropped": len(result.rounds) - result.counted,
+            "rounds": [dataclasses.asdict(entry) for entry in result.rounds],
+            "runtimes": [self._row(result, row) for row in result.rows],
+        }
+
+    def _row(self, result, row):
+        entry = {"runtime": row.runtime, "version": row.version}
+        if row.failure:
+            return entry | {"failure": row.failure}
+        error = row.max_rel_error
+        figures = row_figures(result, row, self.peaks, self.head["options"]["threads"])
+        return entry | figures | {
+            "flops": row.flops,
+            # JSON has no infinity; a string keeps the file readable by every parser.
+            "max_rel_error": str(error) if error == float("inf") else error,
+            "load_ms_all": row.load_ms,
+            "rounds": [dataclasses.asdict(turn) for turn in row.turns],
+        }
+
+
+def digests_of(path, rows, digest):
+    """What was measured: the model's bytes, and each participant's where they are others."""
+    known = {path: digest(path)}
+    for row in rows:
+        if row.model not in known:
+            known[row.model] = digest(row.model)
+    return {"model": known[path]} | {row.runtime: known[row.model] for row in rows}

@@ -1,10 +1,11 @@
 """One runtime in a process of its own: answers JSON lines on stdin with JSON lines on stdout.
 
-    {"command": "load", "model": PATH, "inputs": NPZ}   {"ok": true, "load_ms": 12.5}
+    {"command": "load", "model": PATH, "folder": DIR}   {"version": "1.2", "load_ms": 12.5}
     {"command": "time", "runs": N}                      {"samples_us": [...]}
-    {"command": "outputs", "path": NPZ}                 {"ok": true}
+    {"command": "outputs", "folder": DIR}               {"ok": true}
     {"command": "quit"}                                 (the process ends)
 
+The folders hold a file NAME.npy for each input or output, in whose name '_' stands for '/' and ':'.
 A command that fails is answered {"error": "..."} and the process goes on. Started by peers.py; a
 process that waits for a command uses no processor time.
 """
@@ -12,22 +13,32 @@ process that waits for a command uses no processor time.
 import argparse
 import json
 import os
+import pathlib
 import sys
 import time
 
 import numpy as np
 
 
-class OnnxRuntime:
-    """ONNX Runtime on the CPU with all graph optimizations, bound inputs and outputs."""
+def npy_path(folder, name):
+    """The file of an input or output, as plait has it too."""
+    return pathlib.Path(folder) / (name.replace("/", "_").replace(":", "_") + ".npy")
 
-    def __init__(self, threads):
+
+class OnnxRuntime:
+    """ONNX Runtime on the CPU with all graph optimizations, bound inputs and outputs.
+
+    It computes in fp32 whatever the precision: it has no bf16 arithmetic on processors.
+    """
+
+    def __init__(self, threads, precision):
         import onnxruntime
+        del precision
         self.api = onnxruntime
         self.version = onnxruntime.__version__
         self.threads = threads
 
-    def load(self, path, feeds):
+    def load(self, path, folder):
         options = self.api.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
@@ -35,8 +46,8 @@ class OnnxRuntime:
         options.log_severity_level = 3
         self.session = self.api.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self.binding = self.session.io_binding()
-        for name, array in feeds.items():
-            self.binding.bind_cpu_input(name, array)
+        for value in self.session.get_inputs():
+            self.binding.bind_cpu_input(value.name, np.load(npy_path(folder, value.name)))
         self.names = [value.name for value in self.session.get_outputs()]
         for name in self.names:
             self.binding.bind_output(name, "cpu")
@@ -49,23 +60,26 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """OpenVINO on the CPU, forced to fp32: its default on some processors is bf16."""
+    """OpenVINO on the CPU, told the precision: its default on some processors is bf16."""
 
-    def __init__(self, threads):
+    def __init__(self, threads, precision):
         import openvino
         self.api = openvino
         self.version = openvino.__version__.split("-")[0]
         self.threads = threads
+        self.precision = {"fp32": "f32", "bf16": "bf16"}[precision]
 
-    def load(self, path, feeds):
+    def load(self, path, folder):
         core = self.api.Core()
-        options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": self.threads,
+        options = {"INFERENCE_PRECISION_HINT": self.precision,
+                   "INFERENCE_NUM_THREADS": self.threads,
                    "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
         self.compiled = core.compile_model(core.read_model(path), "CPU", options)
         self.request = self.compiled.create_infer_request()
-        self.feeds = feeds  # The tensors below share this memory, so it must stay alive.
-        for name, array in feeds.items():
-            self.request.set_tensor(name, self.api.Tensor(array, shared_memory=True))
+        self.feeds = []  # The tensors share this memory, so it must stay alive.
+        for port in self.compiled.inputs:
+            self.feeds.append(np.load(npy_path(folder, port.any_name)))
+            self.request.set_tensor(port, self.api.Tensor(self.feeds[-1], shared_memory=True))
 
     def run(self):
         self.request.start_async()
@@ -84,17 +98,16 @@ def answer(runtime, request):
     command = request["command"]
     if command == "load":
         began = time.perf_counter()
-        with np.load(request["inputs"]) as file:
-            feeds = {name: np.ascontiguousarray(file[name]) for name in file.files}
-        runtime.load(request["model"], feeds)
+        runtime.load(request["model"], request["folder"])
         runtime.run()
-        return {"ok": True, "version": runtime.version,
+        return {"version": runtime.version,
                 "load_ms": (time.perf_counter() - began) * 1000}
     if command == "time":
         return {"samples_us": time_runs(runtime, request["runs"])}
     if command == "outputs":
         runtime.run()
-        np.savez(request["path"], **runtime.outputs())
+        for name, array in runtime.outputs().items():
+            np.save(npy_path(request["folder"], name), array)
         return {"ok": True}
     raise ValueError(f"unknown command {command!r}")
 
@@ -115,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runtime", required=True, choices=RUNTIMES)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     arguments = parser.parse_args()
     # Libraries print to stdout as they like; only answers may reach the real one.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -125,7 +139,7 @@ def main():
         if request["command"] == "quit":
             break
         try:
-            runtime = runtime or RUNTIMES[arguments.runtime](arguments.threads)
+            runtime = runtime or RUNTIMES[arguments.runtime](arguments.threads, arguments.precision)
             reply = answer(runtime, request)
         # A runtime that rejects a model raises whatever it likes; the table shows the message.
         except Exception as error:  # pylint: disable=broad-except

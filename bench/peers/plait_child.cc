@@ -1,0 +1,147 @@
+// plait in a process of its own: answers JSON lines on stdin with JSON lines on stdout, as
+// runtime_child.py does for the other runtimes. Started by peers.py as `plait_child THREADS`; a
+// process that waits for a command uses no processor time.
+//
+//   {"command": "load", "model": PATH, "folder": DIR}   {"version", "load_ms", "flops", "kernels"}
+//   {"command": "time", "runs": N}                      {"samples_us": [...]}
+//   {"command": "outputs", "folder": DIR}               {"ok": true}, and a file per output in it
+//   {"command": "yardsticks"}                           {"multiply_add_gflops", "read_gbps"}
+//   {"command": "quit"}                                 (the process ends)
+//
+// The folder of "load" holds a <name>.npy for each input. A run is what a caller of
+// Executable::Run waits for, with the outputs in memory of their own. A command that fails is
+// answered {"error": "..."} and the process goes on.
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "client/files/tensor_folder.h"
+#include "client/json.h"
+#include "client/loaded_model.h"
+#include "gpu_worker/backends/open_executor.h"
+#include "gpu_worker/backends/short_spinning.h"
+#include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+// As runtime_child.py has it: they wake the threads up and are not counted.
+constexpr int kUntimedRuns = 2;
+
+int64_t FlopsOf(const Graph& graph) {
+  int64_t flops = 0;
+  for (NodeId node = 0; node < static_cast<NodeId>(graph.nodes().size()); ++node) {
+    flops += WorkOf(graph, node).flops;
+  }
+  return flops;
+}
+
+class PlaitChild {
+ public:
+  explicit PlaitChild(std::unique_ptr<Executor> executor) : executor_(std::move(executor)) {}
+
+  absl::StatusOr<Json> Answer(const Json& request) {
+    const std::string command = request.value("command", "");
+    if (command == "load") return Load(request.value("model", ""), request.value("folder", ""));
+    if (command == "time") return Time(request.value("runs", 0));
+    if (command == "outputs") return WriteOutputsTo(request.value("folder", ""));
+    if (command == "yardsticks") return ReadYardsticks();
+    return absl::InvalidArgumentError(absl::StrCat("unknown command \"", command, "\""));
+  }
+
+ private:
+  absl::StatusOr<Json> Load(const std::string& path, const std::string& folder) {
+    executable_.reset();
+    const Stopwatch stopwatch;
+    std::vector<std::string> warnings;
+    PLAIT_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(path, {}, *executor_, &warnings));
+    // A plan that is ignored would be timed as if it were the one that was searched for.
+    if (!warnings.empty()) return absl::FailedPreconditionError(warnings.front());
+    PLAIT_ASSIGN_OR_RETURN(executable_, executor_->Load(model.graph, model.plan, *model.weights));
+    PLAIT_ASSIGN_OR_RETURN(inputs_, ReadInputs(folder, model.graph));
+    PLAIT_RETURN_IF_ERROR(executable_->Run(inputs_).status());
+    graph_ = model.graph;
+    return Json{{"version", PLAIT_VERSION},
+                {"load_ms", stopwatch.elapsed_us() / 1000},
+                {"flops", FlopsOf(graph_)},
+                {"kernels", model.plan.steps.size()}};
+  }
+
+  absl::StatusOr<Json> Time(int runs) {
+    PLAIT_RETURN_IF_ERROR(CheckLoaded());
+    for (int i = 0; i < kUntimedRuns; ++i) {
+      PLAIT_RETURN_IF_ERROR(executable_->Run(inputs_).status());
+    }
+    std::vector<double> samples_us;
+    for (int i = 0; i < runs; ++i) {
+      const Stopwatch stopwatch;
+      PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable_->Run(inputs_));
+      samples_us.push_back(stopwatch.elapsed_us());
+    }
+    return Json{{"samples_us", samples_us}};
+  }
+
+  absl::StatusOr<Json> WriteOutputsTo(const std::string& folder) {
+    PLAIT_RETURN_IF_ERROR(CheckLoaded());
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable_->Run(inputs_));
+    PLAIT_RETURN_IF_ERROR(WriteOutputs(folder, graph_, outputs));
+    return Json{{"ok", true}};
+  }
+
+  absl::StatusOr<Json> ReadYardsticks() {
+    const Yardsticks yardsticks = executor_->ReadYardsticks();
+    return Json{{"multiply_add_gflops", yardsticks.multiply_add_flops_per_us / 1000},
+                {"read_gbps", yardsticks.read_bytes_per_us / 1000}};
+  }
+
+  absl::Status CheckLoaded() const {
+    if (executable_ != nullptr) return absl::OkStatus();
+    return absl::FailedPreconditionError("no model is loaded");
+  }
+
+  std::unique_ptr<Executor> executor_;
+  Graph graph_;
+  std::vector<Tensor> inputs_;
+  std::unique_ptr<Executable> executable_;
+};
+
+int Main(absl::string_view threads_text) {
+  int threads = 0;
+  if (!absl::SimpleAtoi(threads_text, &threads) || threads < 1) {
+    std::cerr << "plait_child: the number of threads must be positive\n";
+    return 2;
+  }
+  absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", threads);
+  if (!executor.ok()) {
+    std::cerr << "plait_child: " << executor.status().message() << "\n";
+    return 1;
+  }
+  PlaitChild child(*std::move(executor));
+  for (std::string line; std::getline(std::cin, line);) {
+    const Json request = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!request.is_object()) return 2;
+    if (request.value("command", "") == "quit") break;
+    const absl::StatusOr<Json> answer = child.Answer(request);
+    const Json error = {{"error", std::string(answer.status().message())}};
+    std::cout << JsonLine(answer.ok() ? *answer : error) << std::flush;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace plait
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: plait_child THREADS (peers.py starts it)\n";
+    return 2;
+  }
+  plait::RestartWithShortSpinning(argv);
+  return plait::Main(argv[1]);
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+// The matrix tiles of x86-64 processors with AMX, as fast as they go: products of tiles that are in
+// registers, so that no memory takes part.
+namespace plait {
+
+// Whether the processor has tiles for bytes and for bf16, and the system lets this process use
+// them. Asks the system for that, which counts for all threads started later.
+bool AllowTiles();
+
+// Runs so many steps of four independent products, whose operations are counted below.
+// REQUIRES: AllowTiles() returned true before the calling thread was started, or in it.
+void MultiplyByteTiles(int64_t steps);
+void MultiplyBf16Tiles(int64_t steps);
+
+// Multiplications and additions of a step.
+constexpr int64_t kByteTileOperationsPerStep = int64_t{4} * 2 * 16 * 16 * 64;
+constexpr int64_t kBf16TileOperationsPerStep = int64_t{4} * 2 * 16 * 16 * 32;
+
+}  // namespace plait
