@@ -175,3 +175,27 @@ def test_committed_skeleton_restores_the_recorded_bits_and_runs(name, bits, tmp_
     model = onnx.load(str(target))
     assert digest(*map(numpy_helper.to_array, model.graph.initializer)) == bits
     assert sample_inputs.liveness_faults(session_of(model)) == []
+
+
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_bert"])
+def test_a_model_for_another_batch_computes_each_part_alone(name, tmp_path):
+    model = light.write(name, tmp_path)
+    done = run_tool("models/batch.py", model, 3, tmp_path / "batch.onnx")
+    assert done.returncode == 0, done.stderr
+    session = session_of(onnx.load(tmp_path / "batch.onnx"))
+    feeds = sample_inputs.session_inputs(session, 1)
+    assert all(array.shape[0] == 3 for array in feeds.values())
+    assert all(array.shape[0] == 3 for array in session.run(None, feeds))
+
+
+def test_a_model_that_mixes_the_parts_of_a_batch_is_refused(tmp_path):
+    graph = helper.make_graph(
+        [helper.make_node("ReduceMean", ["x"], ["mean"], axes=[0], keepdims=1),
+         helper.make_node("Sub", ["x", "mean"], ["y"])], "mixes",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 4])])
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m.onnx")
+    done = run_tool("models/batch.py", tmp_path / "m.onnx", 2, tmp_path / "batch.onnx")
+    assert done.returncode == 1 and "other outputs than alone" in done.stderr
+    assert not (tmp_path / "batch.onnx").exists()
