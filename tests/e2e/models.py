@@ -40,16 +40,19 @@ def small_model(width=16, operator="Relu", domain=""):
     return model.SerializeToString(deterministic=True)
 
 
-def slow_model(layers=10, width=1024):
-    """Products of a tenth of a second and more together: to measure them takes half a minute."""
+def slow_model(layers=10, width=1024, activations=("Relu",)):
+    """Products of a tenth of a second and more together: to measure them takes half a minute. What
+    there is to gain is in the activations, which can be part of a product's kernel."""
     random = np.random.default_rng(7)
     weight = numpy_helper.from_array(
         (random.standard_normal((width, width)) / width ** 0.5).astype(np.float32), "weight")
     nodes, value = [], "input"
     for layer in range(layers):
-        nodes += [helper.make_node("MatMul", [value, "weight"], [f"product_{layer}"]),
-                  helper.make_node("Relu", [f"product_{layer}"], [f"result_{layer}"])]
-        value = f"result_{layer}"
+        nodes.append(helper.make_node("MatMul", [value, "weight"], [f"product_{layer}"]))
+        value = f"product_{layer}"
+        for i, activation in enumerate(activations):
+            nodes.append(helper.make_node(activation, [value], [f"result_{layer}_{i}"]))
+            value = f"result_{layer}_{i}"
     graph = helper.make_graph(
         nodes, "slow",
         [helper.make_tensor_value_info("input", TensorProto.FLOAT, [width, width])],
