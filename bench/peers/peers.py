@@ -4,8 +4,9 @@
 Each runtime lives in a process of its own, because threads that still spin after a run would slow
 the next one. Rounds are interleaved: in each, every runtime times some runs after a pause, and the
 order turns by one place from round to round. All get the same file, the same seeded inputs (never
-zeros), the same number of threads and turns of the same length. Every third of the least rounds, and
-of those added, begins with new processes, because what a load is lucky with lasts as long as it does.
+zeros), the same number of threads and turns of the same length. Every third of the least rounds,
+and of those added, begins with new processes, because what a load is lucky with lasts as long as
+it does.
 
 With --optimized FOLDER, plait times FOLDER/NAME.onnx (what `plait optimize` wrote) instead of the
 original, and ONNX Runtime times that file too, as onnxruntime+plait. With --baseline FOLDER, plait

@@ -40,7 +40,8 @@ def _conclusions(result):
     noise = ratio_figures(result.noise_floor())
     if noise:
         yield f"plait / plait, the noise floor: {_interval(noise)}"
-    yield f"rounds: {len(result.rounds)}, of which {len(result.rounds) - result.counted} do not count"
+    dropped = len(result.rounds) - result.counted
+    yield f"rounds: {len(result.rounds)}, of which {dropped} do not count"
     if not result.counted:
         yield "no round was quiet: all are shown, and nothing follows from them"
 
