@@ -68,11 +68,6 @@ std::string HelpText(const Command& command) {
   return text;
 }
 
-bool RunsModels(const std::vector<std::string>& words) {
-  const Command* const command = words.empty() ? nullptr : FindCommand(words[0]);
-  return command != nullptr && command->runs_models;
-}
-
 ExitCode RunCli(const std::vector<std::string>& words, Console& console, Interrupts& interrupts,
                 const Environment& environment) {
   // Before parsing, so that a mistake on the line is told as JSON, too.

@@ -16,10 +16,6 @@ namespace plait {
 ExitCode RunCli(const std::vector<std::string>& words, Console& console, Interrupts& interrupts,
                 const Environment& environment);
 
-// Whether the words choose a verb that runs models in this process. Anything else, help and
-// mistakes too, does not.
-bool RunsModels(const std::vector<std::string>& words);
-
 // The text of `plait --help` and of `plait VERB --help`.
 // Both end with a line feed and are the same on every machine.
 std::string HelpText();

@@ -41,8 +41,6 @@ struct Command {
   // An exit code is returned by a verb that has said all there is to say. Errors: those of what the
   // verb does; nothing was printed for them yet.
   absl::StatusOr<ExitCode> (*run)(const CommandContext& context);
-  // It runs models in this process, and not on a server.
-  bool runs_models = false;
 };
 
 // A verb that is listed but not defined does not link.

@@ -151,14 +151,16 @@ LoadOptions LoadingOptions(const Arguments& arguments) {
   return loading;
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments) {
+absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
+                                                     bool pins_threads) {
   const int64_t threads = arguments.Integer("--threads");
   if (threads > kThreadsMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("--threads: at most ", kThreadsMax, ", is ", threads));
   }
   absl::StatusOr<std::unique_ptr<Executor>> executor =
-      OpenExecutor(arguments.Text("--device", "cpu"), static_cast<int>(threads));
+      OpenExecutor(arguments.Text("--device", "cpu"),
+                   {.threads = static_cast<int>(threads), .pins_threads = pins_threads});
   if (executor.ok()) return executor;
   return wire::WithReason(executor.status(), v1::ERROR_REASON_DEVICE_UNAVAILABLE);
 }

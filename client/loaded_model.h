@@ -51,7 +51,8 @@ inline constexpr OptionSpec kIgnorePlanOption = {"--ignore-plan", OptionKind::kS
 
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
 // DEVICE_UNAVAILABLE.
-// InvalidArgument for more threads than kThreadsMax.
-absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments);
+// InvalidArgument for more threads than kThreadsMax. Threads are pinned for verbs that time models.
+absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
+                                                     bool pins_threads = false);
 
 }  // namespace plait

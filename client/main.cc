@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "client/cli.h"
-#include "gpu_worker/backends/short_spinning.h"
 #include "proto/wire/grpc_lifetime.h"
 
 namespace {
@@ -38,7 +37,6 @@ std::string CacheFolder() {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (plait::RunsModels(words)) plait::RestartWithShortSpinning(argv);
   plait::Interrupts interrupts;
   // First: threads that gRPC starts later inherit the blocked signals.
   interrupts.Start();

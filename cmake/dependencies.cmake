@@ -1,6 +1,5 @@
 # Every third-party library, in one place. Nothing is downloaded: `tools/install-packages` installs them.
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(OpenSSL REQUIRED)
 find_package(Protobuf REQUIRED)   # module mode, and before ONNX and gRPC
 find_package(absl CONFIG REQUIRED)

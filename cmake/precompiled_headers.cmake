@@ -29,7 +29,6 @@ function(plait_precompiled name)
 endfunction()
 
 plait_precompiled(plait_precompiled)
-plait_precompiled(plait_precompiled_openmp DEPS OpenMP::OpenMP_CXX)
 plait_precompiled(plait_precompiled_grpc
   HEADERS <google/protobuf/message.h> <grpcpp/grpcpp.h>
   DEPS gRPC::grpc++)

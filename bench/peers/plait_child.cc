@@ -24,7 +24,6 @@
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "gpu_worker/backends/short_spinning.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -117,7 +116,8 @@ int Main(absl::string_view threads_text) {
     std::cerr << "plait_child: the number of threads must be positive\n";
     return 2;
   }
-  absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", threads);
+  absl::StatusOr<std::unique_ptr<Executor>> executor =
+      OpenExecutor("cpu", {.threads = threads, .pins_threads = true});
   if (!executor.ok()) {
     std::cerr << "plait_child: " << executor.status().message() << "\n";
     return 1;
@@ -142,6 +142,5 @@ int main(int argc, char** argv) {
     std::cerr << "usage: plait_child THREADS (peers.py starts it)\n";
     return 2;
   }
-  plait::RestartWithShortSpinning(argv);
   return plait::Main(argv[1]);
 }

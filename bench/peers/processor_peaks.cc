@@ -3,7 +3,8 @@
 //   {"instruction_set": "avx512",
 //    "multiply_add_gflops": {"1": ..., "2": ...}       fp32, in registers
 //    "bf16_tile_gflops", "int8_tile_gops": the same    null where there are no tiles (AMX)
-//    "read_gbps": {"l1": {"1": ..., "2": ...}, "l2", "l3", "memory"}}
+//    "read_gbps": {"l1": {"1": ..., "2": ...}, "l2", "l3", "memory"},
+//    "fork_join_us": {"p50": ..., "p99": ...}}         of a team of all threads that has no work
 //
 // Each is the best of some readings of a few milliseconds, with threads that begin at once and run
 // where the system puts them. Every thread reads bytes of its own: half of a cache of its core,
@@ -21,9 +22,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/statistics.h"
 #include "bench/peers/tile_peak.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/run/memory.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "proto/wire/json.h"
 
@@ -123,6 +126,19 @@ Json Tiles(int threads, int64_t operations_per_step, void (*multiply)(int64_t st
   });
 }
 
+Json ForkJoin(int threads) {
+  constexpr int kForks = 20'000;
+  Team team(threads, Placement::kPinned);
+  const Team::Lead lead(team);
+  std::vector<double> elapsed_us;
+  for (int i = 0; i < kForks; ++i) {
+    const Stopwatch stopwatch;
+    RunGroups(threads, 1, [](int) {});
+    elapsed_us.push_back(stopwatch.elapsed_us());
+  }
+  return {{"p50", Quantile(elapsed_us, 0.5)}, {"p99", Quantile(elapsed_us, 0.99)}};
+}
+
 Json Reads(int threads) {
   const int64_t memory_bytes =
       std::max<int64_t>(kMemoryBytesMin, 2 * int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)});
@@ -138,25 +154,27 @@ Json Reads(int threads) {
   return json;
 }
 
-}  // namespace
-}  // namespace plait
-
-int main(int argc, char** argv) {
-  using namespace plait;
+int Main(int argc, char** argv) {
   int threads = static_cast<int>(std::thread::hardware_concurrency());
   if (argc > 2 || (argc == 2 && (!absl::SimpleAtoi(argv[1], &threads) || threads < 1))) {
     std::cerr << "usage: processor_peaks [THREADS]\n";
     return 2;
   }
-  wire::Json json;
+  Json json;
   json["instruction_set"] = Loops().instruction_set;
   json["multiply_add_gflops"] = MultiplyAdds(threads);
   const bool has_tiles = AllowTiles();
   json["bf16_tile_gflops"] =
-      has_tiles ? Tiles(threads, kBf16TileOperationsPerStep, MultiplyBf16Tiles) : wire::Json();
+      has_tiles ? Tiles(threads, kBf16TileOperationsPerStep, MultiplyBf16Tiles) : Json();
   json["int8_tile_gops"] =
-      has_tiles ? Tiles(threads, kByteTileOperationsPerStep, MultiplyByteTiles) : wire::Json();
+      has_tiles ? Tiles(threads, kByteTileOperationsPerStep, MultiplyByteTiles) : Json();
   json["read_gbps"] = Reads(threads);
+  json["fork_join_us"] = ForkJoin(threads);
   std::cout << wire::JsonText(json);
   return 0;
 }
+
+}  // namespace
+}  // namespace plait
+
+int main(int argc, char** argv) { return plait::Main(argc, argv); }

@@ -204,7 +204,8 @@ class Subject {
 };
 
 absl::Status Run(int trials, int planted, const std::vector<std::string>& paths) {
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenExecutor("cpu", 0));
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                         OpenExecutor("cpu", {.pins_threads = true}));
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog,
                          CatalogFor(executor->device()));
   for (const std::string& path : paths) {

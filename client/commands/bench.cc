@@ -105,7 +105,8 @@ Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models
 
 absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                         OpenDevice(arguments, /*pins_threads=*/true));
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;
   for (const std::string& path : arguments.positionals()) {
@@ -151,7 +152,6 @@ const Command kBenchCommand = {
         "  plait bench faster.onnx --ignore-plan --threads 1\n",
     .options = Options,
     .run = RunBench,
-    .runs_models = true,
 };
 
 }  // namespace plait

@@ -85,7 +85,6 @@ const Command kRunCommand = {
         "  plait run model.onnx --seed 1 --outputs outputs --device reference\n",
     .options = Options,
     .run = RunRun,
-    .runs_models = true,
 };
 
 }  // namespace plait

@@ -140,7 +140,6 @@ const Command kVerifyCommand = {
         "  plait verify model.onnx faster.onnx --random-inputs 10 --max-rel-error 1e-5 --json\n",
     .options = Options,
     .run = RunVerify,
-    .runs_models = true,
 };
 
 }  // namespace plait

@@ -8,13 +8,12 @@
 
 namespace plait {
 
-// The executor of a device id ("cpu", "reference", "cuda:0"), granted `threads` cores (0: all)
-// and `memory_bytes_max` of the machine's memory (0: all that this process may have). The text
-// before the colon names a line of backends.def; the rest is the backend's to read. The executor is
-// the caller's, and not thread-safe. Errors: NotFound naming the backends that were built in;
-// Unavailable when the device is missing. Errors: also InvalidArgument for a number of threads that
-// makes no sense.
-absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id, int threads,
-                                                       int64_t memory_bytes_max = 0);
+// The executor of a device id ("cpu", "reference", "cuda:0"). The text before the colon names a
+// line of backends.def; the rest is the backend's to read. The executor is the caller's, and not
+// thread-safe.
+// Errors: NotFound naming the backends that were built in; Unavailable when the device is missing;
+// InvalidArgument for a number of threads that makes no sense.
+absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id,
+                                                       const ExecutorOptions& options = {});
 
 }  // namespace plait

@@ -56,6 +56,15 @@ class Executable {
   virtual int fallback_nodes() const = 0;
 };
 
+// What an executor is granted of its machine.
+struct ExecutorOptions {
+  int threads = 0;               // cores; 0: all
+  int64_t memory_bytes_max = 0;  // 0: all that this process may have
+  // Whether threads stay on one core each while they compute: for a program that has the machine to
+  // itself. Beside another one that does so too, both would wait for each other.
+  bool pins_threads = false;
+};
+
 // A device, free of RPC, storage and server code: the same library serves the worker and
 // `plait run|bench|verify`. One Executor owns its device's threads or streams. Not thread-safe.
 //

@@ -14,7 +14,6 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "gpu_worker/backends/short_spinning.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/self_test.h"
 #include "gpu_worker/process/synchronize_loop.h"
@@ -155,8 +154,9 @@ int Main(const std::vector<std::string>& words) {
   }
   const std::string device = arguments->Text("--device", "cpu");
   const absl::StatusOr<std::unique_ptr<Executor>> executor =
-      OpenExecutor(device, static_cast<int>(arguments->Integer("--threads")),
-                   arguments->Integer("--memory-bytes"));
+      OpenExecutor(device, {.threads = static_cast<int>(arguments->Integer("--threads")),
+                            .memory_bytes_max = arguments->Integer("--memory-bytes"),
+                            .pins_threads = true});
   if (!executor.ok()) return Fail(executor.status(), kExitUnreachable);
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);
@@ -169,6 +169,5 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
-  plait::RestartWithShortSpinning(argv);
   return plait::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -78,14 +78,6 @@ TEST(CliTest, RefusesPoliciesThatDoNotExist) {
   EXPECT_THAT(outcome.err, testing::HasSubstr("autograph"));
 }
 
-TEST(CliTest, KnowsWhichVerbsRunModelsInThisProcess) {
-  EXPECT_TRUE(RunsModels({"bench", "model.onnx"}));
-  EXPECT_TRUE(RunsModels({"run"}));
-  EXPECT_FALSE(RunsModels({"optimize", "model.onnx"}));
-  EXPECT_FALSE(RunsModels({"no_such_verb"}));
-  EXPECT_FALSE(RunsModels({}));
-}
-
 TEST(CliTest, RefusesAWishAndItsOpposite) {
   const Outcome outcome = RunWords({"optimize", "model.onnx", "--portable", "--no-portable"});
   EXPECT_EQ(outcome.code, ExitCode::kUsage);

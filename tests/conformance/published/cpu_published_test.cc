@@ -51,7 +51,7 @@ class CpuPublishedTest : public testing::TestWithParam<bool> {};
 TEST_P(CpuPublishedTest, ComputesWhatOnnxPublishes) {
   const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(kPublishedRoot);
   if (!cases.ok()) GTEST_SKIP() << cases.status() << " (install libonnx-testdata)";
-  const auto executor = OpenExecutor("cpu", 2);
+  const auto executor = OpenExecutor("cpu", {.threads = 2});
   ASSERT_TRUE(executor.ok()) << executor.status();
   int fallback_nodes = 0;
   const auto run = [&](const LoadedCase& loaded) -> absl::StatusOr<std::vector<Tensor>> {

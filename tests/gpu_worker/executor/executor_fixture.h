@@ -25,7 +25,8 @@ class WithExecutor {
  protected:
   // Fails the test if the backend does not open. `threads` 0: all that the device has.
   void Open(const std::string& backend, int threads) {
-    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor(backend, threads);
+    absl::StatusOr<std::unique_ptr<Executor>> executor =
+        OpenExecutor(backend, {.threads = threads});
     ASSERT_TRUE(executor.ok()) << executor.status();
     executor_ = *std::move(executor);
     absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());

@@ -7,7 +7,7 @@
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 
 // BERT-base on 128 tokens: query, key and value are [1, 12, 128, 64] or packed as [1, 128, 768],
 // where a head is 64 columns of every row. Of each head the scores, query * key^T, are 128 x 128
@@ -219,7 +219,7 @@ absl::Status AttentionKernel::Prepare(LoadContext* context, const Node& node) {
     }
   }
   // Each thread runs whole heads, so its products are one thread wide.
-  const OpenMpWidth width(1);
+  const TeamWidthScope width(1);
   for (int i = 0; i < threads_; ++i) PLAIT_RETURN_IF_ERROR(AddLane(context));
   return absl::OkStatus();
 }

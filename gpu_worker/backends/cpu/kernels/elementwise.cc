@@ -6,7 +6,7 @@
 #include "gpu_worker/backends/cpu/kernels/elementwise_program.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/kernels/format_rules.h"
 
 // Adding a bias of [64, 1, 1] to a float image of [1, 64, 56, 56], in both formats:

@@ -4,7 +4,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/ops/shared/axes.h"
 
 namespace plait {

@@ -2,7 +2,7 @@
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {
 namespace {

@@ -22,7 +22,7 @@ struct OnednnArgument {
 };
 
 // A kernel that is one oneDNN primitive. The number of threads is the one that was set while it was
-// created (OpenMpWidth).
+// created (TeamWidthScope).
 //
 // Everything that can be decided before a run is: the machine code is generated, the arguments are
 // bound to their addresses, scratch memory is assigned. A run is one call.

@@ -2,8 +2,8 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/ops/shared/axes.h"
 
 namespace plait {

@@ -5,7 +5,7 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/reduced_axes.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {
 namespace {

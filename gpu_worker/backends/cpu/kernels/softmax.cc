@@ -4,7 +4,7 @@
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/softmax_pattern.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/ops/shared/axes.h"
 
 // Softmax of 1, 2, 4: the maximum, 4, is subtracted first, which changes nothing in exact

@@ -36,16 +36,17 @@ absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what);
 // "2.6.3", for device fingerprints.
 std::string OnednnVersion();
 
-// The library's engine and stream for this processor. Primitives keep the number of OpenMP threads
-// that was current when they were created, so it must be set to a kernel's width first.
+// The library's engine and stream for this processor. Primitives keep the TeamWidth() under which
+// they were created, so it must be a kernel's width.
 // Not thread-safe, but for Execute, which holds no state between primitives.
 //
 // Creating a primitive generates machine code: the 53 convolutions of ResNet-50 take 0.6 s on one
 // thread, running them 35 ms. So primitives are created while a plan loads and never in a run. The
-// library is linked to the same OpenMP runtime as our own loops: there is one team of threads.
+// library's parallel regions run on the team of whoever calls (../team/openmp.h).
 class Onednn {
  public:
-  // Errors: Internal when the library has no engine for the processor.
+  // Errors: Internal when the library has no engine for the processor; FailedPrecondition when its
+  // threads would be others than the team's (OpenMpRunsOnTeam).
   static absl::StatusOr<std::unique_ptr<Onednn>> Create();
 
   // Both stay the object's own.

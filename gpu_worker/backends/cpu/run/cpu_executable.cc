@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/kernels/format_rules.h"
@@ -51,14 +51,17 @@ std::vector<bool> WrittenValues(const Plan& plan) {
 absl::StatusOr<std::unique_ptr<Executable>> CpuExecutable::Create(const Graph& graph,
                                                                   const Plan& plan,
                                                                   const WeightSource& weights,
-                                                                  Onednn* onednn,
-                                                                  PrivateCaches* private_caches) {
-  auto executable = std::make_unique<CpuExecutable>(graph, private_caches);
+                                                                  const Shared& shared) {
+  if (plan.threads > shared.team->threads()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the plan is for ", plan.threads, " threads, and there are ", shared.team->threads()));
+  }
+  auto executable = std::make_unique<CpuExecutable>(graph, shared);
   executable->threads_ = plan.threads;
   PLAIT_RETURN_IF_ERROR(executable->ReserveMemory(plan));
   PLAIT_RETURN_IF_ERROR(executable->PlaceValues(plan));
   PLAIT_RETURN_IF_ERROR(executable->PlaceOutputs(plan, weights));
-  PLAIT_RETURN_IF_ERROR(executable->LoadSteps(plan, weights, onednn));
+  PLAIT_RETURN_IF_ERROR(executable->LoadSteps(plan, weights));
   executable->segments_ = MakeSegments(plan);
   return executable;
 }
@@ -134,10 +137,10 @@ absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& w
   return absl::OkStatus();
 }
 
-// In execution order, as weights are to lie in memory in the order in which they are read. A narrow
-// step takes the scratch memory of its lane, a wide one that of lane 0: no lane runs beside it.
-absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights,
-                                      Onednn* onednn) {
+// In execution order, as weights are to lie in memory in the order in which they are read. A step
+// takes the scratch memory of its lane: lanes of another width never run beside it.
+absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights) {
+  const Team::Lead lead(*shared_.team);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const std::string where = absl::StrCat("step ", i);
@@ -147,20 +150,20 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
           absl::StrCat(where, ": the cpu backend has no kernel family \"", step.kernel.family,
                        "\" (there are: ", KernelFamilyNames(), ")"));
     }
-    if (step.kernel.width != 1 && step.kernel.width != plan.threads) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ": width must be 1 or the plan's ",
+    if (step.kernel.width < 1 || step.kernel.width > plan.threads) {
+      return absl::InvalidArgumentError(absl::StrCat(where, ": width must be from 1 to the plan's ",
                                                      plan.threads, ", is ", step.kernel.width));
     }
     MemoryRegion* const scratch =
-        &scratch_[step.kernel.width == 1 ? step.stream % plan.threads : 0];
+        &scratch_[step.stream % LaneCount(plan.threads, step.kernel.width)];
     scratch->Reset();
-    LoadContext context(graph_, step.kernel, weights, onednn, {&weights_, scratch});
+    LoadContext context(graph_, step.kernel, weights, shared_.onednn, {&weights_, scratch});
     for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
       for (const int value : *values) {
         context.AddPlace({plan.values[value].tensor, plan.values[value].format, places_[value]});
       }
     }
-    const OpenMpWidth width(step.kernel.width);
+    const TeamWidthScope width(step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
     steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
@@ -189,7 +192,10 @@ absl::Status CpuExecutable::RunOnce() { return RunSegments(&segments_, &steps_, 
 
 absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> inputs) {
   PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
-  PLAIT_RETURN_IF_ERROR(RunOnce());
+  {
+    const Team::Lead lead(*shared_.team);
+    PLAIT_RETURN_IF_ERROR(RunOnce());
+  }
   std::vector<Tensor> outputs;
   for (const Port& port : outputs_) {
     std::string bytes(static_cast<size_t>(port.type.bytes()), '\0');
@@ -207,9 +213,10 @@ absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> 
 absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
   std::vector<double> samples;
   samples.reserve(repeats);
+  const Team::Lead lead(*shared_.team);
   for (int i = 0; i < repeats; ++i) {
     // The first kernel should not pay for waking the other threads.
-    WakeTeam(threads_);
+    RunGroups(threads_, 1, [](int) {});
     const Stopwatch stopwatch;
     PLAIT_RETURN_IF_ERROR(RunOnce());
     samples.push_back(stopwatch.elapsed_us());
@@ -219,7 +226,7 @@ absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
 
 void CpuExecutable::EvictCaches() {
   weights_.EvictFromCaches();
-  private_caches_->Evict();
+  shared_.private_caches->Evict();
 }
 
 int CpuExecutable::fallback_nodes() const {

@@ -8,6 +8,7 @@
 #include "gpu_worker/backends/cpu/run/private_caches.h"
 #include "gpu_worker/backends/cpu/run/segment.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/executor/executor.h"
 
 namespace plait {
@@ -18,20 +19,25 @@ namespace plait {
 // Two ranges of memory are kept apart on purpose: the arena is written in every run and small
 // enough to stay in the caches where the plan is good; the weights are read once per run, front to
 // back, in the order in which steps run, which is what a processor prefetches best.
-// Not thread-safe: one thread calls, which becomes thread 0 of the OpenMP team.
+// Not thread-safe: one thread calls at a time, which then leads the executor's team.
 class CpuExecutable : public Executable {
  public:
-  // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; `onednn` and `private_caches`
-  // outlive the executable. Errors: InvalidArgument, Unimplemented or ResourceExhausted of a
-  // kernel, naming the step.
+  // What executables of one executor share.
+  struct Shared {
+    Team* team;
+    Onednn* onednn;
+    PrivateCaches* private_caches;
+  };
+
+  // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; what is shared outlives the
+  // executable. Errors: InvalidArgument for a plan with more threads than the team;
+  // InvalidArgument, Unimplemented or ResourceExhausted of a kernel, naming the step.
   static absl::StatusOr<std::unique_ptr<Executable>> Create(const Graph& graph, const Plan& plan,
                                                             const WeightSource& weights,
-                                                            Onednn* onednn,
-                                                            PrivateCaches* private_caches);
+                                                            const Shared& shared);
 
   // Use Create: nothing is loaded yet.
-  CpuExecutable(const Graph& graph, PrivateCaches* private_caches)
-      : graph_(graph), private_caches_(private_caches) {}
+  CpuExecutable(const Graph& graph, const Shared& shared) : graph_(graph), shared_(shared) {}
 
   // Inputs are brought into the formats that the plan reads and outputs back to row-major on the
   // calling thread, before and after the steps.
@@ -49,8 +55,8 @@ class CpuExecutable : public Executable {
   absl::Status PlaceValues(const Plan& plan);
   absl::Status PlaceOutputs(const Plan& plan, const WeightSource& weights);
   absl::Status ReserveMemory(const Plan& plan);
-  absl::Status LoadSteps(const Plan& plan, const WeightSource& weights, Onednn* onednn);
-  // All segments once, on the inputs that are there.
+  absl::Status LoadSteps(const Plan& plan, const WeightSource& weights);
+  // All segments once, on the inputs that are there. REQUIRES: the caller leads the team.
   absl::Status RunOnce();
 
   // Where an input's row-major bytes go, or an output's come from.
@@ -61,7 +67,7 @@ class CpuExecutable : public Executable {
   };
 
   Graph graph_;
-  PrivateCaches* private_caches_;
+  Shared shared_;
   int threads_ = 1;
   MemoryRegion arena_;  // activations, then the caller's inputs and outputs
   MemoryRegion weights_;

@@ -12,11 +12,12 @@ namespace {
 
 class CpuExecutor : public Executor {
  public:
-  CpuExecutor(DeviceDescription device, std::unique_ptr<Onednn> onednn)
+  CpuExecutor(DeviceDescription device, Placement placement, std::unique_ptr<Onednn> onednn)
       : device_(std::move(device)),
+        team_(device_.threads, placement),
         onednn_(std::move(onednn)),
-        yardsticks_(device_.threads),
-        private_caches_(device_.threads, DescribeProcessor().l2_bytes) {}
+        yardsticks_(&team_),
+        private_caches_(&team_, DescribeProcessor().l2_bytes) {}
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
@@ -24,10 +25,11 @@ class CpuExecutor : public Executor {
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
                                                           const WeightSource& weights) override {
-    return CpuExecutable::Create(graph, plan, weights, onednn_.get(), &private_caches_);
+    return CpuExecutable::Create(graph, plan, weights, {&team_, onednn_.get(), &private_caches_});
   }
 
   DeviceDescription device_;
+  Team team_;
   std::unique_ptr<Onednn> onednn_;
   CpuYardsticks yardsticks_;
   PrivateCaches private_caches_;
@@ -35,14 +37,16 @@ class CpuExecutor : public Executor {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view device_id, int threads,
-                                                          int64_t memory_bytes_max) {
+absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view device_id,
+                                                          const ExecutorOptions& options) {
   if (device_id != "cpu") {
     return absl::NotFoundError(absl::StrCat("device \"", device_id, "\": there is only \"cpu\""));
   }
-  if (threads < 0) return absl::InvalidArgumentError("cpu: threads must not be negative");
+  if (options.threads < 0) return absl::InvalidArgumentError("cpu: threads must not be negative");
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Onednn> onednn, Onednn::Create());
-  return std::make_unique<CpuExecutor>(DescribeCpu(threads, memory_bytes_max), std::move(onednn));
+  return std::make_unique<CpuExecutor>(
+      DescribeCpu(options.threads, options.memory_bytes_max),
+      options.pins_threads ? Placement::kPinned : Placement::kAnywhere, std::move(onednn));
 }
 
 }  // namespace plait

@@ -14,12 +14,12 @@
 //   segment         consecutive steps of a plan, run in order or as lanes that wait for each other
 //   kernel          what a kernel family sees while it loads and runs; the table of the families
 //   memory          ranges of address space, handed out in aligned pieces
-//   parallel        how a kernel divides its work among OpenMP threads
 //   strided_copy    the copy that all movement of tensors comes down to
 //   device          what this machine's processor grants, and what times on it depend on
 //   processor       what the processor says of itself
 //   yardsticks      how fast the processor is now
-// The families themselves are in ../kernels, one file each; what they offer to the search is in
+// The threads are in ../team. The families themselves are in ../kernels, one file each; what they
+// offer to the search is in
 // ../offers.
 namespace plait {
 
@@ -36,7 +36,7 @@ class CpuKernel {
   // nothing before and after. Allocates no memory of its own unless the family says so (reference
   // does).
   // Errors: InvalidArgument when an input's values make no sense (an index out of range).
-  // REQUIRES: the current OpenMpWidth is the one under which the kernel was loaded.
+  // REQUIRES: TeamWidth() is what it was when the kernel was loaded.
   virtual absl::Status Run() = 0;
 
   // Nodes that run as reference code.
@@ -81,7 +81,7 @@ class LoadContext {
 
   const Graph& graph() const { return graph_; }
   const Kernel& kernel() const { return kernel_; }
-  // The threads that the kernel may take: 1, or all of the plan's.
+  // The threads that the kernel may take: from 1 to all of the plan's.
   int width() const { return kernel_.width; }
   Onednn* onednn() const { return onednn_; }
 

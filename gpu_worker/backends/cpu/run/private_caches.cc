@@ -3,8 +3,6 @@
 #include <atomic>
 #include <utility>
 
-#include "gpu_worker/backends/cpu/run/parallel.h"
-
 namespace plait {
 namespace {
 
@@ -22,14 +20,18 @@ int SumOfLines(const std::byte* begin, const std::byte* end) {
 
 void PrivateCaches::Evict() {
   if (!TakeMemory()) return;
-  ForEachPart(threads_, memory_.used_bytes(), [this](int64_t begin, int64_t end, int) {
-    sink = SumOfLines(memory_.data() + begin, memory_.data() + end);
+  const Team::Lead lead(*team_);
+  // Each core fills its own caches, whoever is ready first.
+  const int64_t bytes = memory_.used_bytes() / team_->threads();
+  RunGroups(team_->threads(), 1, [&](int thread) {
+    const std::byte* const begin = memory_.data() + thread * bytes;
+    sink = SumOfLines(begin, begin + bytes);
   });
 }
 
 bool PrivateCaches::TakeMemory() {
   if (memory_.used_bytes() > 0) return true;
-  const int64_t bytes = threads_ * bytes_of_core_;
+  const int64_t bytes = team_->threads() * bytes_of_core_;
   if (bytes <= 0) return false;
   absl::StatusOr<MemoryRegion> memory = MemoryRegion::Written(bytes);
   if (memory.ok()) memory_ = *std::move(memory);

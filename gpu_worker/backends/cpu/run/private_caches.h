@@ -3,17 +3,18 @@
 #include <cstdint>
 
 #include "gpu_worker/backends/cpu/run/memory.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {
 
 // The caches that a core has to itself. A kernel of a network finds there what little the kernels
 // before it have left; one that runs alone, again and again, would find all that it touches.
-// Not thread-safe: one thread calls, which becomes thread 0 of the OpenMP team.
+// Not thread-safe.
 class PrivateCaches {
  public:
   // `bytes_of_core`: 0 where the size is unknown, and nothing is ever evicted.
-  PrivateCaches(int threads, int64_t bytes_of_core)
-      : threads_(threads), bytes_of_core_(bytes_of_core) {}
+  // The team outlives the object.
+  PrivateCaches(Team* team, int64_t bytes_of_core) : team_(team), bytes_of_core_(bytes_of_core) {}
 
   // Each thread reads as much of other memory as its core's cache holds, which leaves what was
   // there in the cache that cores share. Takes some 150 us. The first call takes the memory; where
@@ -23,7 +24,7 @@ class PrivateCaches {
  private:
   bool TakeMemory();
 
-  int threads_;
+  Team* team_;
   int64_t bytes_of_core_;
   MemoryRegion memory_;
 };

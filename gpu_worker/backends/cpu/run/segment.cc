@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include <omp.h>
 #include <sched.h>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -52,18 +51,8 @@ absl::Status RunStep(LoadedStep* step, int64_t run) {
   return status;
 }
 
-// For wide steps and for the rare case of too few threads. Every wait is for an earlier step, which
-// is done by then, so that nobody has to look. Goes on after an error, as lanes do.
-absl::Status RunInOrder(absl::Span<const int> order, std::vector<LoadedStep>* steps, int64_t run) {
-  absl::Status first;
-  for (const int index : order) {
-    const absl::Status status = RunStep(&(*steps)[index], run);
-    if (first.ok()) first = status;
-  }
-  return first;
-}
-
-// The first error of a lane counts: the next ones come from what the failed step did not write.
+// Goes on after an error: steps of other lanes may wait for those behind it. The first error of a
+// lane counts: the next ones come from what the failed step did not write.
 absl::Status RunLane(absl::Span<const int> lane, std::vector<LoadedStep>* steps, int64_t run) {
   absl::Status first;
   for (const int index : lane) {
@@ -75,30 +64,9 @@ absl::Status RunLane(absl::Span<const int> lane, std::vector<LoadedStep>* steps,
   return first;
 }
 
-absl::Status RunLanes(Segment* segment, std::vector<LoadedStep>* steps, int64_t run) {
-  const int lanes = static_cast<int>(segment->lanes.size());
-  std::vector<absl::Status>& statuses = segment->statuses;
-#pragma omp parallel num_threads(lanes)
-  {
-    const int thread = omp_get_thread_num();
-    if (omp_get_num_threads() == lanes) {
-      statuses[thread] = RunLane(segment->lanes[thread], steps, run);
-    } else if (thread == 0) {
-      // The system granted fewer threads: plan order never waits.
-      std::vector<int> order;
-      for (const std::vector<int>& lane : segment->lanes) {
-        order.insert(order.end(), lane.begin(), lane.end());
-      }
-      std::sort(order.begin(), order.end());
-      statuses.assign(lanes, absl::OkStatus());
-      statuses[0] = RunInOrder(order, steps, run);
-    }
-  }
-  for (const absl::Status& status : statuses) PLAIT_RETURN_IF_ERROR(status);
-  return absl::OkStatus();
-}
-
 }  // namespace
+
+int LaneCount(int threads, int width) { return std::max(1, threads / width); }
 
 std::vector<Segment> MakeSegments(const Plan& plan) {
   std::vector<Segment> segments;
@@ -108,9 +76,9 @@ std::vector<Segment> MakeSegments(const Plan& plan) {
       segments.push_back({step.kernel.width, {}, {}});
     }
     Segment& segment = segments.back();
-    const bool is_narrow = plan.threads > 1 && step.kernel.width == 1;
-    segment.lanes.resize(is_narrow ? plan.threads : 1);
-    segment.lanes[is_narrow ? step.stream % plan.threads : 0].push_back(static_cast<int>(i));
+    const int lanes = LaneCount(plan.threads, step.kernel.width);
+    segment.lanes.resize(lanes);
+    segment.lanes[step.stream % lanes].push_back(static_cast<int>(i));
   }
   for (Segment& segment : segments) {
     const auto is_empty = [](const std::vector<int>& lane) { return lane.empty(); };
@@ -124,18 +92,11 @@ std::vector<Segment> MakeSegments(const Plan& plan) {
 absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run) {
   for (Segment& segment : *segments) {
-    const OpenMpWidth width(segment.width);
-    const absl::Status status = segment.lanes.size() > 1 ? RunLanes(&segment, steps, run)
-                                                         : RunInOrder(segment.lanes[0], steps, run);
-    PLAIT_RETURN_IF_ERROR(status);
+    RunGroups(static_cast<int>(segment.lanes.size()), segment.width,
+              [&](int lane) { segment.statuses[lane] = RunLane(segment.lanes[lane], steps, run); });
+    for (const absl::Status& status : segment.statuses) PLAIT_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
-}
-
-void WakeTeam(int threads) {
-  std::atomic<int> awake = 0;
-#pragma omp parallel num_threads(threads)
-  awake.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace plait

@@ -22,37 +22,35 @@ struct LoadedStep {
   std::unique_ptr<std::atomic<int64_t>> finished;
 };
 
-// Consecutive steps of a plan that run in one way: in order on the calling thread, each as wide as
-// `width`; or, with several lanes, one lane per OpenMP thread, where a step that needs one of
+// Consecutive steps of a plan that are equally wide: in order, each on `width` threads; or, where
+// two of them fit beside each other, in lanes of `width` threads, where a step that needs one of
 // another lane spins until it is finished. A hand-over by futex would cost 20 us, spinning costs
 // 0.2.
 //
 // Spinning has its price where cores are shared with others: a lane that waits for long yields its
 // core. Between segments all lanes have ended, so that no step waits for one of an earlier segment.
 struct Segment {
-  // Threads of each step. 1 in a segment of lanes, where the team has a thread for every lane.
-  int width = 1;
+  int width = 1;  // threads of each step
   // Numbers of steps, ascending within a lane; no lane is empty.
   std::vector<std::vector<int>> lanes;
   std::vector<absl::Status> statuses;  // by lane: of the last run
 };
 
-// Divides a plan's steps. A step as wide as the plan runs alone; runs of narrow steps are divided
-// into a lane per stream (streams beyond plan.threads share lanes, in plan order, so that no lane
-// can wait for itself).
+// The lanes in which a plan for so many threads runs steps of this width: as many as there is room
+// for, at least one.
+int LaneCount(int threads, int width);
+
+// Divides a plan's steps. Steps of one width are divided into a lane per stream (streams beyond
+// LaneCount share lanes, in plan order, so that no lane can wait for itself).
 // Pure. No lane of a segment waits for a later step, which CheckPlan has seen to.
 std::vector<Segment> MakeSegments(const Plan& plan);
 
 // Runs all segments once. `run` is greater than in any run before.
 // Blocks until the last step has ended. After an error the rest of its segment still runs, on
 // whatever the failed step left behind, and later segments do not.
-// Errors: those of the kernels; the first in plan order.
+// Errors: those of the kernels; the first of the first lane that has one.
+// REQUIRES: the calling thread leads a team of the plan's threads.
 absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run);
-
-// Starts a parallel region, so that the threads of the team are awake and spin for the next.
-// Threads of libgomp spin for a while after a region and then sleep; waking them costs tens of
-// microseconds, which would be charged to the first kernel.
-void WakeTeam(int threads);
 
 }  // namespace plait

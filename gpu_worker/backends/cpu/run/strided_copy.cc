@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gpu_worker/backends/cpu/run/parallel.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 
 // A tensor of 1x3x4x5 from row-major to channels-last. Its distances by axis are 60, 20, 5, 1
 // before and 60, 1, 15, 3 after. The axis of size 1 goes; the others, sorted by where they lie in

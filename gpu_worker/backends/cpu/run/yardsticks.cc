@@ -8,8 +8,6 @@
 
 #include "base/statistics.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/run/parallel.h"
-#include "gpu_worker/backends/cpu/run/segment.h"
 #include "gpu_worker/executor/stopwatch.h"
 
 namespace plait {
@@ -42,26 +40,28 @@ double Sum(const std::vector<double>& rates) {
 
 }  // namespace
 
-// Each thread looks at the clock itself, as the one below does: waiting for another is no work.
+// Each thread looks at the clock itself, as those below do: waiting for another is no work.
 double CpuYardsticks::MultiplyAddRate() const {
   const LoopTable& loops = Loops();
   const double flops = 2.0 * static_cast<double>(kSteps * loops.multiply_adds_per_step);
-  std::vector<double> of_thread(static_cast<size_t>(threads_), 0);
-  ForEachPart(threads_, threads_, [&](int64_t begin, int64_t, int) {
-    of_thread[begin] = RateOf(flops, [&] { return loops.chain_multiply_adds(kSteps); });
+  std::vector<double> of_thread(static_cast<size_t>(team_->threads()), 0);
+  RunGroups(team_->threads(), 1, [&](int thread) {
+    of_thread[thread] = RateOf(flops, [&] { return loops.chain_multiply_adds(kSteps); });
   });
   return Sum(of_thread);
 }
 
 double CpuYardsticks::ReadRate() const {
   memory_.EvictFromCaches();
+  const int threads = team_->threads();
   // All threads are to begin at once, because they share the way to the memory.
-  WakeTeam(threads_);
+  RunGroups(threads, 1, [](int) {});
+  const int64_t share = kReadFloats / threads;
   const auto* const floats = reinterpret_cast<const float*>(memory_.data());
-  std::vector<double> of_thread(static_cast<size_t>(threads_), 0);
-  ForEachPart(threads_, kReadFloats, [&](int64_t begin, int64_t end, int thread) {
-    const auto bytes = static_cast<double>(end - begin) * sizeof(float);
-    of_thread[thread] = RateOf(bytes, [&] { return Loops().sum(floats + begin, end - begin); });
+  std::vector<double> of_thread(static_cast<size_t>(threads), 0);
+  RunGroups(threads, 1, [&](int thread) {
+    const auto bytes = static_cast<double>(share) * sizeof(float);
+    of_thread[thread] = RateOf(bytes, [&] { return Loops().sum(floats + thread * share, share); });
   });
   return Sum(of_thread);
 }
@@ -76,6 +76,7 @@ bool CpuYardsticks::TakeMemory() {
 
 Yardsticks CpuYardsticks::Read() {
   if (!TakeMemory()) return {};
+  const Team::Lead lead(*team_);
   std::vector<double> multiply_adds;
   std::vector<double> reads;
   for (int i = 0; i < kReadings; ++i) {

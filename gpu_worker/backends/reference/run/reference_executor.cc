@@ -125,9 +125,8 @@ class ReferenceExecutor : public Executor {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>> OpenReferenceExecutor(absl::string_view /*device_id*/,
-                                                                int /*threads*/,
-                                                                int64_t memory_bytes_max) {
-  return std::make_unique<ReferenceExecutor>(memory_bytes_max);
+                                                                const ExecutorOptions& options) {
+  return std::make_unique<ReferenceExecutor>(options.memory_bytes_max);
 }
 
 }  // namespace plait

@@ -341,19 +341,19 @@ TEST_F(CpuExecutorTest, ReportsAMissingWeight) {
 }
 
 TEST(OpenExecutorTest, NamesTheBackendsThereAre) {
-  const absl::Status status = OpenExecutor("abacus:1", 0).status();
+  const absl::Status status = OpenExecutor("abacus:1").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cpu, reference"));
 }
 
 TEST(OpenExecutorTest, GrantsNoMoreThreadsThanAsked) {
-  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", 1);
+  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("cpu", {.threads = 1});
   ASSERT_TRUE(executor.ok());
   EXPECT_EQ((*executor)->device().threads, 1);
 }
 
 TEST(ReferenceExecutorTest, RunsPlansOfItsCatalog) {
-  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("reference", 0);
+  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("reference");
   ASSERT_TRUE(executor.ok());
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   ASSERT_TRUE(catalog.ok());

@@ -8,7 +8,8 @@ namespace {
 // No machine is so slow that it does less than ten operations in a microsecond, and none so fast
 // that a loop which the compiler has not removed does more than these.
 TEST(CpuYardsticksTest, ReadsRatesThatAProcessorCanHave) {
-  CpuYardsticks yardsticks(/*threads=*/1);
+  Team team(1, Placement::kAnywhere);
+  CpuYardsticks yardsticks(&team);
   for (int i = 0; i < 2; ++i) {
     const Yardsticks reading = yardsticks.Read();
     EXPECT_GT(reading.multiply_add_flops_per_us, 10);

@@ -1,0 +1,77 @@
+#include "gpu_worker/backends/cpu/team/openmp.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include <dlfcn.h>
+
+#include "gpu_worker/backends/cpu/team/team.h"
+
+// What libgomp's manual calls the ABI between compiler and library, as far as oneDNN uses it
+// (nm -D libdnnl.so). Regions do not nest: oneDNN asks omp_in_parallel first.
+
+namespace plait {
+namespace {
+
+// A parallel region while it runs.
+struct Region {
+  int threads = 1;
+  std::atomic<int> arrived = 0;        // at the barrier that is next
+  std::atomic<uint32_t> barriers = 0;  // that all have reached
+};
+thread_local Region* region = nullptr;
+thread_local int thread_of_region = 0;
+
+void RunInRegion(Region& shared, int thread, void (*run)(void*), void* data) {
+  region = &shared;
+  thread_of_region = thread;
+  run(data);
+  region = nullptr;
+  thread_of_region = 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned) {
+  const int width = TeamWidth();
+  Region shared;
+  shared.threads = threads == 0 ? width : std::min(static_cast<int>(threads), width);
+  if (region != nullptr || shared.threads == 1) {
+    Region* const outer = region;
+    const int thread = thread_of_region;
+    shared.threads = 1;
+    RunInRegion(shared, 0, run, data);
+    region = outer;
+    thread_of_region = thread;
+    return;
+  }
+  RunGroups(shared.threads, 1, [&](int thread) { RunInRegion(shared, thread, run, data); });
+}
+
+void GOMP_barrier() {
+  if (region == nullptr || region->threads == 1) return;
+  const uint32_t before = region->barriers.load();
+  if (region->arrived.fetch_add(1) + 1 < region->threads) {
+    AwaitChange(region->barriers, before);
+    return;
+  }
+  region->arrived.store(0);
+  region->barriers.store(before + 1);
+  region->barriers.notify_all();
+}
+
+int omp_get_max_threads() { return TeamWidth(); }
+int omp_get_num_threads() { return region == nullptr ? 1 : region->threads; }
+int omp_get_thread_num() { return thread_of_region; }
+int omp_in_parallel() { return region != nullptr && region->threads > 1 ? 1 : 0; }
+}
+
+bool OpenMpRunsOnTeam() {
+  void (*const ours)(void (*)(void*), void*, unsigned, unsigned) = GOMP_parallel;
+  return dlsym(RTLD_DEFAULT, "GOMP_parallel") == reinterpret_cast<void*>(ours);
+}
+
+}  // namespace plait

@@ -1,0 +1,189 @@
+#include "gpu_worker/backends/cpu/team/team.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <pthread.h>
+
+#include "base/status_macros.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// Four threads, 0 leads; RunGroups(2, 2, branch) and in each branch ForEachPart(2, 100, part):
+//   0: asks 2 to run branch(1), runs branch(0)
+//   0: asks 1, takes [0, 12) [12, 24) ...       2: asks 3, takes [0, 12) [12, 24) ...
+//   1: takes [50, 62) [62, 74) ... then what is left of thread 0's part; 3 likewise
+// To ask is to write the work and then a counter that the member waits for; to wait for it is to
+// wait for the counter by which the member says that it is done.
+
+namespace plait {
+namespace {
+
+// As long as waking a thread takes: who waits for less should spin, who waits for more should not
+// have.
+constexpr auto kSpinMax = std::chrono::microseconds(50);
+// A look at the clock takes as long as one pause.
+constexpr int kPausesPerLook = 16;
+// Few, because each begins with a shared counter; many, because all wait for the last one.
+constexpr int64_t kPiecesPerThread = 4;
+
+// What the calling thread is within a team.
+struct Place {
+  Team* team = nullptr;
+  int thread = 0;
+  int width = 1;  // threads that it may lead, from itself on
+};
+thread_local Place place;
+
+void Pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+// The processors that the calling thread may use, in order.
+std::vector<int> AllowedProcessors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  std::vector<int> processors;
+  if (pthread_getaffinity_np(pthread_self(), sizeof(allowed), &allowed) != 0) return processors;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(processor, &allowed)) processors.push_back(processor);
+  }
+  return processors;
+}
+
+// A system that refuses leaves the thread where it is, which is slower at worst.
+void StayOn(int processor) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+}
+
+}  // namespace
+
+void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
+  const auto began = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < kPausesPerLook; ++i) {
+      if (word.load(std::memory_order_acquire) != old) return;
+      Pause();
+    }
+  } while (std::chrono::steady_clock::now() - began < kSpinMax);
+  while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+Team::Team(int threads, Placement placement) {
+  PLAIT_CHECK(threads >= 1);
+  for (int i = 0; i < threads; ++i) members_.push_back(std::make_unique<Member>());
+  if (placement == Placement::kPinned) {
+    processors_ = AllowedProcessors();
+    if (processors_.size() < members_.size()) processors_.clear();
+  }
+  for (int i = 1; i < threads; ++i) {
+    members_[i]->thread = std::thread([this, i] { RunMember(i); });
+  }
+}
+
+Team::~Team() {
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (!member->thread.joinable()) continue;
+    member->work.run = nullptr;
+    member->asked.fetch_add(1);
+    member->asked.notify_one();
+    member->thread.join();
+  }
+}
+
+void Team::RunMember(int thread) {
+  pthread_setname_np(pthread_self(), "plait-team");
+  if (!processors_.empty()) StayOn(processors_[thread]);
+  Member& member = *members_[thread];
+  for (uint32_t times = 0;; ++times) {
+    AwaitChange(member.asked, times);
+    const Work work = member.work;
+    if (work.run == nullptr) return;
+    place = {this, thread, work.width};
+    (*work.run)(work.group);
+    // Sequentially consistent, so that whoever sleeps is seen (std::atomic::wait).
+    member.done.store(times + 1);
+    member.done.notify_one();
+  }
+}
+
+Team::Lead::Lead(Team& team) : is_pinned_(!team.processors_.empty()) {
+  PLAIT_CHECK(place.team == nullptr);
+  if (is_pinned_) {
+    pthread_getaffinity_np(pthread_self(), sizeof(allowed_before_), &allowed_before_);
+    StayOn(team.processors_[0]);
+  }
+  place = {&team, 0, team.threads()};
+}
+
+Team::Lead::~Lead() {
+  place = {};
+  if (is_pinned_) pthread_setaffinity_np(pthread_self(), sizeof(allowed_before_), &allowed_before_);
+}
+
+int TeamWidth() { return place.width; }
+
+TeamWidthScope::TeamWidthScope(int width) : before_(place.width) {
+  PLAIT_CHECK(1 <= width && width <= place.width);
+  place.width = width;
+}
+
+TeamWidthScope::~TeamWidthScope() { place.width = before_; }
+
+void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work) {
+  PLAIT_CHECK(groups * width <= place.width);
+  Team* const team = place.team;
+  const int first = place.thread;
+  for (int group = 1; group < groups; ++group) {
+    Team::Member& member = *team->members_[first + group * width];
+    member.work = {&work, group, width};
+    // Sequentially consistent, so that whoever sleeps is seen.
+    member.asked.store(member.asked.load(std::memory_order_relaxed) + 1);
+    member.asked.notify_one();
+  }
+  {
+    const TeamWidthScope scope(width);
+    work(0);
+  }
+  for (int group = 1; group < groups; ++group) {
+    Team::Member& member = *team->members_[first + group * width];
+    const uint32_t wanted = member.asked.load(std::memory_order_relaxed);
+    if (member.done.load(std::memory_order_acquire) != wanted) AwaitChange(member.done, wanted - 1);
+  }
+}
+
+void ForEachPart(int threads, int64_t count,
+                 absl::FunctionRef<void(int64_t begin, int64_t end, int thread)> part) {
+  const int width = static_cast<int>(std::min<int64_t>(std::min(threads, place.width), count));
+  if (width <= 1) {
+    if (count > 0) part(0, count, 0);
+    return;
+  }
+  const auto share = [members = &place.team->members_[place.thread]](int thread) -> Team::Member& {
+    return *members[thread];
+  };
+  for (int thread = 0; thread < width; ++thread) {
+    share(thread).next.store(count * thread / width, std::memory_order_relaxed);
+    share(thread).end = count * (thread + 1) / width;
+  }
+  const int64_t piece = std::max<int64_t>(1, count / width / kPiecesPerThread);
+  RunGroups(width, 1, [&](int thread) {
+    for (int i = 0; i < width; ++i) {
+      Team::Member& owner = share((thread + i) % width);
+      for (;;) {
+        const int64_t begin = owner.next.fetch_add(piece, std::memory_order_relaxed);
+        if (begin >= owner.end) break;
+        part(begin, std::min(begin + piece, owner.end), thread);
+      }
+    }
+  });
+}
+
+}  // namespace plait

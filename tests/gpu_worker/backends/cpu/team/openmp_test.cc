@@ -1,0 +1,130 @@
+#include "gpu_worker/backends/cpu/team/openmp.h"
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "gpu_worker/backends/cpu/onednn/onednn.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+#include "gtest/gtest.h"
+
+// The functions that oneDNN finds.
+extern "C" {
+void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned flags);
+void GOMP_barrier();
+int omp_get_max_threads();
+int omp_get_num_threads();
+int omp_get_thread_num();
+int omp_in_parallel();
+}
+
+namespace plait {
+namespace {
+
+TEST(OpenMpTest, OneDnnRunsOnTheTeam) { EXPECT_TRUE(OpenMpRunsOnTeam()); }
+
+TEST(OpenMpTest, ARegionWithoutATeamRunsOnTheCaller) {
+  EXPECT_EQ(omp_get_max_threads(), 1);
+  int calls = 0;
+  GOMP_parallel(
+      [](void* data) {
+        EXPECT_EQ(omp_get_num_threads(), 1);
+        EXPECT_EQ(omp_get_thread_num(), 0);
+        EXPECT_EQ(omp_in_parallel(), 0);
+        GOMP_barrier();
+        ++*static_cast<int*>(data);
+      },
+      &calls, 4, 0);
+  EXPECT_EQ(calls, 1);
+}
+
+// What each thread of a region saw.
+struct Seen {
+  std::atomic<int> before = 0;
+  std::atomic<int> numbers = 0;  // a bit for each thread number
+};
+
+TEST(OpenMpTest, ARegionHasTheThreadsOfTheTeamAndABarrier) {
+  Team team(3, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    Seen seen;
+    GOMP_parallel(
+        [](void* data) {
+          auto& seen = *static_cast<Seen*>(data);
+          EXPECT_EQ(omp_get_num_threads(), 3);
+          EXPECT_EQ(omp_in_parallel(), 1);
+          seen.numbers |= 1 << omp_get_thread_num();
+          for (int round = 1; round <= 3; ++round) {
+            ++seen.before;
+            GOMP_barrier();
+            EXPECT_EQ(seen.before, 3 * round);
+            GOMP_barrier();
+          }
+        },
+        &seen, 0, 0);
+    EXPECT_EQ(seen.numbers, 0b111);
+    EXPECT_EQ(omp_in_parallel(), 0);
+  }
+}
+
+TEST(OpenMpTest, ARegionIsAsNarrowAsTheScope) {
+  Team team(3, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  const TeamWidthScope scope(2);
+  EXPECT_EQ(omp_get_max_threads(), 2);
+  std::atomic<int> calls = 0;
+  GOMP_parallel([](void* data) { ++*static_cast<std::atomic<int>*>(data); }, &calls, 8, 0);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(OpenMpTest, RegionsDoNotNest) {
+  Team team(2, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  std::atomic<int> calls = 0;
+  GOMP_parallel(
+      [](void* data) {
+        const int thread = omp_get_thread_num();
+        GOMP_parallel(
+            [](void* inner) {
+              EXPECT_EQ(omp_get_thread_num(), 0);
+              ++*static_cast<std::atomic<int>*>(inner);
+            },
+            data, 2, 0);
+        EXPECT_EQ(omp_get_thread_num(), thread);
+        EXPECT_EQ(omp_get_num_threads(), 2);
+      },
+      &calls, 2, 0);
+  EXPECT_EQ(calls, 2);
+}
+
+int ThreadsOfThisProcess() {
+  int threads = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    ++threads;
+  }
+  return threads;
+}
+
+// A copy of 8 MiB from one order into another is large enough for oneDNN to divide.
+TEST(OpenMpTest, OneDnnStartsNoThreadOfItsOwn) {
+  Team team(2, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  const absl::StatusOr<std::unique_ptr<Onednn>> onednn = Onednn::Create();
+  ASSERT_TRUE(onednn.ok()) << onednn.status();
+  const dnnl_dims_t shape = {64, 128, 16, 16};
+  dnnl_memory_desc_t from, to;
+  ASSERT_EQ(dnnl_memory_desc_init_by_tag(&from, 4, shape, dnnl_f32, dnnl_nchw), dnnl_success);
+  ASSERT_EQ(dnnl_memory_desc_init_by_tag(&to, 4, shape, dnnl_f32, dnnl_nhwc), dnnl_success);
+  std::vector<float> source(size_t{64} * 128 * 16 * 16, 1.0f);
+  std::vector<float> target(source.size());
+  ASSERT_TRUE((*onednn)->Reorder(from, source.data(), to, target.data()).ok());
+  EXPECT_EQ(target, source);
+  EXPECT_EQ(ThreadsOfThisProcess(), 2);
+}
+
+}  // namespace
+}  // namespace plait

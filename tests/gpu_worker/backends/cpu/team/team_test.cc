@@ -1,0 +1,179 @@
+#include "gpu_worker/backends/cpu/team/team.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include <pthread.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace plait {
+namespace {
+
+TEST(TeamTest, ACallerWithoutATeamWorksAlone) {
+  EXPECT_EQ(TeamWidth(), 1);
+  int calls = 0;
+  ForEachPart(8, 100, [&](int64_t begin, int64_t end, int thread) {
+    EXPECT_EQ(begin, 0);
+    EXPECT_EQ(end, 100);
+    EXPECT_EQ(thread, 0);
+    ++calls;
+  });
+  RunGroups(1, 1, [&](int) { ++calls; });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(TeamTest, EachGroupRunsOnAThreadOfItsOwn) {
+  Team team(4, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  std::vector<std::thread::id> ids(4);
+  RunGroups(4, 1, [&](int group) {
+    ids[group] = std::this_thread::get_id();
+    EXPECT_EQ(TeamWidth(), 1);
+  });
+  EXPECT_EQ(ids[0], std::this_thread::get_id());
+  EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), 4u);
+  EXPECT_EQ(TeamWidth(), 4);
+}
+
+// The same threads again and again, and every piece once, by whatever number of threads and pieces.
+TEST(TeamTest, PartsCoverTheWorkOnce) {
+  for (const int threads : {1, 2, 3, 5}) {
+    Team team(threads, Placement::kAnywhere);
+    const Team::Lead lead(team);
+    for (const int64_t count : {0, 1, 2, 3, 7, 64, 1001}) {
+      std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
+      ForEachPart(threads, count, [&](int64_t begin, int64_t end, int thread) {
+        EXPECT_LT(begin, end);
+        EXPECT_LT(thread, threads);
+        for (int64_t i = begin; i < end; ++i) ++calls[i];
+      });
+      for (const std::atomic<int>& number : calls) EXPECT_EQ(number, 1);
+    }
+  }
+}
+
+TEST(TeamTest, NoThreadNumberIsUsedTwiceAtATime) {
+  Team team(3, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  std::vector<std::atomic<int>> users(3);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    ForEachPart(3, 50, [&](int64_t, int64_t, int thread) {
+      EXPECT_EQ(users[thread].fetch_add(1), 0);
+      std::this_thread::yield();
+      users[thread].fetch_sub(1);
+    });
+  }
+}
+
+// Thread 0 waits in its first piece until everything else is done, which others must have taken
+// from its part.
+TEST(TeamTest, AThreadThatIsHeldUpLosesItsPartToTheOthers) {
+  Team team(2, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  constexpr int64_t kCount = 80;
+  constexpr int64_t kPiece = 10;  // four of each thread
+  std::atomic<int64_t> done = 0;
+  ForEachPart(2, kCount, [&](int64_t begin, int64_t end, int) {
+    if (begin == 0) {
+      while (done < kCount - kPiece) std::this_thread::yield();
+    }
+    done += end - begin;
+  });
+  EXPECT_EQ(done, kCount);
+}
+
+// Two branches of two threads each, as a plan of four threads has them.
+TEST(TeamTest, GroupsLeadThreadsOfTheirOwn) {
+  Team team(4, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  std::vector<std::atomic<int64_t>> sums(2);
+  RunGroups(2, 2, [&](int group) {
+    EXPECT_EQ(TeamWidth(), 2);
+    for (int repeat = 0; repeat < 100; ++repeat) {
+      ForEachPart(2, 10, [&](int64_t begin, int64_t end, int thread) {
+        EXPECT_LT(thread, 2);
+        sums[group] += end - begin;
+      });
+    }
+  });
+  EXPECT_EQ(sums[0], 1000);
+  EXPECT_EQ(sums[1], 1000);
+}
+
+TEST(TeamTest, AScopeNarrowsWhatIsLed) {
+  Team team(3, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  {
+    const TeamWidthScope scope(2);
+    EXPECT_EQ(TeamWidth(), 2);
+    ForEachPart(3, 9, [](int64_t, int64_t, int thread) { EXPECT_LT(thread, 2); });
+  }
+  EXPECT_EQ(TeamWidth(), 3);
+}
+
+TEST(TeamTest, TwoTeamsWorkAtTheSameTime) {
+  std::vector<std::atomic<int64_t>> sums(2);
+  std::vector<std::jthread> leaders;
+  for (int i = 0; i < 2; ++i) {
+    leaders.emplace_back([&sums, i] {
+      Team team(2, Placement::kAnywhere);
+      for (int repeat = 0; repeat < 200; ++repeat) {
+        const Team::Lead lead(team);
+        ForEachPart(2, 100, [&](int64_t begin, int64_t end, int) { sums[i] += end - begin; });
+      }
+    });
+  }
+  leaders.clear();
+  EXPECT_EQ(sums[0], 20000);
+  EXPECT_EQ(sums[1], 20000);
+}
+
+// Longer than it spins.
+TEST(TeamTest, AThreadThatSleepsIsWokenUp) {
+  Team team(2, Placement::kAnywhere);
+  const Team::Lead lead(team);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    int runs = 0;
+    RunGroups(2, 1, [&](int group) { runs += group; });
+    EXPECT_EQ(runs, 1);
+  }
+}
+
+std::vector<int> ProcessorsOfThisThread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  pthread_getaffinity_np(pthread_self(), sizeof(set), &set);
+  std::vector<int> processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors;
+}
+
+TEST(TeamTest, PinnedThreadsHaveAProcessorEachAndTheCallerOnlyWhileItLeads) {
+  const std::vector<int> before = ProcessorsOfThisThread();
+  const int threads = std::min<int>(2, static_cast<int>(before.size()));
+  Team team(threads, Placement::kPinned);
+  {
+    const Team::Lead lead(team);
+    std::vector<std::vector<int>> processors(static_cast<size_t>(threads));
+    RunGroups(threads, 1, [&](int group) { processors[group] = ProcessorsOfThisThread(); });
+    for (int i = 0; i < threads; ++i) EXPECT_THAT(processors[i], testing::ElementsAre(before[i]));
+  }
+  EXPECT_EQ(ProcessorsOfThisThread(), before);
+}
+
+TEST(TeamTest, MoreThreadsThanProcessorsAreNotPinned) {
+  const std::vector<int> before = ProcessorsOfThisThread();
+  Team team(static_cast<int>(before.size()) + 1, Placement::kPinned);
+  const Team::Lead lead(team);
+  EXPECT_EQ(ProcessorsOfThisThread(), before);
+}
+
+}  // namespace
+}  // namespace plait
