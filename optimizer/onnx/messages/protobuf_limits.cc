@@ -98,7 +98,7 @@ absl::Status CheckModelWire(absl::string_view bytes) {
   const int size = static_cast<int>(bytes.size());
   google::protobuf::io::ArrayInputStream stream(bytes.data(), size);
   LimitChecker checker;
-  const absl::Status status = WalkMessage(*onnx::ModelProto::descriptor(), stream, size, checker);
+  absl::Status status = WalkMessage(*onnx::ModelProto::descriptor(), stream, size, checker);
   if (!absl::IsInvalidArgument(status)) return status;
   return absl::InvalidArgumentError(absl::StrCat("not an ONNX model: ", status.message()));
 }

@@ -34,8 +34,9 @@ bool PrivateCaches::TakeMemory() {
   const int64_t bytes = team_->threads() * bytes_of_core_;
   if (bytes <= 0) return false;
   absl::StatusOr<MemoryRegion> memory = MemoryRegion::Written(bytes);
-  if (memory.ok()) memory_ = *std::move(memory);
-  return memory.ok();
+  if (!memory.ok()) return false;
+  memory_ = *std::move(memory);
+  return true;
 }
 
 }  // namespace plait

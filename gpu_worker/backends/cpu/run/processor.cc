@@ -28,9 +28,10 @@ std::array<uint32_t, 4> CpuidLeaf(uint32_t leaf, uint32_t subleaf = 0) {
 // The brand string of leaves 0x80000002 to 0x80000004.
 std::string BrandName() {
   std::array<uint32_t, 12> words = {};
+  auto* next = words.begin();
   for (uint32_t i = 0; i < 3; ++i) {
     const std::array<uint32_t, 4> part = CpuidLeaf(0x80000002u + i);
-    std::copy(part.begin(), part.end(), words.begin() + i * 4);
+    next = std::copy(part.begin(), part.end(), next);
   }
   char text[sizeof(words) + 1] = {};
   std::memcpy(text, words.data(), sizeof(words));

@@ -70,8 +70,9 @@ bool CpuYardsticks::TakeMemory() {
   if (memory_.used_bytes() > 0) return true;
   absl::StatusOr<MemoryRegion> memory =
       MemoryRegion::Written(kReadFloats * static_cast<int64_t>(sizeof(float)));
-  if (memory.ok()) memory_ = *std::move(memory);
-  return memory.ok();
+  if (!memory.ok()) return false;
+  memory_ = *std::move(memory);
+  return true;
 }
 
 Yardsticks CpuYardsticks::Read() {
