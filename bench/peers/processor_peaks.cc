@@ -35,11 +35,11 @@ namespace {
 
 using wire::Json;
 
-constexpr int kReadings = 20;
+constexpr int kReadings = 7;
 constexpr int64_t kMultiplyAddSteps = 500'000;
 constexpr int64_t kTileSteps = 50'000;
 // As long a reading for every level: as much is read of each, again and again.
-constexpr int64_t kReadBytes = int64_t{128} << 20;
+constexpr int64_t kReadBytes = int64_t{64} << 20;
 // Where the size of the third level is not known.
 constexpr int64_t kMemoryBytesMin = int64_t{256} << 20;
 

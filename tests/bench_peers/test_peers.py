@@ -3,6 +3,7 @@ by which rounds count."""
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -39,16 +40,25 @@ def compare(model, *options, least=1):
     return done, document, {row["runtime"]: row for row in result["runtimes"]}
 
 
-@pytest.fixture(name="model")
-def fixture_model(tmp_path, monkeypatch):
-    """Returns a small model; its optimized file lies in the folder `optimized` beside it."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    model = light.write("tiny_resnet", tmp_path)
-    (tmp_path / "optimized").mkdir()
-    done = call(PLAIT, "optimize", model, "-o", tmp_path / "optimized" / model.name,
-                "--budget", "3s", "--threads", 2)
+@pytest.fixture(name="made", scope="module")
+def fixture_made(tmp_path_factory):
+    """A folder with a small model, and with its optimized file in the folder `optimized`."""
+    folder = tmp_path_factory.mktemp("made")
+    model = light.write("tiny_resnet", folder)
+    (folder / "optimized").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        done = call(PLAIT, "optimize", model, "-o", folder / "optimized" / model.name,
+                    "--budget", "3s", "--threads", 2)
     assert done.returncode == 0, done.stderr
-    return model
+    return folder
+
+
+@pytest.fixture(name="model")
+def fixture_model(made, tmp_path):
+    """Returns a copy of that model, beside the folder `optimized`."""
+    shutil.copytree(made / "optimized", tmp_path / "optimized")
+    return pathlib.Path(shutil.copy(made / "tiny_resnet.onnx", tmp_path))
 
 
 def test_check_equal_tells_equal_from_different(tmp_path):
