@@ -93,6 +93,10 @@ absl::Status EmbeddedServer::Spawn(const Options& options) {
     process.arguments.push_back("--worker-threads");
     process.arguments.push_back(absl::StrCat(options.threads));
   }
+  if (!options.instruction_set.empty()) {
+    process.arguments.push_back("--worker-instruction-set");
+    process.arguments.push_back(options.instruction_set);
+  }
   // Emptied at each start: it is for the error of this run.
   const FileDescriptor log(
       open(log_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -27,6 +27,8 @@ class EmbeddedServer {
     std::string device = "cpu";
     // Cores that the worker may use.
     int threads = 0;  // of the worker; 0: all
+    // The best that it may use; empty: all that there are.
+    std::string instruction_set;
   };
 
   // Starts the server and waits until it listens. Waiting for another program is told on

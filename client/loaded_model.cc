@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "client/files/file.h"
+#include "client/instruction_set_option.h"
 #include "client/local_profiler.h"
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
@@ -139,6 +140,7 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
   const OptionSpec specs[] = {
       {"--device", OptionKind::kText, "DEVICE", "cpu (default) or reference"},
       {"--threads", OptionKind::kInteger, "N", "threads that the models may use; 0: all"},
+      kInstructionSetOption,
       kShapeOption,
   };
   options->insert(options->end(), std::begin(specs), std::end(specs));
@@ -160,7 +162,9 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
   }
   absl::StatusOr<std::unique_ptr<Executor>> executor =
       OpenExecutor(arguments.Text("--device", "cpu"),
-                   {.threads = static_cast<int>(threads), .pins_threads = pins_threads});
+                   {.threads = static_cast<int>(threads),
+                    .pins_threads = pins_threads,
+                    .instruction_set = arguments.Text(kInstructionSetOption.name)});
   if (executor.ok()) return executor;
   return wire::WithReason(executor.status(), v1::ERROR_REASON_DEVICE_UNAVAILABLE);
 }

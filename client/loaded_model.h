@@ -40,7 +40,7 @@ struct LoadOptions {
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 
-// --device, --threads and --shape: for verbs that run models themselves.
+// --device, --threads, --instruction-set and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.
 void AddLoadingOptions(std::vector<OptionSpec>* options);
 LoadOptions LoadingOptions(const Arguments& arguments);

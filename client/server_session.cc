@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
+#include "client/instruction_set_option.h"
 #include "proto/wire/channel.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
@@ -65,9 +66,10 @@ void AddServerOptions(std::vector<OptionSpec>* options) {
   options->push_back({"--tls-key", OptionKind::kText, "FILE", "the key of --tls-cert (PEM)"});
 }
 
-void AddCacheOption(std::vector<OptionSpec>* options) {
+void AddEmbeddedOptions(std::vector<OptionSpec>* options) {
   options->push_back(
       {"--cache-dir", OptionKind::kText, "DIR", "profiles and results of runs without --server"});
+  options->push_back(kInstructionSetOption);
 }
 
 // The option before the environment: what stands on the line is meant for this run.
@@ -84,6 +86,10 @@ absl::StatusOr<ServerSession> ConnectToServer(const CommandContext& context) {
 absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
                                              const std::string& device, int threads) {
   if (!context.arguments.Text("--server", context.environment.server).empty()) {
+    if (context.arguments.Has(kInstructionSetOption.name)) {
+      return absl::InvalidArgumentError(
+          "--instruction-set: is for runs without --server (plaitd has worker_instruction_set)");
+    }
     return ConnectToServer(context);
   }
   // At once, and not when a worker has failed to come up.
@@ -94,6 +100,7 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   options.cache_folder = context.arguments.Text("--cache-dir", context.environment.cache_folder);
   options.device = device;
   options.threads = threads;
+  options.instruction_set = context.arguments.Text(kInstructionSetOption.name);
   ServerSession session;
   PLAIT_ASSIGN_OR_RETURN(session.embedded, EmbeddedServer::Start(options, context.console.err));
   PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address()));

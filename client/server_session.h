@@ -20,8 +20,8 @@ struct ServerSession {
 // --server, --tls-ca, --tls-cert, --tls-key.
 void AddServerOptions(std::vector<OptionSpec>* options);
 
-// --cache-dir, for commands that can do without a server.
-void AddCacheOption(std::vector<OptionSpec>* options);
+// --cache-dir and --instruction-set, for commands that can do without a server.
+void AddEmbeddedOptions(std::vector<OptionSpec>* options);
 
 // Connects to the server that --server or the environment names.
 // Errors: InvalidArgument when there is none, or its address is malformed.
@@ -29,7 +29,8 @@ void AddCacheOption(std::vector<OptionSpec>* options);
 absl::StatusOr<ServerSession> ConnectToServer(const CommandContext& context);
 
 // The same, and without a named server an embedded one with a worker for `device`, ready to
-// measure. Errors: those of EmbeddedServer::Start; Unavailable when the worker does not come up.
+// measure. Errors: InvalidArgument for an option that means nothing to a named server; those of
+// EmbeddedServer::Start; Unavailable when the worker does not come up.
 // Jobs that earlier programs left in the embedded server's store are cancelled first, because
 // nobody waits for them. Blocks until the worker has called.
 absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,

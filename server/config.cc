@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/instruction_set_names.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "base/suggest.h"
@@ -39,6 +40,8 @@ constexpr Setting kSettings[] = {
     {"workers", &Config::workers, "cpu,...", "Devices of this machine to serve, or none"},
     {"worker_threads", &Config::worker_threads, "N", "Cores of the cpu worker; 0: all", 0,
      kThreadsMax},
+    {"worker_instruction_set", &Config::worker_instruction_set, "NAME",
+     "The best that the cpu worker may use, of generic, avx2, avx512, avx512_bf16 and amx"},
     {"worker_program", &Config::worker_program, "FILE",
      "The plait-worker to start; default: beside plaitd"},
     // 64: each running job has a process and a thread of its own.
@@ -166,6 +169,11 @@ absl::Status CheckConfig(const Config& config) {
     return absl::InvalidArgumentError(absl::StrCat("data_dir: its path may have ", kDataDirBytesMax,
                                                    " bytes, has ", config.data_dir.size(),
                                                    " (use a shorter one)"));
+  }
+  const absl::string_view expected = ExpectedInstructionSet(config.worker_instruction_set);
+  if (!config.worker_instruction_set.empty() && !expected.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("worker_instruction_set: must be ", expected,
+                                                   ", is \"", config.worker_instruction_set, "\""));
   }
   // Otherwise its worker would be started again and again.
   for (const std::string& device : config.workers) {

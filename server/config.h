@@ -39,6 +39,7 @@ struct Config {
   std::string tls_worker_ca;
   std::vector<std::string> workers = {"cpu"};  // devices of this machine's workers
   int64_t worker_threads = 0;                  // 0: all cores
+  std::string worker_instruction_set;          // empty: all that the processor has
   std::string worker_program;                  // empty: plait-worker beside plaitd
   // One: searches that run at the same time take each other's processor and finish later.
   int64_t jobs_running_max = 1;

@@ -288,6 +288,7 @@ void Server::Parts::StartWorkers() {
     options.server_address = WorkerSocket(config.data_dir);
     options.blobs_folder = BlobsFolder(config.data_dir);
     options.threads = static_cast<int>(config.worker_threads);
+    options.instruction_set = config.worker_instruction_set;
     options.memory_bytes_max =
         config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
     options.restarted = [this] { metrics.WorkerRestarted(); };

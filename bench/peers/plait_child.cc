@@ -8,9 +8,9 @@
 //   {"command": "yardsticks"}                           {"multiply_add_gflops", "read_gbps"}
 //   {"command": "quit"}                                 (the process ends)
 //
-// The folder of "load" holds a <name>.npy for each input. A run is all that a caller waits for whose
-// inputs and outputs lie where the plan has them, row-major, as the other runtimes have theirs
-// bound. A command that fails is answered {"error": "..."} and the process goes on.
+// The folder of "load" holds a <name>.npy for each input. A run is all that a caller waits for
+// whose inputs and outputs lie where the plan has them, row-major, as the other runtimes have
+// theirs bound. A command that fails is answered {"error": "..."} and the process goes on.
 #include <iostream>
 #include <optional>
 #include <string>

@@ -24,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
 #include "bench/peers/tile_peak.h"
+#include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/run/memory.h"
 #include "gpu_worker/backends/cpu/team/team.h"
@@ -161,9 +162,9 @@ int Main(int argc, char** argv) {
     return 2;
   }
   Json json;
-  json["instruction_set"] = Loops().instruction_set;
+  json["instruction_set"] = std::string(InstructionSetName(DetectedInstructionSet()));
   json["multiply_add_gflops"] = MultiplyAdds(threads);
-  const bool has_tiles = AllowTiles();
+  const bool has_tiles = DetectedInstructionSet() == InstructionSet::kAmx;
   json["bf16_tile_gflops"] =
       has_tiles ? Tiles(threads, kBf16TileOperationsPerStep, MultiplyBf16Tiles) : Json();
   json["int8_tile_gops"] =

@@ -1,10 +1,7 @@
 #include "bench/peers/tile_peak.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace plait {
@@ -39,16 +36,6 @@ __attribute__((target("amx-tile"))) void ConfigureTiles() {
 
 }  // namespace
 
-bool AllowTiles() {
-  unsigned int a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned int kTiles = 1u << 24, kBytes = 1u << 25, kBf16 = 1u << 22;
-  constexpr unsigned int kAll = kTiles | kBytes | kBf16;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAll) != kAll) return false;
-  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
 __attribute__((target("amx-tile,amx-int8"))) void MultiplyByteTiles(int64_t steps) {
   ConfigureTiles();
   for (int64_t step = 0; step < steps; ++step) {
@@ -71,7 +58,6 @@ __attribute__((target("amx-tile,amx-bf16"))) void MultiplyBf16Tiles(int64_t step
   _tile_release();
 }
 #else
-bool AllowTiles() { return false; }
 void MultiplyByteTiles(int64_t) {}
 void MultiplyBf16Tiles(int64_t) {}
 #endif

@@ -6,12 +6,8 @@
 // registers, so that no memory takes part.
 namespace plait {
 
-// Whether the processor has tiles for bytes and for bf16, and the system lets this process use
-// them. Asks the system for that, which counts for all threads started later.
-bool AllowTiles();
-
 // Runs so many steps of four independent products, whose operations are counted below.
-// REQUIRES: AllowTiles() returned true before the calling thread was started, or in it.
+// REQUIRES: DetectedInstructionSet() is kAmx.
 void MultiplyByteTiles(int64_t steps);
 void MultiplyBf16Tiles(int64_t steps);
 

@@ -14,7 +14,7 @@ namespace {
 std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options;
   AddServerOptions(&options);
-  AddCacheOption(&options);
+  AddEmbeddedOptions(&options);
   return options;
 }
 

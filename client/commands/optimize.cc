@@ -25,7 +25,7 @@ std::vector<OptionSpec> Options() {
       {"--explain", OptionKind::kSwitch, "", "tell each rule's law and what the search decided"});
   options.push_back({"--validate-only", OptionKind::kSwitch, "", "check the request, do nothing"});
   AddServerOptions(&options);
-  AddCacheOption(&options);
+  AddEmbeddedOptions(&options);
   return options;
 }
 

@@ -21,7 +21,7 @@ std::vector<OptionSpec> Options() {
       {"--device", OptionKind::kText, "DEVICE", "of the job, without --server; default cpu"},
       {"--threads", OptionKind::kInteger, "N", "of the job, without --server"}};
   AddServerOptions(&options);
-  AddCacheOption(&options);
+  AddEmbeddedOptions(&options);
   return options;
 }
 

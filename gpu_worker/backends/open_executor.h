@@ -12,7 +12,8 @@ namespace plait {
 // line of backends.def; the rest is the backend's to read. The executor is the caller's, and not
 // thread-safe.
 // Errors: NotFound naming the backends that were built in; Unavailable when the device is missing;
-// InvalidArgument for a number of threads that makes no sense.
+// InvalidArgument for a number of threads or a name of instructions that makes no sense;
+// FailedPrecondition for instructions that the processor lacks.
 absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id,
                                                        const ExecutorOptions& options = {});
 

@@ -63,6 +63,9 @@ struct ExecutorOptions {
   // Whether threads stay on one core each while they compute: for a program that has the machine to
   // itself. Beside another one that does so too, both would wait for each other.
   bool pins_threads = false;
+  // The best instructions that kernels may use, as the device's instruction_set names them; "": all
+  // that there are. Counts for the whole process, and its first executor decides.
+  std::string instruction_set = {};
 };
 
 // A device, free of RPC, storage and server code: the same library serves the worker and

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/arguments.h"
+#include "base/instruction_set_names.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
@@ -51,6 +52,9 @@ constexpr OptionSpec kOptions[] = {
      "the daemon's worker_listen, HOST:PORT or unix:PATH"},
     {"--threads", OptionKind::kInteger, "N", "cores granted to the device; 0: all (default)", "",
      ExpectedInt},
+    {"--instruction-set", OptionKind::kText, "NAME",
+     "use no better one: generic, avx2, avx512, avx512_bf16 or amx (default: the best\nthere is)",
+     "", ExpectedInstructionSet},
     {"--memory-bytes", OptionKind::kInteger, "N", "memory granted to the device; 0: all (default)"},
     {"--blobs", OptionKind::kAnyText, "FOLDER",
      "where a daemon of this machine keeps its blobs, to read them there (default: ask\nit for "
@@ -156,7 +160,8 @@ int Main(const std::vector<std::string>& words) {
   const absl::StatusOr<std::unique_ptr<Executor>> executor =
       OpenExecutor(device, {.threads = static_cast<int>(arguments->Integer("--threads")),
                             .memory_bytes_max = arguments->Integer("--memory-bytes"),
-                            .pins_threads = true});
+                            .pins_threads = true,
+                            .instruction_set = arguments->Text("--instruction-set")});
   if (!executor.ok()) return Fail(executor.status(), kExitUnreachable);
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);

@@ -13,7 +13,7 @@ struct DeviceDescription {
   std::string name;     // the processor's or GPU's name
   // Two devices with equal fingerprints give equal times, so that profiles of one serve the other.
   std::string fingerprint;      // everything that a measured time depends on, as one line
-  std::string instruction_set;  // "avx2", "avx512", "avx512_bf16", "amx", "sm_90"
+  std::string instruction_set;  // "generic", "avx2", "avx512", "avx512_bf16", "amx", "sm_90"
   int threads = 1;              // cores granted; the width of a kernel that takes the whole device
   int64_t memory_bytes = 0;
 };

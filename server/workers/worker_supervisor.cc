@@ -119,17 +119,17 @@ ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) con
     process.arguments.push_back("--threads");
     process.arguments.push_back(absl::StrCat(options_.threads));
   }
+  if (!options_.instruction_set.empty()) {
+    process.arguments.push_back("--instruction-set");
+    process.arguments.push_back(options_.instruction_set);
+  }
   // So that it refuses what it can foresee, and need not be killed for it.
   if (options_.memory_bytes_max > 0) {
     process.arguments.push_back("--memory-bytes");
     process.arguments.push_back(absl::StrCat(options_.memory_bytes_max));
   }
-  // How long threads wait for work is the worker's to say. They are not bound to cores: that would
-  // bind the main thread, too, and the worker would take its one core for all there are.
-  process.environment = {"OMP_DYNAMIC=false"};
-  if (options_.threads > 0) {
-    process.environment->push_back(absl::StrCat("OMP_NUM_THREADS=", options_.threads));
-  }
+  // Nothing of the daemon's own is the worker's to see.
+  process.environment.emplace();
   // What it prints goes to the log: standard output is the daemon's interface.
   process.descriptors = {{STDERR_FILENO, STDOUT_FILENO}};
   return process;

@@ -15,11 +15,12 @@
 namespace plait {
 
 struct WorkerSupervisorOptions {
-  std::string program;         // plait-worker
-  std::string device;          // what the worker shall own: "cpu"
-  std::string server_address;  // where it calls: "unix:PATH"
-  std::string blobs_folder;    // of the server's blobs, which the worker reads there; may be empty
-  int threads = 0;             // granted to the device; 0: all
+  std::string program;          // plait-worker
+  std::string device;           // what the worker shall own: "cpu"
+  std::string server_address;   // where it calls: "unix:PATH"
+  std::string blobs_folder;     // of the server's blobs, which the worker reads there; may be empty
+  int threads = 0;              // granted to the device; 0: all
+  std::string instruction_set;  // the best that kernels may use; empty: all there are
   // A worker that has not called for this long hangs, and is killed.
   // Ten seconds are ten of its calls. It starts to count with the process, so a worker has as long
   // to call for the first time.

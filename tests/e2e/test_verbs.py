@@ -172,6 +172,23 @@ def test_bench_compares_two_models(cli, folder, model_file):
     assert result["ratio"]["low"] <= result["ratio"]["median"] <= result["ratio"]["high"]
 
 
+def test_a_plan_for_weaker_instructions_runs_where_they_are_asked_for(cli, folder, model_file):
+    held = ("--instruction-set", "generic")
+    optimized = folder / "out.onnx"
+    report = cli.run("optimize", model_file("tiny_resnet"), "-o", optimized, "--budget", "5s",
+                     "--json", *held).expect(0).json
+    assert "_generic;" in report["device"]["fingerprint"]
+    assert "ignored" not in cli.run("bench", optimized, "--rounds", "1", *held).expect(0).err
+    if report["speedup"] > 1:
+        assert "ignored" in cli.run("bench", optimized, "--rounds", "1").expect(0).err
+
+
+def test_instructions_that_nobody_has_are_a_wrong_usage(cli, model_file):
+    for verb in ("bench", "optimize"):
+        finished = cli.run(verb, model_file("tiny_resnet"), "--instruction-set", "sse9").expect(2)
+        assert "expected generic, avx2, avx512, avx512_bf16 or amx" in finished.err
+
+
 @pytest.mark.parametrize("name", ["tiny_resnet", "tiny_bert"])
 def test_run_computes_what_onnx_runtime_computes(cli, folder, model_file, name):
     model = model_file(name)

@@ -101,8 +101,16 @@ TEST(ConfigTest, NamesASettingThatIsNoNumber) {
               HasSubstr("worker_threads: must be a whole number"));
 }
 
+TEST(ConfigTest, NamesTheInstructionSetsThereAre) {
+  EXPECT_THAT(
+      ErrorOf(MakeConfig(
+          {{"data_dir", "/x"}, {"worker_instruction_set", "sse9"}, {"insecure", "true"}}, {}, {})),
+      HasSubstr("avx512_bf16 or amx, is \"sse9\""));
+}
+
 // A value that the setting takes and that is not its default.
 std::string OtherValue(const Setting& setting) {
+  if (setting.name == "worker_instruction_set") return "avx2";
   if (std::holds_alternative<bool Config::*>(setting.field)) return "true";
   if (std::holds_alternative<int64_t Config::*>(setting.field)) return "7";
   if (std::holds_alternative<std::vector<std::string> Config::*>(setting.field)) return "none";

@@ -119,13 +119,14 @@ MAY_INCLUDE |= {
     ],
     "gpu_worker/executor": EXECUTING,
     "gpu_worker/backends/cpu": [],
-    "gpu_worker/backends/cpu/loops": [],
+    "gpu_worker/backends/cpu/loops": ["base"],
     "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels", "gpu_worker/backends/cpu"],
     "gpu_worker/backends/cpu/team": ["base"],
     "gpu_worker/backends/cpu/onednn": [
         "base",
         "optimizer/ir",
         "optimizer/kernels",
+        "gpu_worker/backends/cpu/loops",
         "gpu_worker/backends/cpu/team",
     ],
     "gpu_worker/backends/cpu/run": [

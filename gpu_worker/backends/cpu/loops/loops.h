@@ -6,6 +6,7 @@
 //   loops.def           the elementwise loops, one line each: a name and an element's expression
 //   loops.h             the table of all loops, and the choice of one table per process
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
+//   instruction_set     what the processor has, and what of that may be used
 //   loops_generic.cc, loops_avx2.cc, loops_avx512.cc
 //                       the body once more for each instruction set; flags are in CMakeLists.txt
 // A new elementwise loop is a line in loops.def: enumeration, table and loop follow from it.

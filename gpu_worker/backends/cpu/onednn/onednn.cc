@@ -34,6 +34,19 @@ std::string OnednnVersion() {
   return absl::StrCat(version->major, ".", version->minor, ".", version->patch);
 }
 
+// The library takes the first limit that it is given, and none once it has looked at the limit.
+absl::Status LimitOnednn(InstructionSet best) {
+  constexpr dnnl_cpu_isa_t kLimits[] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2,
+                                        dnnl_cpu_isa_avx512_core, dnnl_cpu_isa_avx512_core_bf16,
+                                        dnnl_cpu_isa_all};
+  const dnnl_cpu_isa_t wanted = kLimits[static_cast<int>(best)];
+  if (dnnl_set_max_cpu_isa(wanted) == dnnl_success) return absl::OkStatus();
+  if (dnnl_get_effective_cpu_isa() <= wanted) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("oneDNN already uses better instructions than ",
+                                                    InstructionSetName(best),
+                                                    ": one process cannot have two limits"));
+}
+
 absl::StatusOr<std::unique_ptr<Onednn>> Onednn::Create() {
   if (!OpenMpRunsOnTeam()) {
     return absl::FailedPreconditionError(

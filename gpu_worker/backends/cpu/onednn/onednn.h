@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "oneapi/dnnl/dnnl.h"
 #include "optimizer/ir/tensor_type.h"
 #include "optimizer/kernels/format.h"
@@ -35,6 +36,10 @@ absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what);
 
 // "2.6.3", for device fingerprints.
 std::string OnednnVersion();
+
+// Lets the library use no better instructions than these, in the whole process.
+// Errors: FailedPrecondition when it has begun to use others.
+absl::Status LimitOnednn(InstructionSet best);
 
 // The library's engine and stream for this processor. Primitives keep the TeamWidth() under which
 // they were created, so it must be a kernel's width.

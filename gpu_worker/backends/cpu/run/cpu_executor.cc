@@ -1,5 +1,9 @@
+#include <optional>
+
 #include "absl/strings/str_cat.h"
+#include "base/instruction_set_names.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/cpu/run/device.h"
 #include "gpu_worker/backends/cpu/run/private_caches.h"
@@ -35,6 +39,24 @@ class CpuExecutor : public Executor {
   PrivateCaches private_caches_;
 };
 
+// "avx2" on a processor that has no AVX2 is an error and not a weaker set: who asks means to know
+// what runs.
+absl::Status LimitInstructions(absl::string_view name) {
+  const std::optional<InstructionSet> best = InstructionSetNamed(name);
+  if (!best.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("cpu: instruction set \"", name, "\": must be ",
+                                                   ExpectedInstructionSet(name)));
+  }
+  if (*best > DetectedInstructionSet()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cpu: this processor has no ", name, "; its best instruction set is ",
+                     InstructionSetName(DetectedInstructionSet())));
+  }
+  PLAIT_RETURN_IF_ERROR(LimitOnednn(*best));
+  LimitInstructionSet(*best);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view device_id,
@@ -43,6 +65,9 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
     return absl::NotFoundError(absl::StrCat("device \"", device_id, "\": there is only \"cpu\""));
   }
   if (options.threads < 0) return absl::InvalidArgumentError("cpu: threads must not be negative");
+  if (!options.instruction_set.empty()) {
+    PLAIT_RETURN_IF_ERROR(LimitInstructions(options.instruction_set));
+  }
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Onednn> onednn, Onednn::Create());
   return std::make_unique<CpuExecutor>(
       DescribeCpu(options.threads, options.memory_bytes_max),
