@@ -12,6 +12,7 @@ find_package(fmt CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
+find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h REQUIRED)  # headers only
 if(PLAIT_TESTS)
   find_package(GTest CONFIG REQUIRED)
 endif()

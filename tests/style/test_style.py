@@ -122,6 +122,7 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cpu/loops": ["base"],
     "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels", "gpu_worker/backends/cpu"],
     "gpu_worker/backends/cpu/team": ["base"],
+    "gpu_worker/backends/cpu/microkernel": ["base"],
     "gpu_worker/backends/cpu/onednn": [
         "base",
         "optimizer/ir",
@@ -180,6 +181,7 @@ ONLY_IN = {
     r"onnx/": ["optimizer/onnx"],
     r"oneapi/": ["gpu_worker/backends/cpu/onednn"],
     r"toml\+\+/": ["server"],
+    r"xbyak/": ["gpu_worker/backends/cpu/microkernel/assemble.cc"],
     r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/backends/cuda", "bench/gpu"],
     r"prometheus/": ["server"],
 }
