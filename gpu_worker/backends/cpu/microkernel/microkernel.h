@@ -9,6 +9,7 @@
 //   microkernel       the list: what the innermost code of a product does, instruction by
 //                     instruction (here)
 //   fma_microkernel   writes the list of a tile of an fp32 product
+//   digit_microkernel the same of a product of numbers in digits, on AMX
 //   assemble          list -> machine code of this processor; the only file that sees Xbyak
 //   interpret         list -> the same, in C++, with every address checked
 // Whoever needs the innermost code of a matrix product or a convolution has a list written for its
