@@ -48,7 +48,8 @@ Lifetime LifetimeOf(const MemoryRequest& request) {
 // 1977), where each lies in the O(log S) nodes that it covers as a whole.
 class LifetimeIndex {
  public:
-  explicit LifetimeIndex(int steps) : steps_(steps), covering_(2 * steps), starting_(steps) {}
+  explicit LifetimeIndex(int steps)
+      : steps_(steps), covering_(size_t{2} * static_cast<size_t>(steps)), starting_(steps) {}
 
   void Add(const Lifetime& lifetime, size_t request) {
     starting_[lifetime.first].push_back(request);
