@@ -43,9 +43,9 @@ absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
   return absl::FailedPreconditionError("it is for other inputs or outputs, or for other shapes");
 }
 
-// The graph and plan inside a model, if they are for this device.
-absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
-                                             const Graph& bound, Executor& executor) {
+// The graph and plan inside a model, loaded, if they are for this device.
+absl::StatusOr<LoadedExecutable> FromEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
+                                                  const Graph& bound, Executor& executor) {
   const auto bytes = static_cast<int64_t>(embedded.graph.size() + embedded.plan.size());
   // From the cheapest check to the dearest, and all of them before anything is run.
   if (bytes > kGraphTextBytesMax) {
@@ -71,9 +71,10 @@ absl::StatusOr<LoadedModel> FromEmbeddedPlan(const EmbeddedPlan& embedded, const
   loaded.weights = std::make_shared<ModelWeights>(model.weights());
   // Graph and plan are a stranger's: loading proves that they read and write only where they may,
   // and finds weights that the file lacks. What fails here is not used.
-  PLAIT_RETURN_IF_ERROR(executor.Load(loaded.graph, loaded.plan, *loaded.weights).status());
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                         executor.Load(loaded.graph, loaded.plan, *loaded.weights));
   loaded.embedded_plan = true;
-  return loaded;
+  return LoadedExecutable{std::move(loaded), std::move(executable)};
 }
 
 absl::StatusOr<Plan> BaselinePlan(const Graph& graph, bool quick, Executor& executor) {
@@ -103,10 +104,10 @@ absl::Status CheckNoOpaqueNode(const Bound& bound) {
       absl::StrCat("node ", node.name, ": ", node.op_type, " cannot be run: ", node.reason));
 }
 
-}  // namespace
-
-absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
-                                      Executor& executor, std::vector<std::string>* warnings) {
+// A model whose plan came with it, with its executable; any other without.
+absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const LoadOptions& loading,
+                                             Executor& executor,
+                                             std::vector<std::string>* warnings) {
   const auto rejected = [&](const absl::Status& status) {
     return wire::WithReason(Annotate(status, path), v1::ERROR_REASON_MODEL_REJECTED);
   };
@@ -117,10 +118,10 @@ absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions
   if (!bound.ok()) return rejected(bound.status());
   const std::optional<EmbeddedPlan> embedded = ReadEmbeddedPlan(*model);
   if (embedded.has_value() && !loading.ignore_plan) {
-    absl::StatusOr<LoadedModel> loaded =
+    absl::StatusOr<LoadedExecutable> loaded =
         FromEmbeddedPlan(*embedded, *model, bound->graph, executor);
     if (loaded.ok()) {
-      loaded->path = path;
+      loaded->model.path = path;
       return loaded;
     }
     warnings->push_back(absl::StrCat(
@@ -133,6 +134,24 @@ absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions
   loaded.graph = bound->graph;
   loaded.weights = std::make_shared<ModelWeights>(model->weights());
   PLAIT_ASSIGN_OR_RETURN(loaded.plan, BaselinePlan(loaded.graph, loading.quick, executor));
+  return LoadedExecutable{std::move(loaded), nullptr};
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
+                                      Executor& executor, std::vector<std::string>* warnings) {
+  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, LoadPlanned(path, loading, executor, warnings));
+  return std::move(loaded.model);
+}
+
+absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
+                                                Executor& executor,
+                                                std::vector<std::string>* warnings) {
+  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, LoadPlanned(path, loading, executor, warnings));
+  if (loaded.executable != nullptr) return loaded;
+  const LoadedModel& model = loaded.model;
+  PLAIT_ASSIGN_OR_RETURN(loaded.executable, executor.Load(model.graph, model.plan, *model.weights));
   return loaded;
 }
 

@@ -40,6 +40,19 @@ struct LoadOptions {
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 
+// A model that is loaded on a device, ready to run.
+struct LoadedExecutable {
+  LoadedModel model;
+  std::unique_ptr<Executable> executable;
+};
+
+// LoadModel for a verb that runs the model as it is. Proving an embedded plan loads it, so that to
+// load it again would take as long once more.
+// Errors: those of LoadModel and Executor::Load.
+absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
+                                                Executor& executor,
+                                                std::vector<std::string>* warnings);
+
 // --device, --threads, --instruction-set and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.
 void AddLoadingOptions(std::vector<OptionSpec>* options);

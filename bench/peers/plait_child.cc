@@ -59,17 +59,18 @@ class PlaitChild {
     executable_.reset();
     const Stopwatch stopwatch;
     std::vector<std::string> warnings;
-    PLAIT_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(path, {}, *executor_, &warnings));
+    PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded,
+                           LoadExecutable(path, {}, *executor_, &warnings));
     // A plan that is ignored would be timed as if it were the one that was searched for.
     if (!warnings.empty()) return absl::FailedPreconditionError(warnings.front());
-    PLAIT_ASSIGN_OR_RETURN(executable_, executor_->Load(model.graph, model.plan, *model.weights));
-    PLAIT_ASSIGN_OR_RETURN(inputs_, ReadInputs(folder, model.graph));
+    executable_ = std::move(loaded.executable);
+    graph_ = std::move(loaded.model.graph);
+    PLAIT_ASSIGN_OR_RETURN(inputs_, ReadInputs(folder, graph_));
     PLAIT_RETURN_IF_ERROR(executable_->Run(inputs_).status());
-    graph_ = model.graph;
     return Json{{"version", PLAIT_VERSION},
                 {"load_ms", stopwatch.elapsed_us() / 1000},
                 {"flops", FlopsOf(graph_)},
-                {"kernels", model.plan.steps.size()}};
+                {"kernels", loaded.model.plan.steps.size()}};
   }
 
   absl::StatusOr<Json> Time(int runs) {

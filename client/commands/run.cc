@@ -48,26 +48,25 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   // One run does not repay a thorough choice of kernels.
   loading.quick = true;
   std::vector<std::string> warnings;
-  PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
-                         LoadModel(arguments.positionals()[0], loading, *executor, &warnings));
+  PLAIT_ASSIGN_OR_RETURN(const LoadedExecutable loaded,
+                         LoadExecutable(arguments.positionals()[0], loading, *executor, &warnings));
   for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
-  PLAIT_ASSIGN_OR_RETURN(const auto executable,
-                         executor->Load(model.graph, model.plan, *model.weights));
+  const Graph& graph = loaded.model.graph;
   absl::StatusOr<std::vector<Tensor>> inputs =
       arguments.Has("--inputs")
-          ? ReadInputs(arguments.Text("--inputs"), model.graph)
-          : MakeInputs(model.graph, static_cast<uint64_t>(arguments.Integer("--seed")));
+          ? ReadInputs(arguments.Text("--inputs"), graph)
+          : MakeInputs(graph, static_cast<uint64_t>(arguments.Integer("--seed")));
   PLAIT_RETURN_IF_ERROR(inputs.status());
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable->Run(*inputs));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, loaded.executable->Run(*inputs));
   if (arguments.Has("--outputs")) {
-    PLAIT_RETURN_IF_ERROR(WriteOutputs(arguments.Text("--outputs"), model.graph, outputs));
+    PLAIT_RETURN_IF_ERROR(WriteOutputs(arguments.Text("--outputs"), graph, outputs));
   }
   if (context.console.json) {
-    context.console.out << JsonText(ResultJson(model.graph, outputs));
+    context.console.out << JsonText(ResultJson(graph, outputs));
     return ExitCode::kOk;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto& name = model.graph.tensor(model.graph.outputs()[i]).name;
+    const auto& name = graph.tensor(graph.outputs()[i]).name;
     context.console.out << (name == nullptr ? "" : *name) << ": " << outputs[i].type().ToString()
                         << "\n";
   }
