@@ -138,9 +138,9 @@ TEST(TeamTest, AThreadThatSleepsIsWokenUp) {
   const Team::Lead lead(team);
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    int runs = 0;
-    RunGroups(2, 1, [&](int group) { runs += group; });
-    EXPECT_EQ(runs, 1);
+    std::atomic<int> runs = 0;
+    RunGroups(2, 1, [&](int) { ++runs; });
+    EXPECT_EQ(runs, 2);
   }
 }
 
