@@ -75,7 +75,7 @@ def test_what_takes_longer_than_a_task_may_is_returned_as_it_is(new_daemon, cli,
     """A run takes half a second or two: six of them fit into a task, and forty-six do not. The
     budget has room for them, or else it would be what is told; and there is a candidate that is
     surely worth them."""
-    model = models.slow_model(width=2048, activations=("Tanh", "Sigmoid", "Tanh", "Relu"))
+    model = models.slow_model(width=2048)
     daemon = new_daemon("--task-seconds-max", "15").start()
     daemon.wait_for_worker()
     report = cli.run("optimize", model_file(model), "-o", folder / "out.onnx", "--json",
