@@ -28,6 +28,12 @@ class KernelCatalog {
   // it where neighbours disagree. Its profile is keyed by the type.
   virtual Kernel Reorder(const TensorType& type, Format from, Format to) const = 0;
 
+  // Whether the kernel computes in other numbers than its operators' type on the way, so that its
+  // error depends on weights and inputs. Such a kernel runs a layer only when its error there was
+  // measured and is no larger than that of fp32 (IsAdmitted in optimizer/cost/layer_error.h). Its
+  // first node is a Conv, MatMul or Gemm whose second input is a constant.
+  virtual bool NeedsAdmission(const Kernel& /*kernel*/) const { return false; }
+
   // The version of a family's code: what profiles of its kernels are kept under, so that another
   // text is another time. Lives as long as the catalog; empty for a family that the backend has
   // not.

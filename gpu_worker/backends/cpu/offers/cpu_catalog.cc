@@ -1,7 +1,10 @@
 #include "gpu_worker/backends/cpu/offers/cpu_catalog.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
+#include "base/instruction_set_names.h"
 #include "gpu_worker/backends/cpu/offers/family_versions.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 
@@ -13,6 +16,15 @@ constexpr const FamilyOffer* kFamilies[] = {
 #include "gpu_worker/backends/cpu/families.def"
 #undef PLAIT_CPU_FAMILY
 };
+
+// By place among the names, each of which includes those before it. A device that says nothing
+// that is known has the least.
+bool HasInstructions(const DeviceDescription& device, absl::string_view wanted) {
+  const auto* const end = std::end(kInstructionSetNames);
+  const auto* const had = std::find(std::begin(kInstructionSetNames), end, device.instruction_set);
+  const auto* const needed = std::find(std::begin(kInstructionSetNames), end, wanted);
+  return needed == std::begin(kInstructionSetNames) || (had != end && had >= needed);
+}
 
 }  // namespace
 
@@ -43,13 +55,14 @@ std::vector<Kernel> CpuCatalog::KernelsAt(const Graph& graph, NodeId node, bool 
   for (const bool last_resort : {false, true}) {
     for (const FamilyOffer* family : kFamilies) {
       if (family->last_resort != last_resort || family->runs == nullptr) continue;
+      if (!HasInstructions(device_, family->instruction_set)) continue;
       if (family->runs(graph, node)) AddKernels(graph, *family, {node}, &kernels);
     }
     if (!kernels.empty()) break;
   }
   if (!fuse) return kernels;
   for (const FamilyOffer* family : kFamilies) {
-    if (family->grow == nullptr) continue;
+    if (family->grow == nullptr || !HasInstructions(device_, family->instruction_set)) continue;
     for (const std::vector<NodeId>& nodes : family->grow(graph, node)) {
       AddKernels(graph, *family, nodes, &kernels);
     }
@@ -67,6 +80,12 @@ Kernel CpuCatalog::Reorder(const TensorType& type, Format from, Format to) const
   // A tensor belongs to no node here, so that the offer's own question cannot be asked.
   if (type.elements() >= kWideElementsMin) kernel.width = device_.threads;
   return kernel;
+}
+
+bool CpuCatalog::NeedsAdmission(const Kernel& kernel) const {
+  return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](const FamilyOffer* family) {
+    return family->name == kernel.family && family->needs_admission;
+  });
 }
 
 absl::string_view CpuCatalog::Version(absl::string_view family) const {

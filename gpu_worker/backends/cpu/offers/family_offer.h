@@ -39,6 +39,13 @@ struct FamilyOffer {
   // Whether the family runs the node alone. nullptr: it runs no node alone.
   bool (*runs)(const Graph& graph, NodeId node) = nullptr;
 
+  // See KernelCatalog::NeedsAdmission: of all kernels of the family.
+  bool needs_admission = false;
+
+  // The least instruction set of a device that the family is offered for, by its name; see
+  // base/instruction_set_names.h. Its kernels load on any other too, where they take very long.
+  absl::string_view instruction_set = "generic";
+
   // Offered only for nodes that no other family runs.
   bool last_resort = false;
 
