@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "optimizer/cost/equivalence.h"
+#include "optimizer/cost/layer_error.h"
 
 namespace plait {
 
@@ -20,6 +21,9 @@ struct CandidateMeasurement {
   int fallback_nodes = 0;          // nodes that ran as reference code
   std::vector<double> load_ms;     // how long each load took; for reports only
   std::string error;  // why the candidate could not run; empty when it ran. Then: no samples
+  // Of the steps whose errors were asked for, in the question's order. Where they were, nothing was
+  // timed or compared. Finite and not negative.
+  std::vector<LayerError> step_errors = {};
 
   friend bool operator==(const CandidateMeasurement&, const CandidateMeasurement&) = default;
 };

@@ -1,5 +1,6 @@
 #include "proto/wire/measurement.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_join.h"
@@ -13,6 +14,34 @@ namespace {
 
 // What a search must not divide by counts as unknown.
 double RateOrUnknown(double rate) { return std::isfinite(rate) && rate > 0 ? rate : 0; }
+
+bool IsError(double error) { return std::isfinite(error) && error >= 0; }
+
+worker::v1::StepError StepErrorToProto(const LayerError& error) {
+  worker::v1::StepError proto;
+  proto.set_error(error.error);
+  proto.set_serial_error(error.serial_error);
+  proto.set_hard_error(error.hard_error);
+  proto.set_serial_hard_error(error.serial_hard_error);
+  return proto;
+}
+
+// Whole or not at all: with some of them left out nobody could tell which step each is of.
+std::vector<LayerError> StepErrorsFromProto(const worker::v1::CandidateMeasurement& proto) {
+  // A plan that a search makes has no more steps with nodes.
+  if (proto.step_errors_size() > kSearchNodesMax) return {};
+  std::vector<LayerError> errors;
+  for (const worker::v1::StepError& step : proto.step_errors()) {
+    const bool are_errors = IsError(step.error()) && IsError(step.serial_error()) &&
+                            IsError(step.hard_error()) && IsError(step.serial_hard_error());
+    if (!are_errors) return {};
+    errors.push_back({.error = step.error(),
+                      .serial_error = step.serial_error(),
+                      .hard_error = step.hard_error(),
+                      .serial_hard_error = step.serial_hard_error()});
+  }
+  return errors;
+}
 
 }  // namespace
 
@@ -110,6 +139,9 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
     error.set_max_rel_error(output.max_rel_error);
     error.set_rms_error(output.rms_error);
   }
+  for (const LayerError& error : measurement.step_errors) {
+    *proto.add_step_errors() = StepErrorToProto(error);
+  }
   return proto;
 }
 
@@ -141,6 +173,7 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
     equivalence.outputs.push_back(
         {error.max_abs_error(), error.max_rel_error(), error.rms_error()});
   }
+  measurement.step_errors = StepErrorsFromProto(proto);
   return measurement;
 }
 

@@ -36,7 +36,8 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
     const CandidateMeasurement& measurement);
 
 // The inverse, with the verdict that `tolerance` gives (JudgeErrors). Believes the numbers: whoever
-// uses the samples checks them.
+// uses the samples checks them. But step_errors is empty unless all are finite and not negative:
+// whoever asked for them counts them.
 CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMeasurement& proto,
                                                    double tolerance);
 

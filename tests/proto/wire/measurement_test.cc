@@ -102,6 +102,32 @@ TEST(WireMeasurementTest, TakesABoundedNumberOfOutputs) {
             static_cast<size_t>(kOutputErrorsMax));
 }
 
+TEST(WireMeasurementTest, TheErrorsOfStepsComeBackToTheSameBits) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.step_errors = {{1e-300, 1.0 / 3, 1e30, 0}, {}, {0, 0, 0, 1.0 / 7}};
+  EXPECT_EQ(RoundTrip(measurement), measurement);
+}
+
+// Another step's would be taken for those of the step that has none.
+TEST(WireMeasurementTest, ErrorsOfStepsThatAreNoneLeaveNone) {
+  for (const double none : {-1.0, kInfinity, kNaN}) {
+    for (const LayerError& error : {LayerError{none, 0, 0, 0}, LayerError{0, none, 0, 0},
+                                    LayerError{0, 0, none, 0}, LayerError{0, 0, 0, none}}) {
+      CandidateMeasurement measurement = Sample(0);
+      measurement.step_errors = {{}, error};
+      EXPECT_TRUE(RoundTrip(measurement).step_errors.empty()) << none;
+    }
+  }
+}
+
+TEST(WireMeasurementTest, TakesABoundedNumberOfStepErrors) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.step_errors.resize(kSearchNodesMax);
+  EXPECT_EQ(RoundTrip(measurement).step_errors.size(), static_cast<size_t>(kSearchNodesMax));
+  measurement.step_errors.resize(kSearchNodesMax + 1);
+  EXPECT_TRUE(RoundTrip(measurement).step_errors.empty());
+}
+
 TEST(WireMeasurementTest, WhatCannotRunHasOnlyItsError) {
   CandidateMeasurement failed;
   failed.candidate = "b";
