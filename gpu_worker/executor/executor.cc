@@ -8,6 +8,11 @@
 
 namespace plait {
 
+absl::Status Executable::RunObserved(absl::Span<const Tensor> /*inputs*/,
+                                     absl::Span<const int> /*steps*/, StepObserver /*observe*/) {
+  return absl::UnimplementedError("this backend does not show what steps read");
+}
+
 // Types come first: what a plan's buffers must hold, and how much memory is asked for, is computed
 // from them.
 absl::StatusOr<std::unique_ptr<Executable>> Executor::Load(const Graph& graph, const Plan& plan,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "optimizer/cost/yardsticks.h"
@@ -26,6 +27,11 @@
 // Backends implement the interface in gpu_worker/backends; gpu_worker/process brings the tasks.
 namespace plait {
 
+// Is shown what a step is about to read: a tensor for each of InputsOf(graph, nodes of its kernel),
+// in that order, row-major and with bytes of its own; of a reorder, its one input. A status that is
+// not OK ends the run. Must not use the executor.
+using StepObserver = absl::FunctionRef<absl::Status(int step, absl::Span<const Tensor> inputs)>;
+
 // A graph loaded on a device by a plan: weights are packed, buffers allocated.
 // Not thread-safe; use from one thread at a time.
 class Executable {
@@ -37,6 +43,14 @@ class Executable {
   // The returned tensors own their bytes.
   // Errors: InvalidArgument when an input's count or type differs from the graph's.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
+
+  // Runs once, one step after the other in the plan's order, each as wide as it is, and shows
+  // `observe` what those of `steps` read before they run, after which their bytes may become
+  // another tensor's. The outputs are not copied out.
+  // REQUIRES: `steps` are ascending, and the plan has them.
+  // Errors: as Run; those of `observe`; Unimplemented by a backend that cannot.
+  virtual absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
+                                   StepObserver observe);
 
   // Runs `repeats` times on the inputs of the last SetInputs and returns the time of each run in
   // microseconds, from the first kernel's start to the last one's end; nothing is copied out.

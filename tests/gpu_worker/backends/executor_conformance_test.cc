@@ -257,6 +257,59 @@ TEST_P(HostileGraphTest, RefusesToDrawMoreInputsThanMemoryHolds) {
       MeasurePlans(*executor_, candidates, NoWeights(), {.random_inputs = 10'000}).status()));
 }
 
+class ObservedRunTest : public testing::TestWithParam<std::string>, protected WithExecutor {
+ protected:
+  void SetUp() override {
+    Open(GetParam(), 0);
+    Plan plan = SimplePlan(graph_, executor_->device(), *catalog_,
+                           {.threads = executor_->device().threads});
+    // What the third step writes takes the place of what the first one wrote.
+    plan.values[plan.steps[2].outputs[0]].buffer = plan.values[plan.steps[0].outputs[0]].buffer;
+    absl::StatusOr<std::unique_ptr<Executable>> executable =
+        executor_->Load(graph_, plan, NoWeights());
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    executable_ = *std::move(executable);
+  }
+
+  static Tensor Floats(const std::vector<float>& values) { return Tensor::Of<float>({4}, values); }
+
+  const Graph graph_ = ParseTyped(R"(graph {
+  input %x: float32[4]
+  %a = Neg(%x)
+  %b = Relu(%a)
+  %c = Sub(%b, %x)
+  %y = Neg(%c)
+  output %y
+})");
+  const Tensor input_ = Floats({1, -2, 3, -4});
+  std::unique_ptr<Executable> executable_;
+};
+
+TEST_P(ObservedRunTest, ShowsWhatTheWantedStepsRead) {
+  std::vector<std::pair<int, std::vector<Tensor>>> seen;
+  const auto observe = [&](int step, absl::Span<const Tensor> read) {
+    seen.emplace_back(step, std::vector<Tensor>(read.begin(), read.end()));
+    return absl::OkStatus();
+  };
+  const absl::Status status = executable_->RunObserved({input_}, {1, 2, 3}, observe);
+  ASSERT_TRUE(status.ok()) << status;
+  const std::vector<std::pair<int, std::vector<Tensor>>> expected = {
+      {1, {Floats({-1, 2, -3, 4})}},
+      {2, {Floats({0, 2, 0, 4}), input_}},
+      {3, {Floats({-1, 4, -3, 8})}}};
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_P(ObservedRunTest, EndsWithTheObserversErrorAndCanRunAgain) {
+  const auto refuse = [](int, absl::Span<const Tensor>) { return absl::AbortedError("enough"); };
+  EXPECT_TRUE(absl::IsAborted(executable_->RunObserved({input_}, {2}, refuse)));
+  EXPECT_TRUE(executable_->RunObserved({input_}, {}, refuse).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(executable_->RunObserved({}, {}, refuse)));
+  const absl::StatusOr<std::vector<Tensor>> outputs = executable_->Run({input_});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(outputs->front(), Floats({1, -4, 3, -8}));
+}
+
 std::vector<std::string> AllBackends() {
   return {
 #define PLAIT_BACKEND(name, Name) #name,
@@ -266,6 +319,11 @@ std::vector<std::string> AllBackends() {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryBackend, HostileGraphTest, testing::ValuesIn(AllBackends()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return info.param;
+                         });
+
+INSTANTIATE_TEST_SUITE_P(EveryBackend, ObservedRunTest, testing::ValuesIn(AllBackends()),
                          [](const testing::TestParamInfo<std::string>& info) {
                            return info.param;
                          });

@@ -163,6 +163,12 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
         context.AddPlace({plan.values[value].tensor, plan.values[value].format, places_[value]});
       }
     }
+    std::vector<Port>& read = step_inputs_.emplace_back();
+    for (const int value : step.inputs) {
+      read.push_back(
+          {graph_.type(plan.values[value].tensor), plan.values[value].format, places_[value]});
+    }
+    step_widths_.push_back(step.kernel.width);
     const TeamWidthScope width(step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
@@ -197,17 +203,37 @@ absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> 
     PLAIT_RETURN_IF_ERROR(RunOnce());
   }
   std::vector<Tensor> outputs;
-  for (const Port& port : outputs_) {
-    std::string bytes(static_cast<size_t>(port.type.bytes()), '\0');
-    if (!bytes.empty()) {
-      const StridedCopy copy(
-          BytesOf(port.type.dtype), port.type.shape, {port.data, StridesOf(port.type, port.format)},
-          {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(port.type, Format::kPlain)});
-      copy.Run(1);
-    }
-    outputs.emplace_back(port.type, std::move(bytes));
-  }
+  for (const Port& port : outputs_) outputs.push_back(ReadPort(port));
   return outputs;
+}
+
+Tensor CpuExecutable::ReadPort(const Port& port) {
+  std::string bytes(static_cast<size_t>(port.type.bytes()), '\0');
+  if (!bytes.empty()) {
+    const StridedCopy copy(
+        BytesOf(port.type.dtype), port.type.shape, {port.data, StridesOf(port.type, port.format)},
+        {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(port.type, Format::kPlain)});
+    copy.Run(1);
+  }
+  return Tensor(port.type, std::move(bytes));
+}
+
+// The plan's order is one that every schedule of it allows: a step waits for earlier ones only.
+absl::Status CpuExecutable::RunObserved(absl::Span<const Tensor> inputs,
+                                        absl::Span<const int> steps, StepObserver observe) {
+  PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
+  const Team::Lead lead(*shared_.team);
+  for (int step = 0; step < static_cast<int>(steps_.size()); ++step) {
+    if (!steps.empty() && steps.front() == step) {
+      std::vector<Tensor> read;
+      for (const Port& port : step_inputs_[step]) read.push_back(ReadPort(port));
+      PLAIT_RETURN_IF_ERROR(observe(step, read));
+      steps.remove_prefix(1);
+    }
+    const TeamWidthScope width(step_widths_[step]);
+    PLAIT_RETURN_IF_ERROR(steps_[step].kernel->Run());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {

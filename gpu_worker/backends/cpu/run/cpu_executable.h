@@ -42,6 +42,8 @@ class CpuExecutable : public Executable {
   // Inputs are brought into the formats that the plan reads and outputs back to row-major on the
   // calling thread, before and after the steps.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override;
+  absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
+                           StepObserver observe) override;
   // Microseconds per run, of the steps alone; the team is woken before each, outside of the time.
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
@@ -59,12 +61,14 @@ class CpuExecutable : public Executable {
   // All segments once, on the inputs that are there. REQUIRES: the caller leads the team.
   absl::Status RunOnce();
 
-  // Where an input's row-major bytes go, or an output's come from.
+  // A value's place: where an input's row-major bytes go, or those of an output or of what a step
+  // reads come from.
   struct Port {
     TensorType type;
     Format format = Format::kPlain;
     std::byte* data = nullptr;
   };
+  static Tensor ReadPort(const Port& port);
 
   Graph graph_;
   Shared shared_;
@@ -77,6 +81,8 @@ class CpuExecutable : public Executable {
   std::vector<std::vector<Port>> inputs_;  // by graph input: one per format that the plan reads
   std::vector<Port> outputs_;              // by graph output
   std::vector<LoadedStep> steps_;
+  std::vector<std::vector<Port>> step_inputs_;  // by step: what it reads
+  std::vector<int> step_widths_;                // by step
   std::vector<Segment> segments_;
   // How often the steps have run: a step is finished in this run when its own number is as large,
   // so that nothing has to be reset between runs.

@@ -16,7 +16,11 @@ class ReferenceExecutable : public Executable {
  public:
   ReferenceExecutable(const Graph& graph, const Plan& plan) : graph_(graph) {
     for (const Step& step : plan.steps) {
-      order_.insert(order_.end(), step.kernel.nodes.begin(), step.kernel.nodes.end());
+      steps_.push_back(step.kernel.nodes);
+      // A reorder reads a value and changes none.
+      reads_.push_back(step.kernel.nodes.empty()
+                           ? std::vector<TensorId>{plan.values[step.inputs[0]].tensor}
+                           : InputsOf(graph, step.kernel.nodes));
     }
   }
 
@@ -42,17 +46,23 @@ class ReferenceExecutable : public Executable {
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
     PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> values, RunOnce());
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> values, RunOnce({}, IgnoreStep));
     std::vector<Tensor> outputs;
     for (const TensorId output : graph_.outputs()) outputs.push_back(values[output]);
     return outputs;
+  }
+
+  absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
+                           StepObserver observe) override {
+    PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
+    return RunOnce(steps, observe).status();
   }
 
   absl::StatusOr<std::vector<double>> Time(int repeats) override {
     std::vector<double> samples;
     for (int i = 0; i < repeats; ++i) {
       const Stopwatch stopwatch;
-      PLAIT_RETURN_IF_ERROR(RunOnce().status());
+      PLAIT_RETURN_IF_ERROR(RunOnce({}, IgnoreStep).status());
       samples.push_back(stopwatch.elapsed_us());
     }
     return samples;
@@ -71,28 +81,45 @@ class ReferenceExecutable : public Executable {
   int fallback_nodes() const override { return 0; }
 
  private:
+  static absl::Status IgnoreStep(int /*step*/, absl::Span<const Tensor> /*inputs*/) {
+    return absl::OkStatus();
+  }
+
   // Every value is kept until the end, whatever the plan says of memory: a wrong plan of memory
   // cannot make the reference wrong.
-  absl::StatusOr<std::vector<Tensor>> RunOnce() const {
+  absl::StatusOr<std::vector<Tensor>> RunOnce(absl::Span<const int> observed,
+                                              StepObserver observe) const {
     std::vector<Tensor> values = constants_;
     for (size_t i = 0; i < inputs_.size(); ++i) values[graph_.inputs()[i]] = inputs_[i];
-    for (const NodeId id : order_) {
-      const Node& node = graph_.node(id);
-      std::vector<const Tensor*> arguments;
-      for (const TensorId input : node.inputs) {
-        arguments.push_back(input == kNoTensor ? nullptr : &values[input]);
+    for (int step = 0; step < static_cast<int>(steps_.size()); ++step) {
+      if (!observed.empty() && observed.front() == step) {
+        std::vector<Tensor> read;
+        for (const TensorId tensor : reads_[step]) read.push_back(values[tensor]);
+        PLAIT_RETURN_IF_ERROR(observe(step, read));
+        observed.remove_prefix(1);
       }
-      PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> results, EvaluateNode(graph_, id, arguments));
-      for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
-        if (node.outputs[i] != kNoTensor) values[node.outputs[i]] = std::move(results[i]);
-      }
+      for (const NodeId id : steps_[step]) PLAIT_RETURN_IF_ERROR(RunNode(id, values));
     }
     return values;
   }
 
+  absl::Status RunNode(NodeId id, std::vector<Tensor>& values) const {
+    const Node& node = graph_.node(id);
+    std::vector<const Tensor*> arguments;
+    for (const TensorId input : node.inputs) {
+      arguments.push_back(input == kNoTensor ? nullptr : &values[input]);
+    }
+    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> results, EvaluateNode(graph_, id, arguments));
+    for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
+      if (node.outputs[i] != kNoTensor) values[node.outputs[i]] = std::move(results[i]);
+    }
+    return absl::OkStatus();
+  }
+
   Graph graph_;
-  std::vector<NodeId> order_;
-  std::vector<Tensor> constants_;  // by tensor
+  std::vector<std::vector<NodeId>> steps_;    // in the plan's order
+  std::vector<std::vector<TensorId>> reads_;  // by step
+  std::vector<Tensor> constants_;             // by tensor
   std::vector<Tensor> inputs_;
 };
 
