@@ -22,8 +22,11 @@
 //   profile_batch     times several between readings of the device's yardsticks
 //   measure_plans     times whole plans beside each other and compares their outputs
 //   compare_outputs   when outputs count as equal
+//   measure_errors    how far kernels of a plan are from the exact results of their layers
+//   lone_layer        one convolution or product of a graph, with its constants, by itself
 //   layer_operands    the matrices that a convolution or product multiplies
 //   sampled_products  some of a layer's results in float64, and as a serial fp32 sum has them
+//   hard_layers       inputs and weights that are hard for kernels in other numbers than fp32
 //   self_test         whether a device's kernels are right
 //   stopwatch         microseconds
 // Backends implement the interface in gpu_worker/backends; gpu_worker/process brings the tasks.
