@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/executor/measure_errors.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "gpu_worker/executor/profile_batch.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -141,6 +142,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   const worker::v1::MeasureTask& work = task.measure();
   if (work.candidates().empty()) return absl::InvalidArgumentError("measure: no candidates");
   PLAIT_ASSIGN_OR_RETURN(const std::shared_ptr<const TaskWeights> weights, FindWeights(task));
+  if (work.errors_only()) return MeasureStepErrors(work, *weights, stop);
 
   std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
   std::vector<CandidatePlan> candidates;
@@ -177,6 +179,38 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
     *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
   }
   return result;
+}
+
+absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepErrors(
+    const worker::v1::MeasureTask& work, const WeightSource& weights, const std::stop_token& stop) {
+  worker::v1::MeasureResult result;
+  for (const worker::v1::Candidate& candidate : work.candidates()) {
+    CandidateMeasurement measurement;
+    measurement.candidate = candidate.id();
+    absl::StatusOr<std::vector<LayerError>> errors = StepErrorsOf(candidate, work, weights, stop);
+    if (errors.ok()) {
+      measurement.step_errors = *std::move(errors);
+    } else if (absl::IsCancelled(errors.status())) {
+      return errors.status();
+    } else {
+      measurement.error = ErrorText(errors.status());
+    }
+    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<LayerError>> TaskRunner::StepErrorsOf(
+    const worker::v1::Candidate& candidate, const worker::v1::MeasureTask& work,
+    const WeightSource& weights, const std::stop_token& stop) {
+  ParsedCandidate parsed;
+  PLAIT_RETURN_IF_ERROR(Parse(candidate, parsed));
+  ErrorOptions options;
+  options.seed = work.seed();
+  options.stop = stop;
+  PLAIT_ASSIGN_OR_RETURN(options.given_inputs, inputs_.Read(work.input_sets(), parsed.graph));
+  const std::vector<int> steps(candidate.error_steps().begin(), candidate.error_steps().end());
+  return MeasureErrors(executor_, {&parsed.graph, &parsed.plan}, steps, weights, options);
 }
 
 // The last used ones are in front and those behind go, so that the tasks of two jobs in turn fetch

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -13,6 +14,7 @@
 #include "gpu_worker/executor/profile_kernel.h"
 #include "gpu_worker/process/task_inputs.h"
 #include "gpu_worker/process/task_weights.h"
+#include "optimizer/cost/layer_error.h"
 #include "plait/worker/v1/worker.pb.h"
 
 namespace plait {
@@ -56,6 +58,16 @@ class TaskRunner {
   // and MeasurePlans.
   absl::StatusOr<worker::v1::MeasureResult> Measure(const worker::v1::Task& task,
                                                     const std::stop_token& stop);
+  // The errors of each candidate's steps, or why there are none; no candidate is the baseline.
+  // Errors: Cancelled.
+  absl::StatusOr<worker::v1::MeasureResult> MeasureStepErrors(const worker::v1::MeasureTask& work,
+                                                              const WeightSource& weights,
+                                                              const std::stop_token& stop);
+  // Errors: those of ParseGraph, ParsePlan, TaskInputs and MeasureErrors.
+  absl::StatusOr<std::vector<LayerError>> StepErrorsOf(const worker::v1::Candidate& candidate,
+                                                       const worker::v1::MeasureTask& work,
+                                                       const WeightSource& weights,
+                                                       const std::stop_token& stop);
   // Kept weights, or those in blobs that are fetched and checked; none where the task names none.
   // Errors: those of the fetcher and of TaskWeights::Create.
   absl::StatusOr<std::shared_ptr<const TaskWeights>> FindWeights(const worker::v1::Task& task);

@@ -72,6 +72,27 @@ class TaskRunnerTest : public ExecutorFixture {
     return task;
   }
 
+  // Equal candidates, of whose second step, a product with a weight, the errors are wanted.
+  worker::v1::Task ErrorsTask(int candidates) {
+    const std::string weight = FloatBytes(300);
+    const Graph graph = ParseTyped(
+        "graph {\n input %x: float32[8,20]\n const %w: float32[20,15] = weight " +
+        DigestOf(weight).ToString() + "\n %a = Neg(%x)\n %y = MatMul(%a, %w)\n output %y\n}");
+    worker::v1::Task task;
+    *task.mutable_model() = Store(weight);
+    *task.mutable_weights() =
+        Store(wire::WeightTableLines({{DigestOf(weight), {wire::WeightPlace::kModel, 0}}}));
+    task.mutable_measure()->set_errors_only(true);
+    for (int i = 0; i < candidates; ++i) {
+      worker::v1::Candidate& candidate = *task.mutable_measure()->add_candidates();
+      candidate.set_id(std::to_string(i));
+      candidate.set_graph_text(PrintGraph(graph));
+      candidate.set_plan_text(PrintPlan(PlanOf(graph)));
+      candidate.add_error_steps(1);
+    }
+    return task;
+  }
+
   FakeBlobs blobs_;
 };
 
@@ -209,6 +230,45 @@ TEST_F(TaskRunnerTest, MeasuresEachCandidateOrSaysWhyNot) {
     EXPECT_EQ(measured.error().empty(), i < 2) << measured.error();
     EXPECT_THAT(measured.latency_us(), SizeIs(i < 2 ? 3 : 0));
   }
+}
+
+TEST_F(TaskRunnerTest, MeasuresTheErrorsOfStepsOrSaysWhyNot) {
+  worker::v1::Task task = ErrorsTask(4);
+  worker::v1::MeasureTask& work = *task.mutable_measure();
+  work.mutable_candidates(0)->set_error_steps(0, 2);
+  work.mutable_candidates(1)->set_plan_text("no plan");
+  work.mutable_candidates(3)->add_error_steps(0);
+  const worker::v1::TaskResult result = Run(task);
+  ASSERT_THAT(result.measure().candidates(), SizeIs(4)) << result.ShortDebugString();
+  for (int i = 0; i < 4; ++i) {
+    const worker::v1::CandidateMeasurement& measured = result.measure().candidates(i);
+    EXPECT_EQ(measured.id(), std::to_string(i));
+    EXPECT_EQ(measured.error().empty(), i == 2) << measured.error();
+    EXPECT_THAT(measured.step_errors(), SizeIs(i == 2 ? 1 : 0));
+    EXPECT_THAT(measured.latency_us(), SizeIs(0));
+  }
+  const worker::v1::StepError& error = result.measure().candidates(2).step_errors(0);
+  EXPECT_GT(error.error(), 0);
+  EXPECT_LT(error.error(), 1e-5);
+  EXPECT_GT(error.serial_hard_error(), 0);
+  EXPECT_THAT(result.measure().candidates(3).error(), HasSubstr("step 0: steps must be ascending"));
+}
+
+TEST_F(TaskRunnerTest, MeasuresErrorsOnTheInputsOfTheTask) {
+  worker::v1::Task task = ErrorsTask(1);
+  v1::InputValue& value = *task.mutable_measure()->add_input_sets()->add_values();
+  value.set_name("x");
+  *value.mutable_blob() = Store(FloatBytes(160));
+  EXPECT_THAT(Run(task).measure().candidates(0).step_errors(), SizeIs(1));
+  value.set_name("z");
+  EXPECT_THAT(Run(task).measure().candidates(0).error(), HasSubstr("input z"));
+}
+
+TEST_F(TaskRunnerTest, EndsMeasuringErrorsWhenItIsAskedTo) {
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_EQ(Runner().Run(ErrorsTask(1), source.get_token()).error().code(),
+            static_cast<int>(absl::StatusCode::kCancelled));
 }
 
 TEST_F(TaskRunnerTest, ComparesOutputsOnTheInputsOfTheTask) {
