@@ -21,6 +21,10 @@ namespace {
 // convolutions of a ResNet-50 read some 45 MB for each input.
 constexpr int64_t kReadBytesMax = int64_t{1} << 30;
 
+// 16 elements rarely all cancel to much less than such sums usually are; one does so often, and
+// then any kernel has a large error relative to it: fp32 kernels passed or failed by luck.
+constexpr int64_t kScopeElementsMin = 16;
+
 // The index of MakeInputs that draws standard normal numbers.
 constexpr int kNormalInputs = 3;
 
@@ -65,6 +69,11 @@ Scales ScalesOf(const LayerOperands& layer, absl::Span<const ProductSample> samp
     if (is_new) largest = LargestValue(result, scope * size, (scope + 1) * size);
     // A kernel that gives zeros has no scale of its own.
     largest = std::max(largest, std::abs(sample.exact));
+    if (size < kScopeElementsMin) {
+      // What the sum is about if its products have any signs.
+      const double usual = sample.magnitude / std::sqrt(static_cast<double>(layer.terms()));
+      largest = std::max(largest, usual);
+    }
   }
   return scales;
 }

@@ -6,7 +6,8 @@ namespace plait {
 // a convolution or product with constant weights, and how far a serial fp32 sum is, which adds up
 // one product after the other: what any fp32 library may do. Both against float64, at some thousand
 // elements of the result. An error is the largest difference of a channel (of a convolution) or row
-// (of a product) relative to the largest exact value of the same; the worst of all of them counts.
+// (of a product) relative to the largest exact value of the same, or, where these have few
+// elements, to what such sums usually are; the worst of all of them counts.
 struct LayerError {
   // With the layer's own weights, on what it reads when the whole model runs.
   double error = 0;
