@@ -63,14 +63,53 @@ absl::StatusOr<std::unique_ptr<Onednn>> Onednn::Create() {
   return onednn;
 }
 
-// The last argument of the call is a hint from a forward pass, which only training has.
+namespace {
+
+using Iterator = OnednnHandle<dnnl_primitive_desc_iterator_t, dnnl_primitive_desc_iterator_destroy>;
+
+// Whether a list has an operation that reads a tensor with pixels.
+bool ReadsPixels(const_dnnl_primitive_attr_t attributes) {
+  const_dnnl_post_ops_t operations = nullptr;
+  if (dnnl_primitive_attr_get_post_ops(attributes, &operations) != dnnl_success) return false;
+  for (int i = 0; i < dnnl_post_ops_len(operations); ++i) {
+    if (dnnl_post_ops_get_kind(operations, i) != dnnl_binary) continue;
+    dnnl_alg_kind_t algorithm;
+    const dnnl_memory_desc_t* operand = nullptr;
+    dnnl_post_ops_get_params_binary(operations, i, &algorithm, &operand);
+    for (int axis = 2; axis < operand->ndims; ++axis) {
+      if (operand->dims[axis] > 1) return true;
+    }
+  }
+  return false;
+}
+
+// The convolution by matrix products reads such tensors as if they were row-major, in channels-last
+// too, and takes one pixel's number for another's.
+bool IsWrong(const_dnnl_primitive_desc_t descriptor, const_dnnl_primitive_attr_t attributes) {
+  dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+  const char* name = "";
+  dnnl_primitive_desc_query(descriptor, dnnl_query_primitive_kind, 0, &kind);
+  dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
+  return kind == dnnl_convolution && absl::string_view(name).find("gemm") != std::string::npos &&
+         ReadsPixels(attributes);
+}
+
+}  // namespace
+
+// The library's choice is its first implementation. The last argument of the call is a hint from a
+// forward pass, which only training has.
 absl::StatusOr<OnednnDescriptor> Onednn::Describe(const_dnnl_op_desc_t operation,
                                                   dnnl_primitive_attr_t attributes) const {
-  dnnl_primitive_desc_t descriptor = nullptr;
+  dnnl_primitive_desc_iterator_t created = nullptr;
   PLAIT_RETURN_IF_ERROR(OnednnStatus(
-      dnnl_primitive_desc_create(&descriptor, operation, attributes, engine(), nullptr),
+      dnnl_primitive_desc_iterator_create(&created, operation, attributes, engine(), nullptr),
       "the operation"));
-  return OnednnDescriptor(descriptor);
+  const Iterator iterator(created);
+  do {
+    OnednnDescriptor descriptor(dnnl_primitive_desc_iterator_fetch(iterator.get()));
+    if (!IsWrong(descriptor.get(), attributes)) return descriptor;
+  } while (dnnl_primitive_desc_iterator_next(iterator.get()) == dnnl_success);
+  return OnednnStatus(dnnl_unimplemented, "the operation");
 }
 
 // Everything is made for this one call: weights are packed once, and no two are alike for sure.
