@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
+#include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
 
@@ -25,35 +26,8 @@
 namespace plait {
 namespace {
 
-struct UnaryChoice {
-  UnaryLoop loop;
-  float alpha = 0;
-  float beta = 0;
-};
-
-std::optional<UnaryLoop> UnaryLoopOf(OpKind op) {
-  switch (op) {
-#define PLAIT_UNARY_OP(op, loop, follows) \
-  case OpKind::k##op:                     \
-    return UnaryLoop::k##loop;
-#define PLAIT_PARAMETRIC_OP(op, loop, alpha, beta, follows) \
-  case OpKind::k##op:                                       \
-    return UnaryLoop::k##loop;
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
-#undef PLAIT_UNARY_OP
-#undef PLAIT_PARAMETRIC_OP
-    default:
-      return std::nullopt;
-  }
-}
-
-// The tanh form of Gelu is another loop and no parameter of the same one.
 std::optional<UnaryChoice> UnaryOf(const Node& node) {
-  std::optional<UnaryLoop> loop = UnaryLoopOf(node.op);
-  if (!loop.has_value()) return std::nullopt;
-  const UnaryParameters parameters = UnaryParametersOf(node);
-  if (node.op == OpKind::kGelu && parameters.alpha == 1) loop = UnaryLoop::kGeluTanh;
-  return UnaryChoice{*loop, parameters.alpha, parameters.beta};
+  return ChooseUnary(node.op, UnaryParametersOf(node));
 }
 
 struct BinaryChoice {

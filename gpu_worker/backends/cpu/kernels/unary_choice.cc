@@ -1,0 +1,32 @@
+#include "gpu_worker/backends/cpu/kernels/unary_choice.h"
+
+namespace plait {
+namespace {
+
+std::optional<UnaryLoop> UnaryLoopOf(OpKind op) {
+  switch (op) {
+#define PLAIT_UNARY_OP(op, loop, follows) \
+  case OpKind::k##op:                     \
+    return UnaryLoop::k##loop;
+#define PLAIT_PARAMETRIC_OP(op, loop, alpha, beta, follows) \
+  case OpKind::k##op:                                       \
+    return UnaryLoop::k##loop;
+#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#undef PLAIT_UNARY_OP
+#undef PLAIT_PARAMETRIC_OP
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+// The tanh form of Gelu is another loop and no parameter of the same one.
+std::optional<UnaryChoice> ChooseUnary(OpKind op, const UnaryParameters& parameters) {
+  std::optional<UnaryLoop> loop = UnaryLoopOf(op);
+  if (!loop.has_value()) return std::nullopt;
+  if (op == OpKind::kGelu && parameters.alpha == 1) loop = UnaryLoop::kGeluTanh;
+  return UnaryChoice{*loop, parameters.alpha, parameters.beta};
+}
+
+}  // namespace plait
