@@ -6,6 +6,7 @@
 //   loops.def           the elementwise loops, one line each: a name and an element's expression
 //   loops.h             the table of all loops, and the choice of one table per process
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
+//   digit_loops_body.h  the same for numbers in digits
 //   instruction_set     what the processor has, and what of that may be used
 //   loops_generic.cc, loops_avx2.cc, loops_avx512.cc
 //                       the body once more for each instruction set; flags are in CMakeLists.txt
@@ -74,6 +75,40 @@ struct NormalizationRow {
   float epsilon;
 };
 
+// Rows of numbers as digits, x[i] = scale * (d0 + d1 / 256 + d2 / 256^2), with digits from -128 to
+// 127 (see microkernel/digit_microkernel.h). The scale makes a row's largest number 127, or is the
+// same for all.
+struct DigitRows {
+  const float* x;
+  int64_t x_row_floats;  // from one row to the next
+  int64_t rows;
+  int64_t size;           // of a row
+  int64_t digits_size;    // of a row of digits, those behind `size` being 0
+  int8_t* digits[3];      // of each plane; the third may be nullptr: two planes
+  int64_t digits_stride;  // from one row of digits to the next
+  // Of all rows, with which no |x[i]| is above 127 * scale; 0: each row has its own.
+  float common_scale = 0;
+  // By row, where each has its own: 0 for zeros, and kNoDigitScale where a row has an infinity or a
+  // NaN or nothing above 1e-30: its digits mean nothing.
+  float* scales = nullptr;
+};
+constexpr float kNoDigitScale = -1.0f;
+
+// A tile of a product of numbers in digits, from the exact sums of its levels:
+// y[m, n] = row_scales[m] * column_scales[n] * (sums0 + sums1 / 256 + ...)[m, n] + bias[n]
+struct DigitSums {
+  const int32_t* sums;    // of each level [rows / 16][columns / 16][16][16], both rounded up
+  int64_t level_numbers;  // from one level to the next
+  int levels;             // at least 1
+  int rows;
+  int columns;
+  const float* row_scales;
+  const float* column_scales;
+  const float* bias;  // nullptr: none
+  float* y;
+  int64_t y_row_floats;  // from one row of y to the next
+};
+
 // Functions over `size` contiguous elements. No alignment is asked for. `size` may be 0. Pointers
 // are not owned and not kept.
 //
@@ -105,12 +140,18 @@ struct LoopTable {
   Reduce sum;
   Reduce maximum;
   Reduce minimum;
+  // Of |x[i]|; of no elements 0, and NaN where one is NaN.
+  Reduce largest_magnitude;
   // Multiply-adds that wait for nothing but the processor: `steps` times as many as
   // multiply_adds_per_step says, all in registers. The result means nothing.
   float (*chain_multiply_adds)(int64_t steps);
   int64_t multiply_adds_per_step;
   void (*softmax_row)(const SoftmaxRow& row);
   void (*normalization_row)(const NormalizationRow& row);
+  void (*split_rows)(const DigitRows& rows);
+  // Of a row whose largest magnitude this is: see DigitRows::scales.
+  float (*digit_scale)(float largest);
+  void (*join_sums)(const DigitSums& tile);
 };
 
 // The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.

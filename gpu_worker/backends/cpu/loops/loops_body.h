@@ -335,6 +335,11 @@ void Normalization(const NormalizationRow& row) {
 }
 
 }  // namespace
+}  // namespace plait
+
+#include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
+
+namespace plait {
 
 // Constant-initialized: the table is there before any other static object asks for it.
 const LoopTable& PLAIT_LOOP_TABLE() {
@@ -358,10 +363,14 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .sum = Sum,
       .maximum = MaximumOf,
       .minimum = MinimumOf,
+      .largest_magnitude = LargestMagnitude,
       .chain_multiply_adds = ChainMultiplyAdds,
       .multiply_adds_per_step = kMultiplyAddsPerStep,
       .softmax_row = Softmax,
       .normalization_row = Normalization,
+      .split_rows = SplitRows,
+      .digit_scale = DigitScale,
+      .join_sums = JoinSums,
   };
   return kTable;
 }

@@ -23,21 +23,21 @@ constexpr int32_t kStepBytes = 64;    // of a row, in a step
 constexpr int32_t kTileBytes = 1024;  // of 16 rows of 64 bytes
 constexpr int kSumTile = 0, kLeftTile = 4, kRightTile = 6;
 
-int RowTiles(const DigitTile& tile) { return (tile.rows + 15) / 16; }
+int Pieces(const DigitTile& tile) { return tile.rows[1] > 0 ? 2 : 1; }
 
 class DigitWriter {
  public:
   explicit DigitWriter(const DigitTile& tile)
       : tile_(tile),
-        row_tiles_(RowTiles(tile)),
+        pieces_(Pieces(tile)),
         column_tiles_(ColumnTiles(tile)),
         levels_(DigitLevels(tile.products)) {
-    list_.pointers = tile.prefetch_bytes_per_step > 0 ? 4 : 3;
-    for (int row = 0; row < row_tiles_; ++row) {
-      const auto rows = static_cast<uint8_t>(std::min(16, tile.rows - row * 16));
-      list_.tiles[kLeftTile + row] = {rows, kStepBytes};
+    list_.pointers = tile.prefetch_bytes_per_step > 0 ? 5 : 4;
+    for (int piece = 0; piece < pieces_; ++piece) {
+      const auto rows = static_cast<uint8_t>(tile.rows[piece]);
+      list_.tiles[kLeftTile + piece] = {rows, kStepBytes};
       for (int column = 0; column < column_tiles_; ++column) {
-        list_.tiles[SumOf(row, column)] = {rows, 64};
+        list_.tiles[SumOf(piece, column)] = {rows, 64};
       }
     }
     for (int column = 0; column < column_tiles_; ++column) {
@@ -45,25 +45,47 @@ class DigitWriter {
     }
   }
 
-  // The first block begins the sums; those after it are alike, but for a shorter last one.
+  // The first block begins the sums, if it stands alone or can be taken out of its repeats; else
+  // they begin as zeros in memory.
   Microkernel Write() {
-    const auto steps = static_cast<int>(tile_.depth / kStepBytes);
-    const int block = std::min(tile_.block_steps, steps);
-    WriteBlock(block, /*is_first=*/true);
-    const int repeats = steps / block - 1;
-    if (repeats > 0) {
-      Add({.op = MicroOp::kRepeat, .number = repeats});
-      WriteBlock(block, /*is_first=*/false);
+    bool begins = true;
+    if (tile_.repeats.empty()) {
+      WriteBlock(tile_.block_steps, begins, 0);
+      begins = false;
+    } else if (tile_.repeats.size() == 1) {
+      const auto [count, left_bytes] = tile_.repeats[0];
+      WriteBlock(tile_.block_steps, begins, left_bytes);
+      begins = false;
+      if (count > 1) {
+        Add({.op = MicroOp::kRepeat, .number = count - 1});
+        WriteBlock(tile_.block_steps, begins, left_bytes);
+        Add({.op = MicroOp::kEnd});
+      }
+    } else {
+      WriteZeros();
+      begins = false;
+      const auto [count, left_bytes] = tile_.repeats[0];
+      const auto [outer_count, outer_bytes] = tile_.repeats[1];
+      Add({.op = MicroOp::kRepeat, .number = outer_count});
+      Add({.op = MicroOp::kRepeat, .number = count});
+      WriteBlock(tile_.block_steps, begins, left_bytes);
+      Add({.op = MicroOp::kEnd});
+      AdvanceLeft(outer_bytes - count * left_bytes);
       Add({.op = MicroOp::kEnd});
     }
-    if (steps % block > 0) WriteBlock(steps % block, /*is_first=*/false);
+    if (!tile_.last_steps.empty()) WriteBlock(tile_.last_steps, begins, 0);
     return std::move(list_);
   }
 
  private:
   void Add(const MicroInstruction& instruction) { list_.instructions.push_back(instruction); }
   void Advance(DigitPointer pointer, int32_t bytes) {
+    if (bytes == 0) return;
     Add({.op = MicroOp::kAdvance, .pointer = static_cast<uint8_t>(pointer), .offset = bytes});
+  }
+  void AdvanceLeft(int32_t bytes) {
+    Advance(DigitPointer::kLeft, bytes);
+    if (pieces_ > 1) Advance(DigitPointer::kSecondLeft, bytes);
   }
   // Loads or stores a tile.
   void Move(MicroOp op, int tile, DigitPointer pointer, int32_t offset, int32_t row_bytes) {
@@ -74,74 +96,85 @@ class DigitWriter {
          .number = row_bytes});
   }
 
-  int SumOf(int row, int column) const { return kSumTile + row * column_tiles_ + column; }
+  int sums() const { return pieces_ * column_tiles_; }
+  int levels() const { return static_cast<int>(levels_.size()); }
+  int SumOf(int piece, int column) const { return kSumTile + piece * column_tiles_ + column; }
   int32_t RightStepBytes() const { return tile_.planes * column_tiles_ * kTileBytes; }
+  int32_t SumBytes(int level, int sum) const { return (level * sums() + sum) * kTileBytes; }
 
-  void WriteBlock(int steps, bool is_first) {
-    for (int level = static_cast<int>(levels_.size()) - 1; level >= 0; --level) {
-      for (int sum = 0; sum < row_tiles_ * column_tiles_; ++sum) {
-        if (is_first) {
+  void WriteZeros() {
+    for (int sum = 0; sum < sums(); ++sum) {
+      Add({.op = MicroOp::kTileZero, .target = static_cast<uint8_t>(kSumTile + sum)});
+      for (int level = 0; level < levels(); ++level) {
+        Move(MicroOp::kTileStore, kSumTile + sum, DigitPointer::kSums, SumBytes(level, sum), 64);
+      }
+    }
+  }
+
+  // `left_bytes` further the next block begins.
+  void WriteBlock(const std::vector<int32_t>& steps, bool begins, int32_t left_bytes) {
+    for (int level = levels() - 1; level >= 0; --level) {
+      for (int sum = 0; sum < sums(); ++sum) {
+        if (begins) {
           Add({.op = MicroOp::kTileZero, .target = static_cast<uint8_t>(kSumTile + sum)});
         } else {
           Move(MicroOp::kTileLoad, kSumTile + sum, DigitPointer::kSums, SumBytes(level, sum), 64);
         }
       }
-      if (steps > 1) Add({.op = MicroOp::kRepeat, .number = steps});
-      WriteStep(level);
-      if (steps > 1) Add({.op = MicroOp::kEnd});
-      for (int sum = 0; sum < row_tiles_ * column_tiles_; ++sum) {
+      int32_t right_bytes = 0;
+      for (const int32_t left : steps) {
+        WriteStep(level, left, right_bytes);
+        right_bytes += RightStepBytes();
+      }
+      for (int sum = 0; sum < sums(); ++sum) {
         Move(MicroOp::kTileStore, kSumTile + sum, DigitPointer::kSums, SumBytes(level, sum), 64);
       }
-      // The next level begins where this one began, the next block where it ended.
-      if (level == 0) continue;
-      Advance(DigitPointer::kLeft, -steps * kStepBytes);
-      Advance(DigitPointer::kRight, -steps * RightStepBytes());
     }
+    const auto count = static_cast<int32_t>(steps.size());
+    AdvanceLeft(left_bytes);
+    Advance(DigitPointer::kRight, count * RightStepBytes());
+    Advance(DigitPointer::kPrefetched, count * tile_.prefetch_bytes_per_step);
+    prefetched_ = 0;
   }
 
-  int32_t SumBytes(int level, int sum) const {
-    return (level * row_tiles_ * column_tiles_ + sum) * kTileBytes;
-  }
-
-  void WriteStep(int level) {
+  void WriteStep(int level, int32_t left_bytes, int32_t right_bytes) {
     for (const auto& [left, right] : levels_[level]) {
-      for (int row = 0; row < row_tiles_; ++row) {
-        Move(MicroOp::kTileLoad, kLeftTile + row, DigitPointer::kLeft,
-             left * tile_.left_plane_bytes + row * 16 * tile_.left_row_bytes, tile_.left_row_bytes);
+      for (int piece = 0; piece < pieces_; ++piece) {
+        Move(MicroOp::kTileLoad, kLeftTile + piece,
+             piece == 0 ? DigitPointer::kLeft : DigitPointer::kSecondLeft,
+             left_bytes + left * tile_.left_plane_bytes, tile_.left_row_bytes);
       }
       for (int column = 0; column < column_tiles_; ++column) {
         Move(MicroOp::kTileLoad, kRightTile + column, DigitPointer::kRight,
-             (right * column_tiles_ + column) * kTileBytes, 64);
+             right_bytes + (right * column_tiles_ + column) * kTileBytes, 64);
       }
-      for (int row = 0; row < row_tiles_; ++row) {
+      for (int piece = 0; piece < pieces_; ++piece) {
         for (int column = 0; column < column_tiles_; ++column) {
           Add({.op = MicroOp::kTileMultiplyBytes,
-               .target = static_cast<uint8_t>(SumOf(row, column)),
-               .left = static_cast<uint8_t>(kLeftTile + row),
+               .target = static_cast<uint8_t>(SumOf(piece, column)),
+               .left = static_cast<uint8_t>(kLeftTile + piece),
                .right = static_cast<uint8_t>(kRightTile + column)});
         }
       }
     }
-    Advance(DigitPointer::kLeft, kStepBytes);
-    Advance(DigitPointer::kRight, RightStepBytes());
     // By the level that is first in each block and has the most products to hide it behind.
-    if (level == static_cast<int>(levels_.size()) - 1) Prefetch();
+    if (level == levels() - 1) Prefetch();
   }
 
   void Prefetch() {
-    if (tile_.prefetch_bytes_per_step == 0) return;
-    for (int32_t offset = 0; offset < tile_.prefetch_bytes_per_step; offset += 64) {
+    for (int32_t bytes = 0; bytes < tile_.prefetch_bytes_per_step; bytes += 64) {
       Add({.op = MicroOp::kPrefetch,
            .pointer = static_cast<uint8_t>(DigitPointer::kPrefetched),
-           .offset = offset});
+           .offset = prefetched_ + bytes});
     }
-    Advance(DigitPointer::kPrefetched, tile_.prefetch_bytes_per_step);
+    prefetched_ += tile_.prefetch_bytes_per_step;
   }
 
   const DigitTile tile_;
-  const int row_tiles_;
+  const int pieces_;
   const int column_tiles_;
   const std::vector<std::vector<std::pair<int, int>>> levels_;
+  int32_t prefetched_ = 0;  // in this block
   Microkernel list_;
 };
 
@@ -161,6 +194,29 @@ std::vector<std::vector<std::pair<int, int>>> DigitLevels(int products) {
 
 int ColumnTiles(const DigitTile& tile) { return (tile.columns + 15) / 16; }
 
+// Three steps of three planes of 32 rows and of 32 columns take 36 KiB, and leave room for sums.
+void SetDepth(DigitTile& tile, int64_t depth) {
+  constexpr int kBlockSteps = 3;
+  const auto steps = static_cast<int>(depth / kStepBytes);
+  const auto offsets = [](int count) {
+    std::vector<int32_t> bytes;
+    for (int i = 0; i < count; ++i) bytes.push_back(i * kStepBytes);
+    return bytes;
+  };
+  tile.block_steps = offsets(std::min(kBlockSteps, steps));
+  tile.repeats.clear();
+  tile.last_steps.clear();
+  if (steps <= kBlockSteps) return;
+  tile.repeats = {{steps / kBlockSteps, kBlockSteps * kStepBytes}};
+  tile.last_steps = offsets(steps % kBlockSteps);
+}
+
+int64_t DigitSteps(const DigitTile& tile) {
+  auto steps = static_cast<int64_t>(tile.block_steps.size());
+  for (const DigitTile::Repeat& repeat : tile.repeats) steps *= repeat.count;
+  return steps + static_cast<int64_t>(tile.last_steps.size());
+}
+
 int64_t RightDigitOffset(const DigitTile& tile, int plane, int64_t k, int n) {
   const int64_t step = k / kStepBytes * tile.planes + plane;
   return (step * ColumnTiles(tile) + n / 16) * kTileBytes + k % kStepBytes / 4 * 64 + n % 16 * 4 +
@@ -168,23 +224,26 @@ int64_t RightDigitOffset(const DigitTile& tile, int plane, int64_t k, int n) {
 }
 
 int64_t RightBytes(const DigitTile& tile) {
-  return tile.depth / kStepBytes * tile.planes * ColumnTiles(tile) * kTileBytes;
+  return DigitSteps(tile) * tile.planes * ColumnTiles(tile) * kTileBytes;
 }
 
-int64_t SumOffset(const DigitTile& tile, int level, int m, int n) {
-  const int64_t row_tile = int64_t{level} * RowTiles(tile) + m / 16;
-  return (row_tile * ColumnTiles(tile) + n / 16) * 256 + m % 16 * 16 + n % 16;
+int64_t LevelNumbers(const DigitTile& tile) {
+  return int64_t{Pieces(tile)} * ColumnTiles(tile) * 256;
+}
+
+int64_t SumOffset(const DigitTile& tile, int level, int piece, int m, int n) {
+  return level * LevelNumbers(tile) + (int64_t{piece} * ColumnTiles(tile) + n / 16) * 256 + m * 16 +
+         n % 16;
 }
 
 int64_t SumCount(const DigitTile& tile) {
-  const auto levels = static_cast<int64_t>(DigitLevels(tile.products).size());
-  return levels * RowTiles(tile) * ColumnTiles(tile) * 256;
+  return static_cast<int64_t>(DigitLevels(tile.products).size()) * LevelNumbers(tile);
 }
 
 Microkernel DigitMicrokernel(const DigitTile& tile) {
-  PLAIT_CHECK(tile.rows >= 1 && tile.rows <= 32);
+  PLAIT_CHECK(tile.rows[0] >= 1 && tile.rows[0] <= 16 && tile.rows[1] >= 0 && tile.rows[1] <= 16);
   PLAIT_CHECK(tile.columns >= 1 && tile.columns <= 32);
-  PLAIT_CHECK(tile.depth >= kStepBytes && tile.depth % kStepBytes == 0 && tile.block_steps >= 1);
+  PLAIT_CHECK(!tile.block_steps.empty() && tile.repeats.size() <= 2);
   PLAIT_CHECK(tile.planes == (tile.products == 3 ? 2 : 3));
   return DigitWriter(tile).Write();
 }
