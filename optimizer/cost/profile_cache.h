@@ -17,6 +17,7 @@
 //   yardsticks         how fast the device was meanwhile
 //   scale_profile      what an older profile would be now
 //   profile_cache      which profiles are known; the search sees no other side of measuring
+//   layer_error, admissions   which kernels have fp32 accuracy where, of those that may not
 //   measurement_log    everything measured that a job depended on, to repeat it without a device
 //   critical_path_cost, roofline   bounds from profiles, and without any
 //   simulator          how long a schedule takes when kernels share a device
