@@ -13,6 +13,10 @@ void MeasurementLog::AddVerification(std::vector<CandidateMeasurement> measureme
   verifications_.push_back(std::move(measurements));
 }
 
+void MeasurementLog::AddErrorMeasurement(ErrorMeasurement measurement) {
+  error_measurements_.push_back(std::move(measurement));
+}
+
 const Profile* MeasurementLog::FindProfile(const std::string& key_text) const {
   const auto found = profiles_.find(key_text);
   return found == profiles_.end() ? nullptr : &found->second;

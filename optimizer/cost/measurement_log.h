@@ -8,14 +8,25 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/cost/candidate_measurement.h"
+#include "optimizer/cost/layer_error.h"
 #include "optimizer/cost/load_effect.h"
 #include "optimizer/cost/profile.h"
 
 namespace plait {
 
+// How far some steps of a candidate's plan are from exact results: a question and its answer.
+struct ErrorMeasurement {
+  std::string candidate;           // names graph and plan by content
+  std::vector<int> steps;          // by number, ascending
+  std::vector<LayerError> errors;  // one per step; none when they could not be measured
+
+  friend bool operator==(const ErrorMeasurement&, const ErrorMeasurement&) = default;
+};
+
 // Everything from outside that a job's decisions depended on: the profiles it used, raw, and the
-// yardsticks that it scaled them to, the device's load effect, the samples of its verifications in
-// order, and what its budget said of the time. A job that is repeated from its log decides the same
+// yardsticks that it scaled them to, the device's load effect, the errors of kernels that need
+// admission and the samples of its verifications, both in order, and what its budget said of the
+// time. A job that is repeated from its log decides the same
 // on any number of threads. Not thread-safe.
 //
 // With a ReplayingProfiler, a ReplayingVerifier and a ReplayingBudget on it a search runs without
@@ -30,6 +41,7 @@ class MeasurementLog {
   // In the order in which they happened, which a replay repeats.
   // One measurement per candidate of the batch, the baseline first.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
+  void AddErrorMeasurement(ErrorMeasurement measurement);
   // What the budget said of the time that is left, in the order in which it was asked.
   void AddTimeAnswer(bool has_time) { time_answers_.push_back(has_time); }
   // To which the profiles were scaled.
@@ -44,6 +56,7 @@ class MeasurementLog {
   const std::vector<std::vector<CandidateMeasurement>>& verifications() const {
     return verifications_;
   }
+  const std::vector<ErrorMeasurement>& error_measurements() const { return error_measurements_; }
   int64_t exhausted_at_step() const { return exhausted_at_step_; }
   const std::vector<bool>& time_answers() const { return time_answers_; }
   const Yardsticks& yardsticks() const { return yardsticks_; }
@@ -62,6 +75,7 @@ class MeasurementLog {
  private:
   std::map<std::string, Profile> profiles_;
   std::vector<std::vector<CandidateMeasurement>> verifications_;
+  std::vector<ErrorMeasurement> error_measurements_;
   int64_t exhausted_at_step_ = kNeverExhausted;
   std::vector<bool> time_answers_;
   Yardsticks yardsticks_;

@@ -19,14 +19,15 @@ namespace {
 //   verification       number of the candidate lines that follow
 //   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
 //                      outputs (0 or 1), errors of outputs, fallback nodes, error text
+//   step_errors        id, steps, errors of steps
 //   exhausted_at_step  the step that the budget refused, -1: none
 //   time_answers       1 or 0 for each time that was asked for
 //   yardsticks         to which profiles were scaled
 //   load_effect        deviation, loads
 // Yardsticks are three fields: multiply-adds, reads, drift.
 // The samples of a load are separated by commas, loads by semicolons; so are the three errors of an
-// output, and outputs.
-constexpr absl::string_view kHeader = "plait-measurement-log 5";
+// output, and outputs, and the four of a step, and steps.
+constexpr absl::string_view kHeader = "plait-measurement-log 6";
 
 // 17 significant digits: every double parses back to the same bits.
 std::string Number(double value) { return absl::StrFormat("%.17g", value); }
@@ -78,6 +79,16 @@ std::string CandidateLine(const CandidateMeasurement& measurement) {
       Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
       equivalence.dead_outputs ? 1 : 0, "\t", OutputsText(equivalence.outputs), "\t",
       measurement.fallback_nodes, "\t", absl::CEscape(measurement.error), "\n");
+}
+
+std::string StepErrorsLine(const ErrorMeasurement& measurement) {
+  const auto append = [](std::string* text, const LayerError& error) {
+    absl::StrAppend(text, NumbersText({error.error, error.serial_error, error.hard_error,
+                                       error.serial_hard_error}));
+  };
+  return absl::StrCat("step_errors\t", absl::CEscape(measurement.candidate), "\t",
+                      absl::StrJoin(measurement.steps, ","), "\t",
+                      absl::StrJoin(measurement.errors, ";", append), "\n");
 }
 
 // Reads the tab-separated fields of one line in order; remembers whether all of them were right.
@@ -137,6 +148,34 @@ class FieldReader {
       outputs.push_back({ParseDouble(errors[0]), ParseDouble(errors[1]), ParseDouble(errors[2])});
     }
     return outputs;
+  }
+  std::vector<int> NextSteps() {
+    std::vector<int> steps;
+    for (const absl::string_view text : absl::StrSplit(Next(), ',')) {
+      int step = 0;
+      Require(absl::SimpleAtoi(text, &step) && step >= 0 && (steps.empty() || step > steps.back()));
+      steps.push_back(step);
+    }
+    return steps;
+  }
+  std::vector<LayerError> NextLayerErrors() {
+    const absl::string_view text = Next();
+    std::vector<LayerError> layers;
+    if (text.empty()) return layers;
+    for (const absl::string_view layer : absl::StrSplit(text, ';')) {
+      const std::vector<absl::string_view> errors = absl::StrSplit(layer, ',');
+      Require(errors.size() == 4);
+      if (!ok_) break;
+      LayerError& added = layers.emplace_back();
+      double* const fields[] = {&added.error, &added.serial_error, &added.hard_error,
+                                &added.serial_hard_error};
+      for (size_t i = 0; i < errors.size(); ++i) {
+        *fields[i] = ParseDouble(errors[i]);
+        // By them it is decided what may run.
+        Require(*fields[i] >= 0 && std::isfinite(*fields[i]));
+      }
+    }
+    return layers;
   }
   // A log comes from whoever asks for a replay: rates are used as divisors.
   Yardsticks NextYardsticks() {
@@ -212,6 +251,16 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   return measurement;
 }
 
+ErrorMeasurement ReadStepErrors(FieldReader& reader) {
+  ErrorMeasurement measurement;
+  measurement.candidate = reader.NextEscaped();
+  measurement.steps = reader.NextSteps();
+  measurement.errors = reader.NextLayerErrors();
+  reader.Require(measurement.errors.empty() ||
+                 measurement.errors.size() == measurement.steps.size());
+  return measurement;
+}
+
 }  // namespace
 
 std::string MeasurementLog::ToText() const {
@@ -224,6 +273,9 @@ std::string MeasurementLog::ToText() const {
     for (const CandidateMeasurement& measurement : batch) {
       absl::StrAppend(&text, CandidateLine(measurement));
     }
+  }
+  for (const ErrorMeasurement& measurement : error_measurements_) {
+    absl::StrAppend(&text, StepErrorsLine(measurement));
   }
   absl::StrAppend(&text, "exhausted_at_step\t", exhausted_at_step_, "\n");
   absl::StrAppend(&text, "time_answers\t");
@@ -261,6 +313,8 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
     } else if (record == "candidate") {
       log.verifications_.back().push_back(ReadCandidate(reader));
       --candidates_left;
+    } else if (record == "step_errors") {
+      log.error_measurements_.push_back(ReadStepErrors(reader));
     } else if (record == "exhausted_at_step") {
       log.exhausted_at_step_ = reader.NextInteger<int64_t>();
     } else if (record == "time_answers") {

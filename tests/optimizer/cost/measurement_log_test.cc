@@ -31,6 +31,8 @@ MeasurementLog SampleLog() {
   other.equivalence.outputs = {{0.5, 1.0 / 7, 1e-300}, {0.1, infinity, infinity}};
   log.AddVerification({baseline, other});
   log.AddVerification({});
+  log.AddErrorMeasurement({"b\t", {0, 7}, {{0.1, 1.0 / 3, 1e-300, 5}, {}}});
+  log.AddErrorMeasurement({"b\t", {8}, {}});
   log.set_exhausted_at_step(7);
   log.AddTimeAnswer(true);
   log.AddTimeAnswer(false);
@@ -63,7 +65,7 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
 // Whoever asks for a replay names the log: the simulator would never end with such a share.
 TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   const auto parse = [](const std::string& fields) {
-    const std::string header = "plait-measurement-log 5\n";
+    const std::string header = "plait-measurement-log 6\n";
     return MeasurementLog::Parse(header + "profile\tkey\t" + fields + "\n").status();
   };
   EXPECT_EQ(parse("1\t1\t1\t5\t1\t1\t1\t9\t9\t0"), absl::OkStatus());
@@ -77,7 +79,7 @@ TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
 
 TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
   const auto parse = [](const std::string& loads, const std::string& outputs) {
-    return MeasurementLog::Parse("plait-measurement-log 5\nverification\t1\ncandidate\tb\t1\t" +
+    return MeasurementLog::Parse("plait-measurement-log 6\nverification\t1\ncandidate\tb\t1\t" +
                                  loads + "\tequivalent\t0\t0\t0\t3\t0\t" + outputs + "\t0\t\n")
         .status();
   };
@@ -93,10 +95,24 @@ TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
   }
 }
 
+TEST(MeasurementLogTest, RefusesStepsAndTheirErrorsThatAreNone) {
+  const auto parse = [](const std::string& fields) {
+    return MeasurementLog::Parse("plait-measurement-log 6\nstep_errors\tb\t" + fields + "\n")
+        .status();
+  };
+  EXPECT_EQ(parse("0,3\t0,0,0,0;1,1,1,1"), absl::OkStatus());
+  EXPECT_EQ(parse("0,3\t"), absl::OkStatus());
+  for (const char* fields :
+       {"", "0", "\t", "x\t0,0,0,0", "-1\t0,0,0,0", "3,3\t", "3,0\t", "0\t0,0,0", "0\t0,0,0,0,0",
+        "0\t0,0,0,0;1,1,1,1", "0,3\t0,0,0,0", "0\t-1,0,0,0", "0\tnan,0,0,0", "0\t0,inf,0,0"}) {
+    EXPECT_EQ(parse(fields).code(), absl::StatusCode::kInvalidArgument) << fields;
+  }
+}
+
 TEST(MeasurementLogTest, RefusesALogOfAnOlderVersionByName) {
-  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 4\n").status();
+  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 5\n").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 5"), std::string::npos);
+  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 6"), std::string::npos);
 }
 
 TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {
