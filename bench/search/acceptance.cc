@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
@@ -61,6 +62,12 @@ class LocalVerifier : public Verifier {
       measurements.push_back(*measurement);
     }
     return measurements;
+  }
+
+  // Only baselines are measured here, which have no such steps.
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
+                                                        absl::Span<const int>) override {
+    return absl::FailedPreconditionError(absl::StrCat(candidate.id, " is not a baseline"));
   }
 
  private:

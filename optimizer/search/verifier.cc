@@ -47,4 +47,17 @@ absl::StatusOr<std::vector<CandidateMeasurement>> ReplayingVerifier::Verify(
   return recorded;
 }
 
+absl::StatusOr<std::vector<LayerError>> ReplayingVerifier::MeasureErrors(
+    const PlanCandidate& candidate, absl::Span<const int> steps) {
+  const std::vector<ErrorMeasurement>& all = log_.error_measurements();
+  const bool same = next_errors_ < all.size() && all[next_errors_].candidate == candidate.id &&
+                    all[next_errors_].steps == steps;
+  if (!same) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the measurement log does not have the errors of ", steps.size(), " steps as its number ",
+        next_errors_, ": replay it with the model, options and build that wrote it"));
+  }
+  return all[next_errors_++].errors;
+}
+
 }  // namespace plait

@@ -57,6 +57,15 @@ class Verifier {
   // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
   virtual absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) = 0;
+
+  // How far steps of the candidate's plan are from exact results, on what they read when the
+  // candidate runs on a random input and on those that the user gave, and on hard inputs. One error
+  // for each step, in order, finite and not negative; none at all when they could not be measured.
+  // REQUIRES: the steps are of kernels that need admission (KernelCatalog::NeedsAdmission),
+  // ascending, and at least one.
+  // Errors: as Verify.
+  virtual absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
+                                                                absl::Span<const int> steps) = 0;
 };
 
 // Answers from a log, in the order in which the log was written: with it and ReplayingProfiler a
@@ -69,10 +78,14 @@ class ReplayingVerifier : public Verifier {
   // Errors: FailedPrecondition when other candidates were verified when the log was written.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
+  // Errors: FailedPrecondition when the log was written about other steps.
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
+                                                        absl::Span<const int> steps) override;
 
  private:
   const MeasurementLog& log_;
   size_t next_ = 0;
+  size_t next_errors_ = 0;
 };
 
 }  // namespace plait

@@ -47,6 +47,16 @@ absl::Status CheckWritten(const PlanCandidate& candidate) {
       absl::StrCat("the text of a graph does not keep its numbers: ", written.message()));
 }
 
+// The candidate as a task carries it.
+absl::StatusOr<worker::v1::Candidate> CandidateToProto(const PlanCandidate& candidate) {
+  PLAIT_RETURN_IF_ERROR(CheckWritten(candidate));
+  worker::v1::Candidate proto;
+  proto.set_id(candidate.id);
+  proto.set_graph_text(PrintGraph(candidate.graph));
+  proto.set_plan_text(PrintPlan(candidate.plan));
+  return proto;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Profile>> RemoteProfiler::Measure(
@@ -101,11 +111,7 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   }
   const int inputs = task.inputs_count() + task.input_sets_size();
   for (const PlanCandidate& candidate : candidates) {
-    PLAIT_RETURN_IF_ERROR(CheckWritten(candidate));
-    worker::v1::Candidate& proto = *task.add_candidates();
-    proto.set_id(candidate.id);
-    proto.set_graph_text(PrintGraph(candidate.graph));
-    proto.set_plan_text(PrintPlan(candidate.plan));
+    PLAIT_ASSIGN_OR_RETURN(*task.add_candidates(), CandidateToProto(candidate));
   }
   PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Measure(std::move(task)));
   PLAIT_RETURN_IF_ERROR(
@@ -116,6 +122,27 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
     measurements.push_back(wire::CandidateMeasurementFromProto(candidate, options_.tolerance));
   }
   return measurements;
+}
+
+absl::StatusOr<std::vector<LayerError>> RemoteVerifier::MeasureErrors(
+    const PlanCandidate& candidate, absl::Span<const int> steps) {
+  const ElapsedSum sum(clock_, elapsed_);
+  worker::v1::MeasureTask task;
+  task.set_errors_only(true);
+  task.set_seed(options_.seed);
+  *task.mutable_input_sets() = InputSetsFor(candidate.graph, options_.input_sets);
+  worker::v1::Candidate& asked = *task.add_candidates();
+  PLAIT_ASSIGN_OR_RETURN(asked, CandidateToProto(candidate));
+  asked.mutable_error_steps()->Add(steps.begin(), steps.end());
+  PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Measure(std::move(task)));
+  PLAIT_RETURN_IF_ERROR(CheckCount("candidates", result.measure().candidates_size(), 1));
+  const CandidateMeasurement measurement =
+      wire::CandidateMeasurementFromProto(result.measure().candidates(0), options_.tolerance);
+  if (!measurement.error.empty() || measurement.step_errors.empty())
+    return std::vector<LayerError>();
+  PLAIT_RETURN_IF_ERROR(
+      CheckCount("steps", static_cast<int>(measurement.step_errors.size()), steps.size()));
+  return measurement.step_errors;
 }
 
 }  // namespace plait

@@ -88,7 +88,12 @@ class RemoteVerifier : public Verifier {
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
 
-  // Spent in Verify so far, waiting for a worker included.
+  // On the same inputs as Verify. None when the candidate could not run, or an error is no number.
+  // Errors: as Verify; Internal for an answer about another number of steps.
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
+                                                        absl::Span<const int> steps) override;
+
+  // Spent in these two so far, waiting for a worker included.
   absl::Duration elapsed() const { return elapsed_; }
 
  private:

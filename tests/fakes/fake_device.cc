@@ -44,6 +44,8 @@ DeviceDescription FakeDevice(int threads) {
 void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,
                               std::vector<Kernel>* kernels) const {
   const OpKind op = graph.node(nodes[0]).op;
+  const bool in_digits =
+      offers_digits && op == OpKind::kMatMul && graph.constant(nodes[0], 1) != nullptr;
   const bool spatial =
       graph.output_type(nodes[0]).rank() == 4 && (op == OpKind::kConv || IsUnary(graph, nodes[0]));
   for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
@@ -60,6 +62,9 @@ void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nod
       kernel.input_formats.assign(InputsOf(graph, nodes).size(), format);
       kernel.output_formats.assign(OutputsOf(graph, nodes).size(), format);
       kernels->push_back(kernel);
+      if (!in_digits) continue;
+      kernels->push_back(kernel);
+      kernels->back().family = "digits";
     }
   }
 }
@@ -101,6 +106,8 @@ Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
   if (graph.node_count() > 1) us *= 0.6;
   if (key.width > 1) us /= 0.9 * key.width;
   if (key.family == "fake" && absl::StrContains(key.formats, "channels_last")) us *= 0.5;
+  const auto factor = family_factor.find(key.family);
+  if (factor != family_factor.end()) us *= factor->second;
   profile.latency_us_median = us;
   profile.latency_us_p10 = us;
   profile.compute_share = static_cast<double>(key.width) / ThreadsOf(key.device_fingerprint);
@@ -147,6 +154,20 @@ absl::StatusOr<std::vector<CandidateMeasurement>> FakeVerifier::Verify(
     measurements.push_back(std::move(measurement));
   }
   return measurements;
+}
+
+absl::StatusOr<std::vector<LayerError>> FakeVerifier::MeasureErrors(const PlanCandidate& candidate,
+                                                                    absl::Span<const int> steps) {
+  std::vector<std::string>& asked = errors_asked.emplace_back();
+  std::vector<LayerError> errors;
+  for (const int step : steps) {
+    const Kernel& kernel = candidate.plan.steps[step].kernel;
+    const TensorId output = candidate.graph.node(kernel.nodes.front()).outputs[0];
+    asked.push_back(absl::StrCat(kernel.family, " ", *candidate.graph.tensor(output).name));
+    const auto known = layer_errors.find(asked.back());
+    errors.push_back(known == layer_errors.end() ? LayerError() : known->second);
+  }
+  return errors;
 }
 
 }  // namespace plait

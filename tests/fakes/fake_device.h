@@ -20,7 +20,9 @@ Graph GraphOf(absl::string_view text);
 DeviceDescription FakeDevice(int threads);
 
 // Offers every node alone and, when fusing, a node with the chain of unary nodes behind it; each on
-// one thread and on all. Convolutions and unary nodes of rank 4 also work in channels-last.
+// one thread and on all. Convolutions and unary nodes of rank 4 also work in channels-last. For
+// products with constants the same kernels are offered in the family "digits" where the test asks
+// for it; these need admission.
 class FakeCatalog : public KernelCatalog {
  public:
   explicit FakeCatalog(int threads, bool channels_last = false)
@@ -28,7 +30,10 @@ class FakeCatalog : public KernelCatalog {
 
   std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
+  bool NeedsAdmission(const Kernel& kernel) const override { return kernel.family == "digits"; }
   absl::string_view Version(absl::string_view family) const override;
+
+  bool offers_digits = false;
 
  private:
   void AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,
@@ -39,13 +44,15 @@ class FakeCatalog : public KernelCatalog {
 };
 
 // Times computed from a kernel's graph: each node takes what `node_us` says of its operator (10 us
-// where it says nothing), a fused kernel 0.6 times the sum, n threads speed up by 0.9 n, and a
-// channels-last kernel takes 0.5 times as long. Reorders take 4 us. Not thread-safe.
+// where it says nothing), a fused kernel 0.6 times the sum, n threads speed up by 0.9 n, a
+// channels-last kernel takes 0.5 times as long, and one of a family what `family_factor` says of
+// it. Reorders take 4 us. Not thread-safe.
 class FakeProfiler : public Profiler {
  public:
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
 
   std::map<std::string, double> node_us;
+  std::map<std::string, double> family_factor;
   std::vector<std::string> measured;  // key texts, in order
   int batches = 0;
 
@@ -60,7 +67,13 @@ class FakeVerifier : public Verifier {
  public:
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
+  // Of each step what `layer_errors` says of its kernel, and no error where it says nothing.
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
+                                                        absl::Span<const int> steps) override;
 
+  // By family and, behind a space, the name of what the kernel's first node produces.
+  std::map<std::string, LayerError> layer_errors;
+  std::vector<std::vector<std::string>> errors_asked;  // per call, named in the same way
   double candidate_factor = 0.5;  // time of the first candidate, relative to the baseline
   double factor_step = 0.1;       // how much slower each further one is
   Verdict verdict = Verdict::kEquivalent;

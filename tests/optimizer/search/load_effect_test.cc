@@ -21,7 +21,7 @@ TEST(LoadEffectTest, IsMeasuredOnAPlanBesideItself) {
 }
 
 // Answers about one plan where it was asked about two.
-class ForgetfulVerifier : public Verifier {
+class ForgetfulVerifier : public FakeVerifier {
  public:
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(absl::Span<const PlanCandidate>,
                                                            const VerificationBatch&) override {

@@ -37,6 +37,12 @@ class ScriptedVerifier : public Verifier {
     return measurements;
   }
 
+  // A verification asks for none.
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
+                                                        absl::Span<const int>) override {
+    return absl::FailedPreconditionError(absl::StrCat("errors of ", candidate.id));
+  }
+
   std::map<std::string, double> latency_us;
   std::map<std::string, std::function<void(CandidateMeasurement&)>> change;
   bool answers_too_little = false;

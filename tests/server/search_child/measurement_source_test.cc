@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
+#include "optimizer/search/plan_graph.h"
 #include "proto/wire/error.h"
 #include "tests/base/manual_clock.h"
+#include "tests/fakes/fake_device.h"
 
 namespace plait {
 namespace {
@@ -28,6 +30,31 @@ ProfileKey SampleKey() {
   key.graph_text = "graph {\n}\n";
   key.formats = "plain,channels_last";
   return key;
+}
+
+// A product and its plan on a fake device.
+PlanCandidate SampleCandidate() {
+  PlanCandidate candidate;
+  candidate.id = "c1";
+  candidate.graph = GraphOf(R"(graph {
+    input %x: float32[2,8]
+    const %w: float32[8,8] = synthetic 1
+    %p = MatMul(%x, %w) {}
+    output %p
+  })");
+  const DeviceDescription device = FakeDevice(1);
+  const FakeCatalog catalog(1);
+  FakeProfiler profiler;
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  UnlimitedBudget budget;
+  BudgetedProfiles budgeted(profiles, budget, log);
+  const absl::StatusOr<PlannedGraph> planned =
+      PlanBaseline(candidate.graph, {device, catalog, profiles, {}},
+                   {device.fingerprint, "", device.threads}, budgeted);
+  EXPECT_TRUE(planned.ok()) << planned.status();
+  if (planned.ok()) candidate.plan = planned->plan;
+  return candidate;
 }
 
 // The daemon's end of the socket is the test's: what it will say is written before it is asked, so
@@ -62,6 +89,19 @@ class MeasurementSourceTest : public testing::Test {
     message.mutable_profile_reply()->set_request_number(1);
     *message.mutable_profile_reply()->mutable_result()->mutable_profile()->add_profiles() = profile;
     Say(message);
+  }
+
+  // What the source says of the first step's error when the worker has measured that.
+  absl::StatusOr<std::vector<LayerError>> ErrorsWhenAnswered(
+      const worker::v1::CandidateMeasurement& answer) {
+    const auto source = Make();
+    if (!source.ok()) return source.status();
+    internal::ParentMessage message;
+    message.mutable_measure_reply()->set_request_number(1);
+    *message.mutable_measure_reply()->mutable_result()->mutable_measure()->add_candidates() =
+        answer;
+    Say(message);
+    return (*source)->verifier().MeasureErrors(SampleCandidate(), {0});
   }
 
   // Asks the budget, which asks the daemon; and the daemon says that.
@@ -263,6 +303,45 @@ TEST_F(MeasurementSourceTest, ATimeThatIsNoneIsNotBelieved) {
   const auto profiles = (*source)->profiler().Measure({{SampleKey()}});
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(profiles->front().samples, 0);
+}
+
+TEST_F(MeasurementSourceTest, AsksForTheErrorsOfSteps) {
+  start_.mutable_options()->set_seed(7);
+  v1::InputValue& given = *start_.mutable_options()->add_input_sets()->add_values();
+  given.set_name("x");
+  given.mutable_blob()->set_size_bytes(64);
+  worker::v1::CandidateMeasurement answer;
+  worker::v1::StepError& error = *answer.add_step_errors();
+  error.set_error(0.1);
+  error.set_serial_error(0.2);
+  error.set_hard_error(0.3);
+  error.set_serial_hard_error(0.4);
+  const absl::StatusOr<std::vector<LayerError>> errors = ErrorsWhenAnswered(answer);
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  EXPECT_THAT(*errors, ElementsAre(LayerError{0.1, 0.2, 0.3, 0.4}));
+  const worker::v1::MeasureTask task = HearQuestion().measure_request().task();
+  EXPECT_TRUE(task.errors_only());
+  EXPECT_EQ(task.seed(), 7u);
+  EXPECT_EQ(task.input_sets_size(), 1);
+  ASSERT_EQ(task.candidates_size(), 1);
+  EXPECT_EQ(task.candidates(0).id(), "c1");
+  EXPECT_EQ(task.candidates(0).plan_text(), PrintPlan(SampleCandidate().plan));
+  EXPECT_THAT(task.candidates(0).error_steps(), ElementsAre(0));
+}
+
+TEST_F(MeasurementSourceTest, HasNoErrorsOfAPlanThatDidNotRun) {
+  worker::v1::CandidateMeasurement answer;
+  answer.set_error("it fell");
+  const absl::StatusOr<std::vector<LayerError>> errors = ErrorsWhenAnswered(answer);
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  EXPECT_TRUE(errors->empty());
+}
+
+TEST_F(MeasurementSourceTest, RefusesTheErrorsOfOtherSteps) {
+  worker::v1::CandidateMeasurement answer;
+  answer.add_step_errors();
+  answer.add_step_errors();
+  EXPECT_EQ(ErrorsWhenAnswered(answer).status().code(), absl::StatusCode::kInternal);
 }
 
 TEST_F(MeasurementSourceTest, ADeadlineEndsTheBudget) {
