@@ -86,14 +86,22 @@ void KernelOffers::AddOffersAt(NodeId node) {
   const size_t first_shape = shapes_.size();
   Fingerprint structure;
   for (Kernel& kernel : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
+    const bool needs_admission = options_.catalog.NeedsAdmission(kernel);
+    if (needs_admission && (!options_.fuse || IsRefused(kernel))) continue;
     if (shapes_.size() == first_shape || kernel.nodes != shapes_.back().nodes) {
       shapes_.push_back(
           {kernel.nodes, InputsOf(graph_, kernel.nodes), OutputsOf(graph_, kernel.nodes)});
       structure = StructureFingerprint(graph_, kernel.nodes);
     }
     const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
-    offers_.push_back({std::move(kernel), static_cast<int>(shapes_.size()) - 1, fingerprint});
+    offers_.push_back(
+        {std::move(kernel), static_cast<int>(shapes_.size()) - 1, fingerprint, needs_admission});
   }
+}
+
+bool KernelOffers::IsRefused(const Kernel& kernel) const {
+  return options_.admissions != nullptr &&
+         options_.admissions->Of(graph_, kernel) == Admission::kRefused;
 }
 
 ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {
@@ -103,9 +111,10 @@ ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {
 // Also of kernels without a profile: the reorders around them are measured in the same batch.
 std::vector<KernelOffers::ReorderOffer> KernelOffers::ReorderOffers(bool single_nodes) const {
   std::vector<FormatMask> wanted(graph_.tensor_count(), MaskOf(Format::kPlain));
-  for (const auto& [kernel, shape, fingerprint] : offers_) {
+  for (const Offer& offer : offers_) {
+    const Kernel& kernel = offer.kernel;
     if (single_nodes && kernel.nodes.size() > 1) continue;
-    const auto& [nodes, inputs, outputs] = shapes_[shape];
+    const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
     for (size_t i = 0; i < inputs.size(); ++i) {
       wanted[inputs[i]] |= MaskOf(kernel.input_formats[i]);
     }
@@ -148,7 +157,8 @@ const KernelOffers::Offer* KernelOffers::NextPlainOffer(NodeId node, bool* is_kn
   const Offer* next = nullptr;
   for (size_t i = first_offer_of_[node]; i < first_offer_of_[node + 1]; ++i) {
     const Offer& offer = offers_[i];
-    if (offer.kernel.nodes.size() > 1 || !IsRowMajor(offer.kernel)) continue;
+    if (offer.needs_admission || offer.kernel.nodes.size() > 1) continue;
+    if (!IsRowMajor(offer.kernel)) continue;
     const Profile* profile = options_.profiles.Find(offer.fingerprint);
     if (profile == nullptr) {
       if (next == nullptr || offer.kernel.width > next->kernel.width) next = &offer;
@@ -201,11 +211,11 @@ void KernelOffers::AddGroupsAt(NodeId node, KernelTable* table) const {
   if (graph_.node(node).op == OpKind::kOpaque) add(OpaqueGroup(node));
   std::vector<OpenGroup> open;
   for (size_t index = first_offer_of_[node]; index < first_offer_of_[node + 1]; ++index) {
-    const auto& [kernel, shape, fingerprint] = offers_[index];
-    const Profile* profile = options_.profiles.Find(fingerprint);
+    const Offer& offer = offers_[index];
+    const Profile* profile = options_.profiles.Find(offer.fingerprint);
     if (profile == nullptr || profile->samples == 0) continue;
-    const auto& [nodes, inputs, outputs] = shapes_[shape];
-    AddChoice(open, {nodes, inputs, outputs}, kernel, *profile, options_.device.threads);
+    const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
+    AddChoice(open, {nodes, inputs, outputs}, offer.kernel, *profile, options_.device.threads);
   }
   for (OpenGroup& group : open) add(Close(std::move(group)));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "optimizer/cost/admissions.h"
 #include "optimizer/cost/profile_cache.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/kernels/kernel_key.h"
@@ -55,16 +56,19 @@ constexpr size_t ReorderPlace(Format from, Format to) {
 }
 
 // What a table is made from.
-// All of it must outlive the call, and profiles must not be resolved meanwhile.
+// All of it must outlive the call, and neither profiles nor admissions change meanwhile.
 struct KernelTableOptions {
   const DeviceDescription& device;
   const KernelCatalog& catalog;
   const ProfileCache& profiles;
-  // False for the baseline, whose kernels are single nodes.
+  // False for the baseline, whose kernels are single nodes and need no admission.
   bool fuse = true;
+  // Kernels that it refuses are not offered. nullptr: nothing is refused.
+  const Admissions* admissions = nullptr;
 };
 
-// Every kernel that a backend offers for a graph, asked for once; profiles may come afterwards.
+// Every kernel that a backend offers for a graph and that is not refused, asked for once; profiles
+// may come afterwards.
 // Const access from any thread, while no profile is resolved.
 class KernelOffers {
  public:
@@ -78,7 +82,8 @@ class KernelOffers {
 
   // Appends what no cover can do without: for every node that no measured kernel can run row-major,
   // its next row-major kernel, the widest ones first, and where none is left whatever
-  // AppendMissing(true) has. Nothing, once every node has one or nothing is left to try.
+  // AppendMissing(true) has. Nothing, once every node has one or nothing is left to try. Kernels
+  // that need admission do not count, because they may be refused.
   void AppendNeeded(std::vector<ProfileQuery>* missing) const;
 
   // The table of the profiles that there are. Kernels without one, and those that cannot run
@@ -97,6 +102,7 @@ class KernelOffers {
     Kernel kernel;
     int shape = 0;
     Fingerprint fingerprint;
+    bool needs_admission = false;
   };
   // A reorder that some kernel may need.
   struct ReorderOffer {
@@ -106,6 +112,7 @@ class KernelOffers {
   };
 
   void AddOffersAt(NodeId node);
+  bool IsRefused(const Kernel& kernel) const;
   ProfileQuery QueryOf(const Offer& offer) const;
   // The row-major kernel of that node alone to be measured next. `is_known`: there is a measured
   // one that runs, and nothing to do. nullptr: none is left.

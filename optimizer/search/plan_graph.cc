@@ -30,7 +30,8 @@ absl::StatusOr<KernelTable> ResolveTable(const Graph& graph, const SearchDevice&
   const KernelOffers offers(graph, {.device = device.description,
                                     .catalog = device.catalog,
                                     .profiles = device.profiles,
-                                    .fuse = fuse});
+                                    .fuse = fuse,
+                                    .admissions = device.admissions});
   PLAIT_RETURN_IF_ERROR(ResolveNeeded(offers, profiles));
   for (const bool single_nodes : {true, false}) {
     if (!single_nodes && !fuse) continue;

@@ -21,17 +21,17 @@ struct PlannedGraph {
 };
 
 // The plan that everything is compared with: one kernel per node, each with its best measured
-// variant and format, one after the other: what a good runtime without fusion would do. Its
-// profiles are measured whatever the budget says.
+// variant and format, one after the other: what a good runtime without fusion would do. It has no
+// kernel that needs admission, and its profiles are measured whatever the budget says.
 // Errors: FailedPrecondition naming a node that no kernel can run; those of measuring.
 absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice& device,
                                           const PlanBinding& binding, BudgetedProfiles& profiles);
 
 // Fused plans: the fastest cover one after the other and under `policy`, and the cover of narrow
-// kernels under `policy`; the shortest first. Kernels that the budget left unmeasured are not used,
-// so there is always a plan, at worst one of single nodes. The narrow cover is left out on a device
-// with one stream. All of them are kept, because measuring may see what the simulator does not.
-// Latencies are those of the simulator, in microseconds.
+// kernels under `policy`; the shortest first. Kernels that the budget left unmeasured or that
+// are refused are not used, so there is always a plan, at worst one of single nodes. The narrow
+// cover is left out on a device with one stream. All of them are kept, because measuring may see
+// what the simulator does not. Latencies are those of the simulator, in microseconds.
 // Errors: as PlanBaseline.
 absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
                                                     const PlanBinding& binding,

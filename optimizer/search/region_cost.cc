@@ -31,7 +31,8 @@ KernelTableOptions TableOptions(const SearchDevice& device) {
   return {.device = device.description,
           .catalog = device.catalog,
           .profiles = device.profiles,
-          .fuse = true};
+          .fuse = true,
+          .admissions = device.admissions};
 }
 
 std::optional<double> CostOfTableUs(const Graph& graph, const KernelTable& table,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "optimizer/cost/admissions.h"
 #include "optimizer/cost/profile_cache.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/schedule/policy.h"
@@ -8,12 +9,15 @@ namespace plait {
 
 // The device that a search optimizes for: what it is, what it can run, how long that takes, and how
 // much of it at a time. What it refers to must outlive it. Profiles are only read through it; who
-// brings missing ones is BudgetedProfiles. Safe to read from any thread while nothing is resolved.
+// brings missing ones is BudgetedProfiles. Safe to read from any thread while neither profiles nor
+// admissions change.
 struct SearchDevice {
   const DeviceDescription& description;
   const KernelCatalog& catalog;
   const ProfileCache& profiles;
   ScheduleDevice schedule;
+  // Kernels that it refuses are neither measured nor used. nullptr: nothing is refused.
+  const Admissions* admissions = nullptr;
 };
 
 // How a search compares graphs before anything is scheduled. Neither needs more than one profile

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -285,6 +286,86 @@ TEST_F(MeasuredCoverTest, NeedsAnotherKernelWhereOneCannotRun) {
   EXPECT_THAT(rounds[2], testing::IsSupersetOf({"Conv 2 channels_last,channels_last",
                                                 "reorder 1 plain,channels_last"}));
   EXPECT_TRUE(FindCover(graph, offers.Table(), {}).ok());
+}
+
+class AdmissionTest : public MeasuredCoverTest {
+ protected:
+  AdmissionTest() {
+    catalog_.offers_digits = true;
+    kernel_ = catalog_.KernelsAt(graph_, 0, true).back();
+  }
+
+  // The families of all kernels that are offered, one time each.
+  std::set<std::string> Offered(bool fuse, const Admissions* admissions) {
+    const KernelOffers offers(graph_, {device_, catalog_, db_, fuse, admissions});
+    std::vector<ProfileQuery> missing;
+    offers.AppendMissing(/*single_nodes=*/false, &missing);
+    std::set<std::string> families;
+    for (const ProfileQuery& query : missing) families.insert(query.key.family);
+    return families;
+  }
+
+  const DeviceDescription device_ = FakeDevice(1);
+  FakeCatalog catalog_{1};
+  const Graph graph_ = GraphOf(R"(graph {
+    input %x: float32[2,8]
+    const %w: float32[8,8] = synthetic 1
+    %p = MatMul(%x, %w) {}
+    output %p
+  })");
+  // The product alone, in digits.
+  Kernel kernel_;
+};
+
+TEST_F(AdmissionTest, OffersWhatIsUnknownOrAdmitted) {
+  Admissions admissions;
+  const std::set<std::string> all = {"digits", "fake"};
+  EXPECT_EQ(Offered(true, nullptr), all);
+  EXPECT_EQ(Offered(true, &admissions), all);
+  admissions.Add(graph_, kernel_, {.error = 1e-7});
+  EXPECT_EQ(Offered(true, &admissions), all);
+}
+
+TEST_F(AdmissionTest, OffersNothingThatIsRefused) {
+  Admissions admissions;
+  admissions.Add(graph_, kernel_, {.error = 1e-3});
+  EXPECT_EQ(Offered(true, &admissions), std::set<std::string>{"fake"});
+  Admissions unknown;
+  unknown.RefuseUnknown();
+  EXPECT_EQ(Offered(true, &unknown), std::set<std::string>{"fake"});
+}
+
+TEST_F(AdmissionTest, LeavesKernelsOutOfTheTableThatAreMeasuredAndRefused) {
+  Admissions admissions;
+  const auto groups = [&] {
+    const KernelOffers offers(graph_, {device_, catalog_, db_, true, &admissions});
+    std::vector<ProfileQuery> missing;
+    offers.AppendMissing(/*single_nodes=*/false, &missing);
+    EXPECT_TRUE(db_.Resolve(missing).ok());
+    return offers.Table().groups;
+  };
+  profiler_.family_factor = {{"digits", 0.3}};
+  EXPECT_EQ(groups().front().whole.kernel.family, "digits");
+  admissions.Add(graph_, kernel_, {.error = 1e-3});
+  EXPECT_EQ(groups().front().whole.kernel.family, "fake");
+}
+
+TEST_F(AdmissionTest, TheBaselineHasNone) {
+  Admissions admissions;
+  admissions.Add(graph_, kernel_, {.error = 1e-7});
+  EXPECT_EQ(Offered(false, &admissions), std::set<std::string>{"fake"});
+}
+
+// Whatever is refused later, there must be a kernel left.
+TEST_F(AdmissionTest, NeedsAKernelThatCannotBeRefused) {
+  const KernelOffers offers(graph_, {device_, catalog_, db_, true});
+  ASSERT_TRUE(db_.Resolve({{KernelFingerprint(StructureFingerprint(graph_, kernel_.nodes), kernel_),
+                            KernelProfileKey(graph_, kernel_, {device_.fingerprint, "1"})}})
+                  .ok());
+  std::vector<ProfileQuery> needed;
+  offers.AppendNeeded(&needed);
+  ASSERT_EQ(needed.size(), 1u);
+  EXPECT_EQ(needed[0].key.family, "fake");
 }
 
 TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {
