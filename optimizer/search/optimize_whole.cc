@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -11,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
-#include "optimizer/search/plan_graph.h"
+#include "optimizer/search/ranked_plan.h"
 #include "optimizer/search/region_cost.h"
 
 namespace plait {
@@ -46,16 +45,6 @@ absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
       absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
 }
 
-// A plan on its way to the device. Plans go by turn, and within a turn by rank.
-struct RankedPlan {
-  PlanCandidate candidate;
-  PlannedGraph planned;
-  RuleCounts counts;
-  const char* origin = "";  // see SearchResult
-  int turn = 0;             // plans of the same graph, and so of the same rank, that go before
-  double rank_us = 0;
-};
-
 class Optimizer {
  public:
   Optimizer(const Graph& graph, const SearchOptions& options, const SearchContext& context,
@@ -78,7 +67,8 @@ class Optimizer {
     PLAIT_RETURN_IF_ERROR(AddBaseline());
     // A baseline whose kernels were not all tried would be too easy to beat.
     if (policy_.rewrites && !profiles_.exhausted()) PLAIT_RETURN_IF_ERROR(AddCandidates());
-    KeepBest();
+    KeepBest(plans_, options_.candidates_max);
+    TraceCandidates();
     context_.progress.OnPhase("verify", kVerificationFraction);
     PLAIT_RETURN_IF_ERROR(Verify());
     context_.progress.OnPhase("done", 1);
@@ -196,16 +186,7 @@ class Optimizer {
     }
   }
 
-  // The baseline stays first, then those that the policy thinks fastest. Also those that it thinks
-  // slower than the baseline: profiles of a slower and of a faster hour may have met, and measuring
-  // decides.
-  void KeepBest() {
-    std::stable_sort(plans_.begin() + 1, plans_.end(),
-                     [](const RankedPlan& a, const RankedPlan& b) {
-                       return std::tie(a.turn, a.rank_us) < std::tie(b.turn, b.rank_us);
-                     });
-    const size_t kept = static_cast<size_t>(options_.candidates_max) + 1;
-    if (plans_.size() > kept) plans_.erase(plans_.begin() + kept, plans_.end());
+  void TraceCandidates() {
     for (size_t i = 1; i < plans_.size(); ++i) {
       absl::StrAppendFormat(&result_.trace, "candidate %d: %.6g us, %s\n", static_cast<int>(i),
                             plans_[i].planned.predicted_us, plans_[i].planned.origin);

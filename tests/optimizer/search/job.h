@@ -1,0 +1,74 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "optimizer/search/optimize.h"
+#include "tests/fakes/fake_device.h"
+#include "tests/optimizer/search/examples.h"
+
+namespace plait {
+
+inline const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
+
+// Expects fractions that grow, and notes what is predicted.
+class NoProgress : public ProgressSink {
+ public:
+  void OnPhase(absl::string_view phase, double fraction) override {
+    EXPECT_GE(fraction, last_fraction) << std::string(phase);
+    last_fraction = fraction;
+  }
+  void OnPredicted(double speedup) override { predicted.push_back(speedup); }
+  double last_fraction = 0;
+  std::vector<double> predicted;
+};
+
+// Everything that one job works with; pricing makes the pair 3 % dearer than Tanh, Neg far cheaper.
+struct Job {
+  explicit Job(int device_threads = 2)
+      : device(FakeDevice(device_threads)), catalog(device_threads) {
+    profiler.node_us = {{"Tanh", 10}, {"Ceil", 8.6}, {"Floor", 8.6}, {"Neg", 2}};
+    options.rules = kRules;
+    options.partition = {.leaf_nodes_max = 4, .interval_nodes_max = 8};
+    options.engine_version = "test";
+  }
+
+  absl::StatusOr<SearchResult> Run(const Graph& graph, Profiler& measures, Verifier& verifies,
+                                   Budget& budget) {
+    ProfileCache profiles(measures, log);
+    const SearchContext context{device,   catalog,  {.streams_max = device.threads},
+                                profiles, verifies, budget,
+                                log,      progress};
+    absl::StatusOr<SearchResult> result = Optimize(graph, options, context);
+    profiles_measured = profiles.profiles_measured();
+    return result;
+  }
+
+  absl::StatusOr<SearchResult> Run(const Graph& graph) {
+    UnlimitedBudget forever;
+    return Run(graph, profiler, verifier, forever);
+  }
+
+  DeviceDescription device;
+  FakeCatalog catalog;
+  FakeProfiler profiler;
+  FakeVerifier verifier;
+  MeasurementLog log;
+  NoProgress progress;
+  SearchOptions options;
+  int64_t profiles_measured = 0;
+};
+
+// Of two searches, which decided the same.
+inline void ExpectSame(const SearchResult& a, const SearchResult& b) {
+  EXPECT_EQ(a.graph.fingerprint(), b.graph.fingerprint());
+  EXPECT_EQ(PrintPlan(a.plan), PrintPlan(b.plan));
+  EXPECT_EQ(a.trace, b.trace);
+  EXPECT_EQ(a.candidates, b.candidates);
+  EXPECT_EQ(a.rules_applied, b.rules_applied);
+  EXPECT_EQ(a.speedup.low, b.speedup.low);
+}
+
+}  // namespace plait
