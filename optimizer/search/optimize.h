@@ -19,6 +19,7 @@
 //                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
 //   region           a piece of a graph as a graph, and back
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
+//   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
 //   verify_candidates  the device decides (with verifier, speedup)
 //   progress_sink    how far a search is, for those who wait
 //   budget, parallel   when to stop, and how to use several processors
@@ -104,7 +105,8 @@ struct SearchResult {
 
 // Finds the fastest equivalent computation of `graph` that the search policy, the rules and the
 // budget reach: canonicalize, partition, backtracking per region, dynamic program over intervals,
-// cover, schedule, simulate, and verify the best few whole plans on the device beside the baseline.
+// cover, schedule, simulate, admit kernels by their measured errors, and verify the best few whole
+// plans on the device beside the baseline.
 // The baseline is the first candidate and stays when no other one is equal in its outputs and
 // faster beyond the noise. A graph with opaque nodes cannot be compared as a whole and stays as it
 // is, unless options.verification.accept_inconclusive. Deterministic: the result follows from the

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
-#include "optimizer/search/ranked_plan.h"
+#include "optimizer/search/admit_plans.h"
 #include "optimizer/search/region_cost.h"
 
 namespace plait {
@@ -52,7 +52,8 @@ class Optimizer {
       : graph_(graph),
         options_(options),
         context_(context),
-        device_{context.device, context.catalog, context.profiles, context.schedule_device},
+        device_{context.device, context.catalog, context.profiles, context.schedule_device,
+                &admissions_},
         binding_{context.device.fingerprint, options.engine_version, context.device.threads},
         profiles_(profiles) {
     device_.schedule.threads = context.device.threads;
@@ -65,11 +66,10 @@ class Optimizer {
     PLAIT_ASSIGN_OR_RETURN(schedule_policy_, FindPolicy(options_.schedule));
     context_.progress.OnPhase("baseline", 0);
     PLAIT_RETURN_IF_ERROR(AddBaseline());
-    // A baseline whose kernels were not all tried would be too easy to beat.
-    if (policy_.rewrites && !profiles_.exhausted()) PLAIT_RETURN_IF_ERROR(AddCandidates());
+    if (IsSearched()) PLAIT_RETURN_IF_ERROR(AddCandidates());
     KeepBest(plans_, options_.candidates_max);
-    TraceCandidates();
     context_.progress.OnPhase("verify", kVerificationFraction);
+    PLAIT_RETURN_IF_ERROR(Admit());
     PLAIT_RETURN_IF_ERROR(Verify());
     context_.progress.OnPhase("done", 1);
     return std::move(result_);
@@ -84,18 +84,37 @@ class Optimizer {
     result_.baseline_plan = baseline.plan;
     result_.predicted_baseline_us = baseline.predicted_us;
     absl::StrAppendFormat(&result_.trace, "baseline: %.6g us\n", baseline.predicted_us);
-    AddPlan(graph_, std::move(baseline), {}, 0, 0);
-    // A search that leaves no time to verify what it has found has found nothing. The last step may
-    // begin just before that time does.
+    AddPlan(Ranked(graph_, std::move(baseline), {}, "baseline"));
     const PlanCandidate& candidate = plans_[0].candidate;
-    const double seconds_to_decide = SecondsToDecide(candidate, candidate, options_.verification);
-    context_.budget.Reserve(kSecondsPerStep + seconds_to_decide);
+    seconds_to_decide_ = SecondsToDecide(candidate, candidate, options_.verification);
     if (profiles_.exhausted()) {
       result_.budget_exhausted = true;
-      result_.seconds_needed = kSecondsPerStep * StepsMissing() + seconds_to_decide;
+      result_.seconds_needed = kSecondsPerStep * StepsMissing() + seconds_to_decide_;
     }
+    // A search that leaves no time to verify what it has found has found nothing. The last step may
+    // begin just before that time does.
+    context_.budget.Reserve(kSecondsPerStep + SecondsForAdmission() + seconds_to_decide_);
     return absl::OkStatus();
   }
+
+  // What to keep for measuring the errors of kernels that need admission. When that is more than
+  // would be left for searching, none of them is used.
+  double SecondsForAdmission() {
+    if (!IsSearched()) return 0;
+    const double seconds =
+        SecondsToAdmit(plans_[0].candidate, context_.catalog, options_.verification.given_inputs);
+    if (seconds == 0) return 0;
+    const bool has_seconds =
+        context_.budget.HasSeconds(2 * seconds + kSecondsPerStep + seconds_to_decide_);
+    context_.log.AddTimeAnswer(has_seconds);
+    if (has_seconds) return seconds;
+    admissions_.RefuseUnknown();
+    result_.trace += "no time for kernels that need admission\n";
+    return 0;
+  }
+
+  // A baseline whose kernels were not all tried would be too easy to beat.
+  bool IsSearched() const { return policy_.rewrites && !profiles_.exhausted(); }
 
   // Steps that the budget did not allow the baseline, and one for each beyond it.
   int64_t StepsMissing() const {
@@ -114,8 +133,7 @@ class Optimizer {
     PLAIT_ASSIGN_OR_RETURN(canonical.graph,
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
-    origin_ = "normal_form";
-    PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical));
+    PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
     RegionSearchOptions search;
     search.backtracking = options_.backtracking;
     search.backtracking.rules = options_.rules;
@@ -130,50 +148,57 @@ class Optimizer {
     result_.regions_solved = found.regions_solved;
     result_.trace += found.trace;
     context_.progress.OnPhase("schedule", 0.6);
-    origin_ = "searched";
     for (RewrittenGraph& rewritten : found.graphs) {
       for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
-      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten));
+      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten.graph, rewritten.counts, "searched"));
     }
     result_.budget_exhausted = profiles_.exhausted();
     return absl::OkStatus();
   }
 
-  absl::Status AddFusedPlans(const RewrittenGraph& rewritten) {
-    PLAIT_ASSIGN_OR_RETURN(
-        std::vector<PlannedGraph> plans,
-        PlanFused(rewritten.graph, device_, binding_, *schedule_policy_, profiles_));
-    if (policy_.ranks_by_simulation) {
-      for (PlannedGraph& planned : plans) {
-        const double rank_us = planned.predicted_us;
-        AddPlan(rewritten.graph, std::move(planned), rewritten.counts, 0, rank_us);
-      }
-      return absl::OkStatus();
-    }
-    // Of the whole graph: the sum over its regions depends on where it was cut.
-    const std::optional<double> cost_us =
-        KnownRegionCostUs(rewritten.graph, device_, policy_.cost_model);
-    int turn = 0;
-    for (PlannedGraph& planned : plans) {
-      AddPlan(rewritten.graph, std::move(planned), rewritten.counts, turn++,
-              cost_us.value_or(std::numeric_limits<double>::infinity()));
-    }
+  absl::Status AddFusedPlans(const Graph& graph, const RuleCounts& counts, const char* origin) {
+    PLAIT_ASSIGN_OR_RETURN(std::vector<RankedPlan> plans, FusedPlans(graph, counts, origin));
+    for (RankedPlan& plan : plans) AddPlan(std::move(plan));
     return absl::OkStatus();
   }
 
-  void AddPlan(const Graph& graph, PlannedGraph planned, const RuleCounts& counts, int turn,
-               double rank_us) {
+  absl::StatusOr<std::vector<RankedPlan>> FusedPlans(const Graph& graph, const RuleCounts& counts,
+                                                     const char* origin) {
+    PLAIT_ASSIGN_OR_RETURN(std::vector<PlannedGraph> plans,
+                           PlanFused(graph, device_, binding_, *schedule_policy_, profiles_));
+    // Of the whole graph: the sum over its regions depends on where it was cut.
+    std::optional<double> cost_us;
+    if (!policy_.ranks_by_simulation) {
+      cost_us = KnownRegionCostUs(graph, device_, policy_.cost_model);
+    }
+    std::vector<RankedPlan> ranked;
+    for (PlannedGraph& planned : plans) {
+      RankedPlan& added = ranked.emplace_back(Ranked(graph, std::move(planned), counts, origin));
+      if (policy_.ranks_by_simulation) {
+        added.rank_us = added.candidate.predicted_us;
+      } else {
+        added.rank_us = cost_us.value_or(std::numeric_limits<double>::infinity());
+        added.turn = static_cast<int>(ranked.size()) - 1;
+      }
+    }
+    return ranked;
+  }
+
+  static RankedPlan Ranked(const Graph& graph, PlannedGraph planned, const RuleCounts& counts,
+                           const char* origin) {
     RankedPlan ranked;
     ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
                         planned.predicted_us};
-    if (!known_.insert(ranked.candidate.id).second) return;
-    TellPrediction(planned.predicted_us);
     ranked.planned = std::move(planned);
     ranked.counts = counts;
-    ranked.origin = origin_;
-    ranked.turn = turn;
-    ranked.rank_us = rank_us;
-    plans_.push_back(std::move(ranked));
+    ranked.origin = origin;
+    return ranked;
+  }
+
+  void AddPlan(RankedPlan plan) {
+    if (!known_.insert(plan.candidate.id).second) return;
+    TellPrediction(plan.candidate.predicted_us);
+    plans_.push_back(std::move(plan));
   }
 
   // Only what is better than all before is news.
@@ -186,11 +211,24 @@ class Optimizer {
     }
   }
 
-  void TraceCandidates() {
+  absl::Status Admit() {
+    const AdmissionContext admission = {.catalog = context_.catalog,
+                                        .verifier = context_.verifier,
+                                        .budget = context_.budget,
+                                        .log = context_.log,
+                                        .given_inputs = options_.verification.given_inputs,
+                                        .seconds_reserved = seconds_to_decide_,
+                                        .candidates_max = options_.candidates_max,
+                                        .plan_anew = [this](const RankedPlan& plan) {
+                                          return FusedPlans(plan.candidate.graph, plan.counts,
+                                                            plan.origin);
+                                        }};
+    PLAIT_RETURN_IF_ERROR(AdmitPlans(admission, admissions_, plans_, result_.trace));
     for (size_t i = 1; i < plans_.size(); ++i) {
       absl::StrAppendFormat(&result_.trace, "candidate %d: %.6g us, %s\n", static_cast<int>(i),
                             plans_[i].planned.predicted_us, plans_[i].planned.origin);
     }
+    return absl::OkStatus();
   }
 
   absl::Status Verify() {
@@ -232,6 +270,7 @@ class Optimizer {
   const Graph& graph_;
   const SearchOptions& options_;
   const SearchContext& context_;
+  Admissions admissions_;  // those of this graph alone
   SearchDevice device_;
   PlanBinding binding_;
   BudgetedProfiles& profiles_;
@@ -239,8 +278,8 @@ class Optimizer {
   const SchedulePolicy* schedule_policy_ = nullptr;
   std::vector<RankedPlan> plans_;  // the baseline first
   absl::flat_hash_set<std::string> known_;
-  const char* origin_ = "baseline";  // of the plans that are added now
-  double best_predicted_us_ = 0;     // 0: there is none yet
+  double seconds_to_decide_ = 0;  // about one candidate
+  double best_predicted_us_ = 0;  // 0: there is none yet
   SearchResult result_;
 };
 

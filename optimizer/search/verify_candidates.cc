@@ -28,13 +28,19 @@ constexpr double kSecondsPerKernel = 1e-3;
 constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
 constexpr double kSecondsPerLoad = 0.02;
 
-double LoadSeconds(const Graph& graph, size_t kernels) {
-  double weight_bytes = 0;
-  for (const TensorInfo& tensor : graph.tensors()) {
-    if (tensor.constant != nullptr) weight_bytes += static_cast<double>(tensor.type.bytes());
-  }
+double LoadSeconds(size_t kernels, double weight_bytes) {
   return kSecondsPerLoad + kSecondsPerKernel * static_cast<double>(kernels) +
          kSecondsPerWeightByte * weight_bytes;
+}
+
+double WeightBytes(const TensorInfo& tensor) {
+  return tensor.constant != nullptr ? static_cast<double>(tensor.type.bytes()) : 0;
+}
+
+double LoadSeconds(const Graph& graph, size_t kernels) {
+  double weight_bytes = 0;
+  for (const TensorInfo& tensor : graph.tensors()) weight_bytes += WeightBytes(tensor);
+  return LoadSeconds(kernels, weight_bytes);
 }
 
 bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
@@ -295,6 +301,16 @@ class Verification {
 
 double SecondsToLoad(const Graph& graph) {
   return LoadSeconds(graph, static_cast<size_t>(graph.node_count()));
+}
+
+double SecondsToLoadKernel(const Graph& graph, absl::Span<const NodeId> nodes) {
+  double weight_bytes = 0;
+  for (const NodeId node : nodes) {
+    for (const TensorId input : graph.node(node).inputs) {
+      if (input != kNoTensor) weight_bytes += WeightBytes(graph.tensor(input));
+    }
+  }
+  return LoadSeconds(1, weight_bytes);
 }
 
 double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch,
