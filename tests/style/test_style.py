@@ -142,6 +142,7 @@ MAY_INCLUDE |= {
         *OPS,
         "optimizer/kernels",
         "gpu_worker/backends/cpu/loops",
+        "gpu_worker/backends/cpu/microkernel",
         "gpu_worker/backends/cpu/offers",
         "gpu_worker/backends/cpu/onednn",
         "gpu_worker/backends/cpu/run",

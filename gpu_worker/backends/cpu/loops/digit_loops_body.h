@@ -4,17 +4,17 @@
 namespace plait {
 namespace {
 
-// The vectorized reduction loses NaNs, as in MaximumOf.
-float LargestMagnitude(const float* x, int64_t size) {
-  float best = 0;
-  int32_t nans = 0;
-#pragma omp simd reduction(max : best) reduction(+ : nans)
+// The vectorized maximum loses NaNs, and the sum does not.
+Magnitudes MagnitudesOf(const float* x, int64_t size) {
+  float largest = 0;
+  float sum = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : sum)
   for (int64_t i = 0; i < size; ++i) {
     const float magnitude = __builtin_fabsf(x[i]);
-    best = magnitude > best ? magnitude : best;
-    nans += x[i] != x[i] ? 1 : 0;
+    largest = magnitude > largest ? magnitude : largest;
+    sum += magnitude;
   }
-  return nans > 0 ? __builtin_nanf("") : best;
+  return {sum == sum ? largest : sum, sum};
 }
 
 // The nearest whole number, which has at most 24 bits, has the digits: with a half of 256 added at
@@ -52,23 +52,107 @@ float DigitScale(float largest) {
   return largest >= 1e-30f && largest < kInfinity ? largest / 127.0f : kNoDigitScale;
 }
 
-void SplitRows(const DigitRows& rows) {
-  const float weight = rows.digits[2] == nullptr ? 256.0f : 65536.0f;
-  for (int64_t m = 0; m < rows.rows; ++m) {
-    const float* const x = rows.x + m * rows.x_row_floats;
-    float scale = rows.common_scale;
-    if (scale == 0) rows.scales[m] = scale = DigitScale(LargestMagnitude(x, rows.size));
-    const int64_t size = scale > 0 ? rows.size : 0;
-    const float factor = scale > 0 ? weight / scale : 0;
-    int8_t* digits[3] = {};
-    for (int plane = 0; plane < 3 && rows.digits[plane] != nullptr; ++plane) {
-      digits[plane] = rows.digits[plane] + m * rows.digits_stride;
-      for (int64_t i = size; i < rows.digits_size; ++i) digits[plane][i] = 0;
+// The largest magnitude without a row's outliers, which are noted. A number is one when it is more
+// than 32 times as large as the usual one, which is the mean of those that are no more than twice
+// the mean of all: a single number that is large enough moves the mean, and is then left out.
+float MagnitudeWithoutOutliers(const float* x, const DigitRows& rows, int32_t* outliers,
+                               int32_t* count) {
+  const Magnitudes all = MagnitudesOf(x, rows.size);
+  const float mean = all.sum / static_cast<float>(rows.size);
+  *count = 0;
+  if (!(all.largest > 8 * mean) || all.largest == kInfinity) return all.largest;
+  float sum = 0;
+  float usual = 0;
+#pragma omp simd reduction(+ : sum, usual)
+  for (int64_t i = 0; i < rows.size; ++i) {
+    const float magnitude = __builtin_fabsf(x[i]);
+    sum += magnitude > 2 * mean ? 0.0f : magnitude;
+    usual += magnitude > 2 * mean ? 0.0f : 1.0f;
+  }
+  const float limit = 32 * sum / usual;
+  if (!(all.largest > limit)) return all.largest;
+  float largest = 0;
+  for (int64_t i = 0; i < rows.size; ++i) {
+    const float magnitude = __builtin_fabsf(x[i]);
+    if (magnitude <= limit) {
+      largest = magnitude > largest ? magnitude : largest;
+      continue;
     }
-    if (digits[2] == nullptr) {
-      SplitInTwo(x, factor, size, digits[0], digits[1]);
-    } else {
-      SplitInThree(x, factor, size, digits[0], digits[1], digits[2]);
+    if (*count == rows.outliers_max) {
+      *count = 0;
+      return all.largest;
+    }
+    outliers[(*count)++] = static_cast<int32_t>(i);
+  }
+  return largest;
+}
+
+void SplitRow(const DigitRows& rows, int64_t m, float scale) {
+  const float weight = rows.digits[2] == nullptr ? 256.0f : 65536.0f;
+  const float* const x = rows.x + m * rows.x_row_floats;
+  const int64_t size = scale > 0 ? rows.size : 0;
+  const float factor = scale > 0 ? weight / scale : 0;
+  int8_t* digits[3] = {};
+  for (int plane = 0; plane < 3 && rows.digits[plane] != nullptr; ++plane) {
+    digits[plane] = rows.digits[plane] + m * rows.digits_stride;
+    for (int64_t i = size; i < rows.digits_size; ++i) digits[plane][i] = 0;
+  }
+  if (digits[2] == nullptr) {
+    SplitInTwo(x, factor, size, digits[0], digits[1]);
+  } else {
+    SplitInThree(x, factor, size, digits[0], digits[1], digits[2]);
+  }
+}
+
+void SplitRows(const DigitRows& rows) {
+  for (int64_t m = 0; m < rows.rows; ++m) {
+    if (rows.common_scale > 0) {
+      SplitRow(rows, m, rows.common_scale);
+      continue;
+    }
+    const float* const x = rows.x + m * rows.x_row_floats;
+    if (rows.outliers == nullptr) {
+      rows.scales[m] = DigitScale(MagnitudesOf(x, rows.size).largest);
+      SplitRow(rows, m, rows.scales[m]);
+      continue;
+    }
+    int32_t* const outliers = rows.outliers + m * rows.outliers_max;
+    int32_t* const count = rows.outlier_counts + m;
+    rows.scales[m] = DigitScale(MagnitudeWithoutOutliers(x, rows, outliers, count));
+    SplitRow(rows, m, rows.scales[m]);
+    for (int32_t i = 0; i < *count; ++i) {
+      for (int plane = 0; plane < 3 && rows.digits[plane] != nullptr; ++plane) {
+        rows.digits[plane][m * rows.digits_stride + outliers[i]] = 0;
+      }
+    }
+  }
+}
+
+// Four digits of a column are an int32: the wanted one is shifted to its top and back.
+inline void AddDigits(const int8_t* digits, int place, float weight, float* sum) {
+  int32_t four[16];
+  __builtin_memcpy(four, digits, sizeof(four));
+#pragma omp simd
+  for (int n = 0; n < 16; ++n) {
+    const auto up = static_cast<int32_t>(static_cast<uint32_t>(four[n]) << (24 - 8 * place));
+    sum[n] = sum[n] * weight + static_cast<float>(up >> 24);
+  }
+}
+
+void AddNumber(const DigitNumber& number) {
+  const int column_tiles = (number.columns + 15) / 16;
+  for (int n0 = 0; n0 < number.columns; n0 += 16) {
+    float sum[16] = {};
+    AddDigits(number.rests + int64_t{n0 / 16} * 1024, number.place, 1, sum);
+    for (int plane = number.planes - 1; plane >= 0; --plane) {
+      const bool is_last = plane == number.planes - 1;
+      AddDigits(number.digits + (int64_t{plane} * column_tiles + n0 / 16) * 1024, number.place,
+                is_last ? 1.0f / 128.0f : 1.0f / 256.0f, sum);
+    }
+    const int count = number.columns - n0 < 16 ? number.columns - n0 : 16;
+#pragma omp simd
+    for (int n = 0; n < count; ++n) {
+      number.y[n0 + n] += number.x * (sum[n] * number.scales[n0 + n]);
     }
   }
 }

@@ -91,8 +91,33 @@ struct DigitRows {
   // By row, where each has its own: 0 for zeros, and kNoDigitScale where a row has an infinity or a
   // NaN or nothing above 1e-30: its digits mean nothing.
   float* scales = nullptr;
+  // Where each row has its own scale: the places of its numbers that are far larger than the others
+  // and would take all digits for themselves. They are none of the scale's, and their digits are 0.
+  // Up to `outliers_max` for each row; of more none is one. nullptr: not looked for.
+  int32_t* outliers = nullptr;
+  int outliers_max = 0;
+  int32_t* outlier_counts = nullptr;
 };
 constexpr float kNoDigitScale = -1.0f;
+
+// y[n] += x * scales[n] * (d0 + d1 / 256 + (d2 + rest / 128) / 256^2)[n] for the columns of a
+// block, where digits and rests are those of one place of the depth (see RightDigitOffset).
+struct DigitNumber {
+  float x;
+  const int8_t* digits;  // of the four places around it: [plane][columns / 16][16 x 64]
+  const int8_t* rests;   // likewise, of one plane
+  int place;             // among the four
+  int planes;            // of digits; the rests are those of the last one
+  int columns;
+  const float* scales;
+  float* y;
+};
+
+// The largest magnitude, and the sum of all; of no elements 0, and NaN where one is NaN.
+struct Magnitudes {
+  float largest;
+  float sum;
+};
 
 // A tile of a product of numbers in digits, from the exact sums of its levels:
 // y[m, n] = row_scales[m] * column_scales[n] * (sums0 + sums1 / 256 + ...)[m, n] + bias[n]
@@ -140,8 +165,6 @@ struct LoopTable {
   Reduce sum;
   Reduce maximum;
   Reduce minimum;
-  // Of |x[i]|; of no elements 0, and NaN where one is NaN.
-  Reduce largest_magnitude;
   // Multiply-adds that wait for nothing but the processor: `steps` times as many as
   // multiply_adds_per_step says, all in registers. The result means nothing.
   float (*chain_multiply_adds)(int64_t steps);
@@ -151,6 +174,8 @@ struct LoopTable {
   void (*split_rows)(const DigitRows& rows);
   // Of a row whose largest magnitude this is: see DigitRows::scales.
   float (*digit_scale)(float largest);
+  Magnitudes (*magnitudes)(const float* x, int64_t size);
+  void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
 };
 

@@ -363,13 +363,14 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .sum = Sum,
       .maximum = MaximumOf,
       .minimum = MinimumOf,
-      .largest_magnitude = LargestMagnitude,
       .chain_multiply_adds = ChainMultiplyAdds,
       .multiply_adds_per_step = kMultiplyAddsPerStep,
       .softmax_row = Softmax,
       .normalization_row = Normalization,
       .split_rows = SplitRows,
       .digit_scale = DigitScale,
+      .magnitudes = MagnitudesOf,
+      .add_number = AddNumber,
       .join_sums = JoinSums,
   };
   return kTable;

@@ -1,0 +1,68 @@
+#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/unary_choice.h"
+
+namespace plait {
+namespace {
+
+// Clip is no line of elementwise_ops.def, because a program reads its bounds from constants.
+std::optional<UnaryChoice> UnaryOf(const PostOperation& operation) {
+  if (operation.kind == PostOperation::Kind::kLinear) {
+    return UnaryChoice{UnaryLoop::kLinear, operation.alpha, operation.beta};
+  }
+  if (operation.op == OpKind::kClip) {
+    return UnaryChoice{UnaryLoop::kClip, operation.alpha, operation.beta};
+  }
+  return ChooseUnary(operation.op, {operation.alpha, operation.beta});
+}
+
+}  // namespace
+
+absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
+                                              absl::Span<const PostOperation> operations,
+                                              const float* bias, Format format,
+                                              int64_t row_floats) {
+  using Kind = PostOperation::Kind;
+  const LoopTable& loops = Loops();
+  RowEpilogue epilogue;
+  epilogue.bias_ = bias;
+  for (const PostOperation& operation : operations) {
+    Operation& loaded = epilogue.operations_.emplace_back();
+    if (operation.kind == Kind::kActivation || operation.kind == Kind::kLinear) {
+      const std::optional<UnaryChoice> choice = UnaryOf(operation);
+      if (!choice.has_value()) return context->Refuse();
+      loaded.unary = loops.unary[static_cast<int>(choice->loop)];
+      loaded.alpha = choice->alpha;
+      loaded.beta = choice->beta;
+      continue;
+    }
+    PLAIT_ASSIGN_OR_RETURN(const Operand operand, context->Find(operation.operand));
+    loaded.operand = operand.floats();
+    const bool multiplies = operation.kind == Kind::kMulTensor;
+    loaded.binary =
+        loops.binary[static_cast<int>(multiplies ? BinaryLoop::kMul : BinaryLoop::kAdd)];
+    if (operation.kind == Kind::kAddChannel) {
+      if (epilogue.bias_ != nullptr || epilogue.operations_.size() > 1) continue;
+      epilogue.bias_ = loaded.operand;
+      epilogue.operations_.pop_back();
+      continue;
+    }
+    if (operand.format != format) return context->Refuse();
+    loaded.operand_row_floats = row_floats;
+  }
+  return epilogue;
+}
+
+void RowEpilogue::Apply(float* values, int64_t row, int64_t column, int64_t count) const {
+  for (const Operation& operation : operations_) {
+    if (operation.unary != nullptr) {
+      operation.unary(values, values, count, operation.alpha, operation.beta);
+    } else {
+      const float* const operand = operation.operand + row * operation.operand_row_floats + column;
+      operation.binary(values, operand, values, count);
+    }
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/run/kernel.h"
+
+namespace plait {
+
+// The operations that follow a product or convolution whose result lies in rows, one element per
+// channel in each: the rows of a matrix, or the pixels of an image in channels-last. Applied to a
+// piece of a row when it has been computed and is still in the first cache. Free of state once it
+// is loaded.
+class RowEpilogue {
+ public:
+  // For operations on a result of this format, whose rows have so many floats. `bias` has one float
+  // per channel that the product itself adds, or is nullptr: then an operation that begins with the
+  // same takes its place.
+  // Errors: InvalidArgument (LoadContext::Refuse) for an operand in another format.
+  static absl::StatusOr<RowEpilogue> Load(LoadContext* context,
+                                          absl::Span<const PostOperation> operations,
+                                          const float* bias, Format format, int64_t row_floats);
+
+  // What whoever computes a row adds to it; nullptr: nothing.
+  const float* bias() const { return bias_; }
+
+  // `values` are those of a row from a column on.
+  void Apply(float* values, int64_t row, int64_t column, int64_t count) const;
+
+ private:
+  struct Operation {
+    LoopTable::Unary unary = nullptr;  // else `binary`
+    LoopTable::Binary binary = nullptr;
+    float alpha = 0;
+    float beta = 0;
+    const float* operand = nullptr;  // of `binary`
+    int64_t operand_row_floats = 0;  // 0: the same for every row
+  };
+
+  const float* bias_ = nullptr;
+  std::vector<Operation> operations_;
+};
+
+}  // namespace plait
