@@ -1,0 +1,363 @@
+#include "gpu_worker/backends/cpu/kernels/digit_convolution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+
+// 64 channels of 56 by 56 pixels, 64 filters of 3 by 3, padded by one: digits lie in three planes
+// of 58 rows of 58 pixels of 64 bytes. A row of the result is four pieces of 14 pixels. A block of
+// steps is a row of the window, three pixels beside each other, and is repeated for three rows:
+//   steps {0, 64, 128}, repeated 3 times, 58 * 64 bytes further each
+// With 128 channels a pixel takes 192 bytes, 64 of them empty so that the pixels of a piece lie in
+// different sets of the caches, and all is repeated once more, 64 bytes further.
+
+namespace plait {
+namespace {
+
+constexpr int64_t kStep = 64;
+constexpr int64_t kPiecePixelsMax = 16;
+// Of an image: more of them are what the image is about.
+constexpr size_t kOutliersMax = 1024;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t PixelBytes(int64_t channels) {
+  const int64_t bytes = CeilDiv(channels, kStep) * kStep;
+  return bytes > kStep ? bytes + kStep : bytes;
+}
+
+int64_t PaddedSize(const DigitConvolution::Problem& problem, int axis) {
+  return problem.pads_begin[axis] + problem.size[axis] + problem.pads_end[axis];
+}
+
+// As even as can be: 28 pixels are two pieces of 14, and 17 are 9 and 8.
+int64_t PiecePixels(int64_t row_pixels) {
+  return CeilDiv(row_pixels, CeilDiv(row_pixels, kPiecePixelsMax));
+}
+
+}  // namespace
+
+DigitConvolution::DigitConvolution(const Problem& problem, int width, DigitLayer layer)
+    : problem_(problem), width_(width), layer_(std::move(layer)) {
+  channel_steps_ = CeilDiv(problem.channels, kStep);
+  pixel_bytes_ = PixelBytes(problem.channels);
+  row_bytes_ = PaddedSize(problem, 1) * pixel_bytes_;
+  plane_bytes_ = PlaneBytes(problem);
+  piece_pixels_ = PiecePixels(problem.result_size[1]);
+  row_pieces_ = CeilDiv(problem.result_size[1], piece_pixels_);
+}
+
+// The last piece of a row may read pixels behind the row, of which nothing is kept: behind the last
+// row there has to be something.
+int64_t DigitConvolution::PlaneBytes(const Problem& problem) {
+  const int64_t pixels = PaddedSize(problem, 0) * PaddedSize(problem, 1);
+  return (pixels + kPiecePixelsMax * problem.strides[1]) * PixelBytes(problem.channels);
+}
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> DigitConvolution::Load(LoadContext* context,
+                                                                  const Problem& problem) {
+  PLAIT_ASSIGN_OR_RETURN(DigitLayer layer,
+                         DigitLayer::Read(context, Format::kChannelsLast, problem.result_channels));
+  std::unique_ptr<DigitConvolution> convolution(
+      new DigitConvolution(problem, context->width(), std::move(layer)));
+  PLAIT_RETURN_IF_ERROR(convolution->LoadWeights(context));
+  convolution->ChooseChunks();
+  PLAIT_RETURN_IF_ERROR(convolution->AllocateMemory(context));
+  return convolution;
+}
+
+absl::Status DigitConvolution::LoadWeights(LoadContext* context) {
+  const int64_t window = problem_.window[0] * problem_.window[1];
+  const auto read = [&](const float* values, int64_t column, float* numbers) {
+    const float* const filter = values + column * problem_.channels * window;
+    for (int64_t c = 0; c < problem_.channels; ++c) {
+      float* const begin = numbers + c / kStep * window * kStep + c % kStep;
+      for (int64_t place = 0; place < window; ++place) {
+        begin[place * kStep] = filter[c * window + place];
+      }
+    }
+  };
+  return layer_.PackWeights(context, channel_steps_ * window, read);
+}
+
+void DigitConvolution::ChooseChunks() {
+  const int64_t blocks = layer_.weights().blocks();
+  const int64_t rows = problem_.result_size[0];
+  if (rows * problem_.result_size[1] > problem_.result_channels) {
+    chunk_blocks_ = blocks;
+    chunk_pieces_ = row_pieces_ * std::clamp<int64_t>(rows / (8 * width_), 1, 4);
+  } else {
+    chunk_blocks_ = std::clamp<int64_t>(blocks / (4 * width_), 1, 2);
+    chunk_pieces_ = row_pieces_ * rows;
+  }
+}
+
+// A row of the window is a block, or, where it is a single place, a column; and a window of one
+// place is the row of a matrix.
+DigitTile DigitConvolution::TileShape() const {
+  DigitTile tile;
+  tile.left_row_bytes = static_cast<int32_t>(problem_.strides[1] * pixel_bytes_);
+  tile.left_plane_bytes = static_cast<int32_t>(plane_bytes_);
+  const auto down = static_cast<int32_t>(problem_.dilations[0] * row_bytes_);
+  const auto right = static_cast<int32_t>(problem_.dilations[1] * pixel_bytes_);
+  const bool is_column = problem_.window[1] == 1;
+  tile.block_steps.clear();
+  for (int i = 0; i < problem_.window[is_column ? 0 : 1]; ++i) {
+    tile.block_steps.push_back(i * (is_column ? down : right));
+  }
+  if (is_column && problem_.window[0] == 1) {
+    SetDepth(tile, channel_steps_ * kStep);
+  } else if (!is_column && problem_.window[0] > 1) {
+    tile.repeats.push_back({static_cast<int>(problem_.window[0]), down});
+  }
+  if (channel_steps_ > 1 && (!is_column || problem_.window[0] > 1)) {
+    tile.repeats.push_back({static_cast<int>(channel_steps_), static_cast<int32_t>(kStep)});
+  }
+  if (chunk_blocks_ < layer_.weights().blocks()) {
+    // Of the next block, an equal share with each tile that uses this one.
+    const int64_t lines = layer_.planes() * DigitWeights::kBlockColumns / CeilDiv(chunk_pieces_, 2);
+    tile.prefetch_bytes_per_step = static_cast<int32_t>(lines * 64);
+  }
+  return tile;
+}
+
+absl::Status DigitConvolution::AllocateMemory(LoadContext* context) {
+  DigitTile tile = TileShape();
+  tile.rows[0] = static_cast<int>(piece_pixels_);
+  for (const int second : {tile.rows[0], 0}) {
+    tile.rows[1] = second;
+    PLAIT_RETURN_IF_ERROR(layer_.AddTile(tile));
+  }
+  statuses_.resize(width_);
+  magnitudes_.resize(width_);
+  outliers_.reserve(kOutliersMax);
+  PLAIT_RETURN_IF_ERROR(layer_.AllocateSums(context));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const digits,
+                         context->AllocateScratch(layer_.planes() * plane_bytes_));
+  digits_ = reinterpret_cast<int8_t*>(digits);
+  return absl::OkStatus();
+}
+
+absl::Status DigitConvolution::Run() {
+  for (int64_t image = 0; image < problem_.images; ++image) {
+    PLAIT_RETURN_IF_ERROR(RunImage(image));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DigitConvolution::RunImage(int64_t image) {
+  const float* const numbers =
+      layer_.source() + image * problem_.size[0] * problem_.size[1] * problem_.channels;
+  const float scale = ScaleOf(numbers);
+  if (scale == kNoDigitScale) {
+    ForEachPart(width_, problem_.result_size[0], [&](int64_t begin, int64_t end, int) {
+      MultiplyNumbers(image, numbers, {begin, end});
+    });
+    return absl::OkStatus();
+  }
+  std::fill(std::begin(row_scales_), std::end(row_scales_), scale);
+  ForEachPart(width_, PaddedSize(problem_, 0),
+              [&](int64_t begin, int64_t end, int) { SplitRows(numbers, scale, begin, end); });
+  for (const Outlier& outlier : outliers_) ClearDigits(outlier.element);
+  for (absl::Status& status : statuses_) status = absl::OkStatus();
+  const int64_t chunks = CeilDiv(layer_.weights().blocks(), chunk_blocks_) *
+                         CeilDiv(problem_.result_size[0] * row_pieces_, chunk_pieces_);
+  ForEachPart(width_, chunks, [&](int64_t begin, int64_t end, int thread) {
+    DigitLayer::Lane lane = layer_.LaneOf(thread);
+    for (int64_t chunk = begin; chunk < end && statuses_[thread].ok(); ++chunk) {
+      statuses_[thread] = RunChunk(image, chunk, lane);
+    }
+  });
+  for (const absl::Status& status : statuses_) PLAIT_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+float DigitConvolution::ScaleOf(const float* image) {
+  const int64_t row_floats = problem_.size[1] * problem_.channels;
+  std::fill(magnitudes_.begin(), magnitudes_.end(), Magnitudes{});
+  ForEachPart(width_, problem_.size[0], [&](int64_t begin, int64_t end, int thread) {
+    const Magnitudes found =
+        Loops().magnitudes(image + begin * row_floats, (end - begin) * row_floats);
+    Magnitudes& all = magnitudes_[thread];
+    all.largest = std::max(all.largest, found.largest);
+    // Has a NaN or an infinity wherever there is one.
+    all.sum += found.sum;
+  });
+  Magnitudes all{};
+  for (const Magnitudes& part : magnitudes_) {
+    all.largest = std::max(all.largest, part.largest);
+    all.sum += part.sum;
+  }
+  if (!std::isfinite(all.sum)) return kNoDigitScale;
+  return Loops().digit_scale(MagnitudeWithoutOutliers(image, all));
+}
+
+// As in DigitRows. Few images have any
+// outliers: it may take its time on one thread.
+float DigitConvolution::MagnitudeWithoutOutliers(const float* image, const Magnitudes& all) {
+  outliers_.clear();
+  const int64_t count = problem_.size[0] * problem_.size[1] * problem_.channels;
+  const float mean = all.sum / static_cast<float>(count);
+  if (!(all.largest > 8 * mean)) return all.largest;
+  double sum = 0;
+  int64_t usual = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const float magnitude = std::abs(image[i]);
+    if (magnitude > 2 * mean) continue;
+    sum += magnitude;
+    ++usual;
+  }
+  const float limit = 32 * static_cast<float>(sum / static_cast<double>(usual));
+  if (!(all.largest > limit)) return all.largest;
+  float largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const float magnitude = std::abs(image[i]);
+    if (magnitude <= limit) {
+      largest = std::max(largest, magnitude);
+      continue;
+    }
+    if (outliers_.size() == kOutliersMax) {
+      outliers_.clear();
+      return all.largest;
+    }
+    outliers_.push_back({i, image[i]});
+  }
+  return largest;
+}
+
+void DigitConvolution::SplitRows(const float* image, float scale, int64_t begin, int64_t end) {
+  const auto left_bytes = static_cast<size_t>(problem_.pads_begin[1] * pixel_bytes_);
+  const auto right_bytes = static_cast<size_t>(problem_.pads_end[1] * pixel_bytes_);
+  const int64_t row_floats = problem_.size[1] * problem_.channels;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t y = row - problem_.pads_begin[0];
+    // An image of zeros has no scale to divide by.
+    const bool is_empty = y < 0 || y >= problem_.size[0] || scale == 0;
+    DigitRows pixels{.x = image + y * row_floats,
+                     .x_row_floats = problem_.channels,
+                     .rows = problem_.size[1],
+                     .size = problem_.channels,
+                     .digits_size = channel_steps_ * kStep,
+                     .digits = {},
+                     .digits_stride = pixel_bytes_,
+                     .common_scale = scale};
+    for (int plane = 0; plane < layer_.planes(); ++plane) {
+      int8_t* const digits = digits_ + plane * plane_bytes_ + row * row_bytes_;
+      if (is_empty) {
+        std::memset(digits, 0, static_cast<size_t>(row_bytes_));
+        continue;
+      }
+      std::memset(digits, 0, left_bytes);
+      std::memset(digits + row_bytes_ - static_cast<int64_t>(right_bytes), 0, right_bytes);
+      pixels.digits[plane] = digits + left_bytes;
+    }
+    if (!is_empty) Loops().split_rows(pixels);
+  }
+}
+
+void DigitConvolution::ClearDigits(int64_t element) {
+  const int64_t pixel = element / problem_.channels;
+  const int64_t row = pixel / problem_.size[1] + problem_.pads_begin[0];
+  const int64_t column = pixel % problem_.size[1] + problem_.pads_begin[1];
+  for (int plane = 0; plane < layer_.planes(); ++plane) {
+    digits_[plane * plane_bytes_ + row * row_bytes_ + column * pixel_bytes_ +
+            element % problem_.channels] = 0;
+  }
+}
+
+absl::Status DigitConvolution::RunChunk(int64_t image, int64_t chunk,
+                                        DigitLayer::Lane& lane) const {
+  const int64_t pieces = problem_.result_size[0] * row_pieces_;
+  const int64_t groups = CeilDiv(pieces, chunk_pieces_);
+  const int64_t begin = chunk % groups * chunk_pieces_;
+  const int64_t end = std::min(pieces, begin + chunk_pieces_);
+  const int64_t first = chunk / groups * chunk_blocks_;
+  const int64_t last = std::min(layer_.weights().blocks(), first + chunk_blocks_);
+  for (int64_t block = first; block < last; ++block) {
+    for (int64_t piece = begin; piece < end; piece += 2) {
+      PLAIT_RETURN_IF_ERROR(RunTile(image, piece, end, block, (piece - begin) / 2, lane));
+    }
+  }
+  for (const Outlier& outlier : outliers_) {
+    AddNumber(image, outlier.element, outlier.number, {begin / row_pieces_, end / row_pieces_},
+              {first, last});
+  }
+  // Whole rows of pixels, one behind the other.
+  const int64_t row_pixels = problem_.result_size[1];
+  const int64_t image_begin = image * problem_.result_size[0] * row_pixels;
+  const int64_t columns_begin = first * DigitWeights::kBlockColumns;
+  const int64_t columns_end =
+      std::min(problem_.result_channels, last * DigitWeights::kBlockColumns);
+  for (int64_t pixel = begin / row_pieces_ * row_pixels; pixel < end / row_pieces_ * row_pixels;
+       ++pixel) {
+    layer_.Finish(image_begin + pixel, columns_begin, columns_end);
+  }
+  return absl::OkStatus();
+}
+
+DigitLayer::Piece DigitConvolution::PieceOf(int64_t image, int64_t piece) const {
+  const int64_t y = piece / row_pieces_;
+  const int64_t x = piece % row_pieces_ * piece_pixels_;
+  const int64_t row_pixels = problem_.result_size[1];
+  const int64_t pixel = (image * problem_.result_size[0] + y) * row_pixels + x;
+  const int64_t begin =
+      y * problem_.strides[0] * row_bytes_ + x * problem_.strides[1] * pixel_bytes_;
+  return {digits_ + begin, layer_.planes() * plane_bytes_ - begin, row_scales_,
+          static_cast<int>(std::min(piece_pixels_, row_pixels - x)),
+          layer_.result() + pixel * problem_.result_channels};
+}
+
+absl::Status DigitConvolution::RunTile(int64_t image, int64_t piece, int64_t end, int64_t block,
+                                       int64_t turn, DigitLayer::Lane& lane) const {
+  const auto rows = static_cast<int>(piece_pixels_);
+  if (piece + 1 == end) {
+    const DigitLayer::Piece pieces[] = {PieceOf(image, piece)};
+    return layer_.Multiply(pieces, {rows, 0}, block, turn, lane);
+  }
+  const DigitLayer::Piece pieces[] = {PieceOf(image, piece), PieceOf(image, piece + 1)};
+  return layer_.Multiply(pieces, {rows, rows}, block, turn, lane);
+}
+
+void DigitConvolution::AddNumber(int64_t image, int64_t element, float number, const Range& rows,
+                                 const Range& blocks) const {
+  const int64_t channel = element % problem_.channels;
+  const int64_t pixel = element / problem_.channels;
+  const int64_t from[2] = {pixel / problem_.size[1] + problem_.pads_begin[0],
+                           pixel % problem_.size[1] + problem_.pads_begin[1]};
+  const int64_t window = problem_.window[0] * problem_.window[1];
+  for (int64_t place = 0; place < window; ++place) {
+    const int64_t down = from[0] - place / problem_.window[1] * problem_.dilations[0];
+    const int64_t right = from[1] - place % problem_.window[1] * problem_.dilations[1];
+    if (down < 0 || right < 0 || down % problem_.strides[0] != 0 ||
+        right % problem_.strides[1] != 0) {
+      continue;
+    }
+    const int64_t y = down / problem_.strides[0];
+    const int64_t x = right / problem_.strides[1];
+    if (y < rows.begin || y >= rows.end || x >= problem_.result_size[1]) continue;
+    const int64_t row = (image * problem_.result_size[0] + y) * problem_.result_size[1] + x;
+    layer_.AddNumber(number, (channel / kStep * window + place) * kStep + channel % kStep,
+                     blocks.begin, blocks.end, layer_.result() + row * problem_.result_channels);
+  }
+}
+
+void DigitConvolution::MultiplyNumbers(int64_t image, const float* numbers,
+                                       const Range& rows) const {
+  const Range blocks = {0, layer_.weights().blocks()};
+  const int64_t row_pixels = problem_.result_size[1];
+  const int64_t first = image * problem_.result_size[0] * row_pixels;
+  for (int64_t pixel = rows.begin * row_pixels; pixel < rows.end * row_pixels; ++pixel) {
+    layer_.Begin(blocks.begin, blocks.end,
+                 layer_.result() + (first + pixel) * problem_.result_channels);
+  }
+  const int64_t count = problem_.size[0] * problem_.size[1] * problem_.channels;
+  for (int64_t i = 0; i < count; ++i) AddNumber(image, i, numbers[i], rows, blocks);
+  for (int64_t pixel = rows.begin * row_pixels; pixel < rows.end * row_pixels; ++pixel) {
+    layer_.Finish(first + pixel, 0, problem_.result_channels);
+  }
+}
+
+}  // namespace plait

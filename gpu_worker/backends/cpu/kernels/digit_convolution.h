@@ -1,0 +1,99 @@
+#pragma once
+
+#include <vector>
+
+#include "gpu_worker/backends/cpu/kernels/digit_layer.h"
+
+namespace plait {
+
+// A convolution of images in channels-last by constant weights, computed in digits, without copying
+// windows: a tile is two pieces of up to 16 pixels of a row of the result, and step after step it
+// reads what lies under each place of the window, 64 channels at a time.
+//
+// A run finds the image's largest number, which gives its one scale, writes the image as digits
+// with zeros around it, and multiplies. An image with an infinity or a NaN, or of very small
+// numbers alone, is multiplied number by number instead, with what the packed digits stand for:
+// slow and right.
+class DigitConvolution : public CpuKernel {
+ public:
+  // Places along the height and the width.
+  struct Problem {
+    int64_t images;
+    int64_t channels;
+    int64_t size[2];
+    int64_t result_channels;
+    int64_t result_size[2];
+    int64_t window[2];
+    int64_t strides[2];
+    int64_t dilations[2];
+    int64_t pads_begin[2];
+    int64_t pads_end[2];
+  };
+
+  // Reads the kernel's nodes as `problem` and an epilogue.
+  // Errors: those of DigitLayer.
+  static absl::StatusOr<std::unique_ptr<CpuKernel>> Load(LoadContext* context,
+                                                         const Problem& problem);
+
+  // Bytes of a plane of an image's digits, with the zeros around it.
+  static int64_t PlaneBytes(const Problem& problem);
+
+  absl::Status Run() override;
+
+ private:
+  DigitConvolution(const Problem& problem, int width, DigitLayer layer);
+
+  absl::Status LoadWeights(LoadContext* context);
+  void ChooseChunks();
+  absl::Status AllocateMemory(LoadContext* context);
+  DigitTile TileShape() const;
+
+  struct Range {
+    int64_t begin;
+    int64_t end;
+  };
+
+  absl::Status RunImage(int64_t image);
+  // The scale of an image that begins there, and its outliers.
+  float ScaleOf(const float* image);
+  float MagnitudeWithoutOutliers(const float* image, const Magnitudes& all);
+  // Rows of the digits, counted with the zeros around the image.
+  void SplitRows(const float* image, float scale, int64_t begin, int64_t end);
+  // Of an outlier, in all planes.
+  void ClearDigits(int64_t element);
+  absl::Status RunChunk(int64_t image, int64_t chunk, DigitLayer::Lane& lane) const;
+  // Two pieces, or the last one, from `piece` on, by a block of columns.
+  absl::Status RunTile(int64_t image, int64_t piece, int64_t end, int64_t block, int64_t turn,
+                       DigitLayer::Lane& lane) const;
+  DigitLayer::Piece PieceOf(int64_t image, int64_t piece) const;
+  // What one number of the image adds to the result, in rows from `begin` to `end` and blocks of
+  // columns from `first` to `last`.
+  void AddNumber(int64_t image, int64_t element, float number, const Range& rows,
+                 const Range& blocks) const;
+  // Rows of an image without a scale.
+  void MultiplyNumbers(int64_t image, const float* numbers, const Range& rows) const;
+
+  const Problem problem_;
+  const int width_;
+  DigitLayer layer_;
+  int64_t channel_steps_ = 0;
+  int64_t pixel_bytes_ = 0;  // of digits, from one pixel to the next
+  int64_t row_bytes_ = 0;    // from one row of pixels to the next
+  int64_t plane_bytes_ = 0;  // from one plane to the next
+  int64_t piece_pixels_ = 16;
+  int64_t row_pieces_ = 1;    // pieces of a row of the result
+  int64_t chunk_pieces_ = 1;  // whole rows
+  int64_t chunk_blocks_ = 1;  // blocks of columns
+  struct Outlier {
+    int64_t element;  // of the image
+    float number;
+  };
+  std::vector<Outlier> outliers_;       // of the image that is being multiplied
+  std::vector<Magnitudes> magnitudes_;  // of each thread's rows
+  // Scratch.
+  int8_t* digits_ = nullptr;            // [plane][row][pixel]
+  float row_scales_[16] = {};           // the image's, for each pixel of a piece
+  std::vector<absl::Status> statuses_;  // of each thread, in the last run
+};
+
+}  // namespace plait

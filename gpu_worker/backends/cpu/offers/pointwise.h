@@ -1,0 +1,12 @@
+#pragma once
+
+#include "optimizer/ir/graph.h"
+
+namespace plait {
+
+// Whether a two-dimensional convolution of one group multiplies pixels as they are: each pixel of
+// the result is made of one of the input, and rows of them lie at equal distances, across images
+// too. Then pixels in channels-last are rows of a matrix product.
+bool IsPointwise(const Graph& graph, NodeId conv);
+
+}  // namespace plait
