@@ -1,0 +1,177 @@
+// How fast the kernel families are on the layers of models: `kernel_times MODEL.onnx...` measures,
+// with cold weights and on all threads, each kernel that is offered for a layer by which families
+// compete: convolutions and products, with as much behind them as can be fused. For every layer it
+// prints how often the models have it, and for each kernel its microseconds, GFLOP/s, share of the
+// processor's fp32 peak and how many times as fast as oneDNN it is (the families conv and matmul,
+// at their best). At the end the sums of each family, over the layers that it runs.
+//
+//   cmake --build build --target kernel_times && build/kernel_times resnet50.onnx
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
+#include "gpu_worker/executor/profile_batch.h"
+#include "optimizer/kernels/kernel_key.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/import.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+bool IsOnednn(absl::string_view family) { return family == "conv" || family == "matmul"; }
+
+bool IsLayer(const Graph& graph, NodeId node) {
+  const OpKind op = graph.node(node).op;
+  return op == OpKind::kConv || op == OpKind::kMatMul || op == OpKind::kGemm;
+}
+
+std::string TextOf(const Graph& graph, absl::Span<const NodeId> nodes) {
+  std::vector<std::string> parts;
+  for (const NodeId node : nodes) {
+    std::string part(OpKindName(graph.node(node).op));
+    if (node == nodes[0]) {
+      absl::StrAppend(&part, " ", absl::StrJoin(graph.input_type(node, 0).shape, "x"), " by ",
+                      absl::StrJoin(graph.input_type(node, 1).shape, "x"));
+    }
+    parts.push_back(std::move(part));
+  }
+  return absl::StrJoin(parts, " + ");
+}
+
+// A layer of one or more models, with the kernels that may run it.
+struct Layer {
+  std::string text;
+  double flops = 0;
+  int count = 0;
+  std::vector<LoneKernel> kernels;
+};
+
+class LayerTimes {
+ public:
+  explicit LayerTimes(std::unique_ptr<Executor> executor) : executor_(std::move(executor)) {}
+
+  absl::Status AddModel(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
+    PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
+    RuleCounts counts;
+    PLAIT_ASSIGN_OR_RETURN(const Graph graph, Canonicalize(bound.graph, AllRules(), &counts));
+    PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor_->device()));
+    for (NodeId node = 0; node < graph.node_count(); ++node) {
+      if (IsLayer(graph, node)) PLAIT_RETURN_IF_ERROR(AddLayer(graph, node, *catalog));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Print() {
+    const double peak =
+        executor_->ReadYardsticks().multiply_add_flops_per_us * 1e-3 * executor_->device().threads;
+    for (const auto& [key, layer] : layers_) {
+      PLAIT_ASSIGN_OR_RETURN(const std::vector<KernelProfile> profiles,
+                             ProfileKernels(*executor_, layer.kernels, {}));
+      PrintLayer(layer, profiles, peak);
+    }
+    for (const auto& [family, sum] : sums_) {
+      std::printf("%-16s %10.0f us, %5.2f times as fast as oneDNN\n", family.c_str(), sum.us,
+                  sum.onednn_us / sum.us);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Sum {
+    double us = 0;
+    double onednn_us = 0;  // of the same layers
+  };
+
+  // Of all kernels that start at the node those of the largest set of nodes, as wide as the device.
+  absl::Status AddLayer(const Graph& graph, NodeId node, const KernelCatalog& catalog) {
+    std::vector<Kernel> kernels = catalog.KernelsAt(graph, node, true);
+    size_t largest = 0;
+    for (const Kernel& kernel : kernels) largest = std::max(largest, kernel.nodes.size());
+    std::erase_if(kernels, [&](const Kernel& kernel) {
+      return kernel.nodes.size() < largest || kernel.width < executor_->device().threads;
+    });
+    if (kernels.empty()) return absl::OkStatus();
+    Layer& layer = layers_[KernelProfileKey(graph, kernels[0], {}).ToString()];
+    if (++layer.count > 1) return absl::OkStatus();
+    layer.text = TextOf(graph, kernels[0].nodes);
+    for (const NodeId one : kernels[0].nodes) {
+      layer.flops += static_cast<double>(WorkOf(graph, one).flops);
+    }
+    for (const Kernel& kernel : kernels) {
+      PLAIT_ASSIGN_OR_RETURN(LoneKernel lone, LoneKernelOf(KernelProfileKey(graph, kernel, {})));
+      layer.kernels.push_back(std::move(lone));
+    }
+    return absl::OkStatus();
+  }
+
+  void PrintLayer(const Layer& layer, const std::vector<KernelProfile>& profiles, double peak) {
+    std::map<std::string, double> best;
+    double onednn_us = 0;
+    for (size_t i = 0; i < profiles.size(); ++i) {
+      if (profiles[i].profile.samples == 0) continue;
+      const std::string& family = layer.kernels[i].kernel.family;
+      double& us = best[family];
+      const double median = profiles[i].profile.latency_us_median;
+      us = us == 0 ? median : std::min(us, median);
+      if (IsOnednn(family)) onednn_us = onednn_us == 0 ? us : std::min(onednn_us, us);
+    }
+    std::printf("%s, %d times\n", layer.text.c_str(), layer.count);
+    for (size_t i = 0; i < profiles.size(); ++i) {
+      const Kernel& kernel = layer.kernels[i].kernel;
+      const double us = profiles[i].profile.latency_us_median;
+      const std::string name = absl::StrCat(kernel.family, " ", kernel.variant, " ",
+                                            FormatName(kernel.output_formats[0]));
+      if (profiles[i].profile.samples == 0) {
+        std::printf("  %-32s %s\n", name.c_str(), profiles[i].error.c_str());
+        continue;
+      }
+      const double gflops = layer.flops / us * 1e-3;
+      std::printf("  %-32s %8.1f us %6.0f GFLOP/s %4.0f %% %5.2f\n", name.c_str(), us, gflops,
+                  100 * gflops / peak, onednn_us / us);
+    }
+    std::fflush(stdout);
+    for (const auto& [family, us] : best) {
+      sums_[family].us += us * layer.count;
+      sums_[family].onednn_us += onednn_us * layer.count;
+    }
+  }
+
+  std::unique_ptr<Executor> executor_;
+  std::map<std::string, Layer> layers_;
+  std::map<std::string, Sum> sums_;
+};
+
+absl::Status Run(int argc, char** argv) {
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                         OpenExecutor("cpu", {.pins_threads = true}));
+  LayerTimes times(std::move(executor));
+  for (int i = 1; i < argc; ++i) PLAIT_RETURN_IF_ERROR(times.AddModel(argv[i]));
+  return times.Print();
+}
+
+}  // namespace
+}  // namespace plait
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: kernel_times MODEL.onnx...\n");
+    return 2;
+  }
+  const absl::Status status = plait::Run(argc, argv);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}
