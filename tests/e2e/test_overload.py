@@ -124,6 +124,7 @@ def test_health_answers_while_the_readers_of_metrics_take_all_threads(new_idle_d
         assert daemon.get("/metrics", daemon.health_address)[0] == 404
 
 
+@pytest.mark.long  # waits for a connection to be given up
 def test_a_client_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
     daemon = new_idle_daemon()
     with daemon.client() as client, watching(cli, daemon, queued_job(client)) as watcher:
@@ -133,6 +134,7 @@ def test_a_client_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
                    SILENCE_SECONDS_MAX)
 
 
+@pytest.mark.long  # waits for a connection to be given up
 def test_a_server_that_is_gone_without_a_word_is_noticed(new_idle_daemon, cli):
     daemon = new_idle_daemon()
     with daemon.client() as client, watching(cli, daemon, queued_job(client)) as watcher:
