@@ -19,8 +19,10 @@ namespace {
 
 constexpr int64_t kStep = 64;
 constexpr int64_t kPiecePixelsMax = 16;
-// Of an image: more of them are what the image is about.
-constexpr size_t kOutliersMax = 1024;
+// An image may have an outlier for so many numbers, at most: one costs some fifty times as much as
+// a number in digits.
+constexpr int64_t kNumbersOfOutlier = 512;
+constexpr int64_t kOutliersMin = 8;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -132,8 +134,11 @@ absl::Status DigitConvolution::AllocateMemory(LoadContext* context) {
     PLAIT_RETURN_IF_ERROR(layer_.AddTile(tile));
   }
   statuses_.resize(width_);
-  magnitudes_.resize(width_);
-  outliers_.reserve(kOutliersMax);
+  magnitudes_.resize(problem_.size[0]);
+  usual_magnitudes_.resize(problem_.size[0]);
+  const int64_t numbers = problem_.size[0] * problem_.size[1] * problem_.channels;
+  outliers_max_ = static_cast<size_t>(std::max(kOutliersMin, numbers / kNumbersOfOutlier));
+  outliers_.reserve(outliers_max_);
   PLAIT_RETURN_IF_ERROR(layer_.AllocateSums(context));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const digits,
                          context->AllocateScratch(layer_.planes() * plane_bytes_));
@@ -177,55 +182,66 @@ absl::Status DigitConvolution::RunImage(int64_t image) {
 
 float DigitConvolution::ScaleOf(const float* image) {
   const int64_t row_floats = problem_.size[1] * problem_.channels;
-  std::fill(magnitudes_.begin(), magnitudes_.end(), Magnitudes{});
-  ForEachPart(width_, problem_.size[0], [&](int64_t begin, int64_t end, int thread) {
-    const Magnitudes found =
-        Loops().magnitudes(image + begin * row_floats, (end - begin) * row_floats);
-    Magnitudes& all = magnitudes_[thread];
-    all.largest = std::max(all.largest, found.largest);
-    // Has a NaN or an infinity wherever there is one.
-    all.sum += found.sum;
+  ForEachPart(width_, problem_.size[0], [&](int64_t begin, int64_t end, int) {
+    for (int64_t y = begin; y < end; ++y) {
+      magnitudes_[y] = Loops().magnitudes(image + y * row_floats, row_floats);
+    }
   });
   Magnitudes all{};
-  for (const Magnitudes& part : magnitudes_) {
-    all.largest = std::max(all.largest, part.largest);
-    all.sum += part.sum;
+  for (const Magnitudes& row : magnitudes_) {
+    all.largest = std::max(all.largest, row.largest);
+    // Has a NaN or an infinity wherever there is one.
+    all.sum += row.sum;
   }
   if (!std::isfinite(all.sum)) return kNoDigitScale;
   return Loops().digit_scale(MagnitudeWithoutOutliers(image, all));
 }
 
-// As in DigitRows. Few images have any
-// outliers: it may take its time on one thread.
+// As of a row of a product (see digit_loops_body.h).
 float DigitConvolution::MagnitudeWithoutOutliers(const float* image, const Magnitudes& all) {
+  const int64_t row_floats = problem_.size[1] * problem_.channels;
+  const float mean = all.sum / static_cast<float>(problem_.size[0] * row_floats);
   outliers_.clear();
-  const int64_t count = problem_.size[0] * problem_.size[1] * problem_.channels;
-  const float mean = all.sum / static_cast<float>(count);
-  if (!(all.largest > 8 * mean)) return all.largest;
-  double sum = 0;
-  int64_t usual = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const float magnitude = std::abs(image[i]);
-    if (magnitude > 2 * mean) continue;
-    sum += magnitude;
-    ++usual;
+  if (!(all.largest > kOutlierMeans * mean)) return all.largest;
+  ForEachPart(width_, problem_.size[0], [&](int64_t begin, int64_t end, int) {
+    for (int64_t y = begin; y < end; ++y) {
+      usual_magnitudes_[y] = Loops().usual_magnitudes(image + y * row_floats, row_floats, 2 * mean);
+    }
+  });
+  UsualMagnitudes usual{};
+  for (const UsualMagnitudes& row : usual_magnitudes_) {
+    usual.sum += row.sum;
+    usual.count += row.count;
   }
-  const float limit = 32 * static_cast<float>(sum / static_cast<double>(usual));
-  if (!(all.largest > limit)) return all.largest;
-  float largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const float magnitude = std::abs(image[i]);
-    if (magnitude <= limit) {
-      largest = std::max(largest, magnitude);
+  float limit = kOutlierUsuals * usual.sum / usual.count;
+  if (limit == 0) return all.largest;
+  for (; all.largest > limit; limit *= 2) {
+    float largest = 0;
+    if (FindOutliers(image, limit, &largest)) return largest;
+  }
+  outliers_.clear();
+  return all.largest;
+}
+
+bool DigitConvolution::FindOutliers(const float* image, float limit, float* largest) {
+  const int64_t row_floats = problem_.size[1] * problem_.channels;
+  outliers_.clear();
+  for (int64_t y = 0; y < problem_.size[0]; ++y) {
+    if (magnitudes_[y].largest <= limit) {
+      *largest = std::max(*largest, magnitudes_[y].largest);
       continue;
     }
-    if (outliers_.size() == kOutliersMax) {
-      outliers_.clear();
-      return all.largest;
+    for (int64_t i = y * row_floats; i < (y + 1) * row_floats; ++i) {
+      if (std::abs(image[i]) <= limit) {
+        *largest = std::max(*largest, std::abs(image[i]));
+      } else if (outliers_.size() == outliers_max_) {
+        return false;
+      } else {
+        outliers_.push_back({i, image[i]});
+      }
     }
-    outliers_.push_back({i, image[i]});
   }
-  return largest;
+  return true;
 }
 
 void DigitConvolution::SplitRows(const float* image, float scale, int64_t begin, int64_t end) {

@@ -57,6 +57,8 @@ class DigitConvolution : public CpuKernel {
   // The scale of an image that begins there, and its outliers.
   float ScaleOf(const float* image);
   float MagnitudeWithoutOutliers(const float* image, const Magnitudes& all);
+  // Notes the numbers above the limit; false when they are too many.
+  bool FindOutliers(const float* image, float limit, float* largest);
   // Rows of the digits, counted with the zeros around the image.
   void SplitRows(const float* image, float scale, int64_t begin, int64_t end);
   // Of an outlier, in all planes.
@@ -88,8 +90,11 @@ class DigitConvolution : public CpuKernel {
     int64_t element;  // of the image
     float number;
   };
-  std::vector<Outlier> outliers_;       // of the image that is being multiplied
-  std::vector<Magnitudes> magnitudes_;  // of each thread's rows
+  std::vector<Outlier> outliers_;  // of the image that is being multiplied
+  size_t outliers_max_ = 0;
+  // Of each row of the image.
+  std::vector<Magnitudes> magnitudes_;
+  std::vector<UsualMagnitudes> usual_magnitudes_;
   // Scratch.
   int8_t* digits_ = nullptr;            // [plane][row][pixel]
   float row_scales_[16] = {};           // the image's, for each pixel of a piece

@@ -18,8 +18,10 @@ namespace {
 
 constexpr int64_t kBlockRows = 32;
 constexpr int64_t kStepBytes = 64;
-// A row may have an outlier for so many numbers, at most: more of them are what the row is about.
-constexpr int64_t kDepthOfOutlier = 32;
+// A row may have an outlier for so many numbers, at most: one costs some fifty times as much as a
+// number in digits.
+constexpr int64_t kDepthOfOutlier = 256;
+constexpr int64_t kRowOutliersMin = 2;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -88,7 +90,7 @@ absl::Status DigitProduct::AllocateMemory(LoadContext* context) {
   digits_ = reinterpret_cast<int8_t*>(digits);
   PLAIT_ASSIGN_OR_RETURN(std::byte* const scales, context->AllocateScratch(problem_.rows * 4));
   row_scales_ = reinterpret_cast<float*>(scales);
-  outliers_max_ = static_cast<int>(CeilDiv(problem_.depth, kDepthOfOutlier));
+  outliers_max_ = static_cast<int>(std::max(kRowOutliersMin, problem_.depth / kDepthOfOutlier));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const outliers,
                          context->AllocateScratch(problem_.rows * outliers_max_ * 4));
   outliers_ = reinterpret_cast<int32_t*>(outliers);

@@ -52,39 +52,52 @@ float DigitScale(float largest) {
   return largest >= 1e-30f && largest < kInfinity ? largest / 127.0f : kNoDigitScale;
 }
 
-// The largest magnitude without a row's outliers, which are noted. A number is one when it is more
-// than 32 times as large as the usual one, which is the mean of those that are no more than twice
-// the mean of all: a single number that is large enough moves the mean, and is then left out.
+UsualMagnitudes UsualMagnitudesOf(const float* x, int64_t size, float limit) {
+  float sum = 0;
+  float count = 0;
+#pragma omp simd reduction(+ : sum, count)
+  for (int64_t i = 0; i < size; ++i) {
+    const float magnitude = __builtin_fabsf(x[i]);
+    sum += magnitude > limit ? 0.0f : magnitude;
+    count += magnitude > limit ? 0.0f : 1.0f;
+  }
+  return {sum, count};
+}
+
+// Notes the numbers above the limit; false when they are too many. The largest of the others.
+bool FindOutliers(const float* x, const DigitRows& rows, float limit, int32_t* outliers,
+                  int32_t* count, float* largest) {
+  *count = 0;
+  *largest = 0;
+  for (int64_t i = 0; i < rows.size; ++i) {
+    const float magnitude = __builtin_fabsf(x[i]);
+    if (magnitude <= limit) {
+      *largest = magnitude > *largest ? magnitude : *largest;
+    } else if (*count == rows.outliers_max) {
+      return false;
+    } else {
+      outliers[(*count)++] = static_cast<int32_t>(i);
+    }
+  }
+  return true;
+}
+
+// The largest magnitude without a row's outliers, which are noted.
 float MagnitudeWithoutOutliers(const float* x, const DigitRows& rows, int32_t* outliers,
                                int32_t* count) {
   const Magnitudes all = MagnitudesOf(x, rows.size);
   const float mean = all.sum / static_cast<float>(rows.size);
   *count = 0;
-  if (!(all.largest > 8 * mean) || all.largest == kInfinity) return all.largest;
-  float sum = 0;
-  float usual = 0;
-#pragma omp simd reduction(+ : sum, usual)
-  for (int64_t i = 0; i < rows.size; ++i) {
-    const float magnitude = __builtin_fabsf(x[i]);
-    sum += magnitude > 2 * mean ? 0.0f : magnitude;
-    usual += magnitude > 2 * mean ? 0.0f : 1.0f;
+  if (!(all.largest > kOutlierMeans * mean) || all.largest == kInfinity) return all.largest;
+  const UsualMagnitudes usual = UsualMagnitudesOf(x, rows.size, 2 * mean);
+  float limit = kOutlierUsuals * usual.sum / usual.count;
+  if (limit == 0) return all.largest;
+  for (; all.largest > limit; limit *= 2) {
+    float largest = 0;
+    if (FindOutliers(x, rows, limit, outliers, count, &largest)) return largest;
   }
-  const float limit = 32 * sum / usual;
-  if (!(all.largest > limit)) return all.largest;
-  float largest = 0;
-  for (int64_t i = 0; i < rows.size; ++i) {
-    const float magnitude = __builtin_fabsf(x[i]);
-    if (magnitude <= limit) {
-      largest = magnitude > largest ? magnitude : largest;
-      continue;
-    }
-    if (*count == rows.outliers_max) {
-      *count = 0;
-      return all.largest;
-    }
-    outliers[(*count)++] = static_cast<int32_t>(i);
-  }
-  return largest;
+  *count = 0;
+  return all.largest;
 }
 
 void SplitRow(const DigitRows& rows, int64_t m, float scale) {

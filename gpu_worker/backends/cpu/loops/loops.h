@@ -93,7 +93,7 @@ struct DigitRows {
   float* scales = nullptr;
   // Where each row has its own scale: the places of its numbers that are far larger than the others
   // and would take all digits for themselves. They are none of the scale's, and their digits are 0.
-  // Up to `outliers_max` for each row; of more none is one. nullptr: not looked for.
+  // Up to `outliers_max` for each row, the largest of them. nullptr: not looked for.
   int32_t* outliers = nullptr;
   int outliers_max = 0;
   int32_t* outlier_counts = nullptr;
@@ -118,6 +118,19 @@ struct Magnitudes {
   float largest;
   float sum;
 };
+
+// The sum of the magnitudes that are no larger than a limit, and how many they are.
+struct UsualMagnitudes {
+  float sum;
+  float count;
+};
+
+// When numbers are outliers: their largest must be more than so many times their mean, and more
+// than so many times as large as is usual, which is the mean of those up to twice the mean of all
+// (a single number that is large enough moves the mean, and is then left out). An outlier is larger
+// than that; where there are more than one cares to keep, larger than twice or four times that.
+constexpr float kOutlierMeans = 8;
+constexpr float kOutlierUsuals = 32;
 
 // A tile of a product of numbers in digits, from the exact sums of its levels:
 // y[m, n] = row_scales[m] * column_scales[n] * (sums0 + sums1 / 256 + ...)[m, n] + bias[n]
@@ -175,6 +188,7 @@ struct LoopTable {
   // Of a row whose largest magnitude this is: see DigitRows::scales.
   float (*digit_scale)(float largest);
   Magnitudes (*magnitudes)(const float* x, int64_t size);
+  UsualMagnitudes (*usual_magnitudes)(const float* x, int64_t size, float limit);
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
 };

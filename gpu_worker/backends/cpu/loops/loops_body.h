@@ -370,6 +370,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .split_rows = SplitRows,
       .digit_scale = DigitScale,
       .magnitudes = MagnitudesOf,
+      .usual_magnitudes = UsualMagnitudesOf,
       .add_number = AddNumber,
       .join_sums = JoinSums,
   };
