@@ -64,19 +64,29 @@ UsualMagnitudes UsualMagnitudesOf(const float* x, int64_t size, float limit) {
   return {sum, count};
 }
 
-// Notes the numbers above the limit; false when they are too many. The largest of the others.
+// Notes the numbers above the limit; false when they are too many. The largest of the others. Most
+// pieces of a row have none.
 bool FindOutliers(const float* x, const DigitRows& rows, float limit, int32_t* outliers,
                   int32_t* count, float* largest) {
+  constexpr int64_t kPiece = 64;
   *count = 0;
   *largest = 0;
-  for (int64_t i = 0; i < rows.size; ++i) {
-    const float magnitude = __builtin_fabsf(x[i]);
-    if (magnitude <= limit) {
-      *largest = magnitude > *largest ? magnitude : *largest;
-    } else if (*count == rows.outliers_max) {
-      return false;
-    } else {
-      outliers[(*count)++] = static_cast<int32_t>(i);
+  for (int64_t begin = 0; begin < rows.size; begin += kPiece) {
+    const int64_t end = begin + kPiece < rows.size ? begin + kPiece : rows.size;
+    const float of_piece = MagnitudesOf(x + begin, end - begin).largest;
+    if (of_piece <= limit) {
+      *largest = of_piece > *largest ? of_piece : *largest;
+      continue;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      const float magnitude = __builtin_fabsf(x[i]);
+      if (magnitude <= limit) {
+        *largest = magnitude > *largest ? magnitude : *largest;
+      } else if (*count == rows.outliers_max) {
+        return false;
+      } else {
+        outliers[(*count)++] = static_cast<int32_t>(i);
+      }
     }
   }
   return true;

@@ -130,7 +130,7 @@ struct UsualMagnitudes {
 // (a single number that is large enough moves the mean, and is then left out). An outlier is larger
 // than that; where there are more than one cares to keep, larger than twice or four times that.
 constexpr float kOutlierMeans = 8;
-constexpr float kOutlierUsuals = 32;
+constexpr float kOutlierUsuals = 256;
 
 // A tile of a product of numbers in digits, from the exact sums of its levels:
 // y[m, n] = row_scales[m] * column_scales[n] * (sums0 + sums1 / 256 + ...)[m, n] + bias[n]
