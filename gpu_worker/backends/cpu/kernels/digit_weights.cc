@@ -16,14 +16,11 @@ constexpr int64_t kStep = 64;
 
 // What the digits leave of a number, in 128ths of the last one. A number that all of them round to
 // zero leaves something: times an infinity it is not nothing.
-int8_t RestOf(float number, float scale, const DigitRows& row, int planes, int64_t k) {
-  if (number == 0) return 0;
-  int32_t digits = 0;
-  for (int plane = 0; plane < planes; ++plane) digits = digits * 256 + row.digits[plane][k];
-  const float unit = planes == 3 ? scale / 65536.0f : scale / 256.0f;
-  const float rest = (number - static_cast<float>(digits) * unit) / unit * 128.0f;
-  const auto rounded = static_cast<int8_t>(std::lround(std::clamp(rest, -127.0f, 127.0f)));
-  if (digits != 0 || rounded != 0) return rounded;
+int8_t RestOf(float number, float unit, float unit_factor, int32_t digits) {
+  const float rest = (number - static_cast<float>(digits) * unit) * unit_factor;
+  const auto rounded =
+      static_cast<int8_t>(std::clamp(rest + std::copysign(0.5f, rest), -127.0f, 127.0f));
+  if (digits != 0 || rounded != 0 || number == 0) return rounded;
   return number > 0 ? 1 : -1;
 }
 
@@ -68,6 +65,7 @@ bool DigitWeights::PackBlock(int64_t block,
   const int64_t depth = shape_.steps * kStep;
   std::vector<float> numbers(static_cast<size_t>(depth));
   std::vector<int8_t> digits(static_cast<size_t>(shape_.planes * depth));
+  std::vector<int8_t> rests(static_cast<size_t>(depth));
   std::memset(this->block(block), 0, static_cast<size_t>(block_bytes_));
   auto* const packed = reinterpret_cast<int8_t*>(digits_);
   const int64_t first = block * kBlockColumns;
@@ -85,8 +83,17 @@ bool DigitWeights::PackBlock(int64_t block,
     for (int plane = 0; plane < shape_.planes; ++plane) row.digits[plane] = &digits[plane * depth];
     Loops().split_rows(row);
     if (scales_[column] == kNoDigitScale) return false;
+    const float unit = scales_[column] / (shape_.planes == 3 ? 65536.0f : 256.0f);
+    const float unit_factor = scales_[column] > 0 ? 128.0f / unit : 0;
     for (int64_t k = 0; k < depth; ++k) {
-      rests_[RestOffset(k, column)] = RestOf(numbers[k], scales_[column], row, shape_.planes, k);
+      int32_t whole = 0;
+      for (int plane = 0; plane < shape_.planes; ++plane) {
+        whole = whole * 256 + row.digits[plane][k];
+      }
+      rests[k] = RestOf(numbers[k], unit, unit_factor, whole);
+    }
+    for (int64_t k = 0; k < depth; k += 4) {
+      std::memcpy(rests_ + RestOffset(k, column), &rests[k], 4);
     }
     for (int plane = 0; plane < shape_.planes; ++plane) {
       for (int64_t k = 0; k < depth; k += 4) {
@@ -99,20 +106,15 @@ bool DigitWeights::PackBlock(int64_t block,
 
 int64_t DigitWeights::Offset(int plane, int64_t k, int64_t column) const {
   const int64_t block = column / kBlockColumns;
-  DigitTile tile;
-  tile.columns = ColumnsOf(block);
-  tile.planes = shape_.planes;
-  return block * block_bytes_ +
-         RightDigitOffset(tile, plane, k, static_cast<int>(column % kBlockColumns));
+  return block * block_bytes_ + RightDigitOffset(shape_.planes, (ColumnsOf(block) + 15) / 16, plane,
+                                                 k, static_cast<int>(column % kBlockColumns));
 }
 
 int64_t DigitWeights::RestOffset(int64_t k, int64_t column) const {
   const int64_t block = column / kBlockColumns;
-  DigitTile tile;
-  tile.columns = ColumnsOf(block);
-  tile.planes = 1;
   return block * kBlockColumns * shape_.steps * kStep +
-         RightDigitOffset(tile, 0, k, static_cast<int>(column % kBlockColumns));
+         RightDigitOffset(1, (ColumnsOf(block) + 15) / 16, 0, k,
+                          static_cast<int>(column % kBlockColumns));
 }
 
 void DigitWeights::AddNumber(float x, int64_t k, int64_t block, float* y) const {

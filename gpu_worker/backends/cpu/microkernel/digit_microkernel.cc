@@ -218,9 +218,7 @@ int64_t DigitSteps(const DigitTile& tile) {
 }
 
 int64_t RightDigitOffset(const DigitTile& tile, int plane, int64_t k, int n) {
-  const int64_t step = k / kStepBytes * tile.planes + plane;
-  return (step * ColumnTiles(tile) + n / 16) * kTileBytes + k % kStepBytes / 4 * 64 + n % 16 * 4 +
-         k % 4;
+  return RightDigitOffset(tile.planes, ColumnTiles(tile), plane, k, n);
 }
 
 int64_t RightBytes(const DigitTile& tile) {

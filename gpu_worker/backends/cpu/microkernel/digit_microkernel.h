@@ -67,6 +67,11 @@ int ColumnTiles(const DigitTile& tile);
 // in which they go by: [step][plane][column tile][16 x 4 of k][16 of n][4 of k], which is how AMX
 // reads.
 int64_t RightDigitOffset(const DigitTile& tile, int plane, int64_t k, int n);
+// The same for whoever asks for each digit: `column_tiles` is ColumnTiles of the tile.
+inline int64_t RightDigitOffset(int planes, int column_tiles, int plane, int64_t k, int n) {
+  const int64_t step = k / 64 * planes + plane;
+  return (step * column_tiles + n / 16) * 1024 + k % 64 / 4 * 64 + n % 16 * 4 + k % 4;
+}
 // All of `right`.
 int64_t RightBytes(const DigitTile& tile);
 
