@@ -75,8 +75,7 @@ class LayerTimes {
   }
 
   absl::Status Print() {
-    const double peak =
-        executor_->ReadYardsticks().multiply_add_flops_per_us * 1e-3 * executor_->device().threads;
+    const double peak = executor_->ReadYardsticks().multiply_add_flops_per_us * 1e-3;
     for (const auto& [key, layer] : layers_) {
       PLAIT_ASSIGN_OR_RETURN(const std::vector<KernelProfile> profiles,
                              ProfileKernels(*executor_, layer.kernels, {}));

@@ -138,8 +138,9 @@ absl::StatusOr<std::vector<LayerError>> RemoteVerifier::MeasureErrors(
   PLAIT_RETURN_IF_ERROR(CheckCount("candidates", result.measure().candidates_size(), 1));
   const CandidateMeasurement measurement =
       wire::CandidateMeasurementFromProto(result.measure().candidates(0), options_.tolerance);
-  if (!measurement.error.empty() || measurement.step_errors.empty())
+  if (!measurement.error.empty() || measurement.step_errors.empty()) {
     return std::vector<LayerError>();
+  }
   PLAIT_RETURN_IF_ERROR(
       CheckCount("steps", static_cast<int>(measurement.step_errors.size()), steps.size()));
   return measurement.step_errors;

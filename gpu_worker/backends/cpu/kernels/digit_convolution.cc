@@ -24,8 +24,6 @@ constexpr int64_t kPiecePixelsMax = 16;
 constexpr int64_t kNumbersOfOutlier = 512;
 constexpr int64_t kOutliersMin = 8;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t PixelBytes(int64_t channels) {
   const int64_t bytes = CeilDiv(channels, kStep) * kStep;
   return bytes > kStep ? bytes + kStep : bytes;
@@ -33,6 +31,13 @@ int64_t PixelBytes(int64_t channels) {
 
 int64_t PaddedSize(const DigitConvolution::Problem& problem, int axis) {
   return problem.pads_begin[axis] + problem.size[axis] + problem.pads_end[axis];
+}
+
+// The last piece of a row may read pixels behind the row, of which nothing is kept: behind the last
+// row there has to be something.
+int64_t PlaneBytes(const DigitConvolution::Problem& problem) {
+  const int64_t pixels = PaddedSize(problem, 0) * PaddedSize(problem, 1);
+  return (pixels + kPiecePixelsMax * problem.strides[1]) * PixelBytes(problem.channels);
 }
 
 // As even as can be: 28 pixels are two pieces of 14, and 17 are 9 and 8.
@@ -50,13 +55,6 @@ DigitConvolution::DigitConvolution(const Problem& problem, int width, DigitLayer
   plane_bytes_ = PlaneBytes(problem);
   piece_pixels_ = PiecePixels(problem.result_size[1]);
   row_pieces_ = CeilDiv(problem.result_size[1], piece_pixels_);
-}
-
-// The last piece of a row may read pixels behind the row, of which nothing is kept: behind the last
-// row there has to be something.
-int64_t DigitConvolution::PlaneBytes(const Problem& problem) {
-  const int64_t pixels = PaddedSize(problem, 0) * PaddedSize(problem, 1);
-  return (pixels + kPiecePixelsMax * problem.strides[1]) * PixelBytes(problem.channels);
 }
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> DigitConvolution::Load(LoadContext* context,
@@ -133,7 +131,6 @@ absl::Status DigitConvolution::AllocateMemory(LoadContext* context) {
     tile.rows[1] = second;
     PLAIT_RETURN_IF_ERROR(layer_.AddTile(tile));
   }
-  statuses_.resize(width_);
   magnitudes_.resize(problem_.size[0]);
   usual_magnitudes_.resize(problem_.size[0]);
   const int64_t numbers = problem_.size[0] * problem_.size[1] * problem_.channels;
@@ -167,17 +164,11 @@ absl::Status DigitConvolution::RunImage(int64_t image) {
   ForEachPart(width_, PaddedSize(problem_, 0),
               [&](int64_t begin, int64_t end, int) { SplitRows(numbers, scale, begin, end); });
   for (const Outlier& outlier : outliers_) ClearDigits(outlier.element);
-  for (absl::Status& status : statuses_) status = absl::OkStatus();
   const int64_t chunks = CeilDiv(layer_.weights().blocks(), chunk_blocks_) *
                          CeilDiv(problem_.result_size[0] * row_pieces_, chunk_pieces_);
-  ForEachPart(width_, chunks, [&](int64_t begin, int64_t end, int thread) {
-    DigitLayer::Lane lane = layer_.LaneOf(thread);
-    for (int64_t chunk = begin; chunk < end && statuses_[thread].ok(); ++chunk) {
-      statuses_[thread] = RunChunk(image, chunk, lane);
-    }
+  return layer_.RunChunks(chunks, [&](int64_t chunk, int, DigitLayer::Lane& lane) {
+    return RunChunk(image, chunk, lane);
   });
-  for (const absl::Status& status : statuses_) PLAIT_RETURN_IF_ERROR(status);
-  return absl::OkStatus();
 }
 
 float DigitConvolution::ScaleOf(const float* image) {

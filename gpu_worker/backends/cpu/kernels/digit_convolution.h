@@ -11,9 +11,10 @@ namespace plait {
 // reads what lies under each place of the window, 64 channels at a time.
 //
 // A run finds the image's largest number, which gives its one scale, writes the image as digits
-// with zeros around it, and multiplies. An image with an infinity or a NaN, or of very small
-// numbers alone, is multiplied number by number instead, with what the packed digits stand for:
-// slow and right.
+// with zeros around it, and multiplies. Numbers that are far larger than the others are none of the
+// digits: they are multiplied as they are, so that the others keep their accuracy. An image with an
+// infinity or a NaN, or of very small numbers alone, is multiplied so number by number: slow and
+// right.
 class DigitConvolution : public CpuKernel {
  public:
   // Places along the height and the width.
@@ -34,9 +35,6 @@ class DigitConvolution : public CpuKernel {
   // Errors: those of DigitLayer.
   static absl::StatusOr<std::unique_ptr<CpuKernel>> Load(LoadContext* context,
                                                          const Problem& problem);
-
-  // Bytes of a plane of an image's digits, with the zeros around it.
-  static int64_t PlaneBytes(const Problem& problem);
 
   absl::Status Run() override;
 
@@ -96,9 +94,8 @@ class DigitConvolution : public CpuKernel {
   std::vector<Magnitudes> magnitudes_;
   std::vector<UsualMagnitudes> usual_magnitudes_;
   // Scratch.
-  int8_t* digits_ = nullptr;            // [plane][row][pixel]
-  float row_scales_[16] = {};           // the image's, for each pixel of a piece
-  std::vector<absl::Status> statuses_;  // of each thread, in the last run
+  int8_t* digits_ = nullptr;   // [plane][row][pixel]
+  float row_scales_[16] = {};  // the image's, for each pixel of a piece
 };
 
 }  // namespace plait

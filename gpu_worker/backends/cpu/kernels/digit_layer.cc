@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/kernels/format_rules.h"
 
 namespace plait {
@@ -86,6 +87,21 @@ absl::Status DigitLayer::AddTile(DigitTile tile) {
 
 absl::Status DigitLayer::AllocateSums(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(sums_, context->AllocateScratch(context->width() * sums_bytes_));
+  statuses_.resize(context->width());
+  return absl::OkStatus();
+}
+
+absl::Status DigitLayer::RunChunks(
+    int64_t chunks, absl::FunctionRef<absl::Status(int64_t chunk, int thread, Lane& lane)> run) {
+  for (absl::Status& status : statuses_) status = absl::OkStatus();
+  ForEachPart(static_cast<int>(statuses_.size()), chunks,
+              [&](int64_t begin, int64_t end, int thread) {
+                Lane lane{sums_ + thread * sums_bytes_, {}};
+                for (int64_t chunk = begin; chunk < end && statuses_[thread].ok(); ++chunk) {
+                  statuses_[thread] = run(chunk, thread, lane);
+                }
+              });
+  for (const absl::Status& status : statuses_) PLAIT_RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
 

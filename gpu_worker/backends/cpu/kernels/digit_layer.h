@@ -9,6 +9,9 @@
 
 namespace plait {
 
+// a / b, rounded up. REQUIRES: neither is negative, and b is not 0.
+inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 // What products and convolutions in digits have in common (see digit_microkernel.h): they multiply
 // digits of their first input by packed weights, tile by tile, and each tile is joined to floats,
 // while it is in the first cache, in rows of the result, a float per column.
@@ -50,9 +53,13 @@ class DigitLayer {
   // Errors: those of LoadedMicrokernel::Load.
   absl::Status AddTile(DigitTile tile);
 
-  // Memory for the sums of `threads`. Errors: ResourceExhausted.
+  // Memory for the sums of as many threads as the kernel is wide. Errors: ResourceExhausted.
   absl::Status AllocateSums(LoadContext* context);
-  Lane LaneOf(int thread) const { return {sums_ + thread * sums_bytes_, {}}; }
+
+  // Calls run(chunk, thread, lane) for each of so many chunks, by those threads.
+  // Errors: the first of a thread that had one, which then runs no more chunks.
+  absl::Status RunChunks(
+      int64_t chunks, absl::FunctionRef<absl::Status(int64_t chunk, int thread, Lane& lane)> run);
 
   // Multiplies the pieces by a block of columns and writes the result's rows, without the epilogue.
   // `turn` counts the tiles in a row that use this block, each of which calls its share of the next
@@ -91,7 +98,8 @@ class DigitLayer {
   DigitWeights weights_;
   std::vector<std::unique_ptr<Tile>> tiles_;
   std::byte* sums_ = nullptr;
-  int64_t sums_bytes_ = 0;  // of one thread
+  int64_t sums_bytes_ = 0;              // of one thread
+  std::vector<absl::Status> statuses_;  // of each thread, in the last run
 };
 
 }  // namespace plait

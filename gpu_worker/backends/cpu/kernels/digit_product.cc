@@ -23,8 +23,6 @@ constexpr int64_t kStepBytes = 64;
 constexpr int64_t kDepthOfOutlier = 256;
 constexpr int64_t kRowOutliersMin = 2;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> DigitProduct::Load(LoadContext* context,
@@ -82,7 +80,6 @@ absl::Status DigitProduct::AllocateMemory(LoadContext* context) {
     tile.rows[1] = static_cast<int>(rows) - tile.rows[0];
     PLAIT_RETURN_IF_ERROR(layer_.AddTile(tile));
   }
-  statuses_.resize(width_);
   PLAIT_RETURN_IF_ERROR(layer_.AllocateSums(context));
   const int64_t copies = is_by_rows_ ? width_ : 1;
   PLAIT_ASSIGN_OR_RETURN(std::byte* const digits,
@@ -135,17 +132,11 @@ absl::Status DigitProduct::Run() {
       SplitRows(begin, end, digits_ + begin * row_bytes_);
     });
   }
-  for (absl::Status& status : statuses_) status = absl::OkStatus();
   const int64_t chunks =
       CeilDiv(layer_.weights().blocks(), chunk_blocks_) * CeilDiv(problem_.rows, chunk_rows_);
-  ForEachPart(width_, chunks, [&](int64_t begin, int64_t end, int thread) {
-    DigitLayer::Lane lane = layer_.LaneOf(thread);
-    for (int64_t chunk = begin; chunk < end && statuses_[thread].ok(); ++chunk) {
-      statuses_[thread] = RunChunk(chunk, thread, lane);
-    }
+  return layer_.RunChunks(chunks, [&](int64_t chunk, int thread, DigitLayer::Lane& lane) {
+    return RunChunk(chunk, thread, lane);
   });
-  for (const absl::Status& status : statuses_) PLAIT_RETURN_IF_ERROR(status);
-  return absl::OkStatus();
 }
 
 absl::Status DigitProduct::RunChunk(int64_t chunk, int thread, DigitLayer::Lane& lane) {

@@ -75,7 +75,6 @@ class DigitProduct : public CpuKernel {
   int outliers_max_ = 0;         // of a row
   int32_t* outliers_ = nullptr;  // [row]
   int32_t* outlier_counts_ = nullptr;
-  std::vector<absl::Status> statuses_;  // of each thread, in the last run
 };
 
 }  // namespace plait
