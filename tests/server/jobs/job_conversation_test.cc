@@ -108,13 +108,17 @@ class JobConversationTest : public testing::Test {
     return AnswerOneTask(result);
   }
 
-  // The same when the worker is at the task of another job for so long before.
-  void AnswerOneTaskAfterAnothers(absl::Duration time) {
+  // The worker takes the task of another job.
+  worker::v1::Task TakeAnothersTask() {
     worker::v1::Task others;
     others.mutable_profile()->add_kernels()->set_key("others");
     pool_.Submit(Cpu(), others, [](const worker::v1::TaskResult&) {}, {"t", "job-2"});
+    return pool_.Synchronize(Idle(), WorkerPlace::kElsewhere).task();
+  }
+
+  // Answers the one task when the worker has been at `others` for so long after the child asked.
+  void AnswerOneTaskAfter(const worker::v1::Task& others, absl::Duration time) {
     worker::v1::SynchronizeRequest request = Idle();
-    others = pool_.Synchronize(request, WorkerPlace::kElsewhere).task();
     // Until the child has asked.
     pool_.AwaitWork(Cpu(), absl::Minutes(1));
     for (; time > absl::ZeroDuration(); time -= absl::Seconds(10)) {
@@ -376,14 +380,17 @@ TEST_F(JobConversationTest, CountsTheTimeOfItsOwnQuestions) {
 }
 
 TEST_F(JobConversationTest, CountsNoTimeInWhichItsDeviceMeasuredForOthers) {
-  std::thread worker([&] { AnswerOneTaskAfterAnothers(absl::Seconds(20)); });
+  // Before the child can ask, or its question would be the older one.
+  const worker::v1::Task others = TakeAnothersTask();
+  std::thread worker([&] { AnswerOneTaskAfter(others, absl::Seconds(20)); });
   EXPECT_EQ(Talk("ask_and_tell_stopped_time").status.message(), "20");
   worker.join();
 }
 
 TEST_F(JobConversationTest, TheDeadlineWaitsWhileItsDeviceMeasuresForOthers) {
   time_max_ = absl::Seconds(10);
-  std::thread worker([&] { AnswerOneTaskAfterAnothers(absl::Seconds(20)); });
+  const worker::v1::Task others = TakeAnothersTask();
+  std::thread worker([&] { AnswerOneTaskAfter(others, absl::Seconds(20)); });
   EXPECT_EQ(Talk("ask").outcome, ConversationOutcome::kFailure);
   worker.join();
 }
