@@ -88,9 +88,9 @@ void DigitConvolution::ChooseChunks() {
   const int64_t rows = problem_.result_size[0];
   if (rows * problem_.result_size[1] > problem_.result_channels) {
     chunk_blocks_ = blocks;
-    chunk_pieces_ = row_pieces_ * std::clamp<int64_t>(rows / (8 * width_), 1, 4);
+    chunk_pieces_ = row_pieces_ * std::clamp<int64_t>(rows / (int64_t{8} * width_), 1, 4);
   } else {
-    chunk_blocks_ = std::clamp<int64_t>(blocks / (4 * width_), 1, 2);
+    chunk_blocks_ = std::clamp<int64_t>(blocks / (int64_t{4} * width_), 1, 2);
     chunk_pieces_ = row_pieces_ * rows;
   }
 }
@@ -118,7 +118,8 @@ DigitTile DigitConvolution::TileShape() const {
   }
   if (chunk_blocks_ < layer_.weights().blocks()) {
     // Of the next block, an equal share with each tile that uses this one.
-    const int64_t lines = layer_.planes() * DigitWeights::kBlockColumns / CeilDiv(chunk_pieces_, 2);
+    const int64_t lines =
+        int64_t{layer_.planes()} * DigitWeights::kBlockColumns / CeilDiv(chunk_pieces_, 2);
     tile.prefetch_bytes_per_step = static_cast<int32_t>(lines * 64);
   }
   return tile;

@@ -52,12 +52,13 @@ void DigitProduct::ChooseChunks() {
   is_by_rows_ = problem_.rows > problem_.columns;
   if (is_by_rows_) {
     chunk_blocks_ = blocks;
-    chunk_rows_ = kBlockRows * std::clamp<int64_t>(row_blocks / (8 * width_), 1, 2);
+    chunk_rows_ = kBlockRows * std::clamp<int64_t>(row_blocks / (int64_t{8} * width_), 1, 2);
     return;
   }
-  chunk_blocks_ = std::clamp<int64_t>(blocks / (4 * width_), 1, 4);
+  chunk_blocks_ = std::clamp<int64_t>(blocks / (int64_t{4} * width_), 1, 4);
   const int64_t groups = CeilDiv(blocks, chunk_blocks_);
-  const int64_t row_groups = std::clamp<int64_t>(CeilDiv(4 * width_, groups), 1, row_blocks);
+  const int64_t row_groups =
+      std::clamp<int64_t>(CeilDiv(int64_t{4} * width_, groups), 1, row_blocks);
   chunk_rows_ = CeilDiv(row_blocks, row_groups) * kBlockRows;
 }
 
@@ -147,7 +148,7 @@ absl::Status DigitProduct::RunChunk(int64_t chunk, int thread, DigitLayer::Lane&
   const int64_t last = std::min(layer_.weights().blocks(), first + chunk_blocks_);
   int8_t* digits = digits_ + rows_begin * row_bytes_;
   if (is_by_rows_) {
-    digits = digits_ + thread * layer_.planes() * plane_bytes_;
+    digits = digits_ + int64_t{thread} * layer_.planes() * plane_bytes_;
     SplitRows(rows_begin, rows_end, digits);
   }
   for (int64_t block = first; block < last; ++block) {
@@ -171,8 +172,8 @@ absl::Status DigitProduct::RunTile(int64_t row, int8_t* digits, int64_t block, i
   const int tile_rows[2] = {std::min(rows, 16), std::max(rows - 16, 0)};
   DigitLayer::Piece pieces[2];
   for (int i = 0; i < 2; ++i) {
-    const int64_t begin = row + i * 16;
-    pieces[i] = {digits + i * 16 * row_bytes_,
+    const int64_t begin = row + int64_t{i} * 16;
+    pieces[i] = {digits + int64_t{i} * 16 * row_bytes_,
                  (layer_.planes() - 1) * plane_bytes_ + tile_rows[i] * row_bytes_,
                  row_scales_ + begin, tile_rows[i], layer_.result() + begin * problem_.columns};
   }

@@ -31,7 +31,7 @@ absl::StatusOr<DigitWeights> DigitWeights::Pack(
     absl::FunctionRef<void(int64_t column, float* numbers)> read) {
   DigitWeights weights;
   weights.shape_ = shape;
-  weights.block_bytes_ = kBlockColumns * shape.planes * shape.steps * kStep;
+  weights.block_bytes_ = int64_t{kBlockColumns} * shape.planes * shape.steps * kStep;
   PLAIT_ASSIGN_OR_RETURN(weights.digits_,
                          context->AllocateWeights(weights.blocks() * weights.block_bytes_));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const scales,

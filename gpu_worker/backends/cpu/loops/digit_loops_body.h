@@ -201,7 +201,7 @@ void JoinSums(const DigitSums& tile) {
     const float row_scale = tile.row_scales[m];
     for (int n0 = 0; n0 < tile.columns; n0 += 16) {
       const int32_t* const sums =
-          tile.sums + (int64_t{m / 16} * column_tiles + n0 / 16) * 256 + m % 16 * 16;
+          tile.sums + (int64_t{m / 16} * column_tiles + n0 / 16) * 256 + int64_t{m % 16} * 16;
       float joined[16];
       JoinSixteen(sums, tile.level_numbers, tile.levels, joined);
       float* const y = tile.y + m * tile.y_row_floats + n0;

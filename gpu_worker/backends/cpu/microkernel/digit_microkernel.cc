@@ -230,8 +230,8 @@ int64_t LevelNumbers(const DigitTile& tile) {
 }
 
 int64_t SumOffset(const DigitTile& tile, int level, int piece, int m, int n) {
-  return level * LevelNumbers(tile) + (int64_t{piece} * ColumnTiles(tile) + n / 16) * 256 + m * 16 +
-         n % 16;
+  return level * LevelNumbers(tile) + (int64_t{piece} * ColumnTiles(tile) + n / 16) * 256 +
+         int64_t{m} * 16 + n % 16;
 }
 
 int64_t SumCount(const DigitTile& tile) {

@@ -70,7 +70,7 @@ int64_t RightDigitOffset(const DigitTile& tile, int plane, int64_t k, int n);
 // The same for whoever asks for each digit: `column_tiles` is ColumnTiles of the tile.
 inline int64_t RightDigitOffset(int planes, int column_tiles, int plane, int64_t k, int n) {
   const int64_t step = k / 64 * planes + plane;
-  return (step * column_tiles + n / 16) * 1024 + k % 64 / 4 * 64 + n % 16 * 4 + k % 4;
+  return (step * column_tiles + n / 16) * 1024 + k % 64 / 4 * 64 + int64_t{n % 16} * 4 + k % 4;
 }
 // All of `right`.
 int64_t RightBytes(const DigitTile& tile);
