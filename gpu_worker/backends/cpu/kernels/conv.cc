@@ -2,8 +2,8 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -77,12 +77,9 @@ absl::Status ReadNodes(LoadContext* context, Convolution* convolution) {
   }
   const bool channels_last = context->kernel().variant == FormatName(Format::kChannelsLast);
   convolution->format = channels_last ? Format::kChannelsLast : Format::kPlain;
-  PLAIT_ASSIGN_OR_RETURN(convolution->source, context->Find(node.inputs[0]));
-  PLAIT_ASSIGN_OR_RETURN(convolution->result, context->Find(convolution->epilogue.result));
-  const auto fits = [&](const Operand& operand) {
-    return operand.format == EffectiveFormat(operand.type, convolution->format);
-  };
-  if (!fits(convolution->source) || !fits(convolution->result)) return context->Refuse();
+  PLAIT_ASSIGN_OR_RETURN(convolution->source, FindIn(context, node.inputs[0], convolution->format));
+  PLAIT_ASSIGN_OR_RETURN(convolution->result,
+                         FindIn(context, convolution->epilogue.result, convolution->format));
   return absl::OkStatus();
 }
 

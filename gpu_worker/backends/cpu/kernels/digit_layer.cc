@@ -4,8 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/team/team.h"
-#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -15,12 +13,6 @@ std::optional<int> ProductsOf(absl::string_view variant) {
     if (variant == absl::StrCat("x", products)) return products;
   }
   return std::nullopt;
-}
-
-absl::StatusOr<const float*> BiasOf(LoadContext* context, const Node& node) {
-  if (node.inputs.size() < 3 || node.inputs[2] == kNoTensor) return nullptr;
-  PLAIT_ASSIGN_OR_RETURN(const Operand bias, context->Find(node.inputs[2]));
-  return bias.floats();
 }
 
 }  // namespace
@@ -34,12 +26,8 @@ absl::StatusOr<DigitLayer> DigitLayer::Read(LoadContext* context, Format format,
       ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1),
                     ChannelAxisOf(graph, nodes[0]));
   if (!products.has_value() || !epilogue.has_value()) return context->Refuse();
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
-  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(epilogue->result));
-  if (source.format != EffectiveFormat(source.type, format) ||
-      result.format != EffectiveFormat(result.type, format)) {
-    return context->Refuse();
-  }
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], format));
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, epilogue->result, format));
   DigitLayer layer;
   layer.products_ = *products;
   layer.planes_ = *products == 3 ? 2 : 3;
@@ -87,22 +75,19 @@ absl::Status DigitLayer::AddTile(DigitTile tile) {
 
 absl::Status DigitLayer::AllocateSums(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(sums_, context->AllocateScratch(context->width() * sums_bytes_));
-  statuses_.resize(context->width());
+  runner_ = ChunkRunner(context->width());
   return absl::OkStatus();
 }
 
 absl::Status DigitLayer::RunChunks(
     int64_t chunks, absl::FunctionRef<absl::Status(int64_t chunk, int thread, Lane& lane)> run) {
-  for (absl::Status& status : statuses_) status = absl::OkStatus();
-  ForEachPart(static_cast<int>(statuses_.size()), chunks,
-              [&](int64_t begin, int64_t end, int thread) {
-                Lane lane{sums_ + thread * sums_bytes_, {}};
-                for (int64_t chunk = begin; chunk < end && statuses_[thread].ok(); ++chunk) {
-                  statuses_[thread] = run(chunk, thread, lane);
-                }
-              });
-  for (const absl::Status& status : statuses_) PLAIT_RETURN_IF_ERROR(status);
-  return absl::OkStatus();
+  return runner_.Run(chunks, [&](int64_t begin, int64_t end, int thread) -> absl::Status {
+    Lane lane{sums_ + thread * sums_bytes_, {}};
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      PLAIT_RETURN_IF_ERROR(run(chunk, thread, lane));
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status DigitLayer::Multiply(absl::Span<const Piece> pieces, const int (&tile_rows)[2],

@@ -3,14 +3,13 @@
 #include <memory>
 #include <vector>
 
+#include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
 #include "gpu_worker/backends/cpu/kernels/digit_weights.h"
 #include "gpu_worker/backends/cpu/kernels/loaded_microkernel.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
 
 namespace plait {
-
-// a / b, rounded up. REQUIRES: neither is negative, and b is not 0.
-inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What products and convolutions in digits have in common (see digit_microkernel.h): they multiply
 // digits of their first input by packed weights, tile by tile, and each tile is joined to floats,
@@ -98,8 +97,8 @@ class DigitLayer {
   DigitWeights weights_;
   std::vector<std::unique_ptr<Tile>> tiles_;
   std::byte* sums_ = nullptr;
-  int64_t sums_bytes_ = 0;              // of one thread
-  std::vector<absl::Status> statuses_;  // of each thread, in the last run
+  int64_t sums_bytes_ = 0;  // of one thread
+  ChunkRunner runner_{1};
 };
 
 }  // namespace plait

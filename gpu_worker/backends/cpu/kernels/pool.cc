@@ -1,7 +1,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -44,14 +44,10 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPool(LoadContext* context) {
   const std::vector<NodeId>& nodes = context->kernel().nodes;
   if (nodes.size() != 1 || !kPoolOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
-  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
   const bool channels_last = context->kernel().variant == FormatName(Format::kChannelsLast);
   const Format format = channels_last ? Format::kChannelsLast : Format::kPlain;
-  if (source.format != EffectiveFormat(source.type, format) ||
-      result.format != EffectiveFormat(result.type, format)) {
-    return context->Refuse();
-  }
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], format));
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], format));
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t source_description,
                          DescribeTensor(source.type.shape, format));
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t result_description,
