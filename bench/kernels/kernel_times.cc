@@ -94,13 +94,16 @@ class LayerTimes {
     double onednn_us = 0;  // of the same layers
   };
 
-  // Of all kernels that start at the node those of the largest set of nodes, as wide as the device.
+  // Of all kernels that start at the node those of the largest set of nodes that oneDNN's families
+  // run too, as wide as the device.
   absl::Status AddLayer(const Graph& graph, NodeId node, const KernelCatalog& catalog) {
     std::vector<Kernel> kernels = catalog.KernelsAt(graph, node, true);
     size_t largest = 0;
-    for (const Kernel& kernel : kernels) largest = std::max(largest, kernel.nodes.size());
+    for (const Kernel& kernel : kernels) {
+      if (IsOnednn(kernel.family)) largest = std::max(largest, kernel.nodes.size());
+    }
     std::erase_if(kernels, [&](const Kernel& kernel) {
-      return kernel.nodes.size() < largest || kernel.width < executor_->device().threads;
+      return kernel.nodes.size() != largest || kernel.width < executor_->device().threads;
     });
     if (kernels.empty()) return absl::OkStatus();
     Layer& layer = layers_[KernelProfileKey(graph, kernels[0], {}).ToString()];

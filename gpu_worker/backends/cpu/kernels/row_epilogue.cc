@@ -1,5 +1,7 @@
 #include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 
@@ -27,6 +29,7 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
   const LoopTable& loops = Loops();
   RowEpilogue epilogue;
   epilogue.bias_ = bias;
+  epilogue.row_floats_ = row_floats;
   for (const PostOperation& operation : operations) {
     Operation& loaded = epilogue.operations_.emplace_back();
     if (operation.kind == Kind::kActivation || operation.kind == Kind::kLinear) {
@@ -52,6 +55,16 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
     loaded.operand_row_floats = row_floats;
   }
   return epilogue;
+}
+
+// Where each row has an operand of its own, rows are one long row.
+void RowEpilogue::ApplyToRows(float* values, int64_t row, int64_t rows) const {
+  const bool repeats =
+      std::any_of(operations_.begin(), operations_.end(), [](const Operation& operation) {
+        return operation.unary == nullptr && operation.operand_row_floats == 0;
+      });
+  if (!repeats) return Apply(values, row, 0, rows * row_floats_);
+  for (int64_t i = 0; i < rows; ++i) Apply(values + i * row_floats_, row + i, 0, row_floats_);
 }
 
 void RowEpilogue::Apply(float* values, int64_t row, int64_t column, int64_t count) const {

@@ -27,6 +27,8 @@ class RowEpilogue {
 
   // `values` are those of a row from a column on.
   void Apply(float* values, int64_t row, int64_t column, int64_t count) const;
+  // The same of whole rows that lie beside each other.
+  void ApplyToRows(float* values, int64_t row, int64_t rows) const;
 
  private:
   struct Operation {
@@ -39,6 +41,7 @@ class RowEpilogue {
   };
 
   const float* bias_ = nullptr;
+  int64_t row_floats_ = 0;
   std::vector<Operation> operations_;
 };
 

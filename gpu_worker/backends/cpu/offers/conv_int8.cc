@@ -1,7 +1,6 @@
 #include "gpu_worker/backends/cpu/offers/digit_limits.h"
 #include "gpu_worker/backends/cpu/offers/epilogue.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/pointwise.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 
@@ -29,13 +28,9 @@ bool IsConvolution(const Graph& graph, const Node& node) {
 }
 
 bool Runs(const Graph& graph, NodeId id) {
-  if (!IsOneOf(graph, id, {OpKind::kConv}) || !AllFloat32(graph, id)) return false;
+  if (!IsImageConvolution(graph, id)) return false;
   const Node& node = graph.node(id);
-  if (!HasExplicitPadding(node) || !IsSpatial(graph, id)) return false;
-  if (graph.tensor(node.inputs[1]).constant == nullptr) return false;
   if (node.attributes->Int("group", 1) != 1) return false;
-  const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNoTensor;
-  if (has_bias && graph.tensor(node.inputs[2]).constant == nullptr) return false;
   return IsPointwise(graph, id) ? IsProduct(graph, node) : IsConvolution(graph, node);
 }
 

@@ -18,6 +18,7 @@ namespace plait {
 //   family_versions      the version of each family's code
 //   node_checks, format_rows, worth_dividing     what several families ask alike
 //   epilogue             what conv and matmul apply to their results
+//   pointwise, constant_product                  convolutions of pixels, and products, as rows
 //   elementwise_ops      the elementwise operators, one line each
 //   elementwise_group    which nodes one elementwise kernel runs
 //   softmax_pattern, reduced_axes                how softmax and reduce read their nodes

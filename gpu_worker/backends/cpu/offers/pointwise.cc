@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+
 namespace plait {
 namespace {
 
@@ -14,6 +17,13 @@ bool HasEvenRows(const Graph& graph, const Node& node) {
   return is_dense || input[0] == 1 || input[2] == output[2] * strides[0];
 }
 
+// The bias may be absent.
+bool HasConstantWeights(const Graph& graph, const Node& node) {
+  return std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](TensorId input) {
+    return input == kNoTensor || graph.tensor(input).constant != nullptr;
+  });
+}
+
 }  // namespace
 
 bool IsPointwise(const Graph& graph, NodeId conv) {
@@ -22,6 +32,19 @@ bool IsPointwise(const Graph& graph, NodeId conv) {
   const std::vector<int64_t> pads = node.attributes->Ints("pads");
   const bool is_padded = std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad > 0; });
   return weights[2] == 1 && weights[3] == 1 && !is_padded && HasEvenRows(graph, node);
+}
+
+bool IsImageConvolution(const Graph& graph, NodeId id) {
+  return IsOneOf(graph, id, {OpKind::kConv}) && AllFloat32(graph, id) && IsSpatial(graph, id) &&
+         HasExplicitPadding(graph.node(id)) && HasConstantWeights(graph, graph.node(id));
+}
+
+bool IsPixelByPixel(const Graph& graph, NodeId id) {
+  if (!IsImageConvolution(graph, id) || !IsPointwise(graph, id)) return false;
+  const Shape& input = graph.input_type(id, 0).shape;
+  const Shape& output = graph.output_type(id).shape;
+  return graph.node(id).attributes->Int("group", 1) == 1 && input[2] == output[2] &&
+         input[3] == output[3];
 }
 
 }  // namespace plait

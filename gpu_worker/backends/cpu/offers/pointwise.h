@@ -9,4 +9,10 @@ namespace plait {
 // too. Then pixels in channels-last are rows of a matrix product.
 bool IsPointwise(const Graph& graph, NodeId conv);
 
+// Whether the node is a convolution of images of fp32 whose weights and bias are constants.
+bool IsImageConvolution(const Graph& graph, NodeId node);
+
+// Whether it is one of one group that makes each pixel of the one at its place.
+bool IsPixelByPixel(const Graph& graph, NodeId node);
+
 }  // namespace plait

@@ -1,0 +1,123 @@
+#include "gpu_worker/backends/cpu/kernels/fma_product.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/loops/instruction_set.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+
+namespace plait {
+namespace {
+
+MicroOperand OperandOf(const float* data, int64_t floats) {
+  return {reinterpret_cast<std::byte*>(const_cast<float*>(data)), floats * 4};
+}
+
+}  // namespace
+
+absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
+                                            const float* right, const float* bias) {
+  FmaProduct product;
+  product.shape_ = shape;
+  product.vector_floats_ = CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8;
+  product.bias_ = bias;
+  product.blocks_ = CeilDiv(shape.columns, product.block_columns());
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
+                         context->AllocateWeights(product.weights_bytes()));
+  product.weights_ = reinterpret_cast<float*>(packed);
+  ForEachPart(context->width(), product.blocks_, [&](int64_t begin, int64_t end, int) {
+    for (int64_t block = begin; block < end; ++block) product.PackBlock(right, block);
+  });
+  return product;
+}
+
+void FmaProduct::PackBlock(const float* right, int64_t block) const {
+  float* packed = weights_ + block * block_floats();
+  const float* const columns = right + block * block_columns() * shape_.right_column_floats;
+  const int64_t count = ColumnsOf(block);
+  for (int64_t k = 0; k < shape_.depth; ++k) {
+    const float* const row = columns + k * shape_.right_row_floats;
+    for (int64_t n = 0; n < count; ++n) packed[n] = row[n * shape_.right_column_floats];
+    std::fill(packed + count, packed + block_columns(), 0.0f);
+    packed += block_columns();
+  }
+}
+
+int FmaProduct::ColumnsOf(int64_t block) const {
+  return static_cast<int>(std::min(block_columns(), shape_.columns - block * block_columns()));
+}
+
+const FmaProduct::Tile* FmaProduct::FindTile(int64_t rows, int columns) const {
+  const auto found = std::find_if(tiles_.begin(), tiles_.end(), [&](const auto& tile) {
+    return tile->rows == rows && tile->columns == columns;
+  });
+  return found == tiles_.end() ? nullptr : found->get();
+}
+
+// A step of each tile calls an equal share of a step of the next block, and at least a cache line
+// in four steps.
+void FmaProduct::PrefetchBlocks(int64_t rows) {
+  constexpr int64_t kLeast = 16;
+  const int64_t share = CeilDiv(block_columns() * 4, CeilDiv(rows, tile_rows()));
+  prefetch_bytes_per_step_ = static_cast<int32_t>(CeilDiv(share, kLeast) * kLeast);
+}
+
+absl::Status FmaProduct::AddRows(int64_t rows) {
+  const int64_t full = tile_rows();
+  for (const int64_t tile : {std::min(rows, full), rows % full}) {
+    if (tile == 0) continue;
+    for (const int64_t block : {int64_t{0}, blocks_ - 1}) {
+      PLAIT_RETURN_IF_ERROR(AddTile(static_cast<int>(tile), ColumnsOf(block)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FmaProduct::AddTile(int rows, int columns) {
+  if (FindTile(rows, columns) != nullptr) return absl::OkStatus();
+  const FmaTile tile{.vector_floats = vector_floats_,
+                     .rows = rows,
+                     .columns = columns,
+                     .depth = shape_.depth,
+                     .left_row_bytes = static_cast<int32_t>(shape_.depth * 4),
+                     .right_row_bytes = static_cast<int32_t>(block_columns() * 4),
+                     .result_row_bytes = static_cast<int32_t>(shape_.columns * 4),
+                     .has_bias = bias_ != nullptr,
+                     .prefetch_bytes_per_step = prefetch_bytes_per_step_};
+  PLAIT_ASSIGN_OR_RETURN(LoadedMicrokernel microkernel,
+                         LoadedMicrokernel::Load(FmaMicrokernel(tile)));
+  tiles_.push_back(std::make_unique<Tile>(Tile{rows, columns, std::move(microkernel)}));
+  return absl::OkStatus();
+}
+
+// Each block of columns stays in the second cache for all rows.
+absl::Status FmaProduct::Run(const float* left, int64_t rows, int64_t first, int64_t last,
+                             float* result) const {
+  for (int64_t block = first; block < last; ++block) {
+    const int columns = ColumnsOf(block);
+    const int64_t column = block * block_columns();
+    for (int64_t row = 0; row < rows; row += tile_rows()) {
+      const int64_t count = std::min<int64_t>(rows - row, tile_rows());
+      const Tile* const tile = FindTile(count, columns);
+      PLAIT_CHECK(tile != nullptr);
+      absl::InlinedVector<MicroOperand, 5> operands = {
+          OperandOf(left + row * shape_.depth, count * shape_.depth),
+          OperandOf(weights_ + block * block_floats(), block_floats()),
+          OperandOf(result + row * shape_.columns + column,
+                    (count - 1) * shape_.columns + columns)};
+      operands[2].is_written = true;
+      if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + column, columns));
+      if (prefetch_bytes_per_step_ > 0) {
+        const int64_t next = std::min(block + 1, blocks_ - 1);
+        const int64_t called = row / tile_rows() * shape_.depth * prefetch_bytes_per_step_ / 4;
+        operands.push_back(OperandOf(weights_ + next * block_floats() + called, 0));
+      }
+      PLAIT_RETURN_IF_ERROR(tile->microkernel.Run(operands));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plait

@@ -1,0 +1,36 @@
+#include "gpu_worker/backends/cpu/offers/constant_product.h"
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// A block of columns has twice as many.
+constexpr int64_t kColumnsMin = 16;
+
+bool Runs(const Graph& graph, NodeId node) {
+  const std::optional<ConstantProduct> product = ConstantProductAt(graph, node);
+  return product.has_value() && product->columns >= kColumnsMin;
+}
+
+std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
+}
+
+std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+  return {RowIn(graph, nodes, Format::kPlain)};
+}
+
+}  // namespace
+
+const FamilyOffer kMatmulFmaOffer = {
+    .name = "matmul_fma",
+    .runs = Runs,
+    .instruction_set = "avx2",
+    .grow = Grow,
+    .formats = Formats,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait
