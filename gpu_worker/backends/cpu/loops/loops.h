@@ -7,6 +7,7 @@
 //   loops.h             the table of all loops, and the choice of one table per process
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
 //   digit_loops_body.h  the same for numbers in digits
+//   window_loops_body.h the same for windows that move over an image
 //   instruction_set     what the processor has, and what of that may be used
 //   loops_generic.cc, loops_avx2.cc, loops_avx512.cc
 //                       the body once more for each instruction set; flags are in CMakeLists.txt
@@ -147,6 +148,23 @@ struct DigitSums {
   int64_t y_row_floats;  // from one row of y to the next
 };
 
+// Pixels of a depthwise convolution of an image in channels-last, all under windows of the same
+// taps: y[pixel, c] = bias[c] + sum over taps of x[pixel, tap, c] * weights[tap, c], each sum in
+// the order of the taps. There are at least 16 channels.
+struct DepthwisePixels {
+  const float* x;           // under the first tap of the first pixel
+  int64_t x_pixel_floats;   // from one pixel's window to the next one's
+  int64_t x_tap_floats[2];  // from one row of taps to the next, and from one tap of a row
+  const float* weights;
+  int64_t
+      weights_row_floats;  // from one row of taps to the next; taps of a row lie beside each other
+  int64_t taps[2];         // rows, and taps of a row
+  const float* bias;       // nullptr: none
+  float* y;
+  int64_t pixels;
+  int64_t channels;
+};
+
 // Functions over `size` contiguous elements. No alignment is asked for. `size` may be 0. Pointers
 // are not owned and not kept.
 //
@@ -191,6 +209,7 @@ struct LoopTable {
   UsualMagnitudes (*usual_magnitudes)(const float* x, int64_t size, float limit);
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
+  void (*depthwise_pixels)(const DepthwisePixels& pixels);
 };
 
 // The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.

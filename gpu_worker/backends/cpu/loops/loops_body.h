@@ -338,6 +338,7 @@ void Normalization(const NormalizationRow& row) {
 }  // namespace plait
 
 #include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/window_loops_body.h"
 
 namespace plait {
 
@@ -373,6 +374,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .usual_magnitudes = UsualMagnitudesOf,
       .add_number = AddNumber,
       .join_sums = JoinSums,
+      .depthwise_pixels = DepthwisePixelsLoop,
   };
   return kTable;
 }

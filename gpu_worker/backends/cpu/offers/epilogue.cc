@@ -157,6 +157,10 @@ std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId valu
   return operation;
 }
 
+bool ReadsTensor(const Graph& graph, const PostOperation& operation) {
+  return operation.operand != kNoTensor && graph.tensor(operation.operand).constant == nullptr;
+}
+
 std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
                                       absl::Span<const NodeId> rest, int channel_axis) {
   Epilogue epilogue{.result = value};
@@ -186,9 +190,7 @@ std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root) 
   while (nodes.size() < kNodesMax) {
     const std::optional<PostOperation> next = NextPostOperation(graph, value, channel_axis);
     if (!next.has_value()) break;
-    const bool reads_tensor =
-        next->operand != kNoTensor && graph.tensor(next->operand).constant == nullptr;
-    if (reads_tensor && nodes.size() > 1) choices.push_back(nodes);
+    if (ReadsTensor(graph, *next) && nodes.size() > 1) choices.push_back(nodes);
     nodes.insert(nodes.end(), next->nodes.begin(), next->nodes.end());
     std::sort(nodes.begin(), nodes.end());
     value = next->result;

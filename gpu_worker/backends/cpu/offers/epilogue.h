@@ -38,6 +38,9 @@ struct Epilogue {
 std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId value,
                                                int channel_axis);
 
+// Whether the operation reads a tensor that is computed at run time.
+bool ReadsTensor(const Graph& graph, const PostOperation& operation);
+
 // Reads `rest`, the nodes of a kernel after its root, as operations on `value`, the root's output.
 // nullopt when they are anything else: what the catalog offers always parses, and so nothing else
 // can be loaded.
