@@ -145,6 +145,7 @@ class LayerTimes {
                   100 * gflops / peak, onednn_us / us);
     }
     std::fflush(stdout);
+    if (onednn_us == 0) return;  // nothing to compare with
     for (const auto& [family, us] : best) {
       sums_[family].us += us * layer.count;
       sums_[family].onednn_us += onednn_us * layer.count;

@@ -55,20 +55,12 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadDepthwise(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
   if (nodes.empty() || !kDepthwiseOffer.runs(graph, nodes[0])) return context->Refuse();
-  const std::optional<Epilogue> epilogue =
-      ParseEpilogue(graph, graph.node(nodes[0]).outputs[0], absl::MakeConstSpan(nodes).subspan(1),
-                    ChannelAxisOf(graph, nodes[0]));
-  if (!epilogue.has_value()) return context->Refuse();
-  PLAIT_ASSIGN_OR_RETURN(const Operand result,
-                         FindIn(context, epilogue->result, Format::kChannelsLast));
-  PLAIT_ASSIGN_OR_RETURN(const float* const bias, BiasOf(context, graph.node(nodes[0])));
-  PLAIT_ASSIGN_OR_RETURN(
-      RowEpilogue operations,
-      RowEpilogue::Load(context, epilogue->operations, bias, result.format, result.type.shape[1]));
+  PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, Format::kChannelsLast,
+                                                      graph.output_type(nodes[0]).shape[1]));
   PLAIT_ASSIGN_OR_RETURN(DepthwiseWindow window,
-                         DepthwiseWindow::Load(context, nodes[0], operations.bias()));
-  return std::make_unique<DepthwiseKernel>(context->width(), window, std::move(operations),
-                                           result.floats());
+                         DepthwiseWindow::Load(context, nodes[0], layer.epilogue.bias()));
+  return std::make_unique<DepthwiseKernel>(context->width(), window, std::move(layer.epilogue),
+                                           layer.result.floats());
 }
 
 }  // namespace plait

@@ -14,34 +14,28 @@ absl::StatusOr<DepthwiseWindow> DepthwiseWindow::Load(LoadContext* context, Node
   const Node& node = graph.node(id);
   PLAIT_ASSIGN_OR_RETURN(const Operand source,
                          FindIn(context, node.inputs[0], Format::kChannelsLast));
-  const Shape& input = source.type.shape;
-  const Shape& output = graph.output_type(id).shape;
-  const std::vector<int64_t> strides = node.attributes->Ints("strides");
-  const std::vector<int64_t> dilations = node.attributes->Ints("dilations");
-  const std::vector<int64_t> pads = node.attributes->Ints("pads");
+  const Shape& weights_shape = graph.input_type(id, 1).shape;
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> axes,
+                         ReadWindow(*node.attributes, source.type,
+                                    absl::MakeConstSpan(weights_shape).subspan(2), false));
   DepthwiseWindow window;
   window.source_ = source.floats();
-  window.images_ = input[0];
-  window.channels_ = input[1];
-  for (int axis = 0; axis < 2; ++axis) {
-    window.size_[axis] = input[2 + axis];
-    window.result_size_[axis] = output[2 + axis];
-    window.window_[axis] = graph.input_type(id, 1).shape[2 + axis];
-    if (!strides.empty()) window.strides_[axis] = strides[axis];
-    if (!dilations.empty()) window.dilations_[axis] = dilations[axis];
-    if (!pads.empty()) window.pads_[axis] = pads[axis];
-  }
+  window.images_ = source.type.shape[0];
+  window.channels_ = source.type.shape[1];
+  std::copy(axes.begin(), axes.end(), window.axes_);
+  const WindowAxis& columns = window.axes_[1];
   const auto is_inside = [&](int64_t column) {
-    return window.TapsOf(1, column).count == window.window_[1];
+    return columns.kernel_end(column) - columns.kernel_begin(column) == columns.kernel;
   };
-  while (window.inside_[0] < output[3] && !is_inside(window.inside_[0])) ++window.inside_[0];
-  window.inside_[1] = window.inside_[0];
-  while (window.inside_[1] < output[3] && is_inside(window.inside_[1])) ++window.inside_[1];
+  int64_t(&inside)[2] = window.inside_;
+  while (inside[0] < columns.output && !is_inside(inside[0])) ++inside[0];
+  inside[1] = inside[0];
+  while (inside[1] < columns.output && is_inside(inside[1])) ++inside[1];
 
   window.bias_ = bias;
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(node.inputs[1]));
   const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
-  const int64_t taps = window.window_[0] * window.window_[1];
+  const int64_t taps = window.axes_[0].kernel * columns.kernel;
   PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
                          context->AllocateWeights(taps * window.channels_ * 4));
   window.weights_ = reinterpret_cast<float*>(packed);
@@ -53,26 +47,18 @@ absl::StatusOr<DepthwiseWindow> DepthwiseWindow::Load(LoadContext* context, Node
   return window;
 }
 
-DepthwiseWindow::Taps DepthwiseWindow::TapsOf(int axis, int64_t place) const {
-  const int64_t begin = place * strides_[axis] - pads_[axis];
-  const int64_t dilation = dilations_[axis];
-  const int64_t first = begin < 0 ? CeilDiv(-begin, dilation) : 0;
-  const int64_t behind = std::max<int64_t>(size_[axis] - begin, 0);
-  const int64_t end = std::min(window_[axis], CeilDiv(behind, dilation));
-  return {first, std::max<int64_t>(end - first, 0), begin + first * dilation};
-}
-
 void DepthwiseWindow::Run(int64_t begin, int64_t end, float* result) const {
+  const WindowAxis& rows = axes_[0];
+  const WindowAxis& columns = axes_[1];
   while (begin < end) {
-    const int64_t row = begin / result_size_[1];
-    const float* const image = source_ + row / result_size_[0] * size_[0] * size_[1] * channels_;
-    const Taps rows = TapsOf(0, row % result_size_[0]);
-    int64_t column = begin % result_size_[1];
-    const int64_t columns_end = std::min(result_size_[1], column + end - begin);
+    const int64_t row = begin / columns.output;
+    const float* const image = source_ + row / rows.output * rows.input * columns.input * channels_;
+    int64_t column = begin % columns.output;
+    const int64_t columns_end = std::min(columns.output, column + end - begin);
     while (column < columns_end) {
       const bool is_inside = inside_[0] <= column && column < inside_[1];
       const int64_t count = is_inside ? std::min(inside_[1], columns_end) - column : 1;
-      RunPixels(image, rows, column, count, result);
+      RunPixels(image, row % rows.output, column, count, result);
       column += count;
       begin += count;
       result += count * channels_;
@@ -80,18 +66,27 @@ void DepthwiseWindow::Run(int64_t begin, int64_t end, float* result) const {
   }
 }
 
-void DepthwiseWindow::RunPixels(const float* image, const Taps& rows, int64_t column, int64_t count,
+void DepthwiseWindow::RunPixels(const float* image, int64_t row, int64_t column, int64_t count,
                                 float* result) const {
-  const Taps columns = TapsOf(1, column);
-  const int64_t row_floats = size_[1] * channels_;
-  const bool is_empty = rows.count == 0 || columns.count == 0;
+  const int64_t at[2] = {row, column};
+  int64_t first[2];  // tap that lies in the source
+  int64_t taps[2];
+  int64_t place[2];  // of it
+  for (int axis = 0; axis < 2; ++axis) {
+    first[axis] = axes_[axis].kernel_begin(at[axis]);
+    taps[axis] = std::max<int64_t>(axes_[axis].kernel_end(at[axis]) - first[axis], 0);
+    place[axis] = axes_[axis].start(at[axis]) + first[axis] * axes_[axis].dilation;
+  }
+  const int64_t row_floats = axes_[1].input * channels_;
+  const bool is_empty = taps[0] == 0 || taps[1] == 0;
   Loops().depthwise_pixels(
-      {.x = is_empty ? image : image + rows.place * row_floats + columns.place * channels_,
-       .x_pixel_floats = strides_[1] * channels_,
-       .x_tap_floats = {dilations_[0] * row_floats, dilations_[1] * channels_},
-       .weights = weights_ + (rows.first * window_[1] + columns.first) * channels_,
-       .weights_row_floats = window_[1] * channels_,
-       .taps = {rows.count, columns.count},
+      {.x = is_empty ? image : image + place[0] * row_floats + place[1] * channels_,
+       .x_pixel_floats = axes_[1].stride * channels_,
+       .x_tap_floats = {axes_[0].dilation * row_floats, axes_[1].dilation * channels_},
+       .weights =
+           is_empty ? weights_ : weights_ + (first[0] * axes_[1].kernel + first[1]) * channels_,
+       .weights_row_floats = axes_[1].kernel * channels_,
+       .taps = {taps[0], taps[1]},
        .bias = bias_,
        .y = result,
        .pixels = count,

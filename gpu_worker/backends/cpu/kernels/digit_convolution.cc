@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 
 // 64 channels of 56 by 56 pixels, 64 filters of 3 by 3, padded by one: digits lie in three planes

@@ -18,26 +18,17 @@ std::optional<int> ProductsOf(absl::string_view variant) {
 }  // namespace
 
 absl::StatusOr<DigitLayer> DigitLayer::Read(LoadContext* context, Format format, int64_t columns) {
-  const Graph& graph = context->graph();
-  const std::vector<NodeId>& nodes = context->kernel().nodes;
-  const Node& node = graph.node(nodes[0]);
   const std::optional<int> products = ProductsOf(context->kernel().variant);
-  const std::optional<Epilogue> epilogue =
-      ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1),
-                    ChannelAxisOf(graph, nodes[0]));
-  if (!products.has_value() || !epilogue.has_value()) return context->Refuse();
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], format));
-  PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, epilogue->result, format));
+  if (!products.has_value()) return context->Refuse();
+  PLAIT_ASSIGN_OR_RETURN(RowLayer rows, ReadRowLayer(context, format, columns));
   DigitLayer layer;
   layer.products_ = *products;
   layer.planes_ = *products == 3 ? 2 : 3;
   layer.levels_ = static_cast<int>(DigitLevels(*products).size());
   layer.columns_ = columns;
-  layer.source_ = source.floats();
-  layer.result_ = result.floats();
-  PLAIT_ASSIGN_OR_RETURN(const float* const bias, BiasOf(context, node));
-  PLAIT_ASSIGN_OR_RETURN(layer.epilogue_, RowEpilogue::Load(context, epilogue->operations, bias,
-                                                            result.format, columns));
+  layer.source_ = rows.source.floats();
+  layer.result_ = rows.result.floats();
+  layer.epilogue_ = std::move(rows.epilogue);
   return layer;
 }
 

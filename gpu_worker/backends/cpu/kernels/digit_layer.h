@@ -6,7 +6,6 @@
 #include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
 #include "gpu_worker/backends/cpu/kernels/digit_weights.h"
 #include "gpu_worker/backends/cpu/kernels/loaded_microkernel.h"
-#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
 
 namespace plait {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 
 // [128, 768] times [768, 2304] in six products by two threads. Rows: three planes of 128 rows of

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 
 namespace plait {
@@ -76,6 +77,23 @@ void RowEpilogue::Apply(float* values, int64_t row, int64_t column, int64_t coun
       operation.binary(values, operand, values, count);
     }
   }
+}
+
+absl::StatusOr<RowLayer> ReadRowLayer(LoadContext* context, Format format, int64_t row_floats) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  const Node& node = graph.node(nodes[0]);
+  const std::optional<Epilogue> epilogue =
+      ParseEpilogue(graph, node.outputs[0], absl::MakeConstSpan(nodes).subspan(1),
+                    ChannelAxisOf(graph, nodes[0]));
+  if (!epilogue.has_value()) return context->Refuse();
+  RowLayer layer;
+  PLAIT_ASSIGN_OR_RETURN(layer.source, FindIn(context, node.inputs[0], format));
+  PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, epilogue->result, format));
+  PLAIT_ASSIGN_OR_RETURN(const float* const bias, BiasOf(context, node));
+  PLAIT_ASSIGN_OR_RETURN(layer.epilogue, RowEpilogue::Load(context, epilogue->operations, bias,
+                                                           layer.result.format, row_floats));
+  return layer;
 }
 
 }  // namespace plait

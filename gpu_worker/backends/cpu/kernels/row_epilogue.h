@@ -45,4 +45,15 @@ class RowEpilogue {
   std::vector<Operation> operations_;
 };
 
+// A kernel whose first node is a product or convolution in rows, and the others what follows it.
+struct RowLayer {
+  Operand source;  // the node's first input
+  Operand result;
+  RowEpilogue epilogue;
+};
+
+// Reads such a kernel, whose ends lie in `format`; rows of the result have `row_floats` floats.
+// Errors: InvalidArgument (LoadContext::Refuse) for other nodes or formats.
+absl::StatusOr<RowLayer> ReadRowLayer(LoadContext* context, Format format, int64_t row_floats);
+
 }  // namespace plait

@@ -31,8 +31,9 @@ class Assembler : public Xbyak::CodeGenerator, public AssembledMicrokernel {
   // Called once. Errors: as Assemble.
   absl::Status Write() {
     push(rbx);
-    for (int i = microkernel_.pointers - 1; i >= 0; --i)
+    for (int i = microkernel_.pointers - 1; i >= 0; --i) {
       mov(PointerOf(i), ptr[rdi + static_cast<size_t>(i) * 8]);
+    }
     if (const int lanes = TailLanes(microkernel_); lanes > 0) WriteTailMask(lanes);
     for (const MicroInstruction& instruction : microkernel_.instructions) WriteOne(instruction);
     vzeroupper();

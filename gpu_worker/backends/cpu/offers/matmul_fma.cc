@@ -18,10 +18,6 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
 }
 
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
-  return {RowIn(graph, nodes, Format::kPlain)};
-}
-
 }  // namespace
 
 const FamilyOffer kMatmulFmaOffer = {
@@ -29,7 +25,7 @@ const FamilyOffer kMatmulFmaOffer = {
     .runs = Runs,
     .instruction_set = "avx2",
     .grow = Grow,
-    .formats = Formats,
+    .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };
 
