@@ -18,30 +18,36 @@ MicroOperand OperandOf(const float* data, int64_t floats) {
 }  // namespace
 
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
-                                            const float* right, const float* bias) {
+                                            int64_t left_row_floats, const Constants& constants) {
   FmaProduct product;
   product.shape_ = shape;
+  product.left_row_floats_ = left_row_floats;
+  product.matrices_ = constants.matrices;
+  product.part_depth_ = constants.part_depth;
   product.vector_floats_ = CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8;
-  product.bias_ = bias;
+  product.bias_ = constants.bias;
   product.blocks_ = CeilDiv(shape.columns, product.block_columns());
   PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
                          context->AllocateWeights(product.weights_bytes()));
   product.weights_ = reinterpret_cast<float*>(packed);
-  ForEachPart(context->width(), product.blocks_, [&](int64_t begin, int64_t end, int) {
-    for (int64_t block = begin; block < end; ++block) product.PackBlock(right, block);
+  const int64_t blocks = constants.matrices * product.blocks_;
+  ForEachPart(context->width(), blocks, [&](int64_t begin, int64_t end, int) {
+    for (int64_t block = begin; block < end; ++block) product.PackBlock(constants, block);
   });
   return product;
 }
 
-void FmaProduct::PackBlock(const float* right, int64_t block) const {
-  float* packed = weights_ + block * block_floats();
+void FmaProduct::PackBlock(const Constants& constants, int64_t packed) const {
+  const int64_t block = packed % blocks_;
+  const float* const right = constants.right + packed / blocks_ * constants.matrix_floats;
   const float* const columns = right + block * block_columns() * shape_.right_column_floats;
   const int64_t count = ColumnsOf(block);
+  float* to = weights_ + packed * block_floats();
   for (int64_t k = 0; k < shape_.depth; ++k) {
     const float* const row = columns + k * shape_.right_row_floats;
-    for (int64_t n = 0; n < count; ++n) packed[n] = row[n * shape_.right_column_floats];
-    std::fill(packed + count, packed + block_columns(), 0.0f);
-    packed += block_columns();
+    for (int64_t n = 0; n < count; ++n) to[n] = row[n * shape_.right_column_floats];
+    std::fill(to + count, to + block_columns(), 0.0f);
+    to += block_columns();
   }
 }
 
@@ -81,7 +87,8 @@ absl::Status FmaProduct::AddTile(int rows, int columns) {
                      .rows = rows,
                      .columns = columns,
                      .depth = shape_.depth,
-                     .left_row_bytes = static_cast<int32_t>(shape_.depth * 4),
+                     .part_depth = part_depth_,
+                     .left_row_bytes = static_cast<int32_t>(left_row_floats_ * 4),
                      .right_row_bytes = static_cast<int32_t>(block_columns() * 4),
                      .result_row_bytes = static_cast<int32_t>(shape_.columns * 4),
                      .has_bias = bias_ != nullptr,
@@ -93,24 +100,25 @@ absl::Status FmaProduct::AddTile(int rows, int columns) {
 }
 
 // Each block of columns stays in the second cache for all rows.
-absl::Status FmaProduct::Run(const float* left, int64_t rows, int64_t first, int64_t last,
-                             float* result) const {
-  for (int64_t block = first; block < last; ++block) {
+absl::Status FmaProduct::Run(const Piece& piece) const {
+  for (int64_t block = piece.first; block < piece.last; ++block) {
     const int columns = ColumnsOf(block);
     const int64_t column = block * block_columns();
-    for (int64_t row = 0; row < rows; row += tile_rows()) {
-      const int64_t count = std::min<int64_t>(rows - row, tile_rows());
+    const int64_t packed = piece.matrix * blocks_ + block;
+    for (int64_t row = 0; row < piece.rows; row += tile_rows()) {
+      const int64_t count = std::min<int64_t>(piece.rows - row, tile_rows());
       const Tile* const tile = FindTile(count, columns);
       PLAIT_CHECK(tile != nullptr);
       absl::InlinedVector<MicroOperand, 5> operands = {
-          OperandOf(left + row * shape_.depth, count * shape_.depth),
-          OperandOf(weights_ + block * block_floats(), block_floats()),
-          OperandOf(result + row * shape_.columns + column,
+          OperandOf(piece.left + row * left_row_floats_,
+                    (count - 1) * left_row_floats_ + shape_.depth),
+          OperandOf(weights_ + packed * block_floats(), block_floats()),
+          OperandOf(piece.result + row * shape_.columns + column,
                     (count - 1) * shape_.columns + columns)};
       operands[2].is_written = true;
       if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + column, columns));
       if (prefetch_bytes_per_step_ > 0) {
-        const int64_t next = std::min(block + 1, blocks_ - 1);
+        const int64_t next = std::min(packed + 1, matrices_ * blocks_ - 1);
         const int64_t called = row / tile_rows() * shape_.depth * prefetch_bytes_per_step_ / 4;
         operands.push_back(OperandOf(weights_ + next * block_floats() + called, 0));
       }

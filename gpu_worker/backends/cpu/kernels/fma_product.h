@@ -10,16 +10,36 @@
 
 namespace plait {
 
-// Products of rows of floats, which lie beside each other, with a constant matrix, in fp32 (see
+// Products of rows of floats with one or more constant matrices of a shape, in fp32 (see
 // fma_microkernel.h): result = left * right + bias, by tiles of rows and blocks of columns. Free of
 // state once it is loaded, so that threads may compute different rows and blocks.
 class FmaProduct {
  public:
-  // Packs the matrix `right`, by as many threads as the kernel is wide. `bias` has a float per
-  // column, or is nullptr. Runs by AVX-512, else by AVX2, else interpreted.
+  struct Constants {
+    const float* right = nullptr;  // one matrix after the other
+    int64_t matrices = 1;
+    int64_t matrix_floats = 0;    // from one to the next
+    const float* bias = nullptr;  // a float per column; nullptr: none
+    int64_t part_depth = 0;       // see FmaTile
+  };
+
+  // What to multiply: `rows` rows, which lie left_row_floats apart, by the blocks of columns from
+  // `first` to `last` of a matrix.
+  struct Piece {
+    const float* left = nullptr;
+    int64_t rows = 0;
+    int64_t matrix = 0;
+    int64_t first = 0;
+    int64_t last = 0;
+    float* result = nullptr;  // column 0 of the first row; rows lie beside each other
+  };
+
+  // Packs the matrices, by as many threads as the kernel is wide. From one row of what they are
+  // multiplied with to the next there are `left_row_floats`. Runs by AVX-512, else by AVX2, else
+  // interpreted.
   // Errors: ResourceExhausted.
   static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
-                                         const float* right, const float* bias);
+                                         int64_t left_row_floats, const Constants& constants);
 
   // Lets Run call the next block of columns into the second cache while it uses one for so many
   // rows. To be called before AddRows.
@@ -31,16 +51,13 @@ class FmaProduct {
 
   // Rows of a tile: products of whole ones cost the least for each row.
   int tile_rows() const { return FmaRowsMax(vector_floats_); }
-  int64_t blocks() const { return blocks_; }
+  int64_t blocks() const { return blocks_; }  // of a matrix
   int64_t block_columns() const { return 2 * int64_t{vector_floats_}; }
-  // The numbers of all blocks.
-  int64_t weights_bytes() const { return blocks_ * block_floats() * 4; }
+  // The numbers of all blocks of all matrices.
+  int64_t weights_bytes() const { return matrices_ * blocks_ * block_floats() * 4; }
 
-  // Computes blocks of columns from `first` to `last` of so many rows; `result` is column 0 of the
-  // first row, and the rows of the result lie beside each other.
   // Errors: of interpreted code those of Interpret.
-  absl::Status Run(const float* left, int64_t rows, int64_t first, int64_t last,
-                   float* result) const;
+  absl::Status Run(const Piece& piece) const;
 
  private:
   // The code for one size of tiles.
@@ -52,15 +69,19 @@ class FmaProduct {
 
   int64_t block_floats() const { return shape_.depth * block_columns(); }
   int ColumnsOf(int64_t block) const;
-  void PackBlock(const float* right, int64_t block) const;
+  // `packed` counts the blocks of all matrices.
+  void PackBlock(const Constants& constants, int64_t packed) const;
   const Tile* FindTile(int64_t rows, int columns) const;
   absl::Status AddTile(int rows, int columns);
 
   ConstantProduct shape_;
+  int64_t left_row_floats_ = 0;
+  int64_t matrices_ = 1;
+  int64_t part_depth_ = 0;
   int vector_floats_ = 16;
   int64_t blocks_ = 0;
   int32_t prefetch_bytes_per_step_ = 0;
-  float* weights_ = nullptr;  // [block][depth][block_columns()]
+  float* weights_ = nullptr;  // [matrix][block][depth][block_columns()]
   const float* bias_ = nullptr;
   std::vector<std::unique_ptr<Tile>> tiles_;
 };

@@ -70,8 +70,11 @@ class FmaKernel : public CpuKernel {
     const int64_t first = is_by_rows ? 0 : chunk * chunk_blocks_;
     const int64_t last = std::min(product_.blocks(), first + chunk_blocks_);
     float* const result = ends_.result + row * shape_.columns;
-    PLAIT_RETURN_IF_ERROR(
-        product_.Run(ends_.source + row * shape_.depth, rows, first, last, result));
+    PLAIT_RETURN_IF_ERROR(product_.Run({.left = ends_.source + row * shape_.depth,
+                                        .rows = rows,
+                                        .first = first,
+                                        .last = last,
+                                        .result = result}));
     if (is_by_rows) {
       epilogue_.ApplyToRows(result, row, rows);
       return absl::OkStatus();
@@ -106,7 +109,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmulFma(LoadContext* context) {
                          context->ConstantValue(graph.node(nodes[0]).inputs[1]));
   const auto* const right = reinterpret_cast<const float*>(values.bytes().data());
   PLAIT_ASSIGN_OR_RETURN(FmaProduct product,
-                         FmaProduct::Load(context, shape, right, layer.epilogue.bias()));
+                         FmaProduct::Load(context, shape, shape.depth,
+                                          {.right = right, .bias = layer.epilogue.bias()}));
   auto kernel = std::make_unique<FmaKernel>(
       context->width(), shape, FmaKernel::Ends{layer.source.floats(), layer.result.floats()},
       std::move(product), std::move(layer.epilogue));

@@ -106,9 +106,10 @@ absl::Status SeparableKernel::RunByRows() {
     for (int64_t chunk = first; chunk < last; ++chunk) {
       WritePixels(chunk, pixels);
       const int64_t begin = chunk * chunk_pixels_;
-      PLAIT_RETURN_IF_ERROR(parts_.product.Run(pixels, ChunkEnd(chunk) - begin, 0,
-                                               parts_.product.blocks(),
-                                               parts_.result + begin * parts_.columns));
+      PLAIT_RETURN_IF_ERROR(parts_.product.Run({.left = pixels,
+                                                .rows = ChunkEnd(chunk) - begin,
+                                                .last = parts_.product.blocks(),
+                                                .result = parts_.result + begin * parts_.columns}));
       FinishRows(chunk);
     }
     return absl::OkStatus();
@@ -124,7 +125,8 @@ absl::Status SeparableKernel::RunByColumns() {
     }
   });
   PLAIT_RETURN_IF_ERROR(runner_.Run(parts_.product.blocks(), [&](int64_t first, int64_t last, int) {
-    return parts_.product.Run(pixels_, pixels, first, last, parts_.result);
+    return parts_.product.Run(
+        {.left = pixels_, .rows = pixels, .first = first, .last = last, .result = parts_.result});
   }));
   ForEachPart(width_, chunks, [&](int64_t first, int64_t last, int) {
     for (int64_t chunk = first; chunk < last; ++chunk) FinishRows(chunk);
@@ -159,9 +161,10 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   const Node& pointwise = graph.node(pattern->pointwise);
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(pointwise.inputs[1]));
   const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
-  PLAIT_ASSIGN_OR_RETURN(
-      parts.product, FmaProduct::Load(context, *PixelProductAt(graph, pattern->pointwise), weights,
-                                      parts.after.bias()));
+  const ConstantProduct shape = *PixelProductAt(graph, pattern->pointwise);
+  PLAIT_ASSIGN_OR_RETURN(parts.product,
+                         FmaProduct::Load(context, shape, shape.depth,
+                                          {.right = weights, .bias = parts.after.bias()}));
   return SeparableKernel::Create(context, std::move(parts));
 }
 

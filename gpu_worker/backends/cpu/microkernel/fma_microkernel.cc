@@ -35,18 +35,15 @@ class FmaWriter {
   }
 
   Microkernel Write() {
-    BeginSums();
-    const int64_t repeats = tile_.depth / kStepsPerRepeat;
-    if (repeats > 0) {
-      Add({.op = MicroOp::kRepeat, .number = static_cast<int32_t>(repeats)});
-      for (int step = 0; step < kStepsPerRepeat; ++step) WriteStep(step);
-      Prefetch(kStepsPerRepeat);
-      Advance(kLeft, kStepsPerRepeat * static_cast<int32_t>(sizeof(float)));
-      Advance(kRight, kStepsPerRepeat * tile_.right_row_bytes);
+    const int64_t part = tile_.part_depth > 0 ? tile_.part_depth : tile_.depth;
+    WritePart(std::min(part, tile_.depth), added_);
+    const int64_t others = std::max<int64_t>(tile_.depth / part - 1, 0);
+    if (others > 0) {
+      Add({.op = MicroOp::kRepeat, .number = static_cast<int32_t>(others)});
+      WritePart(part, kResult);
       Add({.op = MicroOp::kEnd});
     }
-    for (int step = 0; step < tile_.depth % kStepsPerRepeat; ++step) WriteStep(step);
-    EndSums();
+    if (tile_.depth > part && tile_.depth % part > 0) WritePart(tile_.depth % part, kResult);
     return std::move(list_);
   }
 
@@ -70,6 +67,23 @@ class FmaWriter {
   }
   int32_t BytesTo(int vector) const {
     return vector * tile_.vector_floats * static_cast<int32_t>(sizeof(float));
+  }
+
+  // The sums of so many steps, and of what lies at the pointer `added`; -1: of nothing else. Leaves
+  // left and right behind the steps as far as these are a multiple of kStepsPerRepeat.
+  void WritePart(int64_t depth, int added) {
+    BeginSums();
+    const int64_t repeats = depth / kStepsPerRepeat;
+    if (repeats > 0) {
+      Add({.op = MicroOp::kRepeat, .number = static_cast<int32_t>(repeats)});
+      for (int step = 0; step < kStepsPerRepeat; ++step) WriteStep(step);
+      Prefetch(kStepsPerRepeat);
+      Advance(kLeft, kStepsPerRepeat * static_cast<int32_t>(sizeof(float)));
+      Advance(kRight, kStepsPerRepeat * tile_.right_row_bytes);
+      Add({.op = MicroOp::kEnd});
+    }
+    for (int step = 0; step < depth % kStepsPerRepeat; ++step) WriteStep(step);
+    EndSums(added);
   }
 
   void BeginSums() {
@@ -123,7 +137,7 @@ class FmaWriter {
     Advance(prefetched_, bytes);
   }
 
-  void EndSums() {
+  void EndSums(int added) {
     const uint8_t other = RightOf(0);
     const uint8_t zero = Element();
     if (tile_.has_relu) Add({.op = MicroOp::kZero, .target = zero});
@@ -135,11 +149,11 @@ class FmaWriter {
                                   .pointer = kResult,
                                   .offset = row * tile_.result_row_bytes + BytesTo(vector),
                                   .number = LanesOf(vector)};
-        if (tile_.has_added) {
+        if (added >= 0) {
           MicroInstruction load = place;
           load.op = MicroOp::kLoad;
           load.target = other;
-          load.pointer = static_cast<uint8_t>(added_);
+          load.pointer = static_cast<uint8_t>(added);
           Add(load);
           Add({.op = MicroOp::kAdd, .target = sum, .left = sum, .right = other});
         }
@@ -164,7 +178,8 @@ class FmaWriter {
 Microkernel FmaMicrokernel(const FmaTile& tile) {
   PLAIT_CHECK(tile.rows >= 1 && tile.rows <= FmaRowsMax(tile.vector_floats));
   PLAIT_CHECK(tile.columns >= 1 && tile.columns <= 2 * tile.vector_floats);
-  PLAIT_CHECK(tile.depth >= 1);
+  PLAIT_CHECK(tile.depth >= 1 && tile.part_depth >= 0 && tile.part_depth % kStepsPerRepeat == 0);
+  PLAIT_CHECK(tile.part_depth == 0 || !(tile.has_bias || tile.has_added || tile.has_relu));
   return FmaWriter(tile).Write();
 }
 

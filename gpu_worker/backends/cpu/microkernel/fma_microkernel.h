@@ -17,6 +17,9 @@ struct FmaTile {
   int rows = 1;       // up to FmaRowsMax
   int columns = 1;    // up to two vectors
   int64_t depth = 1;  // of the sum
+  // Where it is positive, and less than `depth`, sums of so many products each are added up one
+  // after the other, which loses less than one long sum: a multiple of 4.
+  int64_t part_depth = 0;
 
   int32_t left_row_bytes = 0;    // from one row of `left` to the next
   int32_t right_row_bytes = 0;   // from one row of `right` to the next
@@ -39,7 +42,8 @@ constexpr int FmaRowsMax(int vector_floats) { return vector_floats == 16 ? 14 : 
 // Writes the tile's list. A whole vector of `right` is read also where fewer columns count: it is
 // packed in whole vectors, the rest zeros. Bias, added and result have no byte read or written
 // behind their columns.
-// REQUIRES: numbers within the limits above, depth >= 1, and depth times each row below 2 GiB.
+// REQUIRES: numbers within the limits above, depth >= 1, and depth times each row below 2 GiB;
+// where there is part_depth, neither bias nor added nor relu.
 Microkernel FmaMicrokernel(const FmaTile& tile);
 
 }  // namespace plait

@@ -69,10 +69,16 @@ std::vector<float> Expected(const FmaTile& tile, const TileData& data) {
   for (int m = 0; m < tile.rows; ++m) {
     for (int n = 0; n < tile.columns; ++n) {
       float sum = tile.has_bias ? data.bias[n] : 0;
+      float parts_before = 0;
       for (int64_t k = 0; k < tile.depth; ++k) {
+        if (tile.part_depth > 0 && k > 0 && k % tile.part_depth == 0) {
+          parts_before += sum;
+          sum = 0;
+        }
         sum = std::fma(data.left[m * tile.left_row_bytes / 4 + k],
                        data.right[k * tile.right_row_bytes / 4 + n], sum);
       }
+      sum += parts_before;
       const int64_t place = m * tile.result_row_bytes / 4 + n;
       if (tile.has_added) sum += data.added[place];
       if (tile.has_relu) sum = sum > 0 ? sum : 0;
@@ -99,6 +105,9 @@ std::vector<FmaTile> Tiles(int vector_floats) {
         tile.has_relu = columns % 2 == 1;
         tile.prefetch_bytes_per_step = depth == 9 ? 32 : 0;
         tiles.push_back(tile);
+        tile.has_bias = tile.has_added = tile.has_relu = false;
+        tile.part_depth = columns % 2 == 1 ? 4 : 8;
+        tiles.push_back(tile);
       }
     }
   }
@@ -106,8 +115,8 @@ std::vector<FmaTile> Tiles(int vector_floats) {
 }
 
 std::string NameOf(const FmaTile& tile) {
-  return absl::StrCat(tile.rows, " x ", tile.columns, ", depth ", tile.depth, ", vectors of ",
-                      tile.vector_floats);
+  return absl::StrCat(tile.rows, " x ", tile.columns, ", depth ", tile.depth, " in parts of ",
+                      tile.part_depth, ", vectors of ", tile.vector_floats);
 }
 
 TEST(FmaMicrokernelTest, TheListComputesTheProductBitForBit) {
