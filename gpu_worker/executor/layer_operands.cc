@@ -62,13 +62,29 @@ class ConvOperands : public LayerOperands {
   int64_t InputElement(int64_t point, int64_t channel) const override {
     const Window window = WindowAt(point, channel);
     int64_t element = 0;
+    for (int i = 0; i < 3; ++i) element = element * axes_[i].input + FirstInput(window, i);
+    return window.first_element + element;
+  }
+
+  std::vector<int64_t> PointsThatRead(int64_t point, int64_t channel) const override {
+    const Window window = WindowAt(point, channel);
+    // Places along the axes so far.
+    std::vector<int64_t> points = {point / scope_elements_};
     for (int i = 0; i < 3; ++i) {
       const WindowAxis& axis = axes_[i];
-      const int64_t position = window.axes[i].start + window.axes[i].begin * axis.dilation;
-      // A window that lies on padding altogether reads nothing, and any element will do.
-      element = element * axis.input + std::clamp<int64_t>(position, 0, axis.input - 1);
+      const int64_t position = FirstInput(window, i);
+      std::vector<int64_t> longer;
+      for (const int64_t before : points) {
+        for (int64_t at = 0; at < axis.output; ++at) {
+          const int64_t distance = position - axis.start(at);
+          const bool is_read = distance >= 0 && distance % axis.dilation == 0 &&
+                               distance / axis.dilation < axis.kernel;
+          if (is_read) longer.push_back(before * axis.output + at);
+        }
+      }
+      points = std::move(longer);
     }
-    return window.first_element + element;
+    return points;
   }
 
   int64_t RightOffset(int64_t /*point*/) const override { return 0; }
@@ -90,6 +106,14 @@ class ConvOperands : public LayerOperands {
     std::array<WindowSpan, 3> axes;
     int64_t first_element;
   };
+
+  // The first place along an axis that the window reads. One that lies on padding altogether reads
+  // nothing, and any place will do.
+  int64_t FirstInput(const Window& window, int i) const {
+    const WindowAxis& axis = axes_[i];
+    const int64_t position = window.axes[i].start + window.axes[i].begin * axis.dilation;
+    return std::clamp<int64_t>(position, 0, axis.input - 1);
+  }
 
   Window WindowAt(int64_t point, int64_t channel) const {
     const int64_t image = point / scope_elements_;
@@ -162,6 +186,10 @@ class ProductOperands : public LayerOperands {
 
   int64_t InputElement(int64_t point, int64_t /*channel*/) const override {
     return LeftOffset(point) + terms_ / 2 * left_term_stride_;
+  }
+
+  std::vector<int64_t> PointsThatRead(int64_t point, int64_t /*channel*/) const override {
+    return {point};
   }
 
   int64_t RightOffset(int64_t point) const override {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -47,6 +48,8 @@ class LayerOperands {
   virtual int64_t GroupEnd(int64_t channel) const = 0;
   // An element of the input that takes part in the result there.
   virtual int64_t InputElement(int64_t point, int64_t channel) const = 0;
+  // The points, ascending, at which that element takes part in the same scope of the result.
+  virtual std::vector<int64_t> PointsThatRead(int64_t point, int64_t channel) const = 0;
 
   // right[k, channel] is the element RightOffset(point) + k * right_term_stride() + channel *
   // right_channel_stride() of the node's second input, which holds one matrix behind the other.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -102,6 +103,14 @@ absl::Status AddErrors(Executable& executable, const LoneLayer& layer, const Sam
   return absl::OkStatus();
 }
 
+SamplePlaces WithPoints(SamplePlaces places, absl::Span<const int64_t> points) {
+  std::vector<int64_t> all;
+  std::set_union(places.points.begin(), places.points.end(), points.begin(), points.end(),
+                 std::back_inserter(all));
+  places.points = std::move(all);
+  return places;
+}
+
 // Inputs around 100, an outlier, and weights that cancel each other.
 absl::StatusOr<Errors> HardErrors(Executor& executor, Executable& executable,
                                   const LoneLayer& layer, const WeightSource& weights,
@@ -117,13 +126,15 @@ absl::StatusOr<Errors> HardErrors(Executor& executor, Executable& executable,
   around_hundred[0] = AroundHundred(normal[0]);
   PLAIT_RETURN_IF_ERROR(
       AddErrors(executable, layer, places, around_hundred, Scale::kLargestMagnitude, errors));
-  // Where a sample sees it, of which those in the middle are rarely at a border.
+  // Where a sample sees it, of which those in the middle are rarely at a border; all that see it
+  // are looked at, because one of them has the largest magnitude of its channel.
+  const int64_t point = places.points[places.points.size() / 2];
+  const int64_t channel = places.channels[places.channels.size() / 2];
   Tensors outlier = normal;
-  outlier[0] =
-      WithOutlier(normal[0], operands.InputElement(places.points[places.points.size() / 2],
-                                                   places.channels[places.channels.size() / 2]));
-  PLAIT_RETURN_IF_ERROR(
-      AddErrors(executable, layer, places, outlier, Scale::kLargestMagnitude, errors));
+  outlier[0] = WithOutlier(normal[0], operands.InputElement(point, channel));
+  PLAIT_RETURN_IF_ERROR(AddErrors(executable, layer,
+                                  WithPoints(places, operands.PointsThatRead(point, channel)),
+                                  outlier, Scale::kLargestMagnitude, errors));
   PLAIT_ASSIGN_OR_RETURN(const LoneLayer cancelling,
                          layer.WithWeights(Cancelling(operands, layer.weights())));
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> cancels,

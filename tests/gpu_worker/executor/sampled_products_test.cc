@@ -95,7 +95,7 @@ TEST_P(SampledProductsTest, KnowTheSizeOfWhatTheyAddUp) {
   }
 }
 
-// Noise at one element of the input changes the result there.
+// Noise at one element of the input changes the result there, and where else it is read.
 TEST_P(SampledProductsTest, FindAnElementOfTheInputThatTakesPart) {
   const Graph graph = GraphOf(GetParam());
   const std::vector<Tensor> inputs = InputsFor(graph);
@@ -109,7 +109,15 @@ TEST_P(SampledProductsTest, FindAnElementOfTheInputThatTakesPart) {
   std::vector<Tensor> changed = inputs;
   changed[0] = Tensor::FromDoubles(inputs[0].type(), values);
   const int64_t element = (*layer)->Element(point, channel);
-  EXPECT_NE(ExactResult(graph, changed)[element], before[element]);
+  const std::vector<double> after = ExactResult(graph, changed);
+  EXPECT_NE(after[element], before[element]);
+  std::vector<int64_t> readers;
+  for (int64_t other = 0; other < ElementsOf((*layer)->points()); ++other) {
+    const int64_t seen = (*layer)->Element(other, channel);
+    const int64_t scope = (*layer)->scope_elements();
+    if (seen / scope == element / scope && after[seen] != before[seen]) readers.push_back(other);
+  }
+  EXPECT_EQ((*layer)->PointsThatRead(point, channel), readers);
 }
 
 INSTANTIATE_TEST_SUITE_P(
