@@ -87,7 +87,7 @@ void KernelOffers::AddOffersAt(NodeId node) {
   Fingerprint structure;
   for (Kernel& kernel : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
     const bool needs_admission = options_.catalog.NeedsAdmission(kernel);
-    if (needs_admission && (!options_.fuse || IsRefused(kernel))) continue;
+    if (needs_admission && (!options_.fuse || !ExchangeRefused(kernel))) continue;
     if (shapes_.size() == first_shape || kernel.nodes != shapes_.back().nodes) {
       shapes_.push_back(
           {kernel.nodes, InputsOf(graph_, kernel.nodes), OutputsOf(graph_, kernel.nodes)});
@@ -102,6 +102,15 @@ void KernelOffers::AddOffersAt(NodeId node) {
 bool KernelOffers::IsRefused(const Kernel& kernel) const {
   return options_.admissions != nullptr &&
          options_.admissions->Of(graph_, kernel) == Admission::kRefused;
+}
+
+bool KernelOffers::ExchangeRefused(Kernel& kernel) const {
+  while (IsRefused(kernel)) {
+    std::optional<std::string> variant = options_.catalog.MoreExact(kernel);
+    if (!variant.has_value()) return false;
+    kernel.variant = *std::move(variant);
+  }
+  return true;
 }
 
 ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {

@@ -113,6 +113,8 @@ class KernelOffers {
 
   void AddOffersAt(NodeId node);
   bool IsRefused(const Kernel& kernel) const;
+  // Exchanges a variant that is refused for a more exact one; false: all are refused.
+  bool ExchangeRefused(Kernel& kernel) const;
   ProfileQuery QueryOf(const Offer& offer) const;
   // The row-major kernel of that node alone to be measured next. `is_known`: there is a measured
   // one that runs, and nothing to do. nullptr: none is left.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,12 @@ class KernelCatalog {
   // measured and is no larger than that of fp32 (IsAdmitted in optimizer/cost/layer_error.h). Its
   // first node is a Conv, MatMul or Gemm whose second input is a constant.
   virtual bool NeedsAdmission(const Kernel& /*kernel*/) const { return false; }
+
+  // The variant that is offered in place of one that was refused at its layer: it takes longer and
+  // loses less. nullopt: there is none.
+  virtual std::optional<std::string> MoreExact(const Kernel& /*kernel*/) const {
+    return std::nullopt;
+  }
 
   // The version of a family's code: what profiles of its kernels are kept under, so that another
   // text is another time. Lives as long as the catalog; empty for a family that the backend has

@@ -91,6 +91,11 @@ Kernel FakeCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) 
   return kernel;
 }
 
+std::optional<std::string> FakeCatalog::MoreExact(const Kernel& kernel) const {
+  if (!offers_careful_digits || kernel.variant == "careful") return std::nullopt;
+  return "careful";
+}
+
 absl::string_view FakeCatalog::Version(absl::string_view /*family*/) const { return "1"; }
 
 Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
@@ -163,7 +168,8 @@ absl::StatusOr<std::vector<LayerError>> FakeVerifier::MeasureErrors(const PlanCa
   for (const int step : steps) {
     const Kernel& kernel = candidate.plan.steps[step].kernel;
     const TensorId output = candidate.graph.node(kernel.nodes.front()).outputs[0];
-    asked.push_back(absl::StrCat(kernel.family, " ", *candidate.graph.tensor(output).name));
+    asked.push_back(absl::StrCat(kernel.variant == "careful" ? "careful " : "", kernel.family, " ",
+                                 *candidate.graph.tensor(output).name));
     const auto known = layer_errors.find(asked.back());
     errors.push_back(known == layer_errors.end() ? LayerError() : known->second);
   }

@@ -31,9 +31,11 @@ class FakeCatalog : public KernelCatalog {
   std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
   bool NeedsAdmission(const Kernel& kernel) const override { return kernel.family == "digits"; }
+  std::optional<std::string> MoreExact(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
 
   bool offers_digits = false;
+  bool offers_careful_digits = false;  // the variant "careful", where digits are refused
 
  private:
   void AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,

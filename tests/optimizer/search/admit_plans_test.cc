@@ -141,6 +141,16 @@ TEST_F(AdmitPlansTest, AsksAboutEachLayerOnce) {
   EXPECT_THAT(verifier_.Asked(), ElementsAre("digits p1", "digits p2", "digits p3"));
 }
 
+TEST_F(AdmitPlansTest, TriesAMoreExactVariantWhereOneIsRefused) {
+  job_.catalog.offers_careful_digits = true;
+  verifier_.layer_errors = {
+      {"digits p1", kTooLarge}, {"digits p2", kTooLarge}, {"careful digits p2", kTooLarge}};
+  const SearchResult result = Run();
+  EXPECT_THAT(InDigits(result.graph, result.plan), ElementsAre("p1", "p3")) << result.trace;
+  EXPECT_THAT(verifier_.Asked(), ElementsAre("careful digits p1", "careful digits p2", "digits p1",
+                                             "digits p2", "digits p3"));
+}
+
 // They read different values.
 TEST_F(AdmitPlansTest, AsksAboutEveryPlaceOfALayer) {
   const Graph graph = GraphOf(R"(graph {

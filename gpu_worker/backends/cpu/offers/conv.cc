@@ -37,7 +37,7 @@ const FamilyOffer kConvOffer = {
     .runs = Runs,
     .grow = Grow,
     .formats = Formats,
-    .variant = NameOfFormat,
+    .variants = NameOfFormat,
     .worth_dividing = HasManyFlops,
 };
 

@@ -1,4 +1,5 @@
 #include "gpu_worker/backends/cpu/offers/digit_limits.h"
+#include "gpu_worker/backends/cpu/offers/digit_variants.h"
 #include "gpu_worker/backends/cpu/offers/epilogue.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/pointwise.h"
@@ -43,8 +44,6 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
   return {RowIn(graph, nodes, Format::kChannelsLast)};
 }
 
-std::string Variant(const FormatRow&) { return "x6"; }
-
 }  // namespace
 
 const FamilyOffer kConvInt8Offer = {
@@ -54,7 +53,8 @@ const FamilyOffer kConvInt8Offer = {
     .instruction_set = "amx",
     .grow = Grow,
     .formats = Formats,
-    .variant = Variant,
+    .variants = DigitVariants,
+    .more_exact = MoreExactDigits,
     .worth_dividing = HasManyFlops,
 };
 

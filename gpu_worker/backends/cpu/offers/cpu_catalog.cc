@@ -26,25 +26,39 @@ bool HasInstructions(const DeviceDescription& device, absl::string_view wanted) 
   return needed == std::begin(kInstructionSetNames) || (had != end && had >= needed);
 }
 
+// nullptr: there is none of that name.
+const FamilyOffer* FindFamily(absl::string_view name) {
+  for (const FamilyOffer* family : kFamilies) {
+    if (family->name == name) return family;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 absl::Span<const FamilyOffer* const> CpuFamilies() { return kFamilies; }
 
-// Every row of formats is a kernel of one thread, and one of all threads where that may gain.
-// Widths between the two are not offered: each would be one more measurement for every kernel.
+// Every variant in every row of formats is a kernel of one thread, and one of all threads where
+// that may gain. Widths between the two are not offered: each would be one more measurement for
+// every kernel.
 void CpuCatalog::AddKernels(const Graph& graph, const FamilyOffer& family,
                             const std::vector<NodeId>& nodes, std::vector<Kernel>* kernels) const {
-  for (FormatRow& row : family.formats(graph, nodes)) {
-    Kernel kernel{.family = std::string(family.name), .nodes = nodes};
-    if (family.variant != nullptr) kernel.variant = family.variant(row);
-    kernel.input_formats = std::move(row.inputs);
-    kernel.output_formats = std::move(row.outputs);
-    kernels->push_back(kernel);
-    const bool divides = device_.threads > 1 && family.worth_dividing != nullptr &&
-                         family.worth_dividing(graph, kernel);
-    if (!divides) continue;
-    kernel.width = device_.threads;
-    kernels->push_back(std::move(kernel));
+  for (const FormatRow& row : family.formats(graph, nodes)) {
+    std::vector<std::string> variants = {""};
+    if (family.variants != nullptr) variants = family.variants(graph, nodes, row);
+    for (std::string& variant : variants) {
+      Kernel kernel{.family = std::string(family.name),
+                    .variant = std::move(variant),
+                    .nodes = nodes,
+                    .input_formats = row.inputs,
+                    .output_formats = row.outputs};
+      kernels->push_back(kernel);
+      const bool divides = device_.threads > 1 && family.worth_dividing != nullptr &&
+                           family.worth_dividing(graph, kernel);
+      if (!divides) continue;
+      kernel.width = device_.threads;
+      kernels->push_back(std::move(kernel));
+    }
   }
 }
 
@@ -83,9 +97,14 @@ Kernel CpuCatalog::Reorder(const TensorType& type, Format from, Format to) const
 }
 
 bool CpuCatalog::NeedsAdmission(const Kernel& kernel) const {
-  return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](const FamilyOffer* family) {
-    return family->name == kernel.family && family->needs_admission;
-  });
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  return family != nullptr && family->needs_admission;
+}
+
+std::optional<std::string> CpuCatalog::MoreExact(const Kernel& kernel) const {
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  if (family == nullptr || family->more_exact == nullptr) return std::nullopt;
+  return family->more_exact(kernel.variant);
 }
 
 absl::string_view CpuCatalog::Version(absl::string_view family) const {

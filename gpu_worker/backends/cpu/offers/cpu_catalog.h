@@ -15,6 +15,7 @@ class CpuCatalog : public KernelCatalog {
   std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override;
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
   bool NeedsAdmission(const Kernel& kernel) const override;
+  std::optional<std::string> MoreExact(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
 
  private:

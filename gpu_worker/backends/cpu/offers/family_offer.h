@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace plait {
 //   node_checks, format_rows, worth_dividing     what several families ask alike
 //   epilogue             what conv and matmul apply to their results
 //   pointwise, constant_product                  convolutions of pixels, and products, as rows
+//   digit_variants                               how products in digits are made
 //   elementwise_ops      the elementwise operators, one line each
 //   elementwise_group    which nodes one elementwise kernel runs
 //   softmax_pattern, separable_pattern, reduced_axes
@@ -60,9 +62,13 @@ struct FamilyOffer {
   // REQUIRES: `runs` or `grow` gave the nodes.
   std::vector<FormatRow> (*formats)(const Graph& graph, absl::Span<const NodeId> nodes) = nullptr;
 
-  // The variant of a kernel that works in a row. nullptr: it has no name, because the formats of
-  // the kernel's tensors say all.
-  std::string (*variant)(const FormatRow& row) = nullptr;
+  // The variants of a kernel of these nodes that work in a row, at least one. nullptr: there is
+  // one, which has no name, because the formats of the kernel's tensors say all.
+  std::vector<std::string> (*variants)(const Graph& graph, absl::Span<const NodeId> nodes,
+                                       const FormatRow& row) = nullptr;
+
+  // See KernelCatalog::MoreExact. nullptr: no variant has a more exact one.
+  std::optional<std::string> (*more_exact)(absl::string_view variant) = nullptr;
 
   // Whether the kernel, given as one that takes one thread, may gain from taking them all.
   // nullptr: never.

@@ -45,6 +45,9 @@ bool IsSpatial(const Graph& graph, NodeId node) {
   return graph.input_type(node, 0).rank() == 4 && graph.output_type(node).rank() == 4;
 }
 
-std::string NameOfFormat(const FormatRow& row) { return std::string(FormatName(row.format)); }
+std::vector<std::string> NameOfFormat(const Graph&, absl::Span<const NodeId>,
+                                      const FormatRow& row) {
+  return {std::string(FormatName(row.format))};
+}
 
 }  // namespace plait

@@ -24,7 +24,8 @@ std::vector<FormatRow> SpatialRows(const Graph& graph, absl::Span<const NodeId> 
 // Whether the node's first input and output have rank 4: images, for which channels-last is there.
 bool IsSpatial(const Graph& graph, NodeId node);
 
-// A variant named after the format that the family works in.
-std::string NameOfFormat(const FormatRow& row);
+// One variant, named after the format that the family works in.
+std::vector<std::string> NameOfFormat(const Graph& graph, absl::Span<const NodeId> nodes,
+                                      const FormatRow& row);
 
 }  // namespace plait

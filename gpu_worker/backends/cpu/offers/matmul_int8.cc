@@ -1,5 +1,6 @@
 #include "gpu_worker/backends/cpu/offers/constant_product.h"
 #include "gpu_worker/backends/cpu/offers/digit_limits.h"
+#include "gpu_worker/backends/cpu/offers/digit_variants.h"
 #include "gpu_worker/backends/cpu/offers/epilogue.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
@@ -16,8 +17,6 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
 }
 
-std::string Variant(const FormatRow&) { return "x6"; }
-
 }  // namespace
 
 const FamilyOffer kMatmulInt8Offer = {
@@ -27,7 +26,8 @@ const FamilyOffer kMatmulInt8Offer = {
     .instruction_set = "amx",
     .grow = Grow,
     .formats = PlainRow,
-    .variant = Variant,
+    .variants = DigitVariants,
+    .more_exact = MoreExactDigits,
     .worth_dividing = HasManyFlops,
 };
 

@@ -35,7 +35,7 @@ const FamilyOffer kPoolOffer = {
     .name = "pool",
     .runs = Runs,
     .formats = SpatialRows,
-    .variant = NameOfFormat,
+    .variants = NameOfFormat,
     .worth_dividing = HasManyElements,
 };
 
