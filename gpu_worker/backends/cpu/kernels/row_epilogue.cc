@@ -20,6 +20,12 @@ std::optional<UnaryChoice> UnaryOf(const PostOperation& operation) {
   return ChooseUnary(operation.op, {operation.alpha, operation.beta});
 }
 
+std::optional<RowEpilogue::Bounds> BoundsOf(const UnaryChoice& choice) {
+  if (choice.loop == UnaryLoop::kRelu) return RowEpilogue::Bounds{.lowest = 0};
+  if (choice.loop == UnaryLoop::kClip) return RowEpilogue::Bounds{choice.alpha, choice.beta};
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
@@ -37,6 +43,7 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
       const std::optional<UnaryChoice> choice = UnaryOf(operation);
       if (!choice.has_value()) return context->Refuse();
       loaded.unary = loops.unary[static_cast<int>(choice->loop)];
+      loaded.bounds = BoundsOf(*choice);
       loaded.alpha = choice->alpha;
       loaded.beta = choice->beta;
       continue;
@@ -56,6 +63,13 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
     loaded.operand_row_floats = row_floats;
   }
   return epilogue;
+}
+
+RowEpilogue::Bounds RowEpilogue::TakeBounds() {
+  if (operations_.empty() || !operations_[0].bounds.has_value()) return {};
+  const Bounds bounds = *operations_[0].bounds;
+  operations_.erase(operations_.begin());
+  return bounds;
 }
 
 // Where each row has an operand of its own, rows are one long row.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "gpu_worker/backends/cpu/loops/loops.h"
@@ -25,6 +27,15 @@ class RowEpilogue {
   // What whoever computes a row adds to it; nullptr: nothing.
   const float* bias() const { return bias_; }
 
+  // What a Relu or Clip lets through; a NaN stays one.
+  struct Bounds {
+    float lowest = -std::numeric_limits<float>::infinity();
+    float highest = std::numeric_limits<float>::infinity();
+  };
+  // Takes the first operation away where it is such a one, for whoever computes rows to apply with
+  // the bias. Bounds that let everything through where it is another.
+  Bounds TakeBounds();
+
   // `values` are those of a row from a column on.
   void Apply(float* values, int64_t row, int64_t column, int64_t count) const;
   // The same of whole rows that lie beside each other.
@@ -33,6 +44,7 @@ class RowEpilogue {
  private:
   struct Operation {
     LoopTable::Unary unary = nullptr;  // else `binary`
+    std::optional<Bounds> bounds;      // of `unary`, if it is a Relu or Clip
     LoopTable::Binary binary = nullptr;
     float alpha = 0;
     float beta = 0;

@@ -8,6 +8,7 @@
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
 //   digit_loops_body.h  the same for numbers in digits
 //   window_loops_body.h the same for windows that move over an image
+//   winograd_loops_body.h the same for Winograd's transforms
 //   instruction_set     what the processor has, and what of that may be used
 //   loops_generic.cc, loops_avx2.cc, loops_avx512.cc
 //                       the body once more for each instruction set; flags are in CMakeLists.txt
@@ -165,6 +166,38 @@ struct DepthwisePixels {
   int64_t channels;
 };
 
+// Winograd's algorithm for windows of 3x3 (S. Winograd, Arithmetic Complexity of Computations,
+// 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016): a tile of n
+// x n pixels of the result is made of (n + 2) x (n + 2) pixels of the source. Both are transformed,
+// rows and columns alike, and between the transforms each of the (n + 2)^2 elements of a tile is
+// a product of its own. There are at least 16 channels.
+enum class WinogradTile : uint8_t { kTwo, kFour, kCount };  // n
+
+// Of n = 4: the positive ones of the points at which polynomials are evaluated, beside 0, the
+// negative ones and infinity. Their powers up to the third are exact. The usual 1 and 2 lose five
+// times as much. (n = 2 has 0, 1, -1 and infinity.)
+constexpr float kWinogradPoints[2] = {0.625f, 1.5f};
+
+// y[element, c] = the transform of a tile's pixels.
+struct WinogradPixels {
+  const float* const* x;  // the pixels by rows, each with its channels; nullptr: a pixel of zeros
+  float* y;               // of element 0
+  int64_t y_element_floats;  // from one element to the next
+  int64_t channels;
+};
+
+// y[pixel, c] = bias[c] + the inverse transform of a tile's elements, or the bound that this is
+// beyond; a NaN stays one.
+struct WinogradSums {
+  const float* x;  // of element 0
+  int64_t x_element_floats;
+  const float* bias;  // nullptr: none
+  float lowest;
+  float highest;
+  float* const* y;  // the pixels by rows; nullptr: not wanted
+  int64_t channels;
+};
+
 // Functions over `size` contiguous elements. No alignment is asked for. `size` may be 0. Pointers
 // are not owned and not kept.
 //
@@ -210,6 +243,10 @@ struct LoopTable {
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
   void (*depthwise_pixels)(const DepthwisePixels& pixels);
+  // Indexed by WinogradTile. The second says whether all pixels, wanted or not, were finite before
+  // the bounds.
+  void (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
+  bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
 };
 
 // The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <vector>
+
+#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
+#include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/run/kernel.h"
+#include "optimizer/ops/shared/spatial_window.h"
+
+namespace plait {
+
+// A convolution of images in channels-last by windows of 3x3 that move by one pixel, cut into tiles
+// for Winograd's algorithm (see loops/loops.h). Tiles are numbered by rows, image after image; the
+// last ones of a row or column hang over. Free of state once it is loaded.
+class WinogradTiles {
+ public:
+  // The elements of some tiles: channel c of element e of tile i is
+  // data[e * element_floats + i * row_floats + c].
+  struct Elements {
+    float* data = nullptr;
+    int64_t element_floats = 0;
+    int64_t row_floats = 0;
+  };
+
+  // Of the convolution `conv`, whose source, result, bias and bounds are those of `layer`, in tiles
+  // of `extent` x `extent` pixels of the result. Takes the bounds.
+  // Errors: those of ReadWindow and ConstantValue.
+  // REQUIRES: extent is 2 or 4, and k<ConvWinograd>Offer.runs.
+  static absl::StatusOr<WinogradTiles> Load(LoadContext* context, const Node& conv, int extent,
+                                            RowLayer& layer);
+
+  int64_t count() const { return images_ * TilesOf(0) * TilesOf(1); }
+  // Of a tile.
+  int64_t elements() const { return int64_t{extent_ + 2} * (extent_ + 2); }
+  int64_t source_channels() const { return source_channels_; }
+  int64_t result_channels() const { return result_channels_; }
+
+  // The transformed weights: element e, source channel c and result channel k are number
+  // (e * source_channels + c) * result_channels + k. By up to `threads` threads.
+  std::vector<float> TransformWeights(int threads) const;
+
+  // Transforms the pixels of the tiles from `begin` to `end`, the first of which is tile 0 of the
+  // elements.
+  void Read(int64_t begin, int64_t end, const Elements& elements) const;
+
+  // Writes the result of such tiles from the products of their elements, with what the epilogue
+  // that the tiles were loaded with has left (TakeBounds). A tile of which a number overflows or is
+  // none is computed from its pixels instead: there it would spread.
+  void Write(int64_t begin, int64_t end, const Elements& elements,
+             const RowEpilogue& epilogue) const;
+
+ private:
+  // A tile's first row and column in the result.
+  struct Place {
+    int64_t image;
+    int64_t row;
+    int64_t column;
+  };
+
+  int64_t TilesOf(int axis) const { return (axes_[axis].output + extent_ - 1) / extent_; }
+  Place PlaceOf(int64_t tile) const;
+  // The number of a pixel of the result, over all images.
+  int64_t PixelAt(const Place& place, int64_t row) const;
+  const float* SourceAt(int64_t image, int64_t row, int64_t column) const;
+  void WriteTile(const Place& place, const WinogradSums& sums, const RowEpilogue& epilogue) const;
+  void ConvolvePixel(int64_t image, int64_t row, int64_t column, float* result) const;
+
+  const float* source_ = nullptr;
+  float* result_ = nullptr;
+  Tensor weights_;  // [result channel][source channel][3][3]
+  const float* bias_ = nullptr;
+  RowEpilogue::Bounds bounds_;
+  int extent_ = 2;
+  int64_t images_ = 0;
+  int64_t source_channels_ = 0;
+  int64_t result_channels_ = 0;
+  WindowAxis axes_[2];
+};
+
+}  // namespace plait
