@@ -17,7 +17,9 @@ inline constexpr int kBatchAttemptsMax = 3;
 // After this time a batch is not repeated: what takes longer will not find a device that stays.
 inline constexpr absl::Duration kBatchRepeatTimeMax = absl::Seconds(1);
 
-// Measures kernels (ProfileKernel), one profile for each in order, in batches. Each profile has the
+// Measures kernels (ProfileKernel), one profile for each in order, in batches; each kernel in two
+// visits that share the samples and the time of `options`, of which the faster one counts: one that
+// fell into a moment in which the device was not all ours is slower. Each profile has the
 // yardsticks of its batch. A batch in which a yardstick moved by more than kYardstickDriftMax is
 // measured again. Of several attempts that all moved so far, the one that moved least is kept; its
 // drift says so.

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// Takes a microsecond more in each load of a kernel, so that attempts can be told apart.
+// Takes a microsecond more in each load of a kernel, so that visits and attempts can be told apart.
 class FakeExecutable : public Executable {
  public:
   explicit FakeExecutable(double latency_us) : latency_us_(latency_us) {}
@@ -51,11 +51,13 @@ class FakeExecutor : public Executor {
 
   int loads = 0;
   int readings = 0;
+  int disturbed_load = 0;  // the one whose kernel takes a millisecond more
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph&, const Plan&,
                                                           const WeightSource&) override {
-    return std::make_unique<FakeExecutable>(++loads);
+    ++loads;
+    return std::make_unique<FakeExecutable>(loads + (loads == disturbed_load ? 1000 : 0));
   }
 
   DeviceDescription device_;
@@ -87,7 +89,7 @@ TEST(ProfileKernelsTest, GivesEachKernelTheYardsticksOfItsBatch) {
   const auto profiles = ProfileKernels(executor, Relus(kKernelsOfBatch + 1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   ASSERT_THAT(*profiles, SizeIs(kKernelsOfBatch + 1));
-  EXPECT_EQ(executor.loads, kKernelsOfBatch + 1);
+  EXPECT_EQ(executor.loads, 2 * (kKernelsOfBatch + 1));
   EXPECT_EQ(executor.readings, 3);
   EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 101);
   EXPECT_EQ(profiles->front().profile.yardsticks.multiply_add_flops_per_us, 1000);
@@ -96,11 +98,29 @@ TEST(ProfileKernelsTest, GivesEachKernelTheYardsticksOfItsBatch) {
   EXPECT_EQ(profiles->back().profile.yardsticks.read_bytes_per_us, 103);
 }
 
+TEST(ProfileKernelsTest, AMomentThatIsNotOursCostsNothing) {
+  FakeExecutor executor({100});
+  executor.disturbed_load = 1;
+  const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(3, 2));
+}
+
+TEST(ProfileKernelsTest, AKernelThatTakesLongIsVisitedOnce) {
+  FakeExecutor executor({100});
+  executor.disturbed_load = 1;
+  const auto profiles =
+      ProfileKernels(executor, Relus(2), {.samples_max = 3, .time_max = absl::Microseconds(1500)});
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1001, 2));
+  EXPECT_EQ(executor.loads, 3);
+}
+
 TEST(ProfileKernelsTest, RepeatsABatchWhoseYardstickMoved) {
   FakeExecutor executor({100, 104, 104});
   const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
-  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(3, 4));
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(5, 6));
   EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 104);
   EXPECT_EQ(profiles->front().profile.yardsticks.drift, 0);
 }
@@ -109,17 +129,17 @@ TEST(ProfileKernelsTest, KeepsTheSteadiestOfTheAttemptsAndMarksIt) {
   FakeExecutor executor({100, 120, 126, 150, 150});
   const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
-  EXPECT_EQ(executor.loads, kBatchAttemptsMax);
-  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(2));
+  EXPECT_EQ(executor.loads, 2 * kBatchAttemptsMax);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(3));
   EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.05, 1e-12);
   EXPECT_GT(profiles->front().profile.yardsticks.drift, kYardstickDriftMax);
 }
 
-TEST(ProfileKernelsTest, ADeviceWithoutYardsticksIsMeasuredOnce) {
+TEST(ProfileKernelsTest, ADeviceWithoutYardsticksHasOneAttempt) {
   FakeExecutor executor({0});
   const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
-  EXPECT_EQ(executor.loads, 1);
+  EXPECT_EQ(executor.loads, 2);
   EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 0);
 }
 
