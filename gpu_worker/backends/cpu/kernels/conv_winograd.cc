@@ -71,11 +71,11 @@ class WinogradKernel : public CpuKernel {
                                                        .columns = columns,
                                                        .right_row_floats = columns,
                                                        .right_column_floats = 1},
-                                                      row_floats_,
                                                       {.right = weights.data(),
                                                        .matrices = tiles_.elements(),
                                                        .matrix_floats = depth * columns,
                                                        .part_depth = kPartDepth}));
+    product_.set_left_row_floats(row_floats_);
     return absl::OkStatus();
   }
 

@@ -18,10 +18,10 @@ MicroOperand OperandOf(const float* data, int64_t floats) {
 }  // namespace
 
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
-                                            int64_t left_row_floats, const Constants& constants) {
+                                            const Constants& constants) {
   FmaProduct product;
   product.shape_ = shape;
-  product.left_row_floats_ = left_row_floats;
+  product.left_row_floats_ = shape.depth;
   product.matrices_ = constants.matrices;
   product.part_depth_ = constants.part_depth;
   product.vector_floats_ = CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8;

@@ -23,7 +23,7 @@ class FmaProduct {
     int64_t part_depth = 0;       // see FmaTile
   };
 
-  // What to multiply: `rows` rows, which lie left_row_floats apart, by the blocks of columns from
+  // What to multiply: `rows` rows, by the blocks of columns from
   // `first` to `last` of a matrix.
   struct Piece {
     const float* left = nullptr;
@@ -34,12 +34,15 @@ class FmaProduct {
     float* result = nullptr;  // column 0 of the first row; rows lie beside each other
   };
 
-  // Packs the matrices, by as many threads as the kernel is wide. From one row of what they are
-  // multiplied with to the next there are `left_row_floats`. Runs by AVX-512, else by AVX2, else
-  // interpreted.
+  // Packs the matrices, by as many threads as the kernel is wide. Runs by AVX-512, else by AVX2,
+  // else interpreted.
   // Errors: ResourceExhausted.
   static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
-                                         int64_t left_row_floats, const Constants& constants);
+                                         const Constants& constants);
+
+  // From one row of what is multiplied to the next; without it they lie beside each other. To be
+  // called before AddRows.
+  void set_left_row_floats(int64_t floats) { left_row_floats_ = floats; }
 
   // Lets Run call the next block of columns into the second cache while it uses one for so many
   // rows. To be called before AddRows.

@@ -162,9 +162,9 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(pointwise.inputs[1]));
   const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
   const ConstantProduct shape = *PixelProductAt(graph, pattern->pointwise);
-  PLAIT_ASSIGN_OR_RETURN(parts.product,
-                         FmaProduct::Load(context, shape, shape.depth,
-                                          {.right = weights, .bias = parts.after.bias()}));
+  PLAIT_ASSIGN_OR_RETURN(
+      parts.product,
+      FmaProduct::Load(context, shape, {.right = weights, .bias = parts.after.bias()}));
   return SeparableKernel::Create(context, std::move(parts));
 }
 
