@@ -62,8 +62,6 @@ function(plait_test name)
   target_link_libraries(${name} PRIVATE plait_test_options ${arg_DEPS} GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM plait_precompiled_test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE PLAIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    PLAIT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   if(arg_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/config_file.h"
+#include "tests/files/source_path.h"
 
 namespace plait {
 namespace {
@@ -154,7 +155,7 @@ TEST(ConfigTest, RefusesNumbersOutOfBounds) {
 }
 
 TEST(ConfigTest, TheGuideListsEverySetting) {
-  std::ifstream file(PLAIT_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(SourcePath("docs/operations.md"));
   std::ostringstream guide;
   guide << file.rdbuf();
   for (const Setting& setting : Settings()) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tests/files/source_path.h"
 
 namespace plait {
 
@@ -113,8 +114,8 @@ std::string PublishedReport::ToString() const {
 }
 
 void ExpectOnlyKnownFailures(const PublishedReport& report) {
-  const auto known = ReadKnownFailures(
-      absl::StrCat(PLAIT_SOURCE_DIR, "/tests/conformance/published/known_failures.txt"));
+  const auto known =
+      ReadKnownFailures(SourcePath("tests/conformance/published/known_failures.txt"));
   for (const auto& [name, reason] : report.failures) {
     EXPECT_TRUE(known.contains(name)) << name << ": " << reason;
   }

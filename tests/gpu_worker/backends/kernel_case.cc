@@ -5,13 +5,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tests/files/source_path.h"
 
 namespace plait {
 
 absl::StatusOr<std::vector<KernelCase>> ReadKernelCases(absl::string_view backend,
                                                         absl::string_view family) {
-  const std::string path = absl::StrCat(PLAIT_SOURCE_DIR, "/tests/gpu_worker/backends/", backend,
-                                        "/cases/", family, ".txt");
+  const std::string path =
+      SourcePath(absl::StrCat("tests/gpu_worker/backends/", backend, "/cases/", family, ".txt"));
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat("no cases ", path));
   std::vector<KernelCase> cases;

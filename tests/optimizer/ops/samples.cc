@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "tests/files/source_path.h"
 
 namespace plait {
 namespace {
@@ -38,7 +39,7 @@ OperatorSample ParseSample(absl::string_view text) {
 std::vector<OperatorSample> ReadSamples() {
   std::vector<OperatorSample> samples;
   std::set<std::filesystem::path> files;
-  const std::string folder = PLAIT_SOURCE_DIR "/tests/optimizer/ops/samples";
+  const std::string folder = SourcePath("tests/optimizer/ops/samples");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.insert(entry.path());
   for (const std::filesystem::path& file : files) {
     const std::string text = TextOf(file);

@@ -6,12 +6,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tests/files/source_path.h"
 
 namespace plait {
 namespace {
 
 std::string PathOf(absl::string_view rule) {
-  return absl::StrCat(PLAIT_SOURCE_DIR, "/tests/optimizer/rules/golden/", rule, ".txt");
+  return SourcePath(absl::StrCat("tests/optimizer/rules/golden/", rule, ".txt"));
 }
 
 }  // namespace

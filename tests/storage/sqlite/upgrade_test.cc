@@ -14,6 +14,7 @@
 #include "storage/blob_bytes.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/sqlite.h"
+#include "tests/files/source_path.h"
 #include "tests/storage/store_test.h"
 
 // first_schema.tar.gz is the data directory of a plaitd with the first schema, that of commit
@@ -33,7 +34,7 @@ class SqliteUpgradeTest : public testing::Test {
  protected:
   SqliteUpgradeTest() {
     const std::string command =
-        absl::StrCat("tar -xzf " PLAIT_SOURCE_DIR "/tests/storage/sqlite/first_schema.tar.gz -C ",
+        absl::StrCat("tar -xzf ", SourcePath("tests/storage/sqlite/first_schema.tar.gz"), " -C ",
                      directory_.path());
     EXPECT_EQ(std::system(command.c_str()), 0);
   }

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "tests/files/source_path.h"
 
 namespace plait {
 namespace {
@@ -37,8 +38,7 @@ class VersionScriptTest : public testing::Test {
     std::error_code error;
     fs::remove_all(root_, error);
     fs::create_directories(root_ / "gpu_worker/backends", error);
-    fs::copy(fs::path(PLAIT_SOURCE_DIR) / kBackend, root_ / kBackend, fs::copy_options::recursive,
-             error);
+    fs::copy(SourcePath(kBackend), root_ / kBackend, fs::copy_options::recursive, error);
     ASSERT_FALSE(error) << error.message();
   }
 
@@ -57,7 +57,7 @@ class VersionScriptTest : public testing::Test {
     const std::string command =
         absl::StrCat(PLAIT_CMAKE_COMMAND, " -DROOT=", root_.string(), " -DBACKEND=", kBackend,
                      " '-DCOMPILER=", compiler, "' -DOUTPUT=", output.string(), " -P ",
-                     PLAIT_SOURCE_DIR, "/cmake/family_versions.cmake");
+                     SourcePath("cmake/family_versions.cmake"));
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
     std::ifstream file(output);
     std::map<std::string, std::string> versions;

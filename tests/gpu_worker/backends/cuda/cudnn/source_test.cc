@@ -19,6 +19,7 @@
 #include "gpu_worker/backends/cuda/cudnn/patterns.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
+#include "tests/files/source_path.h"
 #include "tests/gpu_worker/backends/cuda/cudnn/test_cases.h"
 
 namespace plait::cuda {
@@ -30,8 +31,8 @@ constexpr Precision kPrecisions[] = {Precision::kStrict, Precision::kTf32, Preci
                                      Precision::kBf16};
 constexpr MemoryLayout kLayouts[] = {MemoryLayout::kNchw, MemoryLayout::kNhwc};
 
-const char* GoldenPath() {
-  return PLAIT_SOURCE_DIR "/tests/gpu_worker/backends/cuda/golden/candidates.txt";
+std::string GoldenPath() {
+  return SourcePath("tests/gpu_worker/backends/cuda/golden/candidates.txt");
 }
 
 bool IsCompiledAtRunTime(const Candidate& candidate) {
