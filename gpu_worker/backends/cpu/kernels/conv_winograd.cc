@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
 #include "gpu_worker/backends/cpu/kernels/fma_product.h"
@@ -33,10 +32,10 @@ constexpr int64_t kPartDepth = 32;
 class WinogradKernel : public CpuKernel {
  public:
   static absl::StatusOr<std::unique_ptr<CpuKernel>> Create(LoadContext* context,
-                                                           WinogradTiles tiles,
+                                                           const WinogradTiles& tiles,
                                                            RowEpilogue epilogue) {
     std::unique_ptr<WinogradKernel> kernel(
-        new WinogradKernel(context->width(), std::move(tiles), std::move(epilogue)));
+        new WinogradKernel(context->width(), tiles, std::move(epilogue)));
     PLAIT_RETURN_IF_ERROR(kernel->LoadProduct(context));
     PLAIT_RETURN_IF_ERROR(kernel->ChooseBands(context));
     return kernel;
@@ -52,9 +51,9 @@ class WinogradKernel : public CpuKernel {
  private:
   using Elements = WinogradTiles::Elements;
 
-  WinogradKernel(int width, WinogradTiles tiles, RowEpilogue epilogue)
+  WinogradKernel(int width, const WinogradTiles& tiles, RowEpilogue epilogue)
       : width_(width),
-        tiles_(std::move(tiles)),
+        tiles_(tiles),
         epilogue_(std::move(epilogue)),
         runner_(width),
         row_floats_(tiles_.source_channels() + kRowFloatsApart) {}
@@ -82,6 +81,9 @@ class WinogradKernel : public CpuKernel {
   absl::Status ChooseBands(LoadContext* context);
   absl::Status RunBand(int64_t begin, int64_t tiles);
 
+  WinogradTiles::Outliers OutliersFrom(int64_t tile) const {
+    return {outliers_.first + tile * tiles_.outliers_max(), outliers_.counts + tile};
+  }
   // Of the band's tiles from `tile` on.
   Elements Read(int64_t tile) const {
     return {read_ + tile * row_floats_, band_tiles_ * row_floats_, row_floats_};
@@ -100,6 +102,8 @@ class WinogradKernel : public CpuKernel {
   int64_t band_tiles_ = 0;
   float* read_ = nullptr;        // scratch: the elements before the product
   float* multiplied_ = nullptr;  // and after it
+  float* spare_ = nullptr;       // of each thread
+  WinogradTiles::Outliers outliers_;
 };
 
 absl::Status WinogradKernel::ChooseBands(LoadContext* context) {
@@ -110,16 +114,23 @@ absl::Status WinogradKernel::ChooseBands(LoadContext* context) {
   product_.PrefetchBlocks(band_tiles_);
   PLAIT_RETURN_IF_ERROR(product_.AddRows(band_tiles_));
   PLAIT_RETURN_IF_ERROR(product_.AddRows(tiles_.count() % band_tiles_));
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const scratch,
-                         context->AllocateScratch(band_tiles_ * tile_floats * 4));
-  read_ = reinterpret_cast<float*>(scratch);
+  const auto scratch = [&](int64_t bytes, auto*& data) -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateScratch(bytes));
+    data = reinterpret_cast<std::remove_reference_t<decltype(data)>>(memory);
+    return absl::OkStatus();
+  };
+  PLAIT_RETURN_IF_ERROR(scratch(band_tiles_ * tile_floats * 4, read_));
   multiplied_ = read_ + band_tiles_ * tiles_.elements() * row_floats_;
-  return absl::OkStatus();
+  PLAIT_RETURN_IF_ERROR(scratch(width_ * tiles_.spare_floats() * 4, spare_));
+  PLAIT_RETURN_IF_ERROR(scratch(band_tiles_ * 4, outliers_.counts));
+  return scratch(band_tiles_ * tiles_.outliers_max() * sizeof(WinogradTiles::Outlier),
+                 outliers_.first);
 }
 
 absl::Status WinogradKernel::RunBand(int64_t begin, int64_t tiles) {
-  ForEachPart(width_, tiles, [&](int64_t first, int64_t last, int) {
-    tiles_.Read(begin + first, begin + last, Read(first));
+  ForEachPart(width_, tiles, [&](int64_t first, int64_t last, int thread) {
+    tiles_.Read(begin + first, begin + last, Read(first), OutliersFrom(first),
+                spare_ + thread * tiles_.spare_floats());
   });
   const int64_t blocks = product_.blocks();
   const auto multiply = [&](int64_t first, int64_t last, int) -> absl::Status {
@@ -138,7 +149,7 @@ absl::Status WinogradKernel::RunBand(int64_t begin, int64_t tiles) {
   };
   PLAIT_RETURN_IF_ERROR(runner_.Run(tiles_.elements() * blocks, multiply));
   ForEachPart(width_, tiles, [&](int64_t first, int64_t last, int) {
-    tiles_.Write(begin + first, begin + last, Multiplied(first), epilogue_);
+    tiles_.Write(begin + first, begin + last, Multiplied(first), OutliersFrom(first), epilogue_);
   });
   return absl::OkStatus();
 }
@@ -150,17 +161,14 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvWinograd(LoadContext* context
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
   if (nodes.empty() || !kConvWinogradOffer.runs(graph, nodes[0])) return context->Refuse();
-  absl::string_view variant = context->kernel().variant;
-  int extent = 0;
-  if (!absl::ConsumePrefix(&variant, "f") || !absl::SimpleAtoi(variant, &extent) ||
-      (extent != 2 && extent != 4)) {
-    return context->Refuse();
-  }
+  const std::string& variant = context->kernel().variant;
+  if (variant != "f2" && variant != "f4") return context->Refuse();
+  const int extent = variant == "f2" ? 2 : 4;
   PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, Format::kChannelsLast,
                                                       graph.output_type(nodes[0]).shape[1]));
   PLAIT_ASSIGN_OR_RETURN(WinogradTiles tiles,
                          WinogradTiles::Load(context, graph.node(nodes[0]), extent, layer));
-  return WinogradKernel::Create(context, std::move(tiles), std::move(layer.epilogue));
+  return WinogradKernel::Create(context, tiles, std::move(layer.epilogue));
 }
 
 }  // namespace plait

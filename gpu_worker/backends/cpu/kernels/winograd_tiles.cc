@@ -1,8 +1,10 @@
 #include "gpu_worker/backends/cpu/kernels/winograd_tiles.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {
@@ -13,6 +15,16 @@ constexpr int kExtentMax = 4;
 constexpr int kSizeMax = kExtentMax + kWindow - 1;
 
 WinogradTile TileOf(int extent) { return extent == 2 ? WinogradTile::kTwo : WinogradTile::kFour; }
+
+// An outlier is larger than so many times the mean of its tile: no number of a tile of 16 pixels of
+// 16 channels could be 256 times as large.
+constexpr int64_t kOutlierMeansOfTile = 128;
+
+// How many numbers a tile counts as, of which the mean is taken: with channels in whole vectors.
+int64_t NumbersOf(int64_t pixels, int64_t channels) {
+  constexpr int64_t kVectorFloatsMax = 16;
+  return pixels * CeilDiv(channels, kVectorFloatsMax) * kVectorFloatsMax;
+}
 
 // What one axis makes of a window: its polynomial's values at the points in the order of the loops,
 // each divided by the differences between the point and the others.
@@ -36,13 +48,15 @@ void TransformWindow(int extent, const double (&w)[kWindow], double (&g)[kSizeMa
   g[4] = value(-b) / of_b;
 }
 
-// `to` is the first element, and the others lie `element_floats` apart.
-void TransformWeight(int extent, const float* weight, float* to, int64_t element_floats) {
+// The weights of a window lie `weight_floats` apart. `to` is the first element, and the others lie
+// `element_floats` apart.
+void TransformWeight(int extent, const float* weight, int64_t weight_floats, float* to,
+                     int64_t element_floats) {
   const int size = extent + kWindow - 1;
   double kept[kSizeMax][kWindow];
   for (int column = 0; column < kWindow; ++column) {
-    const double w[kWindow] = {weight[column], weight[kWindow + column],
-                               weight[2 * kWindow + column]};
+    const auto at = [&](int64_t row) { return weight[(row * kWindow + column) * weight_floats]; };
+    const double w[kWindow] = {at(0), at(1), at(2)};
     double g[kSizeMax];
     TransformWindow(extent, w, g);
     for (int row = 0; row < size; ++row) kept[row][column] = g[row];
@@ -66,7 +80,6 @@ absl::StatusOr<WinogradTiles> WinogradTiles::Load(LoadContext* context, const No
       const std::vector<WindowAxis> axes,
       ReadWindow(*conv.attributes, layer.source.type, {kWindow, kWindow}, /*ceil_mode=*/false));
   std::copy(axes.begin(), axes.end(), tiles.axes_);
-  PLAIT_ASSIGN_OR_RETURN(tiles.weights_, context->ConstantValue(conv.inputs[1]));
   tiles.source_ = layer.source.floats();
   tiles.result_ = layer.result.floats();
   tiles.bias_ = layer.epilogue.bias();
@@ -75,17 +88,33 @@ absl::StatusOr<WinogradTiles> WinogradTiles::Load(LoadContext* context, const No
   tiles.images_ = layer.source.type.shape[0];
   tiles.source_channels_ = layer.source.type.shape[1];
   tiles.result_channels_ = layer.result.type.shape[1];
+  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(conv.inputs[1]));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed, context->AllocateWeights(values.type().bytes()));
+  tiles.PackWeights(context->width(), reinterpret_cast<const float*>(values.bytes().data()),
+                    reinterpret_cast<float*>(packed));
   return tiles;
 }
 
+// `values` by result channels, source channels and taps.
+void WinogradTiles::PackWeights(int threads, const float* values, float* packed) {
+  weights_ = packed;
+  ForEachPart(threads, source_channels_, [&](int64_t begin, int64_t end, int) {
+    float* to = packed + begin * kTaps * result_channels_;
+    for (int64_t place = begin * kTaps; place < end * kTaps; ++place) {
+      for (int64_t k = 0; k < result_channels_; ++k) {
+        *to++ = values[k * source_channels_ * kTaps + place];
+      }
+    }
+  });
+}
+
 std::vector<float> WinogradTiles::TransformWeights(int threads) const {
-  const auto* const weights = reinterpret_cast<const float*>(weights_.bytes().data());
   const int64_t element_floats = source_channels_ * result_channels_;
   std::vector<float> transformed(elements() * element_floats);
   ForEachPart(threads, source_channels_, [&](int64_t begin, int64_t end, int) {
     for (int64_t c = begin; c < end; ++c) {
       for (int64_t k = 0; k < result_channels_; ++k) {
-        TransformWeight(extent_, weights + (k * source_channels_ + c) * kWindow * kWindow,
+        TransformWeight(extent_, WeightsAt(c, 0) + k, result_channels_,
                         transformed.data() + c * result_channels_ + k, element_floats);
       }
     }
@@ -111,40 +140,72 @@ const float* WinogradTiles::SourceAt(int64_t image, int64_t row, int64_t column)
   return source_ + ((image * axes_[0].input + row) * axes_[1].input + column) * source_channels_;
 }
 
-void WinogradTiles::Read(int64_t begin, int64_t end, const Elements& elements) const {
+int64_t WinogradTiles::outliers_max() const {
+  return NumbersOf(elements(), source_channels_) / kOutlierMeansOfTile + 1;
+}
+
+void WinogradTiles::Read(int64_t begin, int64_t end, const Elements& elements,
+                         const Outliers& outliers, float* spare) const {
   const auto transform = Loops().winograd_pixels[static_cast<int>(TileOf(extent_))];
   const int size = extent_ + kWindow - 1;
+  const auto numbers = static_cast<float>(NumbersOf(this->elements(), source_channels_));
   const float* pixels[kSizeMax * kSizeMax];
-  for (int64_t tile = begin; tile < end; ++tile) {
-    const Place place = PlaceOf(tile);
+  for (int64_t i = 0; i < end - begin; ++i) {
+    const Place place = PlaceOf(begin + i);
     for (int row = 0; row < size; ++row) {
       for (int column = 0; column < size; ++column) {
         pixels[row * size + column] = SourceAt(place.image, axes_[0].start(place.row) + row,
                                                axes_[1].start(place.column) + column);
       }
     }
-    transform({.x = pixels,
-               .y = elements.data + (tile - begin) * elements.row_floats,
-               .y_element_floats = elements.element_floats,
-               .channels = source_channels_});
+    const WinogradPixels tile = {.x = pixels,
+                                 .y = elements.data + i * elements.row_floats,
+                                 .y_element_floats = elements.element_floats,
+                                 .channels = source_channels_};
+    const Magnitudes seen = transform(tile);
+    outliers.counts[i] = 0;
+    const float limit = kOutlierMeansOfTile * seen.sum / numbers;
+    // Where the sum is no number, the tile is convolved plainly.
+    if (!(seen.largest > limit) || !std::isfinite(limit)) continue;
+    outliers.counts[i] = TakeOutliers(limit, pixels, outliers.first + i * outliers_max(), spare);
+    transform(tile);
   }
 }
 
+int32_t WinogradTiles::TakeOutliers(float limit, const float** pixels, Outlier* outliers,
+                                    float* spare) const {
+  int32_t count = 0;
+  for (int32_t pixel = 0; pixel < elements(); ++pixel) {
+    if (pixels[pixel] == nullptr) continue;
+    for (int32_t channel = 0; channel < source_channels_; ++channel) {
+      const float value = pixels[pixel][channel];
+      const bool is_outlier = std::abs(value) > limit && count < outliers_max();
+      spare[channel] = is_outlier ? 0 : value;
+      if (is_outlier) outliers[count++] = {pixel, channel, value};
+    }
+    pixels[pixel] = spare;
+    spare += source_channels_;
+  }
+  return count;
+}
+
 void WinogradTiles::Write(int64_t begin, int64_t end, const Elements& elements,
-                          const RowEpilogue& epilogue) const {
-  for (int64_t tile = begin; tile < end; ++tile) {
-    WriteTile(PlaceOf(tile),
-              {.x = elements.data + (tile - begin) * elements.row_floats,
+                          const Outliers& outliers, const RowEpilogue& epilogue) const {
+  for (int64_t i = 0; i < end - begin; ++i) {
+    WriteTile(PlaceOf(begin + i),
+              {.x = elements.data + i * elements.row_floats,
                .x_element_floats = elements.element_floats,
                .bias = bias_,
                .lowest = bounds_.lowest,
                .highest = bounds_.highest,
                .channels = result_channels_},
+              {outliers.first + i * outliers_max(), static_cast<size_t>(outliers.counts[i])},
               epilogue);
   }
 }
 
 void WinogradTiles::WriteTile(const Place& place, const WinogradSums& sums,
+                              absl::Span<const Outlier> outliers,
                               const RowEpilogue& epilogue) const {
   const int64_t rows = std::min<int64_t>(extent_, axes_[0].output - place.row);
   const int64_t columns = std::min<int64_t>(extent_, axes_[1].output - place.column);
@@ -157,32 +218,53 @@ void WinogradTiles::WriteTile(const Place& place, const WinogradSums& sums,
   }
   WinogradSums wanted = sums;
   wanted.y = pixels;
+  if (!outliers.empty()) {
+    wanted.lowest = RowEpilogue::Bounds().lowest;
+    wanted.highest = RowEpilogue::Bounds().highest;
+  }
   const bool is_finite = Loops().winograd_sums[static_cast<int>(TileOf(extent_))](wanted);
+  if (is_finite) {
+    for (const Outlier& outlier : outliers) AddOutlier(outlier, pixels);
+  }
+  const LoopTable::Unary clip = Loops().unary[static_cast<int>(UnaryLoop::kClip)];
   for (int64_t row = 0; row < rows; ++row) {
+    float* const first = pixels[row * extent_];
     for (int64_t column = 0; column < columns && !is_finite; ++column) {
       ConvolvePixel(place.image, place.row + row, place.column + column,
                     pixels[row * extent_ + column]);
     }
-    epilogue.ApplyToRows(pixels[row * extent_], PixelAt(place, row), columns);
+    if (!is_finite || !outliers.empty()) {
+      clip(first, first, columns * result_channels_, bounds_.lowest, bounds_.highest);
+    }
+    epilogue.ApplyToRows(first, PixelAt(place, row), columns);
+  }
+}
+
+void WinogradTiles::AddOutlier(const Outlier& outlier, float* const* pixels) const {
+  const int size = extent_ + kWindow - 1;
+  for (int row = 0; row < extent_; ++row) {
+    for (int column = 0; column < extent_; ++column) {
+      const int tap[2] = {outlier.pixel / size - row, outlier.pixel % size - column};
+      float* const result = pixels[row * extent_ + column];
+      const bool is_seen = tap[0] >= 0 && tap[0] < kWindow && tap[1] >= 0 && tap[1] < kWindow;
+      if (result == nullptr || !is_seen) continue;
+      const float* const weights = WeightsAt(outlier.channel, tap[0] * kWindow + tap[1]);
+      for (int64_t k = 0; k < result_channels_; ++k) result[k] += outlier.value * weights[k];
+    }
   }
 }
 
 void WinogradTiles::ConvolvePixel(int64_t image, int64_t row, int64_t column, float* result) const {
-  const auto* const weights = reinterpret_cast<const float*>(weights_.bytes().data());
   for (int64_t k = 0; k < result_channels_; ++k) result[k] = bias_ == nullptr ? 0 : bias_[k];
-  for (int tap = 0; tap < kWindow * kWindow; ++tap) {
+  for (int tap = 0; tap < kTaps; ++tap) {
     const float* const pixel = SourceAt(image, axes_[0].start(row) + tap / kWindow,
                                         axes_[1].start(column) + tap % kWindow);
     if (pixel == nullptr) continue;
-    for (int64_t k = 0; k < result_channels_; ++k) {
-      const float* const weight = weights + k * source_channels_ * kWindow * kWindow + tap;
-      for (int64_t c = 0; c < source_channels_; ++c) {
-        result[k] += pixel[c] * weight[c * kWindow * kWindow];
-      }
+    for (int64_t c = 0; c < source_channels_; ++c) {
+      const float* const weights = WeightsAt(c, tap);
+      for (int64_t k = 0; k < result_channels_; ++k) result[k] += pixel[c] * weights[k];
     }
   }
-  Loops().unary[static_cast<int>(UnaryLoop::kClip)](result, result, result_channels_,
-                                                    bounds_.lowest, bounds_.highest);
 }
 
 }  // namespace plait

@@ -22,9 +22,22 @@ class WinogradTiles {
     int64_t row_floats = 0;
   };
 
+  // A number that is far larger than the others of its tile: what its transform loses would be much
+  // beside them. It is none of the elements, and multiplied as it is.
+  struct Outlier {
+    int32_t pixel = 0;  // of the tile's, by rows
+    int32_t channel = 0;
+    float value = 0;
+  };
+  // Those of tile i are the first counts[i] from outliers_max() * i on.
+  struct Outliers {
+    Outlier* first = nullptr;
+    int32_t* counts = nullptr;
+  };
+
   // Of the convolution `conv`, whose source, result, bias and bounds are those of `layer`, in tiles
   // of `extent` x `extent` pixels of the result. Takes the bounds.
-  // Errors: those of ReadWindow and ConstantValue.
+  // Errors: those of ReadWindow and ConstantValue; ResourceExhausted.
   // REQUIRES: extent is 2 or 4, and k<ConvWinograd>Offer.runs.
   static absl::StatusOr<WinogradTiles> Load(LoadContext* context, const Node& conv, int extent,
                                             RowLayer& layer);
@@ -34,19 +47,24 @@ class WinogradTiles {
   int64_t elements() const { return int64_t{extent_ + 2} * (extent_ + 2); }
   int64_t source_channels() const { return source_channels_; }
   int64_t result_channels() const { return result_channels_; }
+  // Of a tile, at most: no more numbers than this can be so much larger than the mean.
+  int64_t outliers_max() const;
+  // What Read needs to work in.
+  int64_t spare_floats() const { return elements() * source_channels_; }
 
   // The transformed weights: element e, source channel c and result channel k are number
   // (e * source_channels + c) * result_channels + k. By up to `threads` threads.
   std::vector<float> TransformWeights(int threads) const;
 
   // Transforms the pixels of the tiles from `begin` to `end`, the first of which is tile 0 of the
-  // elements.
-  void Read(int64_t begin, int64_t end, const Elements& elements) const;
+  // elements and outliers. `spare` is the thread's.
+  void Read(int64_t begin, int64_t end, const Elements& elements, const Outliers& outliers,
+            float* spare) const;
 
   // Writes the result of such tiles from the products of their elements, with what the epilogue
   // that the tiles were loaded with has left (TakeBounds). A tile of which a number overflows or is
   // none is computed from its pixels instead: there it would spread.
-  void Write(int64_t begin, int64_t end, const Elements& elements,
+  void Write(int64_t begin, int64_t end, const Elements& elements, const Outliers& outliers,
              const RowEpilogue& epilogue) const;
 
  private:
@@ -57,17 +75,29 @@ class WinogradTiles {
     int64_t column;
   };
 
+  void PackWeights(int threads, const float* values, float* packed);
   int64_t TilesOf(int axis) const { return (axes_[axis].output + extent_ - 1) / extent_; }
   Place PlaceOf(int64_t tile) const;
   // The number of a pixel of the result, over all images.
   int64_t PixelAt(const Place& place, int64_t row) const;
   const float* SourceAt(int64_t image, int64_t row, int64_t column) const;
-  void WriteTile(const Place& place, const WinogradSums& sums, const RowEpilogue& epilogue) const;
+  // Copies a tile's pixels without the numbers that are larger than the limit, which it adds to the
+  // outliers; `pixels` are those of the copy then. Returns how many there are.
+  int32_t TakeOutliers(float limit, const float** pixels, Outlier* outliers, float* spare) const;
+  void WriteTile(const Place& place, const WinogradSums& sums, absl::Span<const Outlier> outliers,
+                 const RowEpilogue& epilogue) const;
+  // To all pixels of the result that see it.
+  void AddOutlier(const Outlier& outlier, float* const* pixels) const;
   void ConvolvePixel(int64_t image, int64_t row, int64_t column, float* result) const;
+  const float* WeightsAt(int64_t channel, int64_t tap) const {
+    return weights_ + (channel * kTaps + tap) * result_channels_;
+  }
+
+  static constexpr int64_t kTaps = 9;
 
   const float* source_ = nullptr;
   float* result_ = nullptr;
-  Tensor weights_;  // [result channel][source channel][3][3]
+  const float* weights_ = nullptr;  // [source channel][tap][result channel]
   const float* bias_ = nullptr;
   RowEpilogue::Bounds bounds_;
   int extent_ = 2;

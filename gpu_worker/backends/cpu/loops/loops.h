@@ -243,9 +243,10 @@ struct LoopTable {
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
   void (*depthwise_pixels)(const DepthwisePixels& pixels);
-  // Indexed by WinogradTile. The second says whether all pixels, wanted or not, were finite before
-  // the bounds.
-  void (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
+  // Indexed by WinogradTile. The first returns the magnitudes of what it reads, in which some
+  // channels of the last vector count twice. The second says whether all pixels, wanted or not,
+  // were finite before the bounds.
+  Magnitudes (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
   bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
 };
 

@@ -60,9 +60,20 @@ struct WinogradAxis<4> {
   }
 };
 
+typedef int32_t LooseInts
+    __attribute__((vector_size(kVectorFloats * sizeof(float)), aligned(4), may_alias));
+inline LooseVector MagnitudeOf(LooseVector x) {
+  return reinterpret_cast<LooseVector>(reinterpret_cast<LooseInts>(x) & 0x7fffffff);
+}
+
+struct VectorMagnitudes {
+  LooseVector largest = {};
+  LooseVector sum = {};
+};
+
 // A vector of channels. Columns first, whose results are kept.
 template <int kOutputs>
-inline void WinogradPixelsBlock(const WinogradPixels& p, int64_t channel) {
+inline void WinogradPixelsBlock(const WinogradPixels& p, int64_t channel, VectorMagnitudes& seen) {
   constexpr int kSize = kOutputs + 2;
   LooseVector kept[kSize][kSize];
   LooseVector from[kSize];
@@ -73,6 +84,9 @@ inline void WinogradPixelsBlock(const WinogradPixels& p, int64_t channel) {
     for (int row = 0; row < kSize; ++row) {
       const float* const pixel = p.x[row * kSize + column];
       from[row] = pixel == nullptr ? LooseVector{} : LoadVector(pixel + channel);
+      const LooseVector magnitude = MagnitudeOf(from[row]);
+      seen.largest = magnitude > seen.largest ? magnitude : seen.largest;
+      seen.sum += magnitude;
     }
     WinogradAxis<kOutputs>::Transform(from, to);
 #pragma GCC unroll 6
@@ -92,12 +106,19 @@ inline void WinogradPixelsBlock(const WinogradPixels& p, int64_t channel) {
 
 // The last vector may overlap the one before it: the same numbers are written twice.
 template <int kOutputs>
-void WinogradPixelsLoop(const WinogradPixels& p) {
+Magnitudes WinogradPixelsLoop(const WinogradPixels& p) {
+  VectorMagnitudes seen;
   int64_t channel = 0;
   for (; channel + kVectorFloats <= p.channels; channel += kVectorFloats) {
-    WinogradPixelsBlock<kOutputs>(p, channel);
+    WinogradPixelsBlock<kOutputs>(p, channel, seen);
   }
-  if (channel < p.channels) WinogradPixelsBlock<kOutputs>(p, p.channels - kVectorFloats);
+  if (channel < p.channels) WinogradPixelsBlock<kOutputs>(p, p.channels - kVectorFloats, seen);
+  Magnitudes all = {0, 0};
+  for (int i = 0; i < kVectorFloats; ++i) {
+    all.largest = seen.largest[i] > all.largest ? seen.largest[i] : all.largest;
+    all.sum += seen.sum[i];
+  }
+  return all;
 }
 
 // Adds zeros to `zeros`, or NaNs where a number is not finite.

@@ -12,6 +12,9 @@ namespace {
 // The loops work on whole vectors of channels.
 constexpr int64_t kChannelsMin = 16;
 
+// Source times result channels: 36 numbers for each are 300 MB.
+constexpr int64_t kWeightsMax = int64_t{1} << 21;
+
 constexpr int64_t kPixelsOfSmallImages = int64_t{16} * 16;
 constexpr int64_t kManyChannels = int64_t{384} * 384;  // of the source times of the result
 
@@ -25,7 +28,7 @@ bool Runs(const Graph& graph, NodeId id) {
   const Shape& weights = graph.input_type(id, 1).shape;
   return attributes.Int("group", 1) == 1 && AreOnes(attributes.Ints("strides")) &&
          AreOnes(attributes.Ints("dilations")) && weights[2] == 3 && weights[3] == 3 &&
-         std::min(weights[0], weights[1]) >= kChannelsMin;
+         std::min(weights[0], weights[1]) >= kChannelsMin && weights[0] * weights[1] <= kWeightsMax;
 }
 
 std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {

@@ -95,6 +95,28 @@ TEST_P(ConvWinogradTest, PixelsThatAreNotFiniteChangeThoseAloneThatSeeThem) {
   }
 }
 
+// What it adds to is as large; all else is about 20, with what fp32 loses there.
+TEST_P(ConvWinogradTest, NumbersFarLargerThanTheirTileCostTheOthersNothing) {
+  std::vector<float> weights = RandomNumbers(kChannels * kChannels * 9, 7);
+  for (int tap = 0; tap < 9; ++tap) weights[(3 * kChannels + 7) * 9 + tap] = 0;
+  const Graph graph = ConvolutionBy(weights);
+  absl::StatusOr<std::unique_ptr<Executable>> executable = Load(graph);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  std::vector<float> numbers = RandomNumbers(kChannels * kSize * kSize, 8);
+  for (const int pixel : {0, 5 * kSize + 6, 12 * kSize + 3}) {
+    numbers[7 * kSize * kSize + pixel] = pixel % 2 == 0 ? 1e6f : -1e6f;
+  }
+  const std::vector<Tensor> inputs = {Tensor::Of<float>(ImageOf(kSize).shape, numbers)};
+  const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, inputs, NoWeights());
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const absl::StatusOr<std::vector<Tensor>> actual = (*executable)->Run(inputs);
+  ASSERT_TRUE(actual.ok()) << actual.status();
+  for (int i = 0; i < kChannels * kSize * kSize; ++i) {
+    const float wanted = (*expected)[0].at<float>(i);
+    ASSERT_NEAR((*actual)[0].at<float>(i), wanted, 1e-4f + std::abs(wanted) * 1e-6f) << i;
+  }
+}
+
 // More tiles than are worked on at a time.
 TEST_P(ConvWinogradTest, LargeImagesAreRight) {
   constexpr int kLarge = 107;
