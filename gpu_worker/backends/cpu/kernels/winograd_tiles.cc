@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
@@ -38,7 +39,7 @@ class WinogradTiles {
   // Of the convolution `conv`, whose source, result, bias and bounds are those of `layer`, in tiles
   // of `extent` x `extent` pixels of the result. Takes the bounds.
   // Errors: those of ReadWindow and ConstantValue; ResourceExhausted.
-  // REQUIRES: extent is 2 or 4, and k<ConvWinograd>Offer.runs.
+  // REQUIRES: extent is 2 or 4, and kConvWinogradOffer.runs of the node.
   static absl::StatusOr<WinogradTiles> Load(LoadContext* context, const Node& conv, int extent,
                                             RowLayer& layer);
 
@@ -76,7 +77,7 @@ class WinogradTiles {
   };
 
   void PackWeights(int threads, const float* values, float* packed);
-  int64_t TilesOf(int axis) const { return (axes_[axis].output + extent_ - 1) / extent_; }
+  int64_t TilesOf(int axis) const { return CeilDiv(axes_[axis].output, extent_); }
   Place PlaceOf(int64_t tile) const;
   // The number of a pixel of the result, over all images.
   int64_t PixelAt(const Place& place, int64_t row) const;

@@ -12,11 +12,6 @@ bool Runs(const Graph& graph, NodeId node) {
   return AllFloat32(graph, node) && HasExplicitPadding(graph.node(node)) && rank >= 3 && rank <= 5;
 }
 
-// A convolution and what follows it, up to where a tensor would have to be read, and to the end.
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
 // Weights that arrive at run time are read row-major. Rows are kept even where all tensors lie
 // alike in both: a convolution of one pixel reads and writes the same bytes, yet by other code.
 std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
@@ -35,7 +30,7 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 const FamilyOffer kConvOffer = {
     .name = "conv",
     .runs = Runs,
-    .grow = Grow,
+    .grow = GrowBehind<Runs>,
     .formats = Formats,
     .variants = NameOfFormat,
     .worth_dividing = HasManyFlops,

@@ -35,15 +35,6 @@ bool Runs(const Graph& graph, NodeId id) {
   return IsPointwise(graph, id) ? IsProduct(graph, node) : IsConvolution(graph, node);
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
-// In plain the pixels of a piece would not lie beside each other.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
-  return {RowIn(graph, nodes, Format::kChannelsLast)};
-}
-
 }  // namespace
 
 const FamilyOffer kConvInt8Offer = {
@@ -51,8 +42,9 @@ const FamilyOffer kConvInt8Offer = {
     .runs = Runs,
     .needs_admission = true,
     .instruction_set = "amx",
-    .grow = Grow,
-    .formats = Formats,
+    .grow = GrowBehind<Runs>,
+    // In plain the pixels of a piece would not lie beside each other.
+    .formats = ChannelsLastRow,
     .variants = DigitVariants,
     .more_exact = MoreExactDigits,
     .worth_dividing = HasManyFlops,

@@ -31,15 +31,6 @@ bool Runs(const Graph& graph, NodeId id) {
          std::min(weights[0], weights[1]) >= kChannelsMin && weights[0] * weights[1] <= kWeightsMax;
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
-// Vectors are channels of a pixel, which lie beside each other in channels-last only.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
-  return {RowIn(graph, nodes, Format::kChannelsLast)};
-}
-
 // By the extent of a tile. With tiles of 4 x 4 a layer of many channels reads four times the
 // weights, and small images many zeros; it is 1.4 to 1.8 times as fast where it is not.
 std::vector<std::string> Variants(const Graph& graph, absl::Span<const NodeId> nodes,
@@ -63,8 +54,9 @@ const FamilyOffer kConvWinogradOffer = {
     .runs = Runs,
     .needs_admission = true,
     .instruction_set = "avx2",
-    .grow = Grow,
-    .formats = Formats,
+    .grow = GrowBehind<Runs>,
+    // Vectors are channels of a pixel, which lie beside each other in channels-last only.
+    .formats = ChannelsLastRow,
     .variants = Variants,
     .more_exact = MoreExact,
     .worth_dividing = HasManyFlops,

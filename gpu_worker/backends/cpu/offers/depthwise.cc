@@ -5,24 +5,14 @@
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 
 namespace plait {
-namespace {
-
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return IsDepthwise(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
-// Vectors are channels of a pixel, which lie beside each other in channels-last only.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
-  return {RowIn(graph, nodes, Format::kChannelsLast)};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 const FamilyOffer kDepthwiseOffer = {
     .name = "depthwise",
     .runs = IsDepthwise,
-    .grow = Grow,
-    .formats = Formats,
+    .grow = GrowBehind<IsDepthwise>,
+    // Vectors are channels of a pixel, which lie beside each other in channels-last only.
+    .formats = ChannelsLastRow,
     .worth_dividing = HasManyElements,
 };
 

@@ -52,6 +52,12 @@ std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
 // where nothing more can be applied. None where nothing follows.
 std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root);
 
+// FamilyOffer::grow of a family that does so behind every node that it runs alone.
+template <bool (*runs)(const Graph& graph, NodeId node)>
+std::vector<std::vector<NodeId>> GrowBehind(const Graph& graph, NodeId node) {
+  return runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
+}
+
 // The axis of a convolution's or matrix product's (Gemm's) result that a per-channel operand runs
 // along.
 int ChannelAxisOf(const Graph& graph, NodeId root);

@@ -34,6 +34,10 @@ std::vector<FormatRow> PlainRow(const Graph& graph, absl::Span<const NodeId> nod
   return {RowIn(graph, nodes, Format::kPlain)};
 }
 
+std::vector<FormatRow> ChannelsLastRow(const Graph& graph, absl::Span<const NodeId> nodes) {
+  return {RowIn(graph, nodes, Format::kChannelsLast)};
+}
+
 // Images have two formats worth measuring; which of them wins depends on the neighbours, and is the
 // cover's to find.
 std::vector<FormatRow> SpatialRows(const Graph& graph, absl::Span<const NodeId> nodes) {

@@ -18,6 +18,9 @@ std::vector<FormatRow> RowsIn(const Graph& graph, absl::Span<const NodeId> nodes
 // For families that read and write row-major only.
 std::vector<FormatRow> PlainRow(const Graph& graph, absl::Span<const NodeId> nodes);
 
+// For families that read and write channels-last only.
+std::vector<FormatRow> ChannelsLastRow(const Graph& graph, absl::Span<const NodeId> nodes);
+
 // For families that walk any strides: row-major and, from and to rank 4, channels-last.
 std::vector<FormatRow> SpatialRows(const Graph& graph, absl::Span<const NodeId> nodes);
 

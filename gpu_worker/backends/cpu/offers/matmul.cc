@@ -25,16 +25,12 @@ bool Runs(const Graph& graph, NodeId id) {
   return node.op == OpKind::kGemm ? RunsGemm(graph, node) : RunsMatMul(graph, node);
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
 }  // namespace
 
 const FamilyOffer kMatmulOffer = {
     .name = "matmul",
     .runs = Runs,
-    .grow = Grow,
+    .grow = GrowBehind<Runs>,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

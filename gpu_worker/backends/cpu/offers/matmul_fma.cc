@@ -14,17 +14,13 @@ bool Runs(const Graph& graph, NodeId node) {
   return product.has_value() && product->columns >= kColumnsMin;
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
 }  // namespace
 
 const FamilyOffer kMatmulFmaOffer = {
     .name = "matmul_fma",
     .runs = Runs,
     .instruction_set = "avx2",
-    .grow = Grow,
+    .grow = GrowBehind<Runs>,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

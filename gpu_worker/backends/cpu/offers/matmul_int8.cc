@@ -13,10 +13,6 @@ bool Runs(const Graph& graph, NodeId id) {
   return product.has_value() && IsDigitProduct({product->rows, product->depth, product->columns});
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
-}
-
 }  // namespace
 
 const FamilyOffer kMatmulInt8Offer = {
@@ -24,7 +20,7 @@ const FamilyOffer kMatmulInt8Offer = {
     .runs = Runs,
     .needs_admission = true,
     .instruction_set = "amx",
-    .grow = Grow,
+    .grow = GrowBehind<Runs>,
     .formats = PlainRow,
     .variants = DigitVariants,
     .more_exact = MoreExactDigits,

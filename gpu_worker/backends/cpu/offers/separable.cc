@@ -34,17 +34,13 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   return choices;
 }
 
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
-  return {RowIn(graph, nodes, Format::kChannelsLast)};
-}
-
 }  // namespace
 
 const FamilyOffer kSeparableOffer = {
     .name = "separable",
     .instruction_set = "avx2",
     .grow = Grow,
-    .formats = Formats,
+    .formats = ChannelsLastRow,
     .worth_dividing = HasManyFlops,
 };
 

@@ -1,10 +1,10 @@
 // Winograd's kernels, on what would spread from one pixel to others.
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "gtest/gtest.h"
 #include "optimizer/ops/evaluation/evaluate.h"
+#include "tests/gpu_worker/backends/cpu/random_numbers.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 
 namespace plait {
@@ -14,14 +14,6 @@ constexpr int kChannels = 20;
 constexpr int kSize = 13;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-std::vector<float> RandomNumbers(int count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = normal(random);
-  return numbers;
-}
 
 TensorType ImageOf(int size) { return {DataType::kFloat32, {1, kChannels, size, size}}; }
 

@@ -1,7 +1,6 @@
 // Kernels that multiply in digits, on what digits cannot hold.
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -10,6 +9,7 @@
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "tests/gpu_worker/backends/cpu/random_numbers.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 
 namespace plait {
@@ -19,14 +19,6 @@ constexpr int kRows = 40;
 constexpr int kDepth = 200;
 constexpr int kColumns = 150;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::vector<float> RandomNumbers(int count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = normal(random);
-  return numbers;
-}
 
 Tensor TensorOf(const Shape& shape, const std::vector<float>& numbers) {
   return Tensor::Of<float>(shape, numbers);
