@@ -41,6 +41,11 @@ class KernelCatalog {
     return std::nullopt;
   }
 
+  // Whether the kernel reads, or writes, images in channels-last whose pixels lie further apart
+  // than they have channels: parts of others (Value::first_channel in optimizer/plan/plan.h).
+  virtual bool ReadsParts(const Kernel& /*kernel*/) const { return false; }
+  virtual bool WritesParts(const Kernel& /*kernel*/) const { return false; }
+
   // The version of a family's code: what profiles of its kernels are kept under, so that another
   // text is another time. Lives as long as the catalog; empty for a family that the backend has
   // not.

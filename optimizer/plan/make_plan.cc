@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "optimizer/plan/memory_plan.h"
+#include "optimizer/plan/place_parts.h"
 #include "optimizer/schedule/partial_order.h"
 
 namespace plait {
@@ -12,18 +13,24 @@ namespace {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const Graph& graph, const Cover& cover, const PlanBinding& binding)
-      : graph_(graph), cover_(cover) {
+  PlanBuilder(const Graph& graph, const Cover& cover, const Schedule& schedule,
+              const KernelCatalog& catalog, const PlanBinding& binding)
+      : graph_(graph), cover_(cover), schedule_(schedule) {
     plan_.graph_fingerprint = graph.fingerprint().ToString();
     plan_.device_fingerprint = binding.device_fingerprint;
     plan_.engine_version = binding.engine_version;
     plan_.threads = binding.threads;
+    std::vector<PlacedStep> steps;
+    for (const Placement& placement : schedule) {
+      steps.push_back({&cover_.steps[placement.launch], &KernelOf(placement)});
+    }
+    parts_ = PlaceParts(graph, steps, catalog);
   }
 
-  Plan Build(const Schedule& schedule) {
+  Plan Build() {
     for (const TensorId input : graph_.inputs()) ValueOf({input, Format::kPlain});
     std::vector<int> place(cover_.steps.size(), -1);
-    for (const Placement& placement : schedule) {
+    for (const Placement& placement : schedule_) {
       place[placement.launch] = static_cast<int>(plan_.steps.size());
       AddStep(placement, place);
     }
@@ -32,21 +39,28 @@ class PlanBuilder {
   }
 
  private:
+  const Kernel& KernelOf(const Placement& placement) const {
+    const KernelGroup& group = cover_.steps[placement.launch].group;
+    return placement.whole ? group.whole.kernel : group.part.kernel;
+  }
+
   int ValueOf(const FormattedTensor& key) {
-    const auto [place, is_new] = values_.emplace(key, static_cast<int>(plan_.values.size()));
-    if (is_new) {
-      Value value;
-      value.tensor = key.tensor;
-      value.format = key.format;
-      plan_.values.push_back(value);
+    const auto known = values_.find(key);
+    if (known != values_.end()) return known->second;
+    Value value{.tensor = key.tensor, .format = key.format};
+    const auto part = parts_.find(key);
+    if (part != parts_.end()) {
+      value.alias_of = ValueOf(part->second.whole);
+      value.first_channel = part->second.first_channel;
     }
-    return place->second;
+    plan_.values.push_back(value);
+    return values_[key] = static_cast<int>(plan_.values.size()) - 1;
   }
 
   void AddStep(const Placement& placement, const std::vector<int>& place) {
     const CoverStep& source = cover_.steps[placement.launch];
     Step step;
-    step.kernel = placement.whole ? source.group.whole.kernel : source.group.part.kernel;
+    step.kernel = KernelOf(placement);
     step.stream = placement.stream;
     for (const FormattedTensor& input : source.inputs) step.inputs.push_back(ValueOf(input));
     for (const FormattedTensor& output : source.outputs) step.outputs.push_back(ValueOf(output));
@@ -79,11 +93,13 @@ class PlanBuilder {
     std::vector<MemoryRequest> requests(plan_.values.size());
     for (size_t step = 0; step < plan_.steps.size(); ++step) {
       for (const int output : plan_.steps[step].outputs) {
+        const bool is_part = plan_.values[output].first_channel >= 0;
         if (RootOf(output) != output) {
-          requests[RootOf(output)].readers.push_back(static_cast<int>(step));
+          MemoryRequest& root = requests[RootOf(output)];
+          (is_part ? root.writers : root.readers).push_back(static_cast<int>(step));
           continue;
         }
-        requests[output].writer = static_cast<int>(step);
+        requests[output].writers.push_back(static_cast<int>(step));
         const bool in_arena = !IsCallerOwned(output);
         requests[output].size_bytes =
             in_arena ? graph_.type(plan_.values[output].tensor).bytes() : 0;
@@ -102,6 +118,8 @@ class PlanBuilder {
 
   const Graph& graph_;
   const Cover& cover_;
+  const Schedule& schedule_;
+  std::map<FormattedTensor, PartPlace> parts_;
   Plan plan_;
   PartialOrder order_;
   std::map<FormattedTensor, int> values_;
@@ -110,8 +128,8 @@ class PlanBuilder {
 }  // namespace
 
 Plan MakePlan(const Graph& graph, const Cover& cover, const Schedule& schedule,
-              const PlanBinding& binding) {
-  return PlanBuilder(graph, cover, binding).Build(schedule);
+              const KernelCatalog& catalog, const PlanBinding& binding) {
+  return PlanBuilder(graph, cover, schedule, catalog, binding).Build();
 }
 
 }  // namespace plait

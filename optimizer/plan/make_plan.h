@@ -17,11 +17,12 @@ struct PlanBinding {
 
 // Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs
 // need, one value per tensor and format, and a place for each in the arena. A view shares its
-// input's bytes unless it makes a graph output, which the caller owns. The plan passes CheckPlan.
+// input's bytes unless it makes a graph output, which the caller owns; what a Concat reads is part
+// of its result where that can be (see place_parts.h). The plan passes CheckPlan.
 // Pure: equal arguments give equal plans.
-// REQUIRES: the cover is one of the whole graph (free_boundary false), the schedule one of the
-// cover.
+// REQUIRES: the cover is one of the whole graph (free_boundary false) by kernels of the catalog,
+// the schedule one of the cover.
 Plan MakePlan(const Graph& graph, const Cover& cover, const Schedule& schedule,
-              const PlanBinding& binding);
+              const KernelCatalog& catalog, const PlanBinding& binding);
 
 }  // namespace plait

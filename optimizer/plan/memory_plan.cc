@@ -27,19 +27,23 @@ int64_t RoundUp(int64_t bytes) {
 
 bool EndsBefore(const MemoryRequest& first, const MemoryRequest& second,
                 const PartialOrder& order) {
-  return order.Precedes(first.writer, second.writer) &&
-         std::all_of(first.readers.begin(), first.readers.end(),
-                     [&](int reader) { return order.Precedes(reader, second.writer); });
+  const auto precedes_all = [&](int step) {
+    return std::all_of(second.writers.begin(), second.writers.end(),
+                       [&](int writer) { return order.Precedes(step, writer); });
+  };
+  return std::all_of(first.writers.begin(), first.writers.end(), precedes_all) &&
+         std::all_of(first.readers.begin(), first.readers.end(), precedes_all);
 }
 
-// Requests in the order of launch: from the writer to the last reader.
+// Requests in the order of launch: from the first writer to the last who touches them.
 struct Lifetime {
   int first;
   int last;
 };
 
 Lifetime LifetimeOf(const MemoryRequest& request) {
-  Lifetime lifetime{request.writer, request.writer};
+  const auto [first, last] = std::minmax_element(request.writers.begin(), request.writers.end());
+  Lifetime lifetime{*first, *last};
   for (const int reader : request.readers) lifetime.last = std::max(lifetime.last, reader);
   return lifetime;
 }
@@ -92,11 +96,13 @@ class Neighbourhoods {
     }
   }
 
-  // Lifetimes outside of the result end before this one begins, or begin when it has ended.
-  Lifetime Of(const Lifetime& lifetime) const {
+  // Lifetimes outside of the result end before the request's begins, or begin when it has ended.
+  Lifetime Of(const MemoryRequest& request) const {
+    const Lifetime lifetime = LifetimeOf(request);
+    int first = lifetime.first;
+    for (const int writer : request.writers) first = std::min(first, first_not_before_[writer]);
     const auto past = std::upper_bound(settled_.begin(), settled_.end(), lifetime.last);
-    return {first_not_before_[lifetime.first],
-            std::max(lifetime.last, static_cast<int>(past - settled_.begin()) - 1)};
+    return {first, std::max(lifetime.last, static_cast<int>(past - settled_.begin()) - 1)};
   }
 
  private:
@@ -137,9 +143,8 @@ MemoryPlan PlanMemory(absl::Span<const MemoryRequest> requests, const PartialOrd
   for (const size_t index : largest_first) {
     const MemoryRequest& request = requests[index];
     if (request.size_bytes == 0) continue;
-    const Lifetime lifetime = LifetimeOf(request);
     std::vector<std::pair<int64_t, int64_t>> taken;
-    placed.ForEachOverlapping(neighbourhoods.Of(lifetime), [&](size_t other) {
+    placed.ForEachOverlapping(neighbourhoods.Of(request), [&](size_t other) {
       if (EndsBefore(request, requests[other], order)) return;
       if (EndsBefore(requests[other], request, order)) return;
       const int64_t offset = plan.offsets_bytes[other];
@@ -148,7 +153,7 @@ MemoryPlan PlanMemory(absl::Span<const MemoryRequest> requests, const PartialOrd
     const int64_t size_bytes = RoundUp(request.size_bytes);
     plan.offsets_bytes[index] = TightestGap(std::move(taken), size_bytes);
     plan.arena_bytes = std::max(plan.arena_bytes, plan.offsets_bytes[index] + size_bytes);
-    placed.Add(lifetime, index);
+    placed.Add(LifetimeOf(request), index);
   }
   return plan;
 }

@@ -8,10 +8,10 @@
 
 namespace plait {
 
-// Bytes that a step writes and others read.
+// Bytes that steps write and others read.
 struct MemoryRequest {
   int64_t size_bytes = 0;    // 0: takes no place
-  int writer = 0;            // step
+  std::vector<int> writers;  // steps, at least one; several write parts
   std::vector<int> readers;  // steps, those of aliases included
 };
 
@@ -25,7 +25,7 @@ struct MemoryPlan {
 constexpr int64_t kBufferAlignmentBytes = 64;
 
 // Gives every request a place in one arena, largest first, each into the tightest gap that fits.
-// Two requests share bytes only if all steps that touch one of them precede the other's writer in
+// Two requests share bytes only if all steps that touch one of them precede the other's writers in
 // the partial order, so that no schedule that respects the order can mix them up, whatever its
 // timing. The launch order alone would not do: what is launched later may run earlier on another
 // stream. Pure; not optimal, which would be NP-hard.

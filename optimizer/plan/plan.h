@@ -9,7 +9,9 @@
 
 // Map of this folder: this header is the plan, its text form and its check. Read then
 //   make_plan, memory_plan   a plan from a cover and a schedule, with a place for every value
+//   place_parts              which values lie in others, so that nothing concatenates them
 //   plan_check, step_clocks  why a plan may be run: what is proved of it, and from what
+//   check_parts              the same of values that lie in others
 //   plan_print, plan_parse   the text form, both ways
 //   embed_plan               the plan that an exported model carries
 namespace plait {
@@ -39,8 +41,12 @@ struct Value {
   TensorId tensor = kNoTensor;
   Format format = Format::kPlain;
   Buffer buffer;  // size 0 for graph inputs and outputs: the caller owns those bytes
-  // The value whose bytes this one shares (a view's input), or -1.
+  // The value whose bytes this one shares: a view's input, or what this is a part of; or -1.
   int alias_of = -1;
+  // Of a part: the channel of the whole at which it begins, between whose pixels the others lie; -1
+  // for values that are none. Both lie in channels-last. A Concat runs for those of its inputs only
+  // that are not where its result has them.
+  int64_t first_channel = -1;
   friend bool operator==(const Value&, const Value&) = default;
 };
 
@@ -49,7 +55,7 @@ struct Value {
 // with a warning, never half used. Steps of full width (that of the device) run alone.
 struct Plan {
   // Raised whenever the text form changes; older texts are refused, never converted.
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
 
   std::string graph_fingerprint;
   std::string device_fingerprint;
@@ -77,9 +83,10 @@ absl::StatusOr<Plan> ParsePlan(absl::string_view text);
 // before it in the partial order (streams, waits, full-width steps), every graph output is
 // produced, formats agree, buffers lie inside the arena, and two values whose buffers overlap are
 // never alive at the same time: the last reader of one precedes the writer of the other in the
-// partial order. A plan that passes can be run without further checks. Does not look at the device:
-// whether it has the kernels is the executor's to say. Pure and thread-safe.
-// Errors: InvalidArgument saying which step or value is wrong.
+// partial order; or they are parts of one whole, of which every byte is written once. A plan that
+// passes can be run without further checks. Does not look at the device: whether it has the kernels
+// is the executor's to say. Pure and thread-safe. Errors: InvalidArgument saying which step or
+// value is wrong.
 absl::Status CheckPlan(const Plan& plan, const Graph& graph);
 
 }  // namespace plait

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/plan/check_parts.h"
 #include "optimizer/plan/memory_plan.h"
 #include "optimizer/plan/plan.h"
 #include "optimizer/plan/step_clocks.h"
@@ -45,6 +46,7 @@ class PlanCheck {
     PLAIT_RETURN_IF_ERROR(ForEachValue(&PlanCheck::CheckWritten));
     PLAIT_RETURN_IF_ERROR(CheckOutputs());
     PLAIT_RETURN_IF_ERROR(ForEachValue(&PlanCheck::CheckAlias));
+    PLAIT_RETURN_IF_ERROR(CheckParts(plan_, graph_));
     const StepClocks clocks(plan_);
     PLAIT_RETURN_IF_ERROR(CheckOrder(clocks));
     return CheckMemory(clocks);
@@ -253,10 +255,10 @@ class PlanCheck {
     return absl::OkStatus();
   }
 
-  // An alias is a view's output and shares its input's bytes.
+  // An alias that is no part is a view's output and shares its input's bytes.
   absl::Status CheckAlias(int index) {
     const Value& value = plan_.values[index];
-    if (value.alias_of < 0) return absl::OkStatus();
+    if (value.alias_of < 0 || value.first_channel >= 0) return absl::OkStatus();
     const Value& source = plan_.values[value.alias_of];
     if (writer_[index] == kNobody || IsCallerOwned(value)) {
       return Wrong(NameOf(value.tensor), " is the caller's and cannot be an alias");
@@ -271,6 +273,7 @@ class PlanCheck {
     if (nodes.empty() || !std::all_of(nodes.begin(), nodes.end(), is_view)) {
       return Wrong("is an alias, but step ", writer_[index], " is no view");
     }
+    if (source.first_channel >= 0) return Wrong("is an alias of a part");
     const TensorType& type = graph_.type(value.tensor);
     const TensorType& source_type = graph_.type(source.tensor);
     if (type.bytes() != source_type.bytes() || value.format != source.format ||
@@ -295,6 +298,17 @@ class PlanCheck {
     return absl::OkStatus();
   }
 
+  // By root value: the steps that write its bytes, ascending; several write parts.
+  std::vector<std::vector<int>> Writers() const {
+    std::vector<std::vector<int>> writers(plan_.values.size());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      for (const int value : plan_.steps[i].outputs) {
+        writers[root_[value]].push_back(static_cast<int>(i));
+      }
+    }
+    return writers;
+  }
+
   // By root value: the last step on each stream that reads or writes its bytes.
   std::vector<std::map<int, int>> LastTouches() const {
     std::vector<std::map<int, int>> touches(plan_.values.size());
@@ -311,6 +325,7 @@ class PlanCheck {
   // compare each value, in the order in which they are written, with the last ones written to its
   // bytes.
   absl::Status CheckMemory(const StepClocks& clocks) const {
+    const std::vector<std::vector<int>> writers = Writers();
     const std::vector<std::map<int, int>> touches = LastTouches();
     std::vector<int> written;
     for (size_t value = 0; value < plan_.values.size(); ++value) {
@@ -319,7 +334,7 @@ class PlanCheck {
       if (takes_bytes) written.push_back(static_cast<int>(value));
     }
     std::stable_sort(written.begin(), written.end(),
-                     [&](int a, int b) { return writer_[a] < writer_[b]; });
+                     [&](int a, int b) { return writers[a].front() < writers[b].front(); });
     // Disjoint byte ranges of the arena: first byte -> past the last byte, and who wrote it last.
     std::map<int64_t, std::pair<int64_t, int>> ranges;
     for (int value : written) {
@@ -329,11 +344,13 @@ class PlanCheck {
       if (range != ranges.begin() && std::prev(range)->second.first > first) --range;
       while (range != ranges.end() && range->first < past) {
         const auto [range_past, holder] = range->second;
-        for (const auto& [stream, touch] : touches[holder]) {
-          if (clocks.Precedes(touch, writer_[value])) continue;
-          return Wrong("plan: step ", writer_[value], " writes value ", value,
-                       " over the bytes of value ", holder, ", which step ", touch,
-                       " may still use; add a wait or another offset");
+        for (const int writer : writers[value]) {
+          for (const auto& [stream, touch] : touches[holder]) {
+            if (clocks.Precedes(touch, writer)) continue;
+            return Wrong("plan: step ", writer, " writes value ", value,
+                         " over the bytes of value ", holder, ", which step ", touch,
+                         " may still use; add a wait or another offset");
+          }
         }
         const int64_t range_first = range->first;
         range = ranges.erase(range);

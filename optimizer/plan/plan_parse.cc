@@ -154,6 +154,10 @@ class PlanParser {
       // Of an earlier value, so that aliases form no cycle.
       const int64_t last = static_cast<int64_t>(plan_.values.size()) - 1;
       PLAIT_RETURN_IF_ERROR(ParseInt("alias=", 0, last, &value.alias_of, scanner));
+      if (scanner->Sees("first_channel=")) {
+        PLAIT_RETURN_IF_ERROR(
+            ParseInt("first_channel=", 0, kArenaBytesMax, &value.first_channel, scanner));
+      }
     }
     plan_.values.push_back(value);
     return absl::OkStatus();

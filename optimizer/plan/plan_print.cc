@@ -23,6 +23,7 @@ void AppendValue(const Value& value, std::string* text) {
   absl::StrAppend(text, "  value tensor=", value.tensor, " format=", FormatName(value.format),
                   " offset=", value.buffer.offset_bytes, " size=", value.buffer.size_bytes);
   if (value.alias_of >= 0) absl::StrAppend(text, " alias=", value.alias_of);
+  if (value.first_channel >= 0) absl::StrAppend(text, " first_channel=", value.first_channel);
   absl::StrAppend(text, "\n");
 }
 

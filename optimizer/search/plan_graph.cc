@@ -46,8 +46,8 @@ PlannedGraph PlanCover(const Graph& graph, const Cover& cover, const SearchDevic
                        const PlanBinding& binding, const SchedulePolicy& policy) {
   const ScheduleProblem problem = MakeScheduleProblem(cover, device.schedule);
   const Schedule schedule = policy.assign(problem);
-  return {MakePlan(graph, cover, schedule, binding), MakespanUs(problem, schedule), "",
-          std::string(policy.name)};
+  return {MakePlan(graph, cover, schedule, device.catalog, binding), MakespanUs(problem, schedule),
+          "", std::string(policy.name)};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/statistics.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/plan/check_parts.h"
 #include "optimizer/rules/rule.h"
 #include "proto/wire/error.h"
 
@@ -86,10 +87,16 @@ Format FormatOf(const Kernel& kernel) {
   return kernel.output_formats.empty() ? Format::kPlain : kernel.output_formats.front();
 }
 
-// Whether the step's result is its input's bytes, so that nothing is copied.
-bool IsAlias(const Step& step, const Plan& plan) {
-  return std::all_of(step.outputs.begin(), step.outputs.end(),
-                     [&](int value) { return plan.values[value].alias_of >= 0; });
+// Whether the step computes nothing and is no view, nor a Concat of what lies in its result.
+bool IsCopy(const Step& step, const Plan& plan, const Graph& graph) {
+  if (FlopsOf(step, graph) > 0) return false;
+  if (!ConcatPiecesOf(graph, step.kernel).empty()) {
+    return !CopiedPieces(plan, graph, step).empty();
+  }
+  return std::any_of(step.outputs.begin(), step.outputs.end(), [&](int output) {
+    const Value& value = plan.values[output];
+    return value.alias_of < 0 || value.first_channel >= 0;
+  });
 }
 
 // What the kernels of the plan do.
@@ -100,7 +107,7 @@ void SetKernels(const Plan& plan, const Graph& graph, v1::OptimizedReport* optim
   for (const Step& step : plan.steps) {
     const auto of_step = static_cast<double>(FlopsOf(step, graph));
     if (of_step > 0) flops[FormatOf(step.kernel)] += of_step;
-    if (of_step == 0 && !IsAlias(step, plan)) ++copies;
+    if (IsCopy(step, plan, graph)) ++copies;
     flops_sum += of_step;
   }
   for (const auto& [format, of_format] : flops) {

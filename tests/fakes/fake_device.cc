@@ -46,8 +46,8 @@ void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nod
   const OpKind op = graph.node(nodes[0]).op;
   const bool in_digits =
       offers_digits && op == OpKind::kMatMul && graph.constant(nodes[0], 1) != nullptr;
-  const bool spatial =
-      graph.output_type(nodes[0]).rank() == 4 && (op == OpKind::kConv || IsUnary(graph, nodes[0]));
+  const bool spatial = graph.output_type(nodes[0]).rank() == 4 &&
+                       (op == OpKind::kConv || op == OpKind::kConcat || IsUnary(graph, nodes[0]));
   for (const Format format : {Format::kPlain, Format::kChannelsLast}) {
     if (format == Format::kChannelsLast && !(channels_last_ && spatial)) continue;
     for (const int threads : {1, threads_}) {
@@ -110,7 +110,9 @@ Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
   }
   if (graph.node_count() > 1) us *= 0.6;
   if (key.width > 1) us /= 0.9 * key.width;
-  if (key.family == "fake" && absl::StrContains(key.formats, "channels_last")) us *= 0.5;
+  if (absl::StrContains(key.formats, "channels_last")) {
+    us *= key.family == "fake" ? 0.5 : channels_last_factor;
+  }
   const auto factor = family_factor.find(key.family);
   if (factor != family_factor.end()) us *= factor->second;
   profile.latency_us_median = us;

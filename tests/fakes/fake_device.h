@@ -20,9 +20,10 @@ Graph GraphOf(absl::string_view text);
 DeviceDescription FakeDevice(int threads);
 
 // Offers every node alone and, when fusing, a node with the chain of unary nodes behind it; each on
-// one thread and on all. Convolutions and unary nodes of rank 4 also work in channels-last. For
-// products with constants the same kernels are offered in the family "digits" where the test asks
-// for it; these need admission.
+// one thread and on all. Convolutions, Concats and unary nodes of rank 4 also work in
+// channels-last, and read and write parts where the test asks for it. For products with constants
+// the same kernels are offered in the family "digits" where the test asks for it; these need
+// admission.
 class FakeCatalog : public KernelCatalog {
  public:
   explicit FakeCatalog(int threads, bool channels_last = false)
@@ -33,7 +34,16 @@ class FakeCatalog : public KernelCatalog {
   bool NeedsAdmission(const Kernel& kernel) const override { return kernel.family == "digits"; }
   std::optional<std::string> MoreExact(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
+  bool ReadsParts(const Kernel& kernel) const override {
+    return takes_parts && kernel.family != family_that_reads_none;
+  }
+  bool WritesParts(const Kernel& kernel) const override {
+    return takes_parts && kernel.family != family_that_writes_none;
+  }
 
+  bool takes_parts = false;
+  std::string family_that_reads_none;  // of those that take parts
+  std::string family_that_writes_none;
   bool offers_digits = false;
   bool offers_careful_digits = false;  // the variant "careful", where digits are refused
 
@@ -55,6 +65,7 @@ class FakeProfiler : public Profiler {
 
   std::map<std::string, double> node_us;
   std::map<std::string, double> family_factor;
+  double channels_last_factor = 1;    // of families that are not the fake catalog's
   std::vector<std::string> measured;  // key texts, in order
   int batches = 0;
 

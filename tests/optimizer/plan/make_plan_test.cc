@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "tests/fakes/fake_device.h"
+#include "tests/fakes/planned_graph.h"
 
 namespace plait {
 namespace {
@@ -33,38 +33,50 @@ Graph RandomGraph(Random& random, int nodes) {
   return GraphOf(text);
 }
 
+// The same of images, with Concats of as many channels as there may be.
+Graph RandomImages(Random& random, int nodes) {
+  std::string text = "graph {\n  input %t0: float32[1,3,4,4]\n";
+  std::vector<int64_t> channels = {3};
+  for (int node = 1; node <= nodes; ++node) {
+    const auto any = [&] { return random.Integer(std::max(0, node - 6), node - 1); };
+    const int64_t first = any();
+    const int64_t second = any();
+    const int64_t joined = channels[first] + channels[second];
+    const bool joins = random.Integer(0, 1) == 0 && joined < 200;
+    text += "  %t" + std::to_string(node) + (joins ? " = Concat(%t" : " = Relu(%t") +
+            std::to_string(first) +
+            (joins ? ", %t" + std::to_string(second) + ") {axis=1}\n" : ") {}\n");
+    channels.push_back(joins ? joined : channels[first]);
+  }
+  text += "  output %t" + std::to_string(nodes) + ", %t" + std::to_string(nodes / 2) + "\n}\n";
+  return GraphOf(text);
+}
+
 TEST(MakePlanTest, EveryPolicysPlanPassesTheCheckOnRandomGraphs) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
     Random random(seed);
     const Graph graph = RandomGraph(random, static_cast<int>(random.Integer(3, 40)));
     const int threads = static_cast<int>(random.Integer(1, 4));
-    const DeviceDescription device = FakeDevice(threads);
-    const FakeCatalog catalog(threads);
-    MeasurementLog log;
-    FakeProfiler profiler;
-    ProfileCache db(profiler, log);
-    const KernelTableOptions options{device, catalog, db, true};
-    std::vector<ProfileQuery> missing;
-    const KernelOffers offers(graph, options);
-    offers.AppendMissing(/*single_nodes=*/false, &missing);
-    ASSERT_TRUE(db.Resolve(missing).ok());
-    const KernelTable table = offers.Table();
-    for (const CoverWidth width : {CoverWidth::kFastest, CoverWidth::kPart}) {
-      const absl::StatusOr<Cover> cover = FindCover(graph, table, {.width = width});
-      ASSERT_TRUE(cover.ok()) << cover.status();
-      const ScheduleProblem problem =
-          MakeScheduleProblem(*cover, {.threads = threads, .streams_max = threads});
-      for (const SchedulePolicy* policy : AllPolicies()) {
-        const Plan plan =
-            MakePlan(graph, *cover, policy->assign(problem), {device.fingerprint, "test", threads});
-        const absl::Status status = CheckPlan(plan, graph);
-        ASSERT_TRUE(status.ok()) << status << "\nseed " << seed << ", " << policy->name;
-        EXPECT_LE(MakespanUs(problem, kPlaitPolicy.assign(problem)),
-                  MakespanUs(problem, policy->assign(problem)) + 1e-9)
-            << "seed " << seed << ", " << policy->name;
-      }
+    PlansOf(graph, FakeCatalog(threads), FakeDevice(threads));
+  }
+}
+
+TEST(MakePlanTest, PlansWithPartsPassTheCheckOnRandomImages) {
+  int64_t parts = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Graph graph = RandomImages(random, static_cast<int>(random.Integer(3, 40)));
+    const int threads = static_cast<int>(random.Integer(1, 4));
+    FakeCatalog catalog(threads, /*channels_last=*/true);
+    catalog.takes_parts = true;
+    if (random.Integer(0, 1) == 0) catalog.family_that_writes_none = "reorder";
+    for (const Plan& plan : PlansOf(graph, catalog, FakeDevice(threads))) {
+      for (const Value& value : plan.values) parts += value.first_channel >= 0 ? 1 : 0;
     }
   }
+  EXPECT_GT(parts, 1000);
 }
 
 }  // namespace

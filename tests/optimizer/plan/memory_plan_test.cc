@@ -16,7 +16,7 @@ TEST(MemoryPlanTest, AChainNeedsTwoBuffers) {
   std::vector<MemoryRequest> requests;
   for (int step = 0; step < 6; ++step) {
     order.AddStep(0, false, {});
-    requests.push_back({100, step, step < 5 ? std::vector<int>{step + 1} : std::vector<int>{}});
+    requests.push_back({100, {step}, step < 5 ? std::vector<int>{step + 1} : std::vector<int>{}});
   }
   EXPECT_EQ(PlanMemory(requests, order).arena_bytes, 2 * 128);
 }
@@ -25,7 +25,7 @@ TEST(MemoryPlanTest, AChainNeedsTwoBuffers) {
 TEST(MemoryPlanTest, TheLargestChoosesFirst) {
   PartialOrder order;
   for (int step = 0; step < 4; ++step) order.AddStep(0, false, {});
-  const MemoryPlan plan = PlanMemory({{128, 0, {1}}, {256, 1, {2}}, {64, 2, {3}}}, order);
+  const MemoryPlan plan = PlanMemory({{128, {0}, {1}}, {256, {1}, {2}}, {64, {2}, {3}}}, order);
   EXPECT_EQ(plan.offsets_bytes, (std::vector<int64_t>{256, 0, 256}));
   EXPECT_EQ(plan.arena_bytes, 384);
 }
@@ -34,7 +34,7 @@ TEST(MemoryPlanTest, StepsThatMayOverlapInTimeShareNothing) {
   PartialOrder order;
   order.AddStep(0, false, {});
   order.AddStep(1, false, {});
-  const MemoryPlan plan = PlanMemory({{64, 0, {}}, {64, 1, {}}}, order);
+  const MemoryPlan plan = PlanMemory({{64, {0}, {}}, {64, {1}, {}}}, order);
   EXPECT_EQ(plan.arena_bytes, 128);
   EXPECT_NE(plan.offsets_bytes[0], plan.offsets_bytes[1]);
 }
@@ -42,8 +42,11 @@ TEST(MemoryPlanTest, StepsThatMayOverlapInTimeShareNothing) {
 // Whether all steps that touch `first` have certainly finished when `second` is written.
 bool EndsBefore(const MemoryRequest& first, const MemoryRequest& second,
                 const PartialOrder& order) {
-  bool ends = order.Precedes(first.writer, second.writer);
-  for (const int reader : first.readers) ends = ends && order.Precedes(reader, second.writer);
+  bool ends = true;
+  for (const int writer : second.writers) {
+    for (const int earlier : first.writers) ends = ends && order.Precedes(earlier, writer);
+    for (const int reader : first.readers) ends = ends && order.Precedes(reader, writer);
+  }
   return ends;
 }
 
@@ -100,13 +103,16 @@ TEST(MemoryPlanTest, GivesWhatComparingAllRequestsGives) {
     }
     std::vector<MemoryRequest> requests;
     for (int i = 0; i < 80; ++i) {
-      MemoryRequest request{
-          random.Integer(1, 1000), static_cast<int>(random.Integer(0, steps - 1)), {}};
+      const int writer = static_cast<int>(random.Integer(0, steps - 1));
+      MemoryRequest request{random.Integer(1, 1000), {writer}, {}};
+      if (random.Integer(0, 5) == 0) {
+        request.writers.push_back(static_cast<int>(random.Integer(writer, steps - 1)));
+      }
       for (int64_t reader = random.Integer(0, 2); reader > 0; --reader) {
         // Mostly soon, sometimes at the end.
-        const int64_t latest = random.Integer(0, 5) == 0 ? steps - 1 : request.writer + 6;
+        const int64_t latest = random.Integer(0, 5) == 0 ? steps - 1 : writer + 6;
         request.readers.push_back(
-            static_cast<int>(random.Integer(request.writer, std::min<int64_t>(steps - 1, latest))));
+            static_cast<int>(random.Integer(writer, std::min<int64_t>(steps - 1, latest))));
       }
       requests.push_back(request);
     }

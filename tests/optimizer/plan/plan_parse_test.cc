@@ -51,7 +51,7 @@ TEST(ParsePlanTest, SurvivesEveryByteReplacedAndTheCheckCatchesWhatParses) {
 TEST(ParsePlanTest, RefusesNumbersOutOfRange) {
   const std::string text = PrintPlan(SamplePlan(SampleGraph()));
   const std::vector<std::pair<const char*, const char*>> changes = {
-      {"plan 2 {", "plan 3 {"},
+      {"plan 3 {", "plan 4 {"},
       {"threads 2", "threads 0"},
       {"threads 2", "threads 99999"},
       {"streams 2", "streams 0"},
