@@ -135,6 +135,7 @@ MAY_INCLUDE |= {
         "gpu_worker/executor",
         "gpu_worker/backends/cpu",
         "gpu_worker/backends/cpu/loops",
+        "gpu_worker/backends/cpu/offers",
         "gpu_worker/backends/cpu/onednn",
         "gpu_worker/backends/cpu/team",
     ],

@@ -6,6 +6,7 @@
 namespace plait {
 
 // Each input is one strided copy into its place: in channels-last, channels are runs within pixels.
+// Parts that the plan has placed there are not copied.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConcat(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
@@ -21,9 +22,10 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConcat(LoadContext* context) {
     PLAIT_ASSIGN_OR_RETURN(const Operand part, context->Find(input));
     if (part.type.elements() == 0) continue;
     std::byte* const target = result.data + offset * strides[axis] * element_bytes;
+    offset += part.type.shape[axis];
+    if (part.data == target) continue;
     kernel->Add(StridedCopy(element_bytes, part.type.shape, {part.data, part.strides()},
                             {target, strides}));
-    offset += part.type.shape[axis];
   }
   return kernel;
 }

@@ -16,7 +16,8 @@ constexpr int64_t kChunkPixelsMax = 64;
 
 class DepthwiseKernel : public CpuKernel {
  public:
-  DepthwiseKernel(int threads, const DepthwiseWindow& window, RowEpilogue epilogue, float* result)
+  DepthwiseKernel(int threads, const DepthwiseWindow& window, RowEpilogue epilogue,
+                  const PixelWindow::Target& result)
       : threads_(threads),
         window_(window),
         epilogue_(std::move(epilogue)),
@@ -36,15 +37,16 @@ class DepthwiseKernel : public CpuKernel {
   void RunChunk(int64_t chunk) const {
     const int64_t begin = chunk * chunk_pixels_;
     const int64_t end = std::min(window_.pixels(), begin + chunk_pixels_);
-    float* const result = result_ + begin * window_.channels();
-    window_.Run(begin, end, result);
-    epilogue_.ApplyToRows(result, begin, end - begin);
+    PixelWindow::Target pixels = result_;
+    pixels.data += begin * pixels.pixel_floats;
+    window_.Run(begin, end, pixels);
+    epilogue_.ApplyToRows(pixels.data, begin, end - begin);
   }
 
   const int threads_;
   const DepthwiseWindow window_;
   const RowEpilogue epilogue_;
-  float* const result_;
+  const PixelWindow::Target result_;
   const int64_t chunk_pixels_;
 };
 
@@ -59,8 +61,9 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadDepthwise(LoadContext* context) {
                                                       graph.output_type(nodes[0]).shape[1]));
   PLAIT_ASSIGN_OR_RETURN(DepthwiseWindow window,
                          DepthwiseWindow::Load(context, nodes[0], layer.epilogue.bias()));
-  return std::make_unique<DepthwiseKernel>(context->width(), window, std::move(layer.epilogue),
-                                           layer.result.floats());
+  return std::make_unique<DepthwiseKernel>(
+      context->width(), window, std::move(layer.epilogue),
+      PixelWindow::Target{layer.result.floats(), layer.result.pixel_elements()});
 }
 
 }  // namespace plait

@@ -24,10 +24,13 @@ namespace {
 // the cost of calling it.
 constexpr int64_t kTileElements = 1024;
 constexpr int64_t kSlotBytes = kTileElements * 8;
+// Rows of so many that do not lie beside each other are computed one by one, where they lie;
+// shorter ones are copied together first.
+constexpr int64_t kLongRowElements = 128;
 // Operands, intermediate values and results of the largest group.
 constexpr int kRegistersMax = 96;
 
-// An axis of the iteration, with every operand's distance along it.
+// An axis of the iteration, with the distances along it of every operand and then every result.
 struct Axis {
   int64_t size = 1;
   std::vector<int64_t> strides;
@@ -62,9 +65,17 @@ class ElementwiseKernel : public CpuKernel {
   void PlanAxes();
   void PlanFetches();
   void PlanSlots();
-  int64_t Offset(size_t operand, int64_t outer) const;
+  void PlanRows();
+  // Of the axes' distances.
+  size_t IndexOfResult(size_t result) const { return program_.operands.size() + result; }
+  bool HasLongRowsApart() const;
+  bool IsContiguous(size_t index) const;
+  int64_t Offset(size_t index, int64_t outer) const;
   void FetchTile(size_t operand, int64_t offset, int64_t rows, int64_t columns,
                  std::byte* slot) const;
+  void StoreTile(size_t result, int64_t offset, int64_t rows, int64_t columns,
+                 const std::byte* slot) const;
+  void RunInstructions(int64_t rows, int64_t columns, Registers registers) const;
   void RunTiles(int64_t begin, int64_t end, std::byte* slots) const;
   void RunTile(int64_t tile, std::byte* slots, Registers* registers) const;
 
@@ -75,6 +86,8 @@ class ElementwiseKernel : public CpuKernel {
   std::vector<int> slots_;  // per register: its place in scratch; -1: in memory
   int64_t slot_count_ = 0;
   int64_t rows_per_tile_ = 1;
+  bool runs_by_rows_ = false;       // of a tile
+  std::vector<int64_t> row_bytes_;  // per register, where rows are run one by one
   int64_t row_tiles_ = 1;
   int64_t column_tiles_ = 1;
   int64_t tiles_ = 1;
@@ -107,6 +120,9 @@ void ElementwiseKernel::PlanAxes() {
       const bool repeats = own < 0 || operand.type.shape[own] == 1;
       next.strides.push_back(repeats ? 0 : operand.strides()[own]);
     }
+    for (const TileProgram::Result& other : program_.results) {
+      next.strides.push_back(other.memory.strides()[axis]);
+    }
     bool merges = !axes_.empty();
     for (size_t i = 0; merges && i < next.strides.size(); ++i) {
       merges = axes_.back().strides[i] == next.strides[i] * next.size;
@@ -118,15 +134,36 @@ void ElementwiseKernel::PlanAxes() {
       axes_.push_back(next);
     }
   }
-  const Axis single{1, std::vector<int64_t>(program_.operands.size(), 0)};
+  const Axis single{1, std::vector<int64_t>(program_.operands.size() + program_.results.size(), 0)};
   while (axes_.size() < 2) axes_.insert(axes_.begin(), single);
   const int64_t columns = axes_.back().size;
   const int64_t rows = axes_[axes_.size() - 2].size;
+  runs_by_rows_ = HasLongRowsApart();
   rows_per_tile_ = std::clamp<int64_t>(kTileElements / columns, 1, rows);
   row_tiles_ = (rows + rows_per_tile_ - 1) / rows_per_tile_;
   column_tiles_ = (columns + kTileElements - 1) / kTileElements;
   tiles_ = row_tiles_ * column_tiles_;
   for (size_t i = 0; i + 2 < axes_.size(); ++i) tiles_ *= axes_[i].size;
+}
+
+// Parts of images with many channels.
+bool ElementwiseKernel::HasLongRowsApart() const {
+  const Axis& rows = axes_[axes_.size() - 2];
+  const Axis& columns = axes_.back();
+  if (columns.size < kLongRowElements) return false;
+  for (size_t i = 0; i < columns.strides.size(); ++i) {
+    const bool is_apart = rows.strides[i] != 0 && rows.strides[i] != columns.size;
+    if (is_apart && columns.strides[i] == 1) return true;
+  }
+  return false;
+}
+
+// Whether what an instruction computes at once lies beside each other.
+bool ElementwiseKernel::IsContiguous(size_t index) const {
+  const Axis& columns = axes_.back();
+  return (columns.strides[index] == 1 || columns.size == 1) &&
+         (rows_per_tile_ == 1 || runs_by_rows_ ||
+          axes_[axes_.size() - 2].strides[index] == columns.size);
 }
 
 // The cheapest way that is right for every tile of the operand: no copy, one copy for all tiles, or
@@ -138,15 +175,12 @@ void ElementwiseKernel::PlanFetches() {
     const Operand& operand = program_.operands[i];
     const bool is_direct =
         operand.type.dtype == DataType::kFloat32 || operand.type.dtype == DataType::kInt64;
-    const bool one_row = rows_per_tile_ == 1;
-    const bool contiguous = (columns.strides[i] == 1 || columns.size == 1) &&
-                            (one_row || rows.strides[i] == columns.size);
     bool same = rows.strides[i] == 0 && (columns.strides[i] == 0 || column_tiles_ == 1);
     for (size_t axis = 0; axis + 2 < axes_.size(); ++axis)
       same = same && axes_[axis].strides[i] == 0;
     Fetch fetch = Fetch::kPerTile;
     if (same) fetch = Fetch::kConstant;
-    if (is_direct && contiguous) fetch = Fetch::kInPlace;
+    if (is_direct && IsContiguous(i)) fetch = Fetch::kInPlace;
     operands_.push_back({operand.data, operand.type.dtype, fetch});
   }
 }
@@ -164,12 +198,14 @@ void ElementwiseKernel::PlanSlots() {
     if (operands_[i].fetch != Fetch::kInPlace) slots_[i] = static_cast<int>(slot_count_++);
   }
   std::vector<bool> in_memory(program_.register_count, false);
-  for (const TileProgram::Result& result : program_.results) {
-    const DataType dtype = result.memory.type.dtype;
-    const bool direct = dtype == DataType::kFloat32 || dtype == DataType::kInt64;
-    in_memory[result.tile_register] = direct;
-    // What is converted on its way out must survive to the tile's end.
-    if (!direct) last_use[result.tile_register] = static_cast<int>(program_.instructions.size());
+  for (size_t i = 0; i < program_.results.size(); ++i) {
+    const auto& [memory, tile_register] = program_.results[i];
+    const DataType dtype = memory.type.dtype;
+    const bool direct = (dtype == DataType::kFloat32 || dtype == DataType::kInt64) &&
+                        IsContiguous(IndexOfResult(i));
+    in_memory[tile_register] = direct;
+    // What is stored from its slot must survive to the tile's end.
+    if (!direct) last_use[tile_register] = static_cast<int>(program_.instructions.size());
   }
   std::vector<int> free_slots;
   for (size_t i = 0; i < program_.instructions.size(); ++i) {
@@ -190,13 +226,34 @@ void ElementwiseKernel::PlanSlots() {
     }
   }
   slot_count_ = std::max<int64_t>(slot_count_, 1);
+  if (runs_by_rows_) PlanRows();
+}
+
+// From one row of a tile to the next, by register: within a slot, whose rows have no gaps, or in
+// memory. What is the same in all rows, or used within one only, stays where it is.
+void ElementwiseKernel::PlanRows() {
+  const Axis& rows = axes_[axes_.size() - 2];
+  const int64_t columns = std::min(kTileElements, axes_.back().size);
+  const auto bytes_of = [&](size_t index, const Operand& operand, bool in_memory) {
+    const int64_t slot_bytes = operand.type.dtype == DataType::kFloat32 ? 4 : 8;
+    return in_memory ? rows.strides[index] * BytesOf(operand.type.dtype) : columns * slot_bytes;
+  };
+  row_bytes_.assign(program_.register_count, 0);
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const bool in_memory = operands_[i].fetch == Fetch::kInPlace;
+    row_bytes_[i] = bytes_of(i, program_.operands[i], in_memory);
+  }
+  for (size_t i = 0; i < program_.results.size(); ++i) {
+    const auto& [memory, tile_register] = program_.results[i];
+    row_bytes_[tile_register] = bytes_of(IndexOfResult(i), memory, slots_[tile_register] < 0);
+  }
 }
 
 // Of the first element of a row and column 0: what the axes in front of the last two contribute.
-int64_t ElementwiseKernel::Offset(size_t operand, int64_t outer) const {
+int64_t ElementwiseKernel::Offset(size_t index, int64_t outer) const {
   int64_t offset = 0;
   for (int axis = static_cast<int>(axes_.size()) - 3; axis >= 0; --axis) {
-    offset += outer % axes_[axis].size * axes_[axis].strides[operand];
+    offset += outer % axes_[axis].size * axes_[axis].strides[index];
     outer /= axes_[axis].size;
   }
   return offset;
@@ -229,9 +286,36 @@ void ElementwiseKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, 
   }
 }
 
-// Fetches what changes from tile to tile, runs the instructions and stores what they could not
-// write into memory themselves. `place` counts elements in the order in which results lie, which is
-// that of tiles, because all results have one shape and format.
+// What instructions could not write into memory themselves: integers that are narrowed, and tiles
+// whose rows lie apart.
+void ElementwiseKernel::StoreTile(size_t result, int64_t offset, int64_t rows, int64_t columns,
+                                  const std::byte* slot) const {
+  const Operand& memory = program_.results[result].memory;
+  const int64_t element_bytes = BytesOf(memory.type.dtype);
+  const int64_t row_stride = axes_[axes_.size() - 2].strides[IndexOfResult(result)];
+  for (int64_t row = 0; row < rows; ++row) {
+    std::byte* const to = memory.data + (offset + row * row_stride) * element_bytes;
+    if (memory.type.dtype == DataType::kFloat32) {
+      std::memcpy(to, slot + row * columns * element_bytes,
+                  static_cast<size_t>(columns * element_bytes));
+    } else {
+      StoreIntegers(memory.type.dtype, reinterpret_cast<const int64_t*>(slot) + row * columns,
+                    columns, to);
+    }
+  }
+}
+
+void ElementwiseKernel::RunInstructions(int64_t rows, int64_t columns, Registers registers) const {
+  const int64_t pieces = runs_by_rows_ ? rows : 1;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    for (const TileInstruction& instruction : program_.instructions) {
+      instruction.run(instruction, registers.data(), runs_by_rows_ ? columns : rows * columns);
+    }
+    for (size_t i = 0; i < row_bytes_.size(); ++i) registers[i] += row_bytes_[i];
+  }
+}
+
+// Fetches what changes from tile to tile, runs the instructions and stores.
 void ElementwiseKernel::RunTile(int64_t tile, std::byte* slots, Registers* registers) const {
   const int64_t all_rows = axes_[axes_.size() - 2].size;
   const int64_t all_columns = axes_.back().size;
@@ -240,11 +324,13 @@ void ElementwiseKernel::RunTile(int64_t tile, std::byte* slots, Registers* regis
   const int64_t first_row = tile / column_tiles_ % row_tiles_ * rows_per_tile_;
   const int64_t rows = std::min(rows_per_tile_, all_rows - first_row);
   const int64_t outer = tile / column_tiles_ / row_tiles_;
-  const int64_t size = rows * columns;
+  const auto offset_of = [&](size_t index) {
+    return Offset(index, outer) + first_row * axes_[axes_.size() - 2].strides[index] +
+           first_column * axes_.back().strides[index];
+  };
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (operands_[i].fetch == Fetch::kConstant) continue;
-    const int64_t offset = Offset(i, outer) + first_row * axes_[axes_.size() - 2].strides[i] +
-                           first_column * axes_.back().strides[i];
+    const int64_t offset = offset_of(i);
     if (operands_[i].fetch == Fetch::kInPlace) {
       (*registers)[i] =
           const_cast<std::byte*>(operands_[i].data) + offset * BytesOf(operands_[i].dtype);
@@ -252,21 +338,17 @@ void ElementwiseKernel::RunTile(int64_t tile, std::byte* slots, Registers* regis
       FetchTile(i, offset, rows, columns, slots + slots_[i] * kSlotBytes);
     }
   }
-  const int64_t place = (outer * all_rows + first_row) * all_columns + first_column;
-  for (const TileProgram::Result& result : program_.results) {
-    const bool in_memory = slots_[result.tile_register] < 0;
-    if (!in_memory) continue;
-    (*registers)[result.tile_register] =
-        result.memory.data + place * BytesOf(result.memory.type.dtype);
+  for (size_t i = 0; i < program_.results.size(); ++i) {
+    const auto& [memory, tile_register] = program_.results[i];
+    if (slots_[tile_register] >= 0) continue;
+    (*registers)[tile_register] =
+        memory.data + offset_of(IndexOfResult(i)) * BytesOf(memory.type.dtype);
   }
-  for (const TileInstruction& instruction : program_.instructions) {
-    instruction.run(instruction, registers->data(), size);
-  }
-  for (const TileProgram::Result& result : program_.results) {
-    if (slots_[result.tile_register] < 0) continue;
-    StoreIntegers(result.memory.type.dtype,
-                  reinterpret_cast<const int64_t*>((*registers)[result.tile_register]), size,
-                  result.memory.data + place * BytesOf(result.memory.type.dtype));
+  RunInstructions(rows, columns, *registers);
+  for (size_t i = 0; i < program_.results.size(); ++i) {
+    const int tile_register = program_.results[i].tile_register;
+    if (slots_[tile_register] < 0) continue;
+    StoreTile(i, offset_of(IndexOfResult(i)), rows, columns, (*registers)[tile_register]);
   }
 }
 

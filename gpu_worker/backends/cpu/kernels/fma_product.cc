@@ -22,6 +22,7 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   FmaProduct product;
   product.shape_ = shape;
   product.left_row_floats_ = shape.depth;
+  product.result_row_floats_ = shape.columns;
   product.matrices_ = constants.matrices;
   product.part_depth_ = constants.part_depth;
   product.vector_floats_ = CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8;
@@ -90,7 +91,7 @@ absl::Status FmaProduct::AddTile(int rows, int columns) {
                      .part_depth = part_depth_,
                      .left_row_bytes = static_cast<int32_t>(left_row_floats_ * 4),
                      .right_row_bytes = static_cast<int32_t>(block_columns() * 4),
-                     .result_row_bytes = static_cast<int32_t>(shape_.columns * 4),
+                     .result_row_bytes = static_cast<int32_t>(result_row_floats_ * 4),
                      .has_bias = bias_ != nullptr,
                      .prefetch_bytes_per_step = prefetch_bytes_per_step_};
   PLAIT_ASSIGN_OR_RETURN(LoadedMicrokernel microkernel,
@@ -113,8 +114,8 @@ absl::Status FmaProduct::Run(const Piece& piece) const {
           OperandOf(piece.left + row * left_row_floats_,
                     (count - 1) * left_row_floats_ + shape_.depth),
           OperandOf(weights_ + packed * block_floats(), block_floats()),
-          OperandOf(piece.result + row * shape_.columns + column,
-                    (count - 1) * shape_.columns + columns)};
+          OperandOf(piece.result + row * result_row_floats_ + column,
+                    (count - 1) * result_row_floats_ + columns)};
       operands[2].is_written = true;
       if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + column, columns));
       if (prefetch_bytes_per_step_ > 0) {

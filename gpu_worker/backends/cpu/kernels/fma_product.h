@@ -31,7 +31,7 @@ class FmaProduct {
     int64_t matrix = 0;
     int64_t first = 0;
     int64_t last = 0;
-    float* result = nullptr;  // column 0 of the first row; rows lie beside each other
+    float* result = nullptr;  // column 0 of the first row
   };
 
   // Packs the matrices, by as many threads as the kernel is wide. Runs by AVX-512, else by AVX2,
@@ -43,6 +43,8 @@ class FmaProduct {
   // From one row of what is multiplied to the next; without it they lie beside each other. To be
   // called before AddRows.
   void set_left_row_floats(int64_t floats) { left_row_floats_ = floats; }
+  // The same of the result.
+  void set_result_row_floats(int64_t floats) { result_row_floats_ = floats; }
 
   // Lets Run call the next block of columns into the second cache while it uses one for so many
   // rows. To be called before AddRows.
@@ -79,6 +81,7 @@ class FmaProduct {
 
   ConstantProduct shape_;
   int64_t left_row_floats_ = 0;
+  int64_t result_row_floats_ = 0;
   int64_t matrices_ = 1;
   int64_t part_depth_ = 0;
   int vector_floats_ = 16;

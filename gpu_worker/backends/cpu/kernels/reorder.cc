@@ -7,12 +7,10 @@ namespace plait {
 // A change of format; the kernel has no nodes and its two places are the same tensor.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReorder(LoadContext* context) {
   if (!context->kernel().nodes.empty() || context->places().size() != 2) return context->Refuse();
-  const LoadContext::Place& from = context->places()[0];
-  const LoadContext::Place& to = context->places()[1];
-  const TensorType& type = context->graph().type(from.tensor);
-  if (to.tensor != from.tensor || type.elements() == 0) return context->Refuse();
-  const Operand source{type, from.format, from.data};
-  const Operand result{type, to.format, to.data};
+  const auto& [from, source] = context->places()[0];
+  const auto& [to, result] = context->places()[1];
+  const TensorType& type = source.type;
+  if (to != from || type.elements() == 0) return context->Refuse();
   if (BytesOf(type.dtype) == 4 && type.rank() > 0) {
     return LoadStridedReorder(context, type.shape, {source.data, source.strides()},
                               {result.data, result.strides()});

@@ -26,17 +26,20 @@ std::optional<RowEpilogue::Bounds> BoundsOf(const UnaryChoice& choice) {
   return std::nullopt;
 }
 
+int64_t ApartFloats(const Operand& operand, int64_t row_floats) {
+  return operand.whole_channels > 0 ? operand.whole_channels : row_floats;
+}
+
 }  // namespace
 
 absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
                                               absl::Span<const PostOperation> operations,
-                                              const float* bias, Format format,
-                                              int64_t row_floats) {
+                                              const float* bias, Format format, const Rows& rows) {
   using Kind = PostOperation::Kind;
   const LoopTable& loops = Loops();
   RowEpilogue epilogue;
   epilogue.bias_ = bias;
-  epilogue.row_floats_ = row_floats;
+  epilogue.rows_ = rows;
   for (const PostOperation& operation : operations) {
     Operation& loaded = epilogue.operations_.emplace_back();
     if (operation.kind == Kind::kActivation || operation.kind == Kind::kLinear) {
@@ -60,7 +63,7 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
       continue;
     }
     if (operand.format != format) return context->Refuse();
-    loaded.operand_row_floats = row_floats;
+    loaded.operand_apart_floats = ApartFloats(operand, rows.floats);
   }
   return epilogue;
 }
@@ -72,14 +75,18 @@ RowEpilogue::Bounds RowEpilogue::TakeBounds() {
   return bounds;
 }
 
-// Where each row has an operand of its own, rows are one long row.
+// Where all lies beside each other, and each row has an operand of its own, rows are one long row.
 void RowEpilogue::ApplyToRows(float* values, int64_t row, int64_t rows) const {
-  const bool repeats =
-      std::any_of(operations_.begin(), operations_.end(), [](const Operation& operation) {
-        return operation.unary == nullptr && operation.operand_row_floats == 0;
+  const bool has_gaps =
+      std::any_of(operations_.begin(), operations_.end(), [&](const Operation& operation) {
+        return operation.unary == nullptr && operation.operand_apart_floats != rows_.floats;
       });
-  if (!repeats) return Apply(values, row, 0, rows * row_floats_);
-  for (int64_t i = 0; i < rows; ++i) Apply(values + i * row_floats_, row + i, 0, row_floats_);
+  if (!has_gaps && rows_.apart_floats == rows_.floats) {
+    return Apply(values, row, 0, rows * rows_.floats);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    Apply(values + i * rows_.apart_floats, row + i, 0, rows_.floats);
+  }
 }
 
 void RowEpilogue::Apply(float* values, int64_t row, int64_t column, int64_t count) const {
@@ -87,7 +94,8 @@ void RowEpilogue::Apply(float* values, int64_t row, int64_t column, int64_t coun
     if (operation.unary != nullptr) {
       operation.unary(values, values, count, operation.alpha, operation.beta);
     } else {
-      const float* const operand = operation.operand + row * operation.operand_row_floats + column;
+      const float* const operand =
+          operation.operand + row * operation.operand_apart_floats + column;
       operation.binary(values, operand, values, count);
     }
   }
@@ -105,8 +113,10 @@ absl::StatusOr<RowLayer> ReadRowLayer(LoadContext* context, Format format, int64
   PLAIT_ASSIGN_OR_RETURN(layer.source, FindIn(context, node.inputs[0], format));
   PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, epilogue->result, format));
   PLAIT_ASSIGN_OR_RETURN(const float* const bias, BiasOf(context, node));
-  PLAIT_ASSIGN_OR_RETURN(layer.epilogue, RowEpilogue::Load(context, epilogue->operations, bias,
-                                                           layer.result.format, row_floats));
+  layer.result_apart_floats = ApartFloats(layer.result, row_floats);
+  PLAIT_ASSIGN_OR_RETURN(layer.epilogue,
+                         RowEpilogue::Load(context, epilogue->operations, bias, layer.result.format,
+                                           {row_floats, layer.result_apart_floats}));
   return layer;
 }
 

@@ -16,13 +16,19 @@ namespace plait {
 // is loaded.
 class RowEpilogue {
  public:
-  // For operations on a result of this format, whose rows have so many floats. `bias` has one float
+  // How the rows of what operations are applied to lie.
+  struct Rows {
+    int64_t floats = 0;        // of a row
+    int64_t apart_floats = 0;  // from one row to the next
+  };
+
+  // For operations on rows of a result of this format. `bias` has one float
   // per channel that the product itself adds, or is nullptr: then an operation that begins with the
   // same takes its place.
   // Errors: InvalidArgument (LoadContext::Refuse) for an operand in another format.
   static absl::StatusOr<RowEpilogue> Load(LoadContext* context,
                                           absl::Span<const PostOperation> operations,
-                                          const float* bias, Format format, int64_t row_floats);
+                                          const float* bias, Format format, const Rows& rows);
 
   // What whoever computes a row adds to it; nullptr: nothing.
   const float* bias() const { return bias_; }
@@ -38,7 +44,7 @@ class RowEpilogue {
 
   // `values` are those of a row from a column on.
   void Apply(float* values, int64_t row, int64_t column, int64_t count) const;
-  // The same of whole rows that lie beside each other.
+  // The same of whole rows.
   void ApplyToRows(float* values, int64_t row, int64_t rows) const;
 
  private:
@@ -48,12 +54,12 @@ class RowEpilogue {
     LoopTable::Binary binary = nullptr;
     float alpha = 0;
     float beta = 0;
-    const float* operand = nullptr;  // of `binary`
-    int64_t operand_row_floats = 0;  // 0: the same for every row
+    const float* operand = nullptr;    // of `binary`
+    int64_t operand_apart_floats = 0;  // from one row to the next; 0: the same for every row
   };
 
   const float* bias_ = nullptr;
-  int64_t row_floats_ = 0;
+  Rows rows_;
   std::vector<Operation> operations_;
 };
 
@@ -61,6 +67,7 @@ class RowEpilogue {
 struct RowLayer {
   Operand source;  // the node's first input
   Operand result;
+  int64_t result_apart_floats = 0;  // from one row of the result to the next
   RowEpilogue epilogue;
 };
 

@@ -32,7 +32,7 @@ struct SeparableParts {
   FmaProduct product;
   RowEpilogue after;
   float* result = nullptr;
-  int64_t columns = 0;
+  int64_t result_pixel_floats = 0;  // from one pixel to the next
 };
 
 class SeparableKernel : public CpuKernel {
@@ -90,13 +90,14 @@ absl::Status SeparableKernel::ChooseChunks(LoadContext* context) {
 
 void SeparableKernel::WritePixels(int64_t chunk, float* pixels) const {
   const int64_t begin = chunk * chunk_pixels_;
-  parts_.window.Run(begin, ChunkEnd(chunk), pixels);
+  parts_.window.Run(begin, ChunkEnd(chunk), {pixels, parts_.window.channels()});
   parts_.between.ApplyToRows(pixels, begin, ChunkEnd(chunk) - begin);
 }
 
 void SeparableKernel::FinishRows(int64_t chunk) const {
   const int64_t begin = chunk * chunk_pixels_;
-  parts_.after.ApplyToRows(parts_.result + begin * parts_.columns, begin, ChunkEnd(chunk) - begin);
+  parts_.after.ApplyToRows(parts_.result + begin * parts_.result_pixel_floats, begin,
+                           ChunkEnd(chunk) - begin);
 }
 
 absl::Status SeparableKernel::RunByRows() {
@@ -106,10 +107,11 @@ absl::Status SeparableKernel::RunByRows() {
     for (int64_t chunk = first; chunk < last; ++chunk) {
       WritePixels(chunk, pixels);
       const int64_t begin = chunk * chunk_pixels_;
-      PLAIT_RETURN_IF_ERROR(parts_.product.Run({.left = pixels,
-                                                .rows = ChunkEnd(chunk) - begin,
-                                                .last = parts_.product.blocks(),
-                                                .result = parts_.result + begin * parts_.columns}));
+      PLAIT_RETURN_IF_ERROR(
+          parts_.product.Run({.left = pixels,
+                              .rows = ChunkEnd(chunk) - begin,
+                              .last = parts_.product.blocks(),
+                              .result = parts_.result + begin * parts_.result_pixel_floats}));
       FinishRows(chunk);
     }
     return absl::OkStatus();
@@ -134,13 +136,15 @@ absl::Status SeparableKernel::RunByColumns() {
   return absl::OkStatus();
 }
 
+// `apart_floats` is from one pixel to the next.
 absl::StatusOr<RowEpilogue> LoadEpilogue(LoadContext* context, NodeId conv,
-                                         const Epilogue& epilogue) {
+                                         const Epilogue& epilogue, int64_t apart_floats) {
   const Graph& graph = context->graph();
   PLAIT_ASSIGN_OR_RETURN(const float* const bias, BiasOf(context, graph.node(conv)));
   const TensorType& type = graph.output_type(conv);
   return RowEpilogue::Load(context, epilogue.operations, bias,
-                           EffectiveFormat(type, Format::kChannelsLast), type.shape[1]);
+                           EffectiveFormat(type, Format::kChannelsLast),
+                           {type.shape[1], apart_floats});
 }
 
 }  // namespace
@@ -152,10 +156,12 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   if (!pattern.has_value()) return context->Refuse();
   PLAIT_ASSIGN_OR_RETURN(const Operand result,
                          FindIn(context, pattern->after.result, Format::kChannelsLast));
-  SeparableParts parts{.result = result.floats(), .columns = result.type.shape[1]};
+  SeparableParts parts{.result = result.floats(), .result_pixel_floats = result.pixel_elements()};
+  const int64_t channels = graph.output_type(pattern->depthwise).shape[1];
   PLAIT_ASSIGN_OR_RETURN(parts.between,
-                         LoadEpilogue(context, pattern->depthwise, pattern->between));
-  PLAIT_ASSIGN_OR_RETURN(parts.after, LoadEpilogue(context, pattern->pointwise, pattern->after));
+                         LoadEpilogue(context, pattern->depthwise, pattern->between, channels));
+  PLAIT_ASSIGN_OR_RETURN(parts.after, LoadEpilogue(context, pattern->pointwise, pattern->after,
+                                                   parts.result_pixel_floats));
   PLAIT_ASSIGN_OR_RETURN(parts.window,
                          DepthwiseWindow::Load(context, pattern->depthwise, parts.between.bias()));
   const Node& pointwise = graph.node(pattern->pointwise);
@@ -165,6 +171,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(
       parts.product,
       FmaProduct::Load(context, shape, {.right = weights, .bias = parts.after.bias()}));
+  parts.product.set_result_row_floats(parts.result_pixel_floats);
   return SeparableKernel::Create(context, std::move(parts));
 }
 

@@ -87,6 +87,8 @@ absl::StatusOr<WinogradTiles> WinogradTiles::Load(LoadContext* context, const No
   tiles.images_ = layer.source.type.shape[0];
   tiles.source_channels_ = layer.source.type.shape[1];
   tiles.result_channels_ = layer.result.type.shape[1];
+  tiles.source_pixel_floats_ = layer.source.pixel_elements();
+  tiles.result_pixel_floats_ = layer.result.pixel_elements();
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(conv.inputs[1]));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const packed, context->AllocateWeights(values.type().bytes()));
   tiles.PackWeights(context->width(), reinterpret_cast<const float*>(values.bytes().data()),
@@ -136,7 +138,8 @@ int64_t WinogradTiles::PixelAt(const Place& place, int64_t row) const {
 const float* WinogradTiles::SourceAt(int64_t image, int64_t row, int64_t column) const {
   const bool is_inside = row >= 0 && row < axes_[0].input && column >= 0 && column < axes_[1].input;
   if (!is_inside) return nullptr;
-  return source_ + ((image * axes_[0].input + row) * axes_[1].input + column) * source_channels_;
+  const int64_t pixel = (image * axes_[0].input + row) * axes_[1].input + column;
+  return source_ + pixel * source_pixel_floats_;
 }
 
 int64_t WinogradTiles::outliers_max() const {
@@ -210,9 +213,9 @@ void WinogradTiles::WriteTile(const Place& place, const WinogradSums& sums,
   const int64_t columns = std::min<int64_t>(extent_, axes_[1].output - place.column);
   float* pixels[kExtentMax * kExtentMax] = {};
   for (int64_t row = 0; row < rows; ++row) {
-    float* const first = result_ + PixelAt(place, row) * result_channels_;
+    float* const first = result_ + PixelAt(place, row) * result_pixel_floats_;
     for (int64_t column = 0; column < columns; ++column) {
-      pixels[row * extent_ + column] = first + column * result_channels_;
+      pixels[row * extent_ + column] = first + column * result_pixel_floats_;
     }
   }
   WinogradSums wanted = sums;
@@ -227,15 +230,14 @@ void WinogradTiles::WriteTile(const Place& place, const WinogradSums& sums,
   }
   const LoopTable::Unary clip = Loops().unary[static_cast<int>(UnaryLoop::kClip)];
   for (int64_t row = 0; row < rows; ++row) {
-    float* const first = pixels[row * extent_];
-    for (int64_t column = 0; column < columns && !is_finite; ++column) {
-      ConvolvePixel(place.image, place.row + row, place.column + column,
-                    pixels[row * extent_ + column]);
+    for (int64_t column = 0; column < columns; ++column) {
+      float* const pixel = pixels[row * extent_ + column];
+      if (!is_finite) ConvolvePixel(place.image, place.row + row, place.column + column, pixel);
+      if (!is_finite || !outliers.empty()) {
+        clip(pixel, pixel, result_channels_, bounds_.lowest, bounds_.highest);
+      }
     }
-    if (!is_finite || !outliers.empty()) {
-      clip(first, first, columns * result_channels_, bounds_.lowest, bounds_.highest);
-    }
-    epilogue.ApplyToRows(first, PixelAt(place, row), columns);
+    epilogue.ApplyToRows(pixels[row * extent_], PixelAt(place, row), columns);
   }
 }
 

@@ -105,6 +105,8 @@ class WinogradTiles {
   int64_t images_ = 0;
   int64_t source_channels_ = 0;
   int64_t result_channels_ = 0;
+  int64_t source_pixel_floats_ = 0;  // from one pixel to the next
+  int64_t result_pixel_floats_ = 0;
   WindowAxis axes_[2];
 };
 

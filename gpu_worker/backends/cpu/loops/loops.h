@@ -149,21 +149,25 @@ struct DigitSums {
   int64_t y_row_floats;  // from one row of y to the next
 };
 
-// Pixels of a depthwise convolution of an image in channels-last, all under windows of the same
-// taps: y[pixel, c] = bias[c] + sum over taps of x[pixel, tap, c] * weights[tap, c], each sum in
-// the order of the taps. There are at least 16 channels.
-struct DepthwisePixels {
-  const float* x;           // under the first tap of the first pixel
-  int64_t x_pixel_floats;   // from one pixel's window to the next one's
-  int64_t x_tap_floats[2];  // from one row of taps to the next, and from one tap of a row
-  const float* weights;
-  int64_t
-      weights_row_floats;  // from one row of taps to the next; taps of a row lie beside each other
-  int64_t taps[2];         // rows, and taps of a row
-  const float* bias;       // nullptr: none
-  float* y;
-  int64_t pixels;
-  int64_t channels;
+// Pixels of an image in channels-last, each made of the pixels of another one under a window, by
+// channels; all windows have the same taps. There are at least 16 channels.
+struct WindowPixels {
+  const float* x = nullptr;      // under the first tap of the first pixel
+  int64_t x_pixel_floats = 0;    // from one pixel's window to the next one's
+  int64_t x_tap_floats[2] = {};  // from one row of taps to the next, and from one tap of a row
+  int64_t taps[2] = {};          // rows, and taps of a row
+  float* y = nullptr;
+  int64_t y_pixel_floats = 0;  // from one pixel to the next
+  int64_t pixels = 0;
+  int64_t channels = 0;
+};
+
+// Of a depthwise convolution: y[pixel, c] = bias[c] + sum over taps of x[pixel, tap, c] *
+// weights[tap, c], each sum in the order of the taps.
+struct DepthwisePixels : WindowPixels {
+  const float* weights = nullptr;
+  int64_t weights_row_floats = 0;  // from one row of taps to the next; those of a row are adjacent
+  const float* bias = nullptr;     // nullptr: none
 };
 
 // Winograd's algorithm for windows of 3x3 (S. Winograd, Arithmetic Complexity of Computations,
@@ -243,6 +247,10 @@ struct LoopTable {
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
   void (*depthwise_pixels)(const DepthwisePixels& pixels);
+  // The largest number under each window, of none minus infinity; a NaN is greater than nothing.
+  void (*largest_pixels)(const WindowPixels& pixels);
+  // The sum over each window, divided.
+  void (*mean_pixels)(const WindowPixels& pixels, float divisor);
   // Indexed by WinogradTile. The first returns the magnitudes of what it reads, in which some
   // channels of the last vector count twice. The second says whether all pixels, wanted or not,
   // were finite before the bounds.

@@ -376,6 +376,8 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .add_number = AddNumber,
       .join_sums = JoinSums,
       .depthwise_pixels = DepthwisePixelsLoop,
+      .largest_pixels = LargestPixelsLoop,
+      .mean_pixels = MeanPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
   };

@@ -7,6 +7,7 @@ namespace {
 typedef float LooseVector
     __attribute__((vector_size(kVectorFloats * sizeof(float)), aligned(4), may_alias));
 inline LooseVector LoadVector(const float* x) { return *reinterpret_cast<const LooseVector*>(x); }
+inline void StoreVector(float* y, LooseVector value) { *reinterpret_cast<LooseVector*>(y) = value; }
 
 // A vector of channels of so many pixels, whose sums stay in registers: a tap's weights are read
 // once for all of them.
@@ -29,7 +30,7 @@ inline void DepthwiseBlock(const DepthwisePixels& p, const float* x, float* y, i
   }
 #pragma GCC unroll 8
   for (int i = 0; i < kPixels; ++i) {
-    *reinterpret_cast<LooseVector*>(y + i * p.channels + channel) = sums[i];
+    StoreVector(y + i * p.y_pixel_floats + channel, sums[i]);
   }
 }
 
@@ -48,7 +49,7 @@ void DepthwiseChannels(const DepthwisePixels& p, const float* x, float* y) {
 void DepthwisePixelsLoop(const DepthwisePixels& p) {
   int64_t pixel = 0;
   const auto x = [&] { return p.x + pixel * p.x_pixel_floats; };
-  const auto y = [&] { return p.y + pixel * p.channels; };
+  const auto y = [&] { return p.y + pixel * p.y_pixel_floats; };
   for (; pixel + 8 <= p.pixels; pixel += 8) DepthwiseChannels<8>(p, x(), y());
   if (pixel + 4 <= p.pixels) {
     DepthwiseChannels<4>(p, x(), y());
@@ -60,6 +61,64 @@ void DepthwisePixelsLoop(const DepthwisePixels& p) {
   }
   if (pixel < p.pixels) DepthwiseChannels<1>(p, x(), y());
 }
+
+// What a pool makes of a vector of channels: begins with kBegin, takes each tap in by Add, and ends
+// with End.
+struct Largest {
+  static constexpr float kBegin = -kInfinity;
+  static LooseVector Add(LooseVector so_far, LooseVector x) { return x > so_far ? x : so_far; }
+  LooseVector End(LooseVector so_far) const { return so_far; }
+};
+
+struct Mean {
+  static constexpr float kBegin = 0;
+  static LooseVector Add(LooseVector so_far, LooseVector x) { return so_far + x; }
+  LooseVector End(LooseVector so_far) const { return so_far / divisor; }
+  float divisor;
+};
+
+// So many vectors of channels of a pixel. They are read one behind the other, as the processor
+// prefetches best, and not those of several pixels in turn: there are no weights to share.
+template <int kVectors, typename Pool>
+inline void PoolBlock(const WindowPixels& p, const Pool& pool, const float* x, float* y) {
+  LooseVector results[kVectors];
+#pragma GCC unroll 4
+  for (int i = 0; i < kVectors; ++i) results[i] = LooseVector{} + Pool::kBegin;
+  for (int64_t row = 0; row < p.taps[0]; ++row) {
+    const float* tap = x + row * p.x_tap_floats[0];
+    for (int64_t column = 0; column < p.taps[1]; ++column) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kVectors; ++i) {
+        results[i] = Pool::Add(results[i], LoadVector(tap + i * kVectorFloats));
+      }
+      tap += p.x_tap_floats[1];
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kVectors; ++i) StoreVector(y + i * kVectorFloats, pool.End(results[i]));
+}
+
+template <typename Pool>
+void PoolPixelsLoop(const WindowPixels& p, const Pool& pool) {
+  constexpr int kVectors = 4;
+  for (int64_t pixel = 0; pixel < p.pixels; ++pixel) {
+    const float* const x = p.x + pixel * p.x_pixel_floats;
+    float* const y = p.y + pixel * p.y_pixel_floats;
+    int64_t channel = 0;
+    for (; channel + kVectors * kVectorFloats <= p.channels; channel += kVectors * kVectorFloats) {
+      PoolBlock<kVectors>(p, pool, x + channel, y + channel);
+    }
+    for (; channel < p.channels; channel += kVectorFloats) {
+      const int64_t last =
+          channel < p.channels - kVectorFloats ? channel : p.channels - kVectorFloats;
+      PoolBlock<1>(p, pool, x + last, y + last);
+    }
+  }
+}
+
+void LargestPixelsLoop(const WindowPixels& p) { PoolPixelsLoop(p, Largest()); }
+
+void MeanPixelsLoop(const WindowPixels& p, float divisor) { PoolPixelsLoop(p, Mean{divisor}); }
 
 }  // namespace
 }  // namespace plait

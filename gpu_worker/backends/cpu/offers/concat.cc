@@ -15,6 +15,8 @@ const FamilyOffer kConcatOffer = {
     .name = "concat",
     .runs = Runs,
     .formats = SpatialRows,
+    .reads_parts = true,
+    .writes_parts = true,
     .worth_dividing = HasManyElements,
 };
 

@@ -59,6 +59,8 @@ const FamilyOffer kConvWinogradOffer = {
     .formats = ChannelsLastRow,
     .variants = Variants,
     .more_exact = MoreExact,
+    .reads_parts = true,
+    .writes_parts = true,
     .worth_dividing = HasManyFlops,
 };
 

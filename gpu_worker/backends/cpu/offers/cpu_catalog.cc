@@ -107,6 +107,16 @@ std::optional<std::string> CpuCatalog::MoreExact(const Kernel& kernel) const {
   return family->more_exact(kernel.variant);
 }
 
+bool CpuCatalog::ReadsParts(const Kernel& kernel) const {
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  return family != nullptr && family->reads_parts;
+}
+
+bool CpuCatalog::WritesParts(const Kernel& kernel) const {
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  return family != nullptr && family->writes_parts;
+}
+
 absl::string_view CpuCatalog::Version(absl::string_view family) const {
   return CpuFamilyVersion(family);
 }

@@ -16,6 +16,8 @@ class CpuCatalog : public KernelCatalog {
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
   bool NeedsAdmission(const Kernel& kernel) const override;
   std::optional<std::string> MoreExact(const Kernel& kernel) const override;
+  bool ReadsParts(const Kernel& kernel) const override;
+  bool WritesParts(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
 
  private:

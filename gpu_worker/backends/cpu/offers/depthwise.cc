@@ -5,14 +5,14 @@
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 
 namespace plait {
-namespace {}  // namespace
-
 const FamilyOffer kDepthwiseOffer = {
     .name = "depthwise",
     .runs = IsDepthwise,
     .grow = GrowBehind<IsDepthwise>,
     // Vectors are channels of a pixel, which lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
+    .reads_parts = true,
+    .writes_parts = true,
     .worth_dividing = HasManyElements,
 };
 

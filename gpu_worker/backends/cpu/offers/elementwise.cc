@@ -31,6 +31,8 @@ const FamilyOffer kElementwiseOffer = {
     .runs = Runs,
     .grow = Grow,
     .formats = Formats,
+    .reads_parts = true,
+    .writes_parts = true,
     .worth_dividing = HasManyElements,
 };
 

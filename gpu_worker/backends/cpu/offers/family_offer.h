@@ -70,6 +70,10 @@ struct FamilyOffer {
   // See KernelCatalog::MoreExact. nullptr: no variant has a more exact one.
   std::optional<std::string> (*more_exact)(absl::string_view variant) = nullptr;
 
+  // See KernelCatalog::ReadsParts and WritesParts: of all kernels of the family.
+  bool reads_parts = false;
+  bool writes_parts = false;
+
   // Whether the kernel, given as one that takes one thread, may gain from taking them all.
   // nullptr: never.
   bool (*worth_dividing)(const Graph& graph, const Kernel& kernel) = nullptr;

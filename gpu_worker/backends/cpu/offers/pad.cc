@@ -22,6 +22,7 @@ const FamilyOffer kPadOffer = {
     .name = "pad",
     .runs = Runs,
     .formats = SpatialRows,
+    .reads_parts = true,
     .worth_dividing = HasManyElements,
 };
 

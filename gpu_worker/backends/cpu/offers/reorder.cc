@@ -10,6 +10,8 @@ bool Converts(const TensorType& /*type*/, Format from, Format to) { return from 
 
 const FamilyOffer kReorderOffer = {
     .name = "reorder",
+    .reads_parts = true,
+    .writes_parts = true,
     .converts = Converts,
 };
 

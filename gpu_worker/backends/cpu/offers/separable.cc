@@ -41,6 +41,8 @@ const FamilyOffer kSeparableOffer = {
     .instruction_set = "avx2",
     .grow = Grow,
     .formats = ChannelsLastRow,
+    .reads_parts = true,
+    .writes_parts = true,
     .worth_dividing = HasManyFlops,
 };
 

@@ -20,6 +20,8 @@ const FamilyOffer kSliceOffer = {
     .name = "slice",
     .runs = Runs,
     .formats = SpatialRows,
+    .reads_parts = true,
+    .writes_parts = true,
     .worth_dividing = HasManyElements,
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/stopwatch.h"
@@ -92,7 +93,8 @@ absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
     const Value& value = plan.values[i];
     const TensorType& type = graph_.type(value.tensor);
     if (value.alias_of >= 0) {
-      places_.push_back(places_[value.alias_of]);
+      const int64_t element = std::max<int64_t>(value.first_channel, 0);
+      places_.push_back(places_[value.alias_of] + element * BytesOf(type.dtype));
     } else if (value.buffer.size_bytes > 0) {
       places_.push_back(activations + value.buffer.offset_bytes);
     } else {
@@ -102,10 +104,19 @@ absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
     if (written[i] || !IsGraphInput(graph_, value.tensor)) continue;
     for (size_t input = 0; input < graph_.inputs().size(); ++input) {
       if (graph_.inputs()[input] != value.tensor) continue;
-      inputs_[input].push_back({type, value.format, places_[i]});
+      inputs_[input].push_back(OperandOf(plan, static_cast<int>(i)));
     }
   }
   return absl::OkStatus();
+}
+
+Operand CpuExecutable::OperandOf(const Plan& plan, int value) const {
+  const Value& place = plan.values[value];
+  Operand operand{graph_.type(place.tensor), place.format, places_[value]};
+  if (place.first_channel >= 0) {
+    operand.whole_channels = graph_.type(plan.values[place.alias_of].tensor).shape[1];
+  }
+  return operand;
 }
 
 // An output is the value that a step writes; row-major where there are several. An output that no
@@ -114,27 +125,40 @@ absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& w
   const std::vector<bool> written = WrittenValues(plan);
   for (const TensorId output : graph_.outputs()) {
     const TensorInfo& info = graph_.tensor(output);
-    Port port{info.type};
+    Operand output_place{info.type};
     for (size_t i = 0; i < plan.values.size(); ++i) {
       const Value& value = plan.values[i];
       if (value.tensor != output || !written[i]) continue;
-      if (port.data != nullptr && value.format != Format::kPlain) continue;
-      port.format = value.format;
-      port.data = places_[i];
+      if (output_place.data != nullptr && value.format != Format::kPlain) continue;
+      output_place = OperandOf(plan, static_cast<int>(i));
     }
-    if (port.data == nullptr) {
-      PLAIT_ASSIGN_OR_RETURN(port.data, arena_.Allocate(info.type.bytes()));
+    if (output_place.data == nullptr) {
+      PLAIT_ASSIGN_OR_RETURN(output_place.data, arena_.Allocate(info.type.bytes()));
       if (info.constant != nullptr) {
         PLAIT_ASSIGN_OR_RETURN(const Tensor value, EvaluateConstant(*info.constant, weights));
-        std::memcpy(port.data, value.bytes().data(), value.bytes().size());
+        std::memcpy(output_place.data, value.bytes().data(), value.bytes().size());
       }
       for (size_t input = 0; input < graph_.inputs().size(); ++input) {
-        if (graph_.inputs()[input] == output) inputs_[input].push_back(port);
+        if (graph_.inputs()[input] == output) inputs_[input].push_back(output_place);
       }
     }
-    outputs_.push_back(port);
+    outputs_.push_back(output_place);
   }
   return absl::OkStatus();
+}
+
+// Families that take no parts never see one, whatever the plan says.
+absl::Status CpuExecutable::AddPlaces(const Plan& plan, const Step& step, const FamilyOffer& family,
+                                      LoadContext* context) const {
+  const auto add = [&](absl::Span<const int> values, bool may_be_parts) {
+    for (const int value : values) {
+      if (plan.values[value].first_channel >= 0 && !may_be_parts) return context->Refuse();
+      context->AddPlace({plan.values[value].tensor, OperandOf(plan, value)});
+    }
+    return absl::OkStatus();
+  };
+  PLAIT_RETURN_IF_ERROR(add(step.inputs, family.reads_parts));
+  return add(step.outputs, family.writes_parts);
 }
 
 // In execution order, as weights are to lie in memory in the order in which they are read. A step
@@ -144,8 +168,8 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const std::string where = absl::StrCat("step ", i);
-    const LoadFunction load = FindKernelFamily(step.kernel.family);
-    if (load == nullptr) {
+    const KernelFamily* const family = FindKernelFamily(step.kernel.family);
+    if (family == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat(where, ": the cpu backend has no kernel family \"", step.kernel.family,
                        "\" (there are: ", KernelFamilyNames(), ")"));
@@ -158,19 +182,12 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
         &scratch_[step.stream % LaneCount(plan.threads, step.kernel.width)];
     scratch->Reset();
     LoadContext context(graph_, step.kernel, weights, shared_.onednn, {&weights_, scratch});
-    for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
-      for (const int value : *values) {
-        context.AddPlace({plan.values[value].tensor, plan.values[value].format, places_[value]});
-      }
-    }
-    std::vector<Port>& read = step_inputs_.emplace_back();
-    for (const int value : step.inputs) {
-      read.push_back(
-          {graph_.type(plan.values[value].tensor), plan.values[value].format, places_[value]});
-    }
+    PLAIT_RETURN_IF_ERROR(Annotate(AddPlaces(plan, step, family->offer, &context), where));
+    std::vector<Operand>& read = step_inputs_.emplace_back();
+    for (const int value : step.inputs) read.push_back(OperandOf(plan, value));
     step_widths_.push_back(step.kernel.width);
     const TeamWidthScope width(step.kernel.width);
-    absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = load(&context);
+    absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = family->load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
     steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
   }
@@ -181,13 +198,13 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
 absl::Status CpuExecutable::SetInputs(absl::Span<const Tensor> inputs) {
   PLAIT_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    for (const Port& port : inputs_[i]) {
-      if (port.type.bytes() == 0) continue;
+    for (const Operand& place : inputs_[i]) {
+      if (place.type.bytes() == 0) continue;
       std::byte* const bytes =
           reinterpret_cast<std::byte*>(const_cast<char*>(inputs[i].bytes().data()));
-      const StridedCopy copy(BytesOf(port.type.dtype), port.type.shape,
-                             {bytes, StridesOf(port.type, Format::kPlain)},
-                             {port.data, StridesOf(port.type, port.format)});
+      const StridedCopy copy(BytesOf(place.type.dtype), place.type.shape,
+                             {bytes, StridesOf(place.type, Format::kPlain)},
+                             {place.data, place.strides()});
       copy.Run(1);
     }
   }
@@ -203,19 +220,20 @@ absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> 
     PLAIT_RETURN_IF_ERROR(RunOnce());
   }
   std::vector<Tensor> outputs;
-  for (const Port& port : outputs_) outputs.push_back(ReadPort(port));
+  for (const Operand& place : outputs_) outputs.push_back(ReadRowMajor(place));
   return outputs;
 }
 
-Tensor CpuExecutable::ReadPort(const Port& port) {
-  std::string bytes(static_cast<size_t>(port.type.bytes()), '\0');
+Tensor CpuExecutable::ReadRowMajor(const Operand& operand) {
+  const TensorType& type = operand.type;
+  std::string bytes(static_cast<size_t>(type.bytes()), '\0');
   if (!bytes.empty()) {
     const StridedCopy copy(
-        BytesOf(port.type.dtype), port.type.shape, {port.data, StridesOf(port.type, port.format)},
-        {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(port.type, Format::kPlain)});
+        BytesOf(type.dtype), type.shape, {operand.data, operand.strides()},
+        {reinterpret_cast<std::byte*>(bytes.data()), StridesOf(type, Format::kPlain)});
     copy.Run(1);
   }
-  return Tensor(port.type, std::move(bytes));
+  return Tensor(type, std::move(bytes));
 }
 
 // The plan's order is one that every schedule of it allows: a step waits for earlier ones only.
@@ -226,7 +244,7 @@ absl::Status CpuExecutable::RunObserved(absl::Span<const Tensor> inputs,
   for (int step = 0; step < static_cast<int>(steps_.size()); ++step) {
     if (!steps.empty() && steps.front() == step) {
       std::vector<Tensor> read;
-      for (const Port& port : step_inputs_[step]) read.push_back(ReadPort(port));
+      for (const Operand& place : step_inputs_[step]) read.push_back(ReadRowMajor(place));
       PLAIT_RETURN_IF_ERROR(observe(step, read));
       steps.remove_prefix(1);
     }

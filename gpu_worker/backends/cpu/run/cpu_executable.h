@@ -61,14 +61,12 @@ class CpuExecutable : public Executable {
   // All segments once, on the inputs that are there. REQUIRES: the caller leads the team.
   absl::Status RunOnce();
 
-  // A value's place: where an input's row-major bytes go, or those of an output or of what a step
-  // reads come from.
-  struct Port {
-    TensorType type;
-    Format format = Format::kPlain;
-    std::byte* data = nullptr;
-  };
-  static Tensor ReadPort(const Port& port);
+  // A value of the plan in its place.
+  Operand OperandOf(const Plan& plan, int value) const;
+  // What the step reads and writes.
+  absl::Status AddPlaces(const Plan& plan, const Step& step, const FamilyOffer& family,
+                         LoadContext* context) const;
+  static Tensor ReadRowMajor(const Operand& operand);
 
   Graph graph_;
   Shared shared_;
@@ -76,13 +74,13 @@ class CpuExecutable : public Executable {
   MemoryRegion arena_;  // activations, then the caller's inputs and outputs
   MemoryRegion weights_;
   // Kernels of one lane never run at the same time, so that one region serves all of them.
-  std::vector<MemoryRegion> scratch_;      // per lane
-  std::vector<std::byte*> places_;         // by value of the plan
-  std::vector<std::vector<Port>> inputs_;  // by graph input: one per format that the plan reads
-  std::vector<Port> outputs_;              // by graph output
+  std::vector<MemoryRegion> scratch_;         // per lane
+  std::vector<std::byte*> places_;            // by value of the plan
+  std::vector<std::vector<Operand>> inputs_;  // by graph input: one per format that the plan reads
+  std::vector<Operand> outputs_;              // by graph output
   std::vector<LoadedStep> steps_;
-  std::vector<std::vector<Port>> step_inputs_;  // by step: what it reads
-  std::vector<int> step_widths_;                // by step
+  std::vector<std::vector<Operand>> step_inputs_;  // by step: what it reads
+  std::vector<int> step_widths_;                   // by step
   std::vector<Segment> segments_;
   // How often the steps have run: a step is finished in this run when its own number is as large,
   // so that nothing has to be reset between runs.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
@@ -18,25 +19,25 @@ namespace plait {
 
 namespace {
 
-struct Family {
-  absl::string_view name;
-  LoadFunction load;
-};
-
-constexpr Family kFamilies[] = {
-#define PLAIT_CPU_FAMILY(name, Name) {#name, Load##Name},
+constexpr KernelFamily kFamilies[] = {
+#define PLAIT_CPU_FAMILY(name, Name) {k##Name##Offer, Load##Name},
 #include "gpu_worker/backends/cpu/families.def"
 #undef PLAIT_CPU_FAMILY
 };
 
 }  // namespace
 
-Shape Operand::strides() const { return StridesOf(type, format); }
+Shape Operand::strides() const {
+  if (whole_channels == 0) return StridesOf(type, format);
+  TensorType whole = type;
+  whole.shape[1] = whole_channels;
+  return StridesOf(whole, format);
+}
 
 absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
   // A kernel has a handful of tensors, so that a map would be slower.
   for (const Place& place : places_) {
-    if (place.tensor == tensor) return Operand{graph_.type(tensor), place.format, place.data};
+    if (place.tensor == tensor) return place.operand;
   }
   if (tensor == kNoTensor || graph_.tensor(tensor).constant == nullptr) return Refuse();
   PLAIT_ASSIGN_OR_RETURN(const Tensor value, ConstantValue(tensor));
@@ -44,8 +45,8 @@ absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
   PLAIT_ASSIGN_OR_RETURN(std::byte* const data,
                          AllocateWeights(static_cast<int64_t>(bytes.size())));
   std::memcpy(data, bytes.data(), bytes.size());
-  places_.push_back({tensor, Format::kPlain, data});
-  return Operand{graph_.type(tensor), Format::kPlain, data};
+  places_.push_back({tensor, {graph_.type(tensor), Format::kPlain, data}});
+  return places_.back().operand;
 }
 
 absl::StatusOr<Tensor> LoadContext::ConstantValue(TensorId tensor) const {
@@ -65,17 +66,17 @@ absl::Status LoadContext::Refuse() const {
                                                  ops, " in the formats that the plan asks for"));
 }
 
-LoadFunction FindKernelFamily(absl::string_view family) {
-  for (const Family& candidate : kFamilies) {
-    if (candidate.name == family) return candidate.load;
+const KernelFamily* FindKernelFamily(absl::string_view name) {
+  for (const KernelFamily& family : kFamilies) {
+    if (family.offer.name == name) return &family;
   }
   return nullptr;
 }
 
 std::string KernelFamilyNames() {
   std::string names;
-  for (const Family& family : kFamilies) {
-    absl::StrAppend(&names, names.empty() ? "" : ", ", family.name);
+  for (const KernelFamily& family : kFamilies) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", family.offer.name);
   }
   return names;
 }

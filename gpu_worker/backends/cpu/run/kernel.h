@@ -23,6 +23,9 @@
 // ../offers.
 namespace plait {
 
+// What a family says of itself; see ../offers.
+struct FamilyOffer;
+
 // The engine and stream that kernels create their primitives with; see ../onednn.
 class Onednn;
 
@@ -50,11 +53,16 @@ struct Operand {
   TensorType type;
   Format format = Format::kPlain;
   std::byte* data = nullptr;
+  // Of the image that this one is a part of, between whose pixels the other channels lie; 0: it is
+  // a part of none. Only for families that say so of themselves (FamilyOffer::reads_parts).
+  int64_t whole_channels = 0;
 
   // REQUIRES: the type is float32.
   float* floats() const { return reinterpret_cast<float*>(data); }
   // In elements, by logical axis.
   Shape strides() const;
+  // In elements, from one pixel of an image in channels-last to the next.
+  int64_t pixel_elements() const { return whole_channels > 0 ? whole_channels : type.shape[1]; }
 };
 
 // What a kernel family sees while it loads a kernel.
@@ -65,8 +73,7 @@ class LoadContext {
   // One value of the plan: a tensor may have two places in different formats, as a reorder's has.
   struct Place {
     TensorId tensor;
-    Format format;
-    std::byte* data;
+    Operand operand;
   };
   // Memory of the executable that the kernel becomes part of.
   struct Memory {
@@ -132,9 +139,15 @@ class LoadContext {
 // Errors: InvalidArgument (LoadContext::Refuse) for what the family does not offer.
 using LoadFunction = absl::StatusOr<std::unique_ptr<CpuKernel>> (*)(LoadContext*);
 
+// A line of families.def.
+struct KernelFamily {
+  const FamilyOffer& offer;
+  LoadFunction load;
+};
+
 // The family of that name; nullptr when there is none.
 // Names are compared as they are; a plan may hold any text.
-LoadFunction FindKernelFamily(absl::string_view family);
+const KernelFamily* FindKernelFamily(absl::string_view name);
 
 // All families, in the order of families.def, for messages.
 std::string KernelFamilyNames();
