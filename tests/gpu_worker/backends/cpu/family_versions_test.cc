@@ -94,7 +94,7 @@ TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
   EXPECT_EQ(ChangedSince(before),
             std::set<std::string>({"attention", "conv_int8", "conv_winograd", "depthwise",
                                    "elementwise", "layer_norm", "matmul_fma", "matmul_int8",
-                                   "reduce", "separable", "softmax"}));
+                                   "pool_pixels", "reduce", "separable", "softmax"}));
 }
 
 TEST_F(VersionScriptTest, CommentsAndTheListOfFamiliesChangeNothing) {
