@@ -8,8 +8,9 @@
 #include "optimizer/ir/graph.h"
 
 // Map of this folder: kernel_table looks up every kernel that a backend offers for a graph and its
-// profile; cover chooses among them (its states are in cover_state); cover_steps turns the choice
-// into launches with the reorders between them. optimizer/schedule goes on from a Cover.
+// profile, priced with the copies that it makes necessary (part_prices); cover chooses among them
+// (its states are in cover_state); cover_steps turns the choice into launches with the reorders
+// between them. optimizer/schedule goes on from a Cover.
 namespace plait {
 
 // Where a group's time is taken from while a cover is chosen.

@@ -41,8 +41,9 @@ KernelGroup Close(OpenGroup&& open) {
   return std::move(open.group);
 }
 
-void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, const Kernel& kernel,
-               const Profile& profile, int threads) {
+void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, bool takes_all,
+               const KernelChoice& choice) {
+  const Kernel& kernel = choice.kernel;
   OpenGroup* home = nullptr;
   for (OpenGroup& candidate : open) {
     if (candidate.group.nodes == kernel.nodes &&
@@ -58,9 +59,7 @@ void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, const Ker
     home->group.input_formats = kernel.input_formats;
     home->group.output_formats = kernel.output_formats;
   }
-  const bool takes_all = kernel.width >= threads;
-  KeepFaster(takes_all ? home->whole : home->part,
-             {kernel, profile.latency_us_median, profile.bytes, profile.compute_share});
+  KeepFaster(takes_all ? home->whole : home->part, choice);
 }
 
 }  // namespace
@@ -212,7 +211,26 @@ KernelGroup KernelOffers::OpaqueGroup(NodeId node) const {
   return group;
 }
 
-void KernelOffers::AddGroupsAt(NodeId node, KernelTable* table) const {
+PartPrices::Measured KernelOffers::MeasuredOf(const Offer& offer, const Profile& profile) const {
+  const Shape& shape = shapes_[offer.shape];
+  return {.kernel = offer.kernel,
+          .inputs = shape.inputs,
+          .outputs = shape.outputs,
+          .latency_us = profile.latency_us_median,
+          .takes_all = offer.kernel.width >= options_.device.threads};
+}
+
+PartPrices KernelOffers::PricesOfParts() const {
+  std::vector<PartPrices::Measured> measured;
+  for (const Offer& offer : offers_) {
+    const Profile* const profile = options_.profiles.Find(offer.fingerprint);
+    if (profile == nullptr || profile->samples == 0) continue;
+    measured.push_back(MeasuredOf(offer, *profile));
+  }
+  return PartPrices(graph_, options_.catalog, measured);
+}
+
+void KernelOffers::AddGroupsAt(NodeId node, const PartPrices& prices, KernelTable* table) const {
   const auto add = [&](KernelGroup group) {
     table->groups_at[node].push_back(static_cast<int>(table->groups.size()));
     table->groups.push_back(std::move(group));
@@ -224,7 +242,9 @@ void KernelOffers::AddGroupsAt(NodeId node, KernelTable* table) const {
     const Profile* profile = options_.profiles.Find(offer.fingerprint);
     if (profile == nullptr || profile->samples == 0) continue;
     const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
-    AddChoice(open, {nodes, inputs, outputs}, offer.kernel, *profile, options_.device.threads);
+    const PartPrices::Measured measured = MeasuredOf(offer, *profile);
+    AddChoice(open, {nodes, inputs, outputs}, measured.takes_all,
+              {offer.kernel, prices.LatencyUs(measured), profile->bytes, profile->compute_share});
   }
   for (OpenGroup& group : open) add(Close(std::move(group)));
 }
@@ -233,7 +253,8 @@ KernelTable KernelOffers::Table() const {
   KernelTable table;
   table.groups_at.resize(graph_.node_count());
   table.reorders.resize(graph_.tensor_count());
-  for (NodeId node = 0; node < graph_.node_count(); ++node) AddGroupsAt(node, &table);
+  const PartPrices prices = PricesOfParts();
+  for (NodeId node = 0; node < graph_.node_count(); ++node) AddGroupsAt(node, prices, &table);
   for (auto& [tensor, kernel, fingerprint] : ReorderOffers(/*single_nodes=*/false)) {
     std::vector<KernelGroup>& of_tensor = table.reorders[tensor];
     of_tensor.resize(size_t{kFormatCount} * kFormatCount);

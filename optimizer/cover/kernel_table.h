@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "optimizer/cost/admissions.h"
 #include "optimizer/cost/profile_cache.h"
+#include "optimizer/cover/part_prices.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/kernels/kernel_key.h"
 
@@ -16,7 +17,7 @@ namespace plait {
 // The bytes and the share are what a simulator needs to know of kernels that run side by side.
 struct KernelChoice {
   Kernel kernel;
-  double latency_us = 0;     // median
+  double latency_us = 0;     // median, with what is copied for its sake (PartPrices)
   int64_t bytes = 0;         // that it moves
   double compute_share = 1;  // of the device while it runs, as measured
 };
@@ -124,7 +125,9 @@ class KernelOffers {
   // graphs are read and written in.
   std::vector<ReorderOffer> ReorderOffers(bool single_nodes) const;
   KernelGroup OpaqueGroup(NodeId node) const;
-  void AddGroupsAt(NodeId node, KernelTable* table) const;
+  PartPrices::Measured MeasuredOf(const Offer& offer, const Profile& profile) const;
+  PartPrices PricesOfParts() const;
+  void AddGroupsAt(NodeId node, const PartPrices& prices, KernelTable* table) const;
 
   const Graph& graph_;
   const KernelTableOptions options_;
