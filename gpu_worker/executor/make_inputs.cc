@@ -67,19 +67,35 @@ bool IsMask(const TensorInfo& info) {
   return absl::StrContains(absl::AsciiStrToLower(*info.name), "mask");
 }
 
+constexpr int64_t kBlockElements = 8192;
+
+std::string FloatBlock(const TensorInfo& info, int64_t size, Draw draw, Random* random) {
+  std::vector<double> values(static_cast<size_t>(size), 1.0);
+  if (!IsMask(info)) {
+    for (double& value : values) value = draw(random);
+  }
+  return std::string(Tensor::FromDoubles({info.type.dtype, {size}}, values).bytes());
+}
+
 // Block by block, so that an input of gigabytes needs no doubles twice its size.
 Tensor MakeFloats(const TensorInfo& info, Draw draw, Random* random) {
-  constexpr int64_t kBlockElements = 8192;
   std::string bytes;
   bytes.reserve(static_cast<size_t>(info.type.bytes()));
   for (int64_t begin = 0; begin < info.type.elements(); begin += kBlockElements) {
     const int64_t size = std::min(kBlockElements, info.type.elements() - begin);
-    std::vector<double> values(static_cast<size_t>(size), 1.0);
-    if (!IsMask(info)) {
-      for (double& value : values) value = draw(random);
-    }
-    absl::StrAppend(&bytes, Tensor::FromDoubles({info.type.dtype, {size}}, values).bytes());
+    bytes += FloatBlock(info, size, draw, random);
   }
+  return Tensor(info.type, std::move(bytes));
+}
+
+// One block again and again.
+Tensor RepeatFloats(const TensorInfo& info, Draw draw, Random* random) {
+  const auto size = static_cast<size_t>(info.type.bytes());
+  const std::string block =
+      FloatBlock(info, std::min(kBlockElements, info.type.elements()), draw, random);
+  std::string bytes;
+  bytes.reserve(size);
+  while (bytes.size() < size) bytes.append(block, 0, size - bytes.size());
   return Tensor(info.type, std::move(bytes));
 }
 
@@ -96,17 +112,16 @@ Tensor MakeIntegers(const Graph& graph, TensorId id, Random* random) {
   return Tensor::FromInt64s(info.type, values);
 }
 
-}  // namespace
+using FloatMaker = Tensor (*)(const TensorInfo& info, Draw draw, Random* random);
 
-absl::StatusOr<std::vector<Tensor>> MakeInputs(const Graph& graph, uint64_t seed, int index) {
-  Random random(seed + static_cast<uint64_t>(index));
-  const Draw draw = kDraws[static_cast<size_t>(index) % std::size(kDraws)];
+absl::StatusOr<std::vector<Tensor>> MakeInputsBy(FloatMaker make_floats, const Graph& graph,
+                                                 Draw draw, Random random) {
   std::vector<Tensor> inputs;
   for (const TensorId id : graph.inputs()) {
     const TensorInfo& info = graph.tensor(id);
     const DataType dtype = info.type.dtype;
     if (IsFloat(dtype)) {
-      inputs.push_back(MakeFloats(info, draw, &random));
+      inputs.push_back(make_floats(info, draw, &random));
     } else if (IsInteger(dtype) || dtype == DataType::kBool) {
       inputs.push_back(MakeIntegers(graph, id, &random));
     } else {
@@ -115,6 +130,17 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const Graph& graph, uint64_t seed
     }
   }
   return inputs;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const Graph& graph, uint64_t seed, int index) {
+  return MakeInputsBy(MakeFloats, graph, kDraws[static_cast<size_t>(index) % std::size(kDraws)],
+                      Random(seed + static_cast<uint64_t>(index)));
+}
+
+absl::StatusOr<std::vector<Tensor>> MakeTimingInputs(const Graph& graph, uint64_t seed) {
+  return MakeInputsBy(RepeatFloats, graph, DrawUniform, Random(seed));
 }
 
 }  // namespace plait

@@ -20,4 +20,9 @@ namespace plait {
 // Errors: Unimplemented for an input that holds no numbers, naming it.
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const Graph& graph, uint64_t seed, int index = 0);
 
+// The same for timing alone, of distribution 0, in which floats are some thousand different ones
+// again and again: to draw millions takes longer than many a kernel that reads them.
+// Errors: as MakeInputs.
+absl::StatusOr<std::vector<Tensor>> MakeTimingInputs(const Graph& graph, uint64_t seed);
+
 }  // namespace plait

@@ -73,7 +73,8 @@ absl::StatusOr<Profile> Measure(Executor& executor, const LoneKernel& lone,
                                 const ProfileOptions& options) {
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                          executor.LoadKernel(lone.graph, lone.kernel, NoWeights()));
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(lone.graph, kInputSeed));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                         MakeTimingInputs(lone.graph, kInputSeed));
   PLAIT_RETURN_IF_ERROR(executable->SetInputs(inputs));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<double> samples,
                          Sample(*executable, lone.cold_weights, options));
