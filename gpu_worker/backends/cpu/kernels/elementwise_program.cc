@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/batch_statistics.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
@@ -112,29 +113,14 @@ class Compiler {
     return node.op == OpKind::kBatchNormalization ? AddStatistics(node) : absl::OkStatus();
   }
 
-  // Batch normalization is x * scale + shift with one of each per channel (in double, once).
   absl::Status AddStatistics(const Node& node) {
-    std::vector<double> values[4];
-    for (int i = 0; i < 4; ++i) {
-      PLAIT_ASSIGN_OR_RETURN(const Tensor tensor, context_->ConstantValue(node.inputs[i + 1]));
-      values[i] = tensor.AsDoubles();
-    }
-    const auto& [gamma, beta, mean, variance] = values;
-    const double epsilon = node.attributes->Float("epsilon", 1e-5f);
+    PLAIT_ASSIGN_OR_RETURN(const BatchStatistics statistics, LoadBatchStatistics(context_, node));
     TensorType type{DataType::kFloat32, Shape(graph_.type(node.inputs[0]).rank() - 1, 1)};
-    type.shape[0] = static_cast<int64_t>(gamma.size());
-    Operand scale{type};
-    Operand shift{type};
-    PLAIT_ASSIGN_OR_RETURN(scale.data, context_->AllocateWeights(type.bytes()));
-    PLAIT_ASSIGN_OR_RETURN(shift.data, context_->AllocateWeights(type.bytes()));
-    for (size_t i = 0; i < gamma.size(); ++i) {
-      const double factor = gamma[i] / std::sqrt(variance[i] + epsilon);
-      scale.floats()[i] = static_cast<float>(factor);
-      shift.floats()[i] = static_cast<float>(beta[i] - mean[i] * factor);
-    }
+    type.shape[0] = statistics.channels;
     statistics_[node.outputs[0]] = static_cast<int>(program_.operands.size());
-    program_.operands.push_back(scale);
-    program_.operands.push_back(shift);
+    for (float* const floats : {statistics.scale, statistics.shift}) {
+      program_.operands.push_back({type, Format::kPlain, reinterpret_cast<std::byte*>(floats)});
+    }
     return absl::OkStatus();
   }
 

@@ -5,20 +5,10 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/unary_choice.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
-
-// Clip is no line of elementwise_ops.def, because a program reads its bounds from constants.
-std::optional<UnaryChoice> UnaryOf(const PostOperation& operation) {
-  if (operation.kind == PostOperation::Kind::kLinear) {
-    return UnaryChoice{UnaryLoop::kLinear, operation.alpha, operation.beta};
-  }
-  if (operation.op == OpKind::kClip) {
-    return UnaryChoice{UnaryLoop::kClip, operation.alpha, operation.beta};
-  }
-  return ChooseUnary(operation.op, {operation.alpha, operation.beta});
-}
 
 std::optional<RowEpilogue::Bounds> BoundsOf(const UnaryChoice& choice) {
   if (choice.loop == UnaryLoop::kRelu) return RowEpilogue::Bounds{.lowest = 0};
@@ -43,7 +33,7 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
   for (const PostOperation& operation : operations) {
     Operation& loaded = epilogue.operations_.emplace_back();
     if (operation.kind == Kind::kActivation || operation.kind == Kind::kLinear) {
-      const std::optional<UnaryChoice> choice = UnaryOf(operation);
+      const std::optional<UnaryChoice> choice = ChooseUnary(operation);
       if (!choice.has_value()) return context->Refuse();
       loaded.unary = loops.unary[static_cast<int>(choice->loop)];
       loaded.bounds = BoundsOf(*choice);
@@ -66,6 +56,16 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
     loaded.operand_apart_floats = ApartFloats(operand, rows.floats);
   }
   return epilogue;
+}
+
+absl::StatusOr<RowEpilogue> RowEpilogue::OfConvolution(LoadContext* context, NodeId conv,
+                                                       const Epilogue& epilogue,
+                                                       int64_t apart_floats) {
+  const Graph& graph = context->graph();
+  PLAIT_ASSIGN_OR_RETURN(const float* const bias, BiasOf(context, graph.node(conv)));
+  const TensorType& type = graph.output_type(conv);
+  return Load(context, epilogue.operations, bias, EffectiveFormat(type, Format::kChannelsLast),
+              {type.shape[1], apart_floats});
 }
 
 RowEpilogue::Bounds RowEpilogue::TakeBounds() {

@@ -30,6 +30,12 @@ class RowEpilogue {
                                           absl::Span<const PostOperation> operations,
                                           const float* bias, Format format, const Rows& rows);
 
+  // What follows the convolution `conv` to channels-last, its bias included. `apart_floats` is from
+  // one pixel to the next.
+  // Errors: as Load.
+  static absl::StatusOr<RowEpilogue> OfConvolution(LoadContext* context, NodeId conv,
+                                                   const Epilogue& epilogue, int64_t apart_floats);
+
   // What whoever computes a row adds to it; nullptr: nothing.
   const float* bias() const { return bias_; }
 

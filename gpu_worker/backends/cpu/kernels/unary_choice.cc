@@ -29,4 +29,15 @@ std::optional<UnaryChoice> ChooseUnary(OpKind op, const UnaryParameters& paramet
   return UnaryChoice{*loop, parameters.alpha, parameters.beta};
 }
 
+// Clip is no line of elementwise_ops.def, because a program reads its bounds from constants.
+std::optional<UnaryChoice> ChooseUnary(const PostOperation& operation) {
+  if (operation.kind == PostOperation::Kind::kLinear) {
+    return UnaryChoice{UnaryLoop::kLinear, operation.alpha, operation.beta};
+  }
+  if (operation.op == OpKind::kClip) {
+    return UnaryChoice{UnaryLoop::kClip, operation.alpha, operation.beta};
+  }
+  return ChooseUnary(operation.op, {operation.alpha, operation.beta});
+}
+
 }  // namespace plait

@@ -4,6 +4,7 @@
 
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
 
 namespace plait {
 
@@ -17,5 +18,8 @@ struct UnaryChoice {
 // By the operator's line in elementwise_ops.def; nullopt where it has none.
 // What the parameters mean is said with UnaryParameters.
 std::optional<UnaryChoice> ChooseUnary(OpKind op, const UnaryParameters& parameters);
+
+// Of an activation or a linear operation; nullopt where there is no loop of it.
+std::optional<UnaryChoice> ChooseUnary(const PostOperation& operation);
 
 }  // namespace plait

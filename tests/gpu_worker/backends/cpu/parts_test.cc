@@ -68,6 +68,15 @@ const PartsCase kCases[] = {
   %b2 = Conv(%b1, %v)
   %b = Add(%b2, %x)
 )"},
+    {"conv_fma", 24, R"(
+  const %w: float32[40,C,1,1] = synthetic 1
+  const %v: float32[C,C,1,3] = synthetic 2
+  %a0 = Conv(%x, %w)
+  %a = Relu(%a0)
+  %b0 = Conv(%x, %v) {pads=[0,1,0,1]}
+  %b1 = Add(%b0, %x)
+  %b = Tanh(%b1)
+)"},
     {"pool_pixels", 24, R"(
   %a = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
   %b = AveragePool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
@@ -113,7 +122,8 @@ class PartsTest : public testing::TestWithParam<PartsCase>, protected WithExecut
     for (const char* const family : {"conv", "pool", "reorder", "matmul_int8", "conv_int8"}) {
       profiler.family_factor[family] = 100;
     }
-    for (const char* const family : {"conv_winograd", "depthwise", "separable", "pool_pixels"}) {
+    for (const char* const family :
+         {"conv_fma", "conv_winograd", "depthwise", "separable", "pool_pixels"}) {
       profiler.family_factor[family] = GetParam().family == absl::string_view(family) ? 0.1 : 10;
     }
     return PlansOf(graph, catalog, executor_->device(), profiler).front();

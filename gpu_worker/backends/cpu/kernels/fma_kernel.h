@@ -1,0 +1,52 @@
+#pragma once
+
+#include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
+#include "gpu_worker/backends/cpu/kernels/fma_product.h"
+#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
+#include "gpu_worker/backends/cpu/run/kernel.h"
+
+namespace plait {
+
+// The floats from one row to the next with which rows of so many are multiplied fastest: more than
+// they have where too many rows of a tile would meet in one place of the first cache.
+int64_t RowFloatsApart(int64_t row_floats, int64_t rows);
+
+// A product of rows that lie in memory by a constant matrix, and what follows it.
+class FmaKernel : public CpuKernel {
+ public:
+  struct Rows {
+    float* data = nullptr;
+    int64_t apart_floats = 0;  // from one row to the next
+  };
+
+  // `shape` is the product's.
+  // Errors: ResourceExhausted; those of FmaProduct::AddRows.
+  static absl::StatusOr<std::unique_ptr<CpuKernel>> Create(LoadContext* context,
+                                                           const ConstantProduct& shape,
+                                                           const Rows& source, const Rows& result,
+                                                           FmaProduct product,
+                                                           RowEpilogue epilogue);
+
+  absl::Status Run() override;
+
+ private:
+  FmaKernel(int width, const ConstantProduct& shape, const Rows& source, const Rows& result,
+            FmaProduct product, RowEpilogue epilogue);
+
+  absl::Status Prepare(LoadContext* context);
+  void CopyRows() const;
+  absl::Status RunChunk(int64_t chunk) const;
+
+  const int width_;
+  const ConstantProduct shape_;
+  const Rows source_;
+  const Rows result_;
+  FmaProduct product_;
+  const RowEpilogue epilogue_;
+  ChunkRunner runner_;
+  int64_t chunk_rows_;
+  int64_t chunk_blocks_;
+  Rows left_;  // what is multiplied: the source, or scratch that it is copied to
+};
+
+}  // namespace plait

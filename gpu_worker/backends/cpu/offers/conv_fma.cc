@@ -1,0 +1,74 @@
+#include <algorithm>
+
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/fma_convolution.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+#include "optimizer/ops/shared/axes.h"
+
+namespace plait {
+namespace {
+
+// oneDNN's kernels take as long, but write no parts: these are worth measuring where parts are
+// wanted, or where they begin with more than a convolution.
+bool IsConcatenated(const Graph& graph, TensorId image) {
+  const absl::Span<const NodeId> users = graph.users(image);
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = graph.node(user);
+    return node.op == OpKind::kConcat &&
+           NormalAxis(node.attributes->Int("axis", 0), graph.type(image).rank()) == 1;
+  });
+}
+
+bool IsWorthMeasuring(const Graph& graph, NodeId conv, TensorId result) {
+  return IsPixelByPixel(graph, conv) || IsConcatenated(graph, result);
+}
+
+bool Runs(const Graph& graph, NodeId node) {
+  return IsFmaConvolution(graph, node) &&
+         IsWorthMeasuring(graph, node, graph.node(node).outputs[0]);
+}
+
+// What follows is better taken, unless it reads another tensor, which may be the one to wait for.
+std::vector<std::vector<NodeId>> GrowNormalized(const Graph& graph,
+                                                const FmaConvolution& normalized) {
+  const std::vector<NodeId> front = NodesOf(normalized);
+  std::vector<std::vector<NodeId>> choices;
+  const std::optional<PostOperation> next =
+      NextPostOperation(graph, normalized.after.result, ChannelAxisOf(graph, normalized.conv));
+  if (!next.has_value() || ReadsTensor(graph, *next)) choices.push_back(front);
+  for (const std::vector<NodeId>& longer : GrowEpilogues(graph, normalized.conv)) {
+    std::vector<NodeId>& choice = choices.emplace_back(front);
+    choice.insert(choice.end(), longer.begin() + 1, longer.end());
+  }
+  return choices;
+}
+
+std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+  const std::optional<FmaConvolution> normalized = NormalizedConvolutionAt(graph, node);
+  if (normalized.has_value()) return GrowNormalized(graph, *normalized);
+  if (!IsFmaConvolution(graph, node)) return {};
+  std::vector<std::vector<NodeId>> choices;
+  for (std::vector<NodeId>& choice : GrowEpilogues(graph, node)) {
+    const TensorId result = OutputsOf(graph, choice)[0];
+    if (IsWorthMeasuring(graph, node, result)) choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+}  // namespace
+
+const FamilyOffer kConvFmaOffer = {
+    .name = "conv_fma",
+    .runs = Runs,
+    .instruction_set = "avx2",
+    .grow = Grow,
+    // Rows are pixels, whose channels lie beside each other in channels-last only.
+    .formats = ChannelsLastRow,
+    .reads_parts = true,
+    .writes_parts = true,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait
