@@ -170,6 +170,20 @@ struct DepthwisePixels : WindowPixels {
   const float* bias = nullptr;     // nullptr: none
 };
 
+// Of a convolution in groups of equally many source and result channels, a power of two from 2 to
+// any: y[pixel, c] = bias[c] + sum over taps, and over the channels s of c's group, of x[pixel,
+// tap, s] * weight. The channels are a multiple of 16. The weights of a vector of result channels
+// lie together: float f of vector v is number ((v * taps of the whole window + tap) *
+// group_channels + place of s in its group) * floats of a vector + f; `weights` is at the first tap
+// of vector 0.
+struct GroupedPixels : WindowPixels {
+  const float* weights = nullptr;
+  int64_t weights_row_floats = 0;     // from one row of taps to the next
+  int64_t weights_vector_floats = 0;  // from one vector to the next
+  const float* bias = nullptr;        // nullptr: none
+  int64_t group_channels = 0;
+};
+
 // Winograd's algorithm for windows of 3x3 (S. Winograd, Arithmetic Complexity of Computations,
 // 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016): a tile of n
 // x n pixels of the result is made of (n + 2) x (n + 2) pixels of the source. Both are transformed,
@@ -247,6 +261,8 @@ struct LoopTable {
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
   void (*depthwise_pixels)(const DepthwisePixels& pixels);
+  void (*grouped_pixels)(const GroupedPixels& pixels);
+  int vector_floats;
   // The largest number under each window, of none minus infinity; a NaN is greater than nothing.
   void (*largest_pixels)(const WindowPixels& pixels);
   // The sum over each window, divided.

@@ -339,6 +339,7 @@ void Normalization(const NormalizationRow& row) {
 
 #include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/window_loops_grouped_body.h"
 #include "gpu_worker/backends/cpu/loops/winograd_loops_body.h"
 
 namespace plait {
@@ -376,6 +377,8 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .add_number = AddNumber,
       .join_sums = JoinSums,
       .depthwise_pixels = DepthwisePixelsLoop,
+      .grouped_pixels = GroupedPixelsLoop,
+      .vector_floats = kVectorFloats,
       .largest_pixels = LargestPixelsLoop,
       .mean_pixels = MeanPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},

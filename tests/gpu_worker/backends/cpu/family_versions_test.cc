@@ -93,8 +93,8 @@ TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
   Append("loops/loops_body.h", "int more;\n");
   EXPECT_EQ(
       ChangedSince(before),
-      std::set<std::string>({"attention", "conv_fma", "conv_int8", "conv_winograd", "depthwise",
-                             "elementwise", "layer_norm", "matmul_fma", "matmul_int8",
+      std::set<std::string>({"attention", "conv_fma", "conv_grouped", "conv_int8", "conv_winograd",
+                             "depthwise", "elementwise", "layer_norm", "matmul_fma", "matmul_int8",
                              "pool_pixels", "reduce", "separable", "softmax"}));
 }
 

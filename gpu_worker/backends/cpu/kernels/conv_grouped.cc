@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/kernels/pixel_window.h"
+#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+
+namespace plait {
+namespace {
+
+// Chunks are pixels of one row at most, where weights are read once for all of them.
+constexpr int64_t kChunkPixelsMax = 64;
+
+class GroupedKernel : public CpuKernel {
+ public:
+  GroupedKernel(int threads, const PixelWindow& window, RowEpilogue epilogue,
+                const PixelWindow::Target& result)
+      : threads_(threads),
+        window_(window),
+        epilogue_(std::move(epilogue)),
+        result_(result),
+        chunk_pixels_(std::min(window_.axis(1).output, kChunkPixelsMax)) {}
+
+  // Errors: those of ConstantValue; ResourceExhausted.
+  absl::Status PackWeights(LoadContext* context, const Node& node);
+
+  absl::Status Run() override {
+    ForEachPart(threads_, CeilDiv(window_.pixels(), chunk_pixels_),
+                [&](int64_t begin, int64_t end, int) {
+                  for (int64_t chunk = begin; chunk < end; ++chunk) RunChunk(chunk);
+                });
+    return absl::OkStatus();
+  }
+
+ private:
+  void RunChunk(int64_t chunk) const {
+    const int64_t begin = chunk * chunk_pixels_;
+    const int64_t end = std::min(window_.pixels(), begin + chunk_pixels_);
+    PixelWindow::Target pixels = result_;
+    pixels.data += begin * pixels.pixel_floats;
+    window_.ForEachRun(begin, end, pixels, [&](const PixelWindow::Run& run) {
+      const int64_t columns = window_.axis(1).kernel;
+      const int64_t first_tap = run.first_tap[0] * columns + run.first_tap[1];
+      Loops().grouped_pixels({run.pixels, weights_ + first_tap * tap_floats_, columns * tap_floats_,
+                              window_.axis(0).kernel * columns * tap_floats_, epilogue_.bias(),
+                              group_channels_});
+    });
+    epilogue_.ApplyToRows(pixels.data, begin, end - begin);
+  }
+
+  const int threads_;
+  const PixelWindow window_;
+  const RowEpilogue epilogue_;
+  const PixelWindow::Target result_;
+  const int64_t chunk_pixels_;
+  float* weights_ = nullptr;  // as GroupedPixels says
+  int64_t group_channels_ = 0;
+  int64_t tap_floats_ = 0;  // of a vector of results
+};
+
+absl::Status GroupedKernel::PackWeights(LoadContext* context, const Node& node) {
+  PLAIT_ASSIGN_OR_RETURN(const Tensor tensor, context->ConstantValue(node.inputs[1]));
+  const auto* const values = reinterpret_cast<const float*>(tensor.bytes().data());
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed, context->AllocateWeights(tensor.type().bytes()));
+  weights_ = reinterpret_cast<float*>(packed);
+  const Shape& shape = tensor.type().shape;
+  const int64_t taps = shape[2] * shape[3];
+  const int64_t vector_floats = Loops().vector_floats;
+  group_channels_ = shape[1];
+  tap_floats_ = group_channels_ * vector_floats;
+  for (int64_t c = 0; c < shape[0]; ++c) {
+    float* const vector = weights_ + c / vector_floats * taps * tap_floats_ + c % vector_floats;
+    for (int64_t s = 0; s < group_channels_; ++s) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        vector[tap * tap_floats_ + s * vector_floats] =
+            values[(c * group_channels_ + s) * taps + tap];
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// Convolutions of images in channels-last by few channels a group (see loops/loops.h).
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvGrouped(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.empty() || !kConvGroupedOffer.runs(graph, nodes[0])) return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, Format::kChannelsLast,
+                                                      graph.output_type(nodes[0]).shape[1]));
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::vector<WindowAxis> axes,
+      ReadWindow(*node.attributes, layer.source.type,
+                 absl::MakeConstSpan(graph.input_type(nodes[0], 1).shape).subspan(2),
+                 /*ceil_mode=*/false));
+  auto kernel = std::make_unique<GroupedKernel>(
+      context->width(), PixelWindow(layer.source, axes), std::move(layer.epilogue),
+      PixelWindow::Target{layer.result.floats(), layer.result.pixel_elements()});
+  PLAIT_RETURN_IF_ERROR(kernel->PackWeights(context, node));
+  return kernel;
+}
+
+}  // namespace plait
