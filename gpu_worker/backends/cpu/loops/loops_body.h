@@ -36,15 +36,16 @@ inline float AtMost(float a, float bound) { return a > bound ? bound : a; }
 //
 // The steps: clamp, so that n stays small enough to be an exponent; n = round(x / ln 2); r = x - n
 // ln 2, by Cody and Waite in two pieces, the first of so few bits that its product with n is exact;
-// exp(r) = 1 + r + r^2 p(r); times 2^n, which is made from bits. The results of the clamped ends
-// are replaced at the end, where a NaN has gone through everything and stays.
+// exp(r) = 1 + r + r^2 p(r); times 2^n, which is made from bits. At the clamped ends 2^n is 0, or
+// the product infinite. A NaN goes through r and stays.
 inline float Exponential(float x) {
-  float t = x < -86.6f ? -86.6f : x;
+  float t = x < -87.3f ? -87.3f : x;
   t = t > 88.8f ? 88.8f : t;
-  // 1.5 * 2^23: adding it rounds to an integer.
+  // 1.5 * 2^23: adding it rounds to an integer, which then stands in the last bits.
   // Needs no rounding instruction, which the generic table lacks, and only works because additions
   // are not reassociated.
-  const float n = (t * 1.44269504f + 12582912.0f) - 12582912.0f;
+  const float rounded = t * 1.44269504f + 12582912.0f;
+  const float n = rounded - 12582912.0f;
   // 0.693359375 has 9 bits and n at most 8, so that their product fits into the 24 bits of a float.
   const float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 0.001392617612f;
@@ -53,12 +54,10 @@ inline float Exponential(float x) {
   p = p * r + 0.1666657703f;
   p = p * r + 0.5f;
   p = p * r * r + r + 1.0f;
-  // 2^n in two factors, because 2^128 is no float.
-  // A NaN must not be converted to an integer, which would be undefined.
-  const int32_t exponent = (static_cast<int32_t>(n == n ? n : 0.0f) + 126) << 23;
-  const float y = p * __builtin_bit_cast(float, exponent) * 2.0f;
-  const float low = x < -86.6f ? 0.0f : y;
-  return x > 88.722839f ? kInfinity : low;
+  // 2^n in two factors, because 2^128 is no float. Unsigned, as bits of a NaN may be any.
+  constexpr uint32_t kBitsOfZero = 0x4b400000;  // of 12582912.0f
+  const uint32_t exponent = (__builtin_bit_cast(uint32_t, rounded) - kBitsOfZero + 126) << 23;
+  return p * __builtin_bit_cast(float, exponent) * 2.0f;
 }
 
 // Near 0 the difference would cancel: a Taylor polynomial there.
