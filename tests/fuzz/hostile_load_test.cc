@@ -14,6 +14,7 @@
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/plan/loaded_bytes.h"
+#include "tests/fakes/planned_graph.h"
 #include "tests/fuzz/mutate_text.h"
 #include "tests/gpu_worker/backends/kernel_case.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
@@ -76,17 +77,29 @@ class HostileLoadTest : public ExecutorFixture {
       ASSERT_TRUE(cases.ok()) << cases.status();
       for (const KernelCase& one : *cases) AddSeeds(ParseTyped(one.graph));
     }
+    EXPECT_GT(parts_, 0);
   }
 
   void AddSeeds(const Graph& graph) {
     const SimplePlanOptions two_streams{.streams = 2,
                                         .stream_of = [](NodeId node) { return node % 2; }};
     plans_.push_back({PrintGraph(graph), PrintPlan(PlanOf(graph, two_streams))});
+    AddSearchedPlan(graph);
     for (NodeId node = 0; node < graph.node_count(); ++node) {
       for (Kernel kernel : catalog_->KernelsAt(graph, node, true)) {
         kernels_.push_back({PrintGraph(KernelGraph(graph, kernel.nodes)), std::move(kernel)});
       }
     }
+  }
+
+  // In channels-last where that can be, with fused kernels and parts.
+  void AddSearchedPlan(const Graph& graph) {
+    FakeProfiler profiler;
+    profiler.channels_last_factor = 0.1;
+    const std::vector<Plan> plans = PlansOf(graph, *catalog_, executor_->device(), profiler);
+    ASSERT_FALSE(plans.empty());
+    for (const Value& value : plans.front().values) parts_ += value.first_channel >= 0 ? 1 : 0;
+    plans_.push_back({PrintGraph(graph), PrintPlan(plans.front())});
   }
 
   // Half of the graphs keep the types that their text declares, so that it is not the parser that
@@ -173,6 +186,7 @@ class HostileLoadTest : public ExecutorFixture {
 
   std::vector<KernelSeed> kernels_;
   std::vector<PlanSeed> plans_;
+  int64_t parts_ = 0;  // values of plans_ that are parts of others
   int64_t refused_ = 0;
   int64_t loaded_ = 0;
   int64_t run_ = 0;
