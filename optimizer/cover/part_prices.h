@@ -12,7 +12,8 @@ namespace plait {
 // Concat copies what does not lie in its result as a part (see optimizer/plan/place_parts.h): what
 // is written by kernels that write no parts, and what is read by kernels that read none. Each of
 // these is priced with the copies of that tensor in all Concats, and a Concat with those of what
-// nobody could write as a part. So a cover sees what a choice costs where it chooses. A value.
+// nobody could write as a part, at what copies take in a plan. So a cover sees what a choice costs
+// where it chooses. A value.
 class PartPrices {
  public:
   // A kernel with what it reads and writes, and its measured time.

@@ -56,35 +56,35 @@ class PartPricesTest : public testing::Test {
 TEST_F(PartPricesTest, WhoWritesNoPartsPaysForTheCopy) {
   const PartPrices prices(
       graph_, catalog_,
-      {Measured(0, 50), Measured(1, 60), Measured(2, 30), Measured(3, 45), Measured(4, 5)});
+      {Measured(0, 50), Measured(1, 60), Measured(2, 6), Measured(3, 9), Measured(4, 5)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 50)), 50 + 20);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(1, 60)), 60);
-  EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(2, 30)), 10);
-  EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(3, 45)), 15);
+  EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(2, 6)), 10);
+  EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(3, 9)), 15);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(4, 5)), 5);
 }
 
 TEST_F(PartPricesTest, WidthsPayByTheirOwnCopies) {
   const PartPrices prices(
       graph_, catalog_,
-      {Measured(0, 50), Measured(1, 60), Measured(2, 30), Measured(3, 12, /*takes_all=*/true)});
+      {Measured(0, 50), Measured(1, 60), Measured(2, 6), Measured(3, 2.4, /*takes_all=*/true)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 50)), 50 + 20);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 25, /*takes_all=*/true)), 25 + 8);
 }
 
 TEST_F(PartPricesTest, NobodyPaysWhereNobodyCouldWriteAPart) {
-  const PartPrices prices(graph_, catalog_, {Measured(0, 50), Measured(2, 30)});
+  const PartPrices prices(graph_, catalog_, {Measured(0, 50), Measured(2, 6)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 50)), 50);
-  EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(2, 30)), 30);
+  EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(2, 6)), 6);
 }
 
 TEST_F(PartPricesTest, WhoReadsNoPartsPaysToo) {
   catalog_.takes_parts = false;
-  const PartPrices none(graph_, catalog_, {Measured(1, 60), Measured(2, 30), Measured(4, 5)});
+  const PartPrices none(graph_, catalog_, {Measured(1, 60), Measured(2, 6), Measured(4, 5)});
   EXPECT_DOUBLE_EQ(none.LatencyUs(Measured(4, 5)), 5);
   catalog_.takes_parts = true;
   catalog_.family_that_reads_none = "own";
-  const PartPrices prices(graph_, catalog_, {Measured(1, 60), Measured(2, 30), Measured(4, 5)});
+  const PartPrices prices(graph_, catalog_, {Measured(1, 60), Measured(2, 6), Measured(4, 5)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(4, 5)), 5 + 20);
 }
 
