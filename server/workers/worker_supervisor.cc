@@ -64,9 +64,9 @@ bool WorkerSupervisor::RunWorker(int start_number) {
              {{"program", options_.program}, {"error", process.status().message()}});
     return false;
   }
+  const absl::Duration began = clock_.Monotonic();
   SetProcessId(process->id());
   LogInfo("worker.started", {{"worker", worker_id}, {"device", options_.device}});
-  const absl::Duration began = clock_.Monotonic();
   bool was_heard = false;
   absl::Status task_error;
   std::optional<ProcessEnd> end;

@@ -38,7 +38,7 @@ class WorkerSupervisorTest : public testing::Test {
   void AwaitRestart() {
     absl::MutexLock lock(&mutex_);
     const auto restarted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return restarts_ > 0; };
-    mutex_.Await(absl::Condition(&restarted));
+    ASSERT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&restarted), absl::Minutes(1)));
   }
 
   ManualClock clock_;
