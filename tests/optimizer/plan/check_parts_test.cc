@@ -1,17 +1,14 @@
 #include "optimizer/plan/check_parts.h"
 
 #include <algorithm>
-#include <functional>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fakes/planned_graph.h"
+#include "tests/optimizer/plan/plan_faults.h"
 #include "tests/optimizer/plan/sample_plan.h"
 
 namespace plait {
 namespace {
-
-using testing::HasSubstr;
 
 // A dense block: %e has all of %c and 64 channels more. What two nodes read is not fused with one.
 Graph DenseBlock() {
@@ -82,40 +79,31 @@ TEST(CheckPartsTest, FindsWhatIsWrong) {
   const int d = ValueOf(graph, plan, "d");
   const int x = ValueOf(graph, plan, "x");
   const int e = ValueOf(graph, plan, "e");
-  struct Fault {
-    const char* name;
-    std::function<void(Plan&)> plant;
-    const char* message;
-  };
-  const std::vector<Fault> faults = {
-      {"over another part", [&](Plan& p) { p.values[d].first_channel = 16; },
-       "both write channel 16"},
-      {"behind the whole", [&](Plan& p) { p.values[d].first_channel = 70; }, "more channels than"},
-      {"far behind", [&](Plan& p) { p.values[d].first_channel = int64_t{1} << 62; },
-       "more channels than"},
-      {"of nothing", [&](Plan& p) { p.values[a].alias_of = -1; }, "not of which value"},
-      {"of a part", [&](Plan& p) { p.values[c].alias_of = a; }, "an alias itself"},
-      {"elsewhere", [&](Plan& p) { p.values[b].buffer.size_bytes -= 64; },
-       "the buffer of its whole"},
-      {"of what lies elsewhere", [&](Plan& p) { p.values[a].alias_of = x; }, "the buffer of its"},
-      {"no part, so that two Concats copy it",
-       [&](Plan& p) {
-         p.values[b] = {p.values[b].tensor, Format::kChannelsLast, {p.arena_bytes, 1024}};
-         p.arena_bytes += 1024;
-       },
-       "both write channel 16"},
-      {"over what its writer reads",
-       [&](Plan& p) { p.values[x].buffer.offset_bytes = p.values[e].buffer.offset_bytes; },
-       "may still use"},
-  };
-  ASSERT_EQ(CheckPlan(plan, graph), absl::OkStatus());
-  for (const Fault& fault : faults) {
-    Plan wrong = plan;
-    fault.plant(wrong);
-    const absl::Status status = CheckPlan(wrong, graph);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.name;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(fault.message)) << fault.name;
-  }
+  ExpectFaultsFound(
+      graph, plan,
+      {
+          {"over another part", [&](Plan& p) { p.values[d].first_channel = 16; },
+           "both write channel 16"},
+          {"behind the whole", [&](Plan& p) { p.values[d].first_channel = 70; },
+           "more channels than"},
+          {"far behind", [&](Plan& p) { p.values[d].first_channel = int64_t{1} << 62; },
+           "more channels than"},
+          {"of nothing", [&](Plan& p) { p.values[a].alias_of = -1; }, "not of which value"},
+          {"of a part", [&](Plan& p) { p.values[c].alias_of = a; }, "an alias itself"},
+          {"elsewhere", [&](Plan& p) { p.values[b].buffer.size_bytes -= 64; },
+           "the buffer of its whole"},
+          {"of what lies elsewhere", [&](Plan& p) { p.values[a].alias_of = x; },
+           "the buffer of its"},
+          {"no part, so that two Concats copy it",
+           [&](Plan& p) {
+             p.values[b] = {p.values[b].tensor, Format::kChannelsLast, {p.arena_bytes, 1024}};
+             p.arena_bytes += 1024;
+           },
+           "both write channel 16"},
+          {"over what its writer reads",
+           [&](Plan& p) { p.values[x].buffer.offset_bytes = p.values[e].buffer.offset_bytes; },
+           "may still use"},
+      });
 }
 
 }  // namespace

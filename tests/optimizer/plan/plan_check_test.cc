@@ -1,33 +1,16 @@
-#include <functional>
 #include <limits>
 
 #include "base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optimizer/plan/plan.h"
+#include "tests/optimizer/plan/plan_faults.h"
 #include "tests/optimizer/plan/sample_plan.h"
 
 namespace plait {
 namespace {
 
 using testing::HasSubstr;
-
-struct Fault {
-  const char* name;
-  std::function<void(Plan&)> plant;
-  const char* message;
-};
-
-void ExpectFaultsFound(const Graph& graph, const Plan& plan, const std::vector<Fault>& faults) {
-  ASSERT_EQ(CheckPlan(plan, graph), absl::OkStatus());
-  for (const Fault& fault : faults) {
-    Plan wrong = plan;
-    fault.plant(wrong);
-    const absl::Status status = CheckPlan(wrong, graph);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.name;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(fault.message)) << fault.name;
-  }
-}
 
 TEST(CheckPlanTest, AcceptsRightPlans) {
   const Graph graph = SampleGraph();
