@@ -35,24 +35,11 @@ bool Runs(const Graph& graph, NodeId node) {
          IsWorthMeasuring(graph, node, graph.node(node).outputs[0]);
 }
 
-// What follows is better taken, unless it reads another tensor, which may be the one to wait for.
-std::vector<std::vector<NodeId>> GrowNormalized(const Graph& graph,
-                                                const FmaConvolution& normalized) {
-  const std::vector<NodeId> front = NodesOf(normalized);
-  std::vector<std::vector<NodeId>> choices;
-  const std::optional<PostOperation> next =
-      NextPostOperation(graph, normalized.after.result, ChannelAxisOf(graph, normalized.conv));
-  if (!next.has_value() || ReadsTensor(graph, *next)) choices.push_back(front);
-  for (const std::vector<NodeId>& longer : GrowEpilogues(graph, normalized.conv)) {
-    std::vector<NodeId>& choice = choices.emplace_back(front);
-    choice.insert(choice.end(), longer.begin() + 1, longer.end());
-  }
-  return choices;
-}
-
 std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   const std::optional<FmaConvolution> normalized = NormalizedConvolutionAt(graph, node);
-  if (normalized.has_value()) return GrowNormalized(graph, *normalized);
+  if (normalized.has_value()) {
+    return GrowEpiloguesBehind(graph, NodesOf(*normalized), normalized->conv);
+  }
   if (!IsFmaConvolution(graph, node)) return {};
   std::vector<std::vector<NodeId>> choices;
   for (std::vector<NodeId>& choice : GrowEpilogues(graph, node)) {

@@ -199,4 +199,19 @@ std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root) 
   return choices;
 }
 
+std::vector<std::vector<NodeId>> GrowEpiloguesBehind(const Graph& graph,
+                                                     const std::vector<NodeId>& front,
+                                                     NodeId root) {
+  std::vector<std::vector<NodeId>> choices;
+  const std::optional<PostOperation> next =
+      NextPostOperation(graph, graph.node(root).outputs[0], ChannelAxisOf(graph, root));
+  if (!next.has_value() || ReadsTensor(graph, *next)) choices.push_back(front);
+  for (const std::vector<NodeId>& longer : GrowEpilogues(graph, root)) {
+    std::vector<NodeId>& choice = choices.emplace_back(front);
+    choice.insert(choice.end(), longer.begin() + 1, longer.end());
+    std::sort(choice.begin(), choice.end());
+  }
+  return choices;
+}
+
 }  // namespace plait

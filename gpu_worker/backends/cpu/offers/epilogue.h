@@ -52,6 +52,10 @@ std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
 // where nothing more can be applied. None where nothing follows.
 std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root);
 
+// The same of `front`, nodes that end with `root`: alone too, where it may end there.
+std::vector<std::vector<NodeId>> GrowEpiloguesBehind(const Graph& graph,
+                                                     const std::vector<NodeId>& front, NodeId root);
+
 // FamilyOffer::grow of a family that does so behind every node that it runs alone.
 template <bool (*runs)(const Graph& graph, NodeId node)>
 std::vector<std::vector<NodeId>> GrowBehind(const Graph& graph, NodeId node) {

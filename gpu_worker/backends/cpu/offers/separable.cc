@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/separable_pattern.h"
@@ -13,25 +11,10 @@ namespace {
 // of those caches, would say otherwise.
 constexpr int64_t kElementsMin = 65536;
 
-// What follows is better taken, unless it reads another tensor, which may be the one to wait for.
-bool MayEndHere(const Graph& graph, const SeparablePattern& pattern) {
-  const std::optional<PostOperation> next =
-      NextPostOperation(graph, pattern.after.result, ChannelAxisOf(graph, pattern.pointwise));
-  return !next.has_value() || ReadsTensor(graph, *next);
-}
-
 std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   const std::optional<SeparablePattern> pattern = SeparableAt(graph, node);
   if (!pattern.has_value() || graph.output_type(node).elements() < kElementsMin) return {};
-  const std::vector<NodeId> nodes = NodesOf(*pattern);
-  std::vector<std::vector<NodeId>> choices;
-  if (MayEndHere(graph, *pattern)) choices.push_back(nodes);
-  for (const std::vector<NodeId>& longer : GrowEpilogues(graph, pattern->pointwise)) {
-    std::vector<NodeId>& choice = choices.emplace_back(nodes);
-    choice.insert(choice.end(), longer.begin() + 1, longer.end());
-    std::sort(choice.begin(), choice.end());
-  }
-  return choices;
+  return GrowEpiloguesBehind(graph, NodesOf(*pattern), pattern->pointwise);
 }
 
 }  // namespace
