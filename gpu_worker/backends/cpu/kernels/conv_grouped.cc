@@ -1,60 +1,37 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/kernels/operands.h"
-#include "gpu_worker/backends/cpu/kernels/pixel_window.h"
-#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
+#include "gpu_worker/backends/cpu/kernels/pixel_kernel.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {
 namespace {
 
-// Chunks are pixels of one row at most, where weights are read once for all of them.
+// Weights are read once for all pixels of a chunk that lie in one row.
 constexpr int64_t kChunkPixelsMax = 64;
 
-class GroupedKernel : public CpuKernel {
+class GroupedKernel : public PixelKernel {
  public:
-  GroupedKernel(int threads, const PixelWindow& window, RowEpilogue epilogue,
-                const PixelWindow::Target& result)
-      : threads_(threads),
-        window_(window),
-        epilogue_(std::move(epilogue)),
-        result_(result),
-        chunk_pixels_(std::min(window_.axis(1).output, kChunkPixelsMax)) {}
+  GroupedKernel(int width, const PixelWindow& window, RowLayer layer)
+      : PixelKernel({width, window.pixels(), std::min(window.axis(1).output, kChunkPixelsMax),
+                     PixelsOf(layer.result), std::move(layer.epilogue)}),
+        window_(window) {}
 
   // Errors: those of ConstantValue; ResourceExhausted.
   absl::Status PackWeights(LoadContext* context, const Node& node);
 
-  absl::Status Run() override {
-    ForEachPart(threads_, CeilDiv(window_.pixels(), chunk_pixels_),
-                [&](int64_t begin, int64_t end, int) {
-                  for (int64_t chunk = begin; chunk < end; ++chunk) RunChunk(chunk);
-                });
-    return absl::OkStatus();
-  }
-
  private:
-  void RunChunk(int64_t chunk) const {
-    const int64_t begin = chunk * chunk_pixels_;
-    const int64_t end = std::min(window_.pixels(), begin + chunk_pixels_);
-    PixelWindow::Target pixels = result_;
-    pixels.data += begin * pixels.pixel_floats;
-    window_.ForEachRun(begin, end, pixels, [&](const PixelWindow::Run& run) {
+  void RunPixels(int64_t begin, int64_t end, const PixelWindow::Target& to) const override {
+    window_.ForEachRun(begin, end, to, [&](const PixelWindow::Run& run) {
       const int64_t columns = window_.axis(1).kernel;
       const int64_t first_tap = run.first_tap[0] * columns + run.first_tap[1];
       Loops().grouped_pixels({run.pixels, weights_ + first_tap * tap_floats_, columns * tap_floats_,
-                              window_.axis(0).kernel * columns * tap_floats_, epilogue_.bias(),
+                              window_.axis(0).kernel * columns * tap_floats_, bias(),
                               group_channels_});
     });
-    epilogue_.ApplyToRows(pixels.data, begin, end - begin);
   }
 
-  const int threads_;
   const PixelWindow window_;
-  const RowEpilogue epilogue_;
-  const PixelWindow::Target result_;
-  const int64_t chunk_pixels_;
   float* weights_ = nullptr;  // as GroupedPixels says
   int64_t group_channels_ = 0;
   int64_t tap_floats_ = 0;  // of a vector of results
@@ -97,9 +74,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvGrouped(LoadContext* context)
       ReadWindow(*node.attributes, layer.source.type,
                  absl::MakeConstSpan(graph.input_type(nodes[0], 1).shape).subspan(2),
                  /*ceil_mode=*/false));
-  auto kernel = std::make_unique<GroupedKernel>(
-      context->width(), PixelWindow(layer.source, axes), std::move(layer.epilogue),
-      PixelWindow::Target{layer.result.floats(), layer.result.pixel_elements()});
+  const PixelWindow window(layer.source, axes);
+  auto kernel = std::make_unique<GroupedKernel>(context->width(), window, std::move(layer));
   PLAIT_RETURN_IF_ERROR(kernel->PackWeights(context, node));
   return kernel;
 }

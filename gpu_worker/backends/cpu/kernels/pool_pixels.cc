@@ -2,16 +2,13 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
-#include "gpu_worker/backends/cpu/kernels/pixel_window.h"
+#include "gpu_worker/backends/cpu/kernels/pixel_kernel.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/team/team.h"
 
 namespace plait {
 namespace {
 
-// Rows of taps are read again by the next row of pixels, which should be the same thread's.
 constexpr int64_t kChunkPixelsMin = 4;
-constexpr int64_t kChunkPixelsMax = 64;
 
 enum class Pool {
   kLargest,
@@ -19,15 +16,13 @@ enum class Pool {
   kMeanWithZeros,  // of the padding too
 };
 
-class PoolKernel : public CpuKernel {
+class PoolKernel : public PixelKernel {
  public:
-  PoolKernel(int threads, Pool pool, const PixelWindow& window, const PixelWindow::Target& result)
-      : threads_(threads),
+  PoolKernel(int width, Pool pool, const PixelWindow& window, const Operand& result)
+      : PixelKernel({width, window.pixels(), ChunkPixels(width, window.pixels(), kChunkPixelsMin),
+                     PixelsOf(result), RowEpilogue()}),
         pool_(pool),
-        window_(window),
-        result_(result),
-        chunk_pixels_(std::clamp(window.pixels() / (int64_t{8} * threads), kChunkPixelsMin,
-                                 kChunkPixelsMax)) {
+        window_(window) {
     for (int axis = 0; axis < 2; ++axis) {
       padded_[axis] = window.axis(axis);
       if (pool != Pool::kMeanWithZeros) continue;
@@ -37,19 +32,9 @@ class PoolKernel : public CpuKernel {
     }
   }
 
-  absl::Status Run() override {
-    ForEachPart(threads_, CeilDiv(window_.pixels(), chunk_pixels_),
-                [&](int64_t begin, int64_t end, int) {
-                  RunPixels(begin * chunk_pixels_, std::min(window_.pixels(), end * chunk_pixels_));
-                });
-    return absl::OkStatus();
-  }
-
  private:
-  void RunPixels(int64_t begin, int64_t end) const {
-    PixelWindow::Target target = result_;
-    target.data += begin * target.pixel_floats;
-    window_.ForEachRun(begin, end, target, [&](const PixelWindow::Run& run) {
+  void RunPixels(int64_t begin, int64_t end, const PixelWindow::Target& to) const override {
+    window_.ForEachRun(begin, end, to, [&](const PixelWindow::Run& run) {
       if (pool_ == Pool::kLargest) {
         Loops().largest_pixels(run.pixels);
       } else {
@@ -68,11 +53,8 @@ class PoolKernel : public CpuKernel {
     return std::max<int64_t>(counted, 1);
   }
 
-  const int threads_;
   const Pool pool_;
   const PixelWindow window_;
-  const PixelWindow::Target result_;
-  const int64_t chunk_pixels_;
   WindowAxis padded_[2];
 };
 
@@ -97,9 +79,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPoolPixels(LoadContext* context) 
       const std::vector<WindowAxis> axes,
       ReadWindow(*node.attributes, source.type, node.attributes->Ints("kernel_shape"),
                  node.attributes->Int("ceil_mode", 0) != 0));
-  return std::make_unique<PoolKernel>(
-      context->width(), PoolOf(node), PixelWindow(source, axes),
-      PixelWindow::Target{result.floats(), result.pixel_elements()});
+  return std::make_unique<PoolKernel>(context->width(), PoolOf(node), PixelWindow(source, axes),
+                                      result);
 }
 
 }  // namespace plait
