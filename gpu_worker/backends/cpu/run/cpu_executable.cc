@@ -184,7 +184,9 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     LoadContext context(graph_, step.kernel, weights, shared_.onednn, {&weights_, scratch});
     PLAIT_RETURN_IF_ERROR(Annotate(AddPlaces(plan, step, family->offer, &context), where));
     std::vector<Operand>& read = step_inputs_.emplace_back();
-    for (const int value : step.inputs) read.push_back(OperandOf(plan, value));
+    for (size_t input = 0; input < step.inputs.size(); ++input) {
+      read.push_back(context.places()[input].operand);
+    }
     step_widths_.push_back(step.kernel.width);
     const TeamWidthScope width(step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = family->load(&context);
