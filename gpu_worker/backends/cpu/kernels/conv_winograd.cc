@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
@@ -114,17 +113,13 @@ absl::Status WinogradKernel::ChooseBands(LoadContext* context) {
   product_.PrefetchBlocks(band_tiles_);
   PLAIT_RETURN_IF_ERROR(product_.AddRows(band_tiles_));
   PLAIT_RETURN_IF_ERROR(product_.AddRows(tiles_.count() % band_tiles_));
-  const auto scratch = [&](int64_t bytes, auto*& data) -> absl::Status {
-    PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateScratch(bytes));
-    data = reinterpret_cast<std::remove_reference_t<decltype(data)>>(memory);
-    return absl::OkStatus();
-  };
-  PLAIT_RETURN_IF_ERROR(scratch(band_tiles_ * tile_floats * 4, read_));
+  PLAIT_ASSIGN_OR_RETURN(read_, ScratchOf<float>(context, band_tiles_ * tile_floats));
   multiplied_ = read_ + band_tiles_ * tiles_.elements() * row_floats_;
-  PLAIT_RETURN_IF_ERROR(scratch(width_ * tiles_.spare_floats() * 4, spare_));
-  PLAIT_RETURN_IF_ERROR(scratch(band_tiles_ * 4, outliers_.counts));
-  return scratch(band_tiles_ * tiles_.outliers_max() * sizeof(WinogradTiles::Outlier),
-                 outliers_.first);
+  PLAIT_ASSIGN_OR_RETURN(spare_, ScratchOf<float>(context, width_ * tiles_.spare_floats()));
+  PLAIT_ASSIGN_OR_RETURN(outliers_.counts, ScratchOf<int32_t>(context, band_tiles_));
+  PLAIT_ASSIGN_OR_RETURN(outliers_.first, ScratchOf<WinogradTiles::Outlier>(
+                                              context, band_tiles_ * tiles_.outliers_max()));
+  return absl::OkStatus();
 }
 
 absl::Status WinogradKernel::RunBand(int64_t begin, int64_t tiles) {
@@ -143,7 +138,8 @@ absl::Status WinogradKernel::RunBand(int64_t begin, int64_t tiles) {
                                           .matrix = element,
                                           .first = block % blocks,
                                           .last = block % blocks + 1,
-                                          .result = to.data + element * to.element_floats}));
+                                          .result = to.data + element * to.element_floats +
+                                                    block % blocks * product_.block_columns()}));
     }
     return absl::OkStatus();
   };

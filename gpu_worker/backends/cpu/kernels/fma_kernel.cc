@@ -115,7 +115,7 @@ absl::Status FmaKernel::RunChunk(int64_t chunk) const {
                                       .rows = rows,
                                       .first = first,
                                       .last = last,
-                                      .result = result}));
+                                      .result = result + first * product_.block_columns()}));
   if (is_by_rows) {
     epilogue_.ApplyToRows(result, row, rows);
     return absl::OkStatus();

@@ -15,7 +15,14 @@ MicroOperand OperandOf(const float* data, int64_t floats) {
   return {reinterpret_cast<std::byte*>(const_cast<float*>(data)), floats * 4};
 }
 
+// Tiles of equally many rows, but for one: a tile of one row would take as long as one of three.
+int64_t FirstRowOf(int64_t tile, int64_t tiles, int64_t rows) { return tile * rows / tiles; }
+
+int VectorFloats() { return CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8; }
+
 }  // namespace
+
+int64_t FmaProduct::BlockColumns() { return 2 * int64_t{VectorFloats()}; }
 
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants) {
@@ -25,9 +32,11 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   product.result_row_floats_ = shape.columns;
   product.matrices_ = constants.matrices;
   product.part_depth_ = constants.part_depth;
-  product.vector_floats_ = CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8;
+  product.vector_floats_ = VectorFloats();
   product.bias_ = constants.bias;
   product.blocks_ = CeilDiv(shape.columns, product.block_columns());
+  const bool are_all_together = constants.blocks_together == 0;
+  product.blocks_together_ = are_all_together ? product.blocks_ : constants.blocks_together;
   PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
                          context->AllocateWeights(product.weights_bytes()));
   product.weights_ = reinterpret_cast<float*>(packed);
@@ -38,18 +47,25 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   return product;
 }
 
-void FmaProduct::PackBlock(const Constants& constants, int64_t packed) const {
-  const int64_t block = packed % blocks_;
-  const float* const right = constants.right + packed / blocks_ * constants.matrix_floats;
+void FmaProduct::PackBlock(const Constants& constants, int64_t number) const {
+  const int64_t matrix = number / blocks_;
+  const int64_t block = number % blocks_;
+  const float* const right = constants.right + matrix * constants.matrix_floats;
   const float* const columns = right + block * block_columns() * shape_.right_column_floats;
   const int64_t count = ColumnsOf(block);
-  float* to = weights_ + packed * block_floats();
+  float* to = weights_ + PlaceOf(matrix, block) * block_floats();
   for (int64_t k = 0; k < shape_.depth; ++k) {
     const float* const row = columns + k * shape_.right_row_floats;
     for (int64_t n = 0; n < count; ++n) to[n] = row[n * shape_.right_column_floats];
     std::fill(to + count, to + block_columns(), 0.0f);
     to += block_columns();
   }
+}
+
+int64_t FmaProduct::PlaceOf(int64_t matrix, int64_t block) const {
+  const int64_t first = block / blocks_together_ * blocks_together_;
+  const int64_t together = std::min(blocks_together_, blocks_ - first);
+  return first * matrices_ + matrix * together + block - first;
 }
 
 int FmaProduct::ColumnsOf(int64_t block) const {
@@ -72,11 +88,11 @@ void FmaProduct::PrefetchBlocks(int64_t rows) {
 }
 
 absl::Status FmaProduct::AddRows(int64_t rows) {
-  const int64_t full = tile_rows();
-  for (const int64_t tile : {std::min(rows, full), rows % full}) {
-    if (tile == 0) continue;
+  const int64_t tiles = CeilDiv(rows, tile_rows());
+  for (int64_t number = 0; number < tiles; ++number) {
+    const int64_t count = FirstRowOf(number + 1, tiles, rows) - FirstRowOf(number, tiles, rows);
     for (const int64_t block : {int64_t{0}, blocks_ - 1}) {
-      PLAIT_RETURN_IF_ERROR(AddTile(static_cast<int>(tile), ColumnsOf(block)));
+      PLAIT_RETURN_IF_ERROR(AddTile(static_cast<int>(count), ColumnsOf(block)));
     }
   }
   return absl::OkStatus();
@@ -103,28 +119,34 @@ absl::Status FmaProduct::AddTile(int rows, int columns) {
 // Each block of columns stays in the second cache for all rows.
 absl::Status FmaProduct::Run(const Piece& piece) const {
   for (int64_t block = piece.first; block < piece.last; ++block) {
-    const int columns = ColumnsOf(block);
-    const int64_t column = block * block_columns();
-    const int64_t packed = piece.matrix * blocks_ + block;
-    for (int64_t row = 0; row < piece.rows; row += tile_rows()) {
-      const int64_t count = std::min<int64_t>(piece.rows - row, tile_rows());
-      const Tile* const tile = FindTile(count, columns);
-      PLAIT_CHECK(tile != nullptr);
-      absl::InlinedVector<MicroOperand, 5> operands = {
-          OperandOf(piece.left + row * left_row_floats_,
-                    (count - 1) * left_row_floats_ + shape_.depth),
-          OperandOf(weights_ + packed * block_floats(), block_floats()),
-          OperandOf(piece.result + row * result_row_floats_ + column,
-                    (count - 1) * result_row_floats_ + columns)};
-      operands[2].is_written = true;
-      if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + column, columns));
-      if (prefetch_bytes_per_step_ > 0) {
-        const int64_t next = std::min(packed + 1, matrices_ * blocks_ - 1);
-        const int64_t called = row / tile_rows() * shape_.depth * prefetch_bytes_per_step_ / 4;
-        operands.push_back(OperandOf(weights_ + next * block_floats() + called, 0));
-      }
-      PLAIT_RETURN_IF_ERROR(tile->microkernel.Run(operands));
+    PLAIT_RETURN_IF_ERROR(
+        RunBlock(piece, block, piece.result + (block - piece.first) * block_columns()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FmaProduct::RunBlock(const Piece& piece, int64_t block, float* result) const {
+  const int columns = ColumnsOf(block);
+  const int64_t place = PlaceOf(piece.matrix, block);
+  const int64_t next = std::min(place + 1, matrices_ * blocks_ - 1);
+  const int64_t tiles = CeilDiv(piece.rows, tile_rows());
+  for (int64_t number = 0; number < tiles; ++number) {
+    const int64_t row = FirstRowOf(number, tiles, piece.rows);
+    const int64_t count = FirstRowOf(number + 1, tiles, piece.rows) - row;
+    const Tile* const tile = FindTile(count, columns);
+    PLAIT_CHECK(tile != nullptr);
+    absl::InlinedVector<MicroOperand, 5> operands = {
+        OperandOf(piece.left + row * left_row_floats_,
+                  (count - 1) * left_row_floats_ + shape_.depth),
+        OperandOf(weights_ + place * block_floats(), block_floats()),
+        OperandOf(result + row * result_row_floats_, (count - 1) * result_row_floats_ + columns)};
+    operands[2].is_written = true;
+    if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + block * block_columns(), columns));
+    if (prefetch_bytes_per_step_ > 0) {
+      const int64_t called = number * shape_.depth * prefetch_bytes_per_step_ / 4;
+      operands.push_back(OperandOf(weights_ + next * block_floats() + called, 0));
     }
+    PLAIT_RETURN_IF_ERROR(tile->microkernel.Run(operands));
   }
   return absl::OkStatus();
 }

@@ -21,17 +21,19 @@ class FmaProduct {
     int64_t matrix_floats = 0;    // from one to the next
     const float* bias = nullptr;  // a float per column; nullptr: none
     int64_t part_depth = 0;       // see FmaTile
+    // So many blocks of one matrix, then the same of the next one, are multiplied one after the
+    // other, and lie so; 0: all.
+    int64_t blocks_together = 0;
   };
 
-  // What to multiply: `rows` rows, by the blocks of columns from
-  // `first` to `last` of a matrix.
+  // What to multiply: `rows` rows, by the blocks of columns from `first` to `last` of a matrix.
   struct Piece {
     const float* left = nullptr;
     int64_t rows = 0;
     int64_t matrix = 0;
     int64_t first = 0;
     int64_t last = 0;
-    float* result = nullptr;  // column 0 of the first row
+    float* result = nullptr;  // of the first row and block
   };
 
   // Packs the matrices, by as many threads as the kernel is wide. Runs by AVX-512, else by AVX2,
@@ -54,12 +56,19 @@ class FmaProduct {
   // Errors: those of LoadedMicrokernel::Load.
   absl::Status AddRows(int64_t rows);
 
-  // Rows of a tile: products of whole ones cost the least for each row.
+  // Rows of a tile at most: products of whole ones cost the least for each row.
   int tile_rows() const { return FmaRowsMax(vector_floats_); }
   int64_t blocks() const { return blocks_; }  // of a matrix
   int64_t block_columns() const { return 2 * int64_t{vector_floats_}; }
+  // Of a product that is loaded now.
+  static int64_t BlockColumns();
   // The numbers of all blocks of all matrices.
   int64_t weights_bytes() const { return matrices_ * blocks_ * block_floats() * 4; }
+
+  // A block of a matrix: [depth][block_columns()], zeros behind the last column.
+  const float* RightAt(int64_t matrix, int64_t block) const {
+    return weights_ + PlaceOf(matrix, block) * block_floats();
+  }
 
   // Errors: of interpreted code those of Interpret.
   absl::Status Run(const Piece& piece) const;
@@ -74,8 +83,11 @@ class FmaProduct {
 
   int64_t block_floats() const { return shape_.depth * block_columns(); }
   int ColumnsOf(int64_t block) const;
-  // `packed` counts the blocks of all matrices.
-  void PackBlock(const Constants& constants, int64_t packed) const;
+  // Among the blocks of all matrices.
+  int64_t PlaceOf(int64_t matrix, int64_t block) const;
+  // `number` counts the blocks of one matrix after the other.
+  void PackBlock(const Constants& constants, int64_t number) const;
+  absl::Status RunBlock(const Piece& piece, int64_t block, float* result) const;
   const Tile* FindTile(int64_t rows, int columns) const;
   absl::Status AddTile(int rows, int columns);
 
@@ -83,11 +95,12 @@ class FmaProduct {
   int64_t left_row_floats_ = 0;
   int64_t result_row_floats_ = 0;
   int64_t matrices_ = 1;
+  int64_t blocks_together_ = 0;
   int64_t part_depth_ = 0;
   int vector_floats_ = 16;
   int64_t blocks_ = 0;
   int32_t prefetch_bytes_per_step_ = 0;
-  float* weights_ = nullptr;  // [matrix][block][depth][block_columns()]
+  float* weights_ = nullptr;  // [PlaceOf][depth][block_columns()]
   const float* bias_ = nullptr;
   std::vector<std::unique_ptr<Tile>> tiles_;
 };

@@ -87,8 +87,11 @@ absl::Status MadeRowsKernel::RunByColumns() {
     }
   });
   PLAIT_RETURN_IF_ERROR(runner_.Run(parts_.product.blocks(), [&](int64_t first, int64_t last, int) {
-    return parts_.product.Run(
-        {.left = rows_, .rows = rows, .first = first, .last = last, .result = parts_.result});
+    return parts_.product.Run({.left = rows_,
+                               .rows = rows,
+                               .first = first,
+                               .last = last,
+                               .result = parts_.result + first * parts_.product.block_columns()});
   }));
   ForEachPart(width_, chunks, [&](int64_t first, int64_t last, int) {
     for (int64_t chunk = first; chunk < last; ++chunk) FinishRows(chunk);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 
 namespace plait {
@@ -12,6 +13,14 @@ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // LoadContext::Find of a tensor that lies in `format` as far as that applies to its type.
 // Errors: also InvalidArgument (LoadContext::Refuse) where it lies otherwise.
 absl::StatusOr<Operand> FindIn(LoadContext* context, TensorId tensor, Format format);
+
+// LoadContext::AllocateScratch of so many numbers.
+template <typename T>
+absl::StatusOr<T*> ScratchOf(LoadContext* context, int64_t count) {
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
+                         context->AllocateScratch(count * static_cast<int64_t>(sizeof(T))));
+  return reinterpret_cast<T*>(memory);
+}
 
 // The third input of a convolution or product: nullptr where there is none.
 absl::StatusOr<const float*> BiasOf(LoadContext* context, const Node& node);
