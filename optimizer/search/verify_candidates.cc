@@ -14,7 +14,8 @@
 // each, then the best two of all, say base 1 4, for five more. Candidate 4 has the best median of
 // its ten ratios; base 4 runs for 6 loads of 12 rounds, and these decide. A model that runs for
 // 0.4 s and has a gigabyte of weights takes too long for that: the candidate that was predicted
-// best is the finalist, and runs for three loads of 5 rounds.
+// best is the finalist, and runs for as many rounds as there are seconds for, in three loads of 5
+// at least.
 //
 // The best of six is lucky as well as good; what made it the finalist therefore counts for nothing
 // in what is accepted and reported.
@@ -110,6 +111,12 @@ class Verification {
     return SecondsToVerify(candidates, batch, options_.given_inputs);
   }
 
+  // All rounds that decide.
+  double SecondsOfAllRounds() const {
+    const PlanCandidate pair[] = {candidates_[0], candidates_[1]};
+    return SecondsOf(pair, {.loads = options_.loads_final, .rounds = options_.rounds_final});
+  }
+
   // For one batch after the other, of which deciding takes the longest.
   bool HasSeconds(double seconds) {
     const bool has_seconds = context_.budget.AllowsTask(std::min(seconds, seconds_to_decide_)) &&
@@ -152,10 +159,10 @@ class Verification {
   // more than one random input, and one that the user gave may be wrong.
   absl::Status MeasureBaseline() {
     VerificationBatch batch = {.rounds = options_.rounds_final,
-                               .seconds_max = options_.final_seconds_max,
+                               .seconds_max = options_.final_seconds_least,
                                .random_inputs = 1};
     const double seconds = SecondsOf(candidates_.first(1), batch);
-    if (!HasSeconds(std::min(seconds, options_.final_seconds_max))) batch.rounds = batch.rounds_min;
+    if (!HasSeconds(std::min(seconds, batch.seconds_max))) batch.rounds = batch.rounds_min;
     PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> alone, Measure({0}, batch));
     result_.baseline = std::move(alone[0]);
     result_.optimized = result_.baseline;
@@ -197,11 +204,8 @@ class Verification {
   // Of all that verification is likely to take.
   double SecondsAhead() const {
     const double choosing = candidates_.size() > 2 ? SecondsOf(candidates_, BatchToChoose()) : 0;
-    const PlanCandidate pair[] = {candidates_[0], candidates_[1]};
-    const double deciding =
-        SecondsOf(pair, {.loads = options_.loads_final, .rounds = options_.rounds_final});
     return std::min(choosing, options_.choosing_seconds_max) +
-           std::max(seconds_to_decide_, std::min(deciding, options_.final_seconds_max));
+           std::max(seconds_to_decide_, std::min(SecondsOfAllRounds(), options_.final_seconds_max));
   }
 
   void TellFraction() const {
@@ -253,9 +257,23 @@ class Verification {
     return Compare({0, best[0], best[1]}).status();
   }
 
+  // See VerificationOptions::final_seconds_least.
+  double FinalSeconds() {
+    const double all = SecondsOfAllRounds();
+    double seconds = options_.final_seconds_max;
+    for (; seconds > options_.final_seconds_least; seconds /= 2) {
+      if (seconds >= 2 * all) continue;
+      const bool has_seconds =
+          context_.budget.AllowsTask(seconds) && context_.budget.HasSeconds(seconds);
+      context_.log.AddTimeAnswer(has_seconds);
+      if (has_seconds) break;
+    }
+    return seconds;
+  }
+
   absl::Status Decide() {
     const VerificationBatch batch = {options_.loads_final, options_.rounds_final,
-                                     options_.rounds_min, options_.final_seconds_max};
+                                     options_.rounds_min, FinalSeconds()};
     bool is_first = true;
     for (const int finalist : Ranked()) {
       if (!is_first && !HasSeconds(seconds_to_decide_)) return absl::OkStatus();

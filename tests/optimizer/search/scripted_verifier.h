@@ -18,6 +18,7 @@ class ScriptedVerifier : public Verifier {
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
     std::string call = absl::StrCat(batch.loads, "x", batch.rounds, ":");
     random_inputs.push_back(batch.random_inputs);
+    seconds_max.push_back(batch.seconds_max);
     with_given_inputs.push_back(batch.has_given_inputs);
     std::vector<CandidateMeasurement> measurements;
     for (const PlanCandidate& candidate : candidates) {
@@ -49,7 +50,8 @@ class ScriptedVerifier : public Verifier {
   absl::Status status;
   absl::Status status_of_several;  // of batches with more than the baseline
   std::vector<std::string> calls;
-  std::vector<int> random_inputs;  // by call
+  std::vector<int> random_inputs;   // by call
+  std::vector<double> seconds_max;  // likewise
   std::vector<bool> with_given_inputs;
 };
 

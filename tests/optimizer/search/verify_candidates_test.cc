@@ -80,9 +80,27 @@ TEST_F(VerifyCandidatesTest, InputsThatAreGivenTakeTimeToo) {
   ASSERT_TRUE(VerifyCandidates(Candidates(1, 1e6), {.given_inputs = 8},
                                {verifier_, budget_, log_, {0.01, 20}})
                   .ok());
-  // Two runs of the baseline and one of the candidate, of a second.
-  ASSERT_EQ(budget_.asked.size(), 2u);
-  EXPECT_NEAR(budget_.asked[1] - budget_.asked[0], 8 * (2 + 1), 1e-6);
+  // Two runs of the baseline and one of the candidate, of a second. The others are for more rounds.
+  ASSERT_EQ(budget_.asked.size(), 4u);
+  EXPECT_NEAR(budget_.asked[2] - budget_.asked[0], 8 * (2 + 1), 1e-6);
+}
+
+// 72 rounds of both take 72 * 2 * 0.09 s and more.
+TEST_F(VerifyCandidatesTest, ASlowModelTakesTheRoundsThatThereIsBudgetFor) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}};
+  const auto seconds_of = [&](double predicted_us, double budget_seconds, double task_seconds) {
+    ScriptedBudget budget(budget_seconds);
+    budget.task_seconds_max = task_seconds;
+    MeasurementLog log;
+    EXPECT_TRUE(VerifyCandidates(Candidates(1, predicted_us), {}, {verifier_, budget, log}).ok());
+    return verifier_.seconds_max.back();
+  };
+  EXPECT_EQ(seconds_of(90'000, 1e9, 1e9), 16);
+  EXPECT_EQ(seconds_of(90'000, 15, 1e9), 8);
+  EXPECT_EQ(seconds_of(90'000, 1e9, 10), 8);
+  EXPECT_EQ(seconds_of(90'000, 7, 1e9), 4);
+  EXPECT_EQ(seconds_of(1'000'000, 1e9, 1e9), 64);
+  EXPECT_EQ(seconds_of(1'000, 1e9, 1e9), 4);
 }
 
 TEST_F(VerifyCandidatesTest, OfOneCandidateThereIsNothingToChoose) {
