@@ -8,6 +8,7 @@
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
 //   digit_loops_body.h  the same for numbers in digits
 //   window_loops_body.h the same for windows that move over an image
+//   strassen_loops_body.h the same for Strassen's sums
 //   winograd_loops_body.h the same for Winograd's transforms
 //   instruction_set     what the processor has, and what of that may be used
 //   loops_generic.cc, loops_avx2.cc, loops_avx512.cc
@@ -216,6 +217,32 @@ struct WinogradSums {
   int64_t channels;
 };
 
+// Strassen's algorithm (V. Strassen, Gaussian Elimination is not Optimal, 1969): with both matrices
+// in quarters, seven products of sums of quarters make the quarters of the result, not eight.
+constexpr int64_t kStrassenProducts = 7;
+
+// What is multiplied on the left, of a row of the upper half and one of the lower:
+// y[product, i] = the sum of quarters. Each row has 2 * size numbers.
+struct StrassenPair {
+  const float* x[2];
+  float factors[2];  // that the rows are multiplied by first
+  float* y;          // of product 0
+  int64_t y_product_floats;
+  int64_t size;
+};
+
+// A piece of both rows of the result: y[row][half][i] = row_factors[row] * factors[half][i] * (a
+// sum of products)[i] + bias[half][i]
+struct StrassenSums {
+  const float* x;  // of product 0
+  int64_t x_product_floats;
+  float row_factors[2];
+  const float* factors[2];
+  const float* bias[2];
+  float* y[2][2];
+  int64_t size;  // of a half
+};
+
 // Functions over `size` contiguous elements. No alignment is asked for. `size` may be 0. Pointers
 // are not owned and not kept.
 //
@@ -272,6 +299,8 @@ struct LoopTable {
   // were finite before the bounds.
   Magnitudes (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
   bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
+  void (*strassen_pair)(const StrassenPair& rows);
+  void (*strassen_sums)(const StrassenSums& sums);
 };
 
 // The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.

@@ -337,6 +337,7 @@ void Normalization(const NormalizationRow& row) {
 }  // namespace plait
 
 #include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/strassen_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_grouped_body.h"
 #include "gpu_worker/backends/cpu/loops/winograd_loops_body.h"
@@ -382,6 +383,8 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .mean_pixels = MeanPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
+      .strassen_pair = StrassenPairLoop,
+      .strassen_sums = StrassenSumsLoop,
   };
   return kTable;
 }

@@ -77,6 +77,15 @@ const PartsCase kCases[] = {
   %b1 = Add(%b0, %x)
   %b = Tanh(%b1)
 )"},
+    {"conv_strassen", 160, R"(
+  const %w: float32[128,C,1,1] = synthetic 1
+  const %v: float32[C,C,1,1] = synthetic 2
+  %a0 = Conv(%x, %w)
+  %a = Relu(%a0)
+  %b0 = Conv(%x, %v)
+  %b1 = Add(%b0, %x)
+  %b = Tanh(%b1)
+)"},
     {"pool_pixels", 24, R"(
   %a = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
   %b = AveragePool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
@@ -123,7 +132,7 @@ class PartsTest : public testing::TestWithParam<PartsCase>, protected WithExecut
       profiler.family_factor[family] = 100;
     }
     for (const char* const family :
-         {"conv_fma", "conv_winograd", "depthwise", "separable", "pool_pixels"}) {
+         {"conv_fma", "conv_strassen", "conv_winograd", "depthwise", "separable", "pool_pixels"}) {
       profiler.family_factor[family] = GetParam().family == absl::string_view(family) ? 0.1 : 10;
     }
     return PlansOf(graph, catalog, executor_->device(), profiler).front();

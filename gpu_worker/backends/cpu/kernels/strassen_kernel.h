@@ -1,0 +1,58 @@
+#pragma once
+
+#include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
+#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
+#include "gpu_worker/backends/cpu/kernels/strassen_rows.h"
+#include "gpu_worker/backends/cpu/kernels/strassen_weights.h"
+
+namespace plait {
+
+// A product of rows that lie in memory by a constant matrix, by Strassen's algorithm (see
+// loops/loops.h), and what follows it.
+class StrassenKernel : public CpuKernel {
+ public:
+  // `right` has the matrix as `shape` says; the rows of the layer's source lie
+  // `source_apart_floats` apart.
+  // Errors: those of StrassenWeights::Load and FmaProduct::AddRows.
+  static absl::StatusOr<std::unique_ptr<CpuKernel>> Create(LoadContext* context,
+                                                           const ConstantProduct& shape,
+                                                           const float* right, RowLayer layer,
+                                                           int64_t source_apart_floats);
+
+  absl::Status Run() override;
+
+ private:
+  // Where a chunk begins, and who runs it.
+  struct Place {
+    int64_t pair;
+    int64_t block;  // of columns of a half
+    int thread;
+  };
+
+  StrassenKernel(int width, const ConstantProduct& shape, const StrassenRows& rows, RowLayer layer);
+
+  // Makes the code, and room for what is read and multiplied.
+  absl::Status Prepare(LoadContext* context);
+  // Makes the left sides of some pairs, of the first one at `to`.
+  void ReadPairs(int64_t begin, int64_t end, float* to, int thread) const;
+  absl::Status RunChunk(int64_t chunk, int thread) const;
+  float* MultipliedOf(int thread) const;
+  // Pair `number` of the chunk.
+  void JoinPair(const Place& place, int64_t number) const;
+  void AddWhatWasLeftOut(int64_t row, int64_t column, int64_t count, float* const (&y)[2]) const;
+
+  const int width_;
+  const StrassenRows rows_;
+  StrassenWeights weights_;
+  const RowLayer layer_;
+  ChunkRunner runner_;
+  const bool is_by_rows_;
+  int64_t chunk_pairs_ = 0;
+  int64_t chunk_blocks_ = 0;  // of a half
+  int64_t left_row_floats_ = 0;
+  float* left_ = nullptr;        // scratch [product][pair]: by rows of each thread, else of all
+  float* multiplied_ = nullptr;  // scratch of each thread [product][pair][columns of a chunk]
+  float* nowhere_ = nullptr;     // scratch for the partner of the last row, of each thread
+};
+
+}  // namespace plait

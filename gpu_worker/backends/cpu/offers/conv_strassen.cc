@@ -1,0 +1,29 @@
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/strassen_product.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  const std::optional<ConstantProduct> product = PixelProductAt(graph, node);
+  return product.has_value() && IsStrassenProduct(*product);
+}
+
+}  // namespace
+
+const FamilyOffer kConvStrassenOffer = {
+    .name = "conv_strassen",
+    .runs = Runs,
+    .needs_admission = true,
+    .instruction_set = "avx2",
+    .grow = GrowBehind<Runs>,
+    // Rows are pixels, whose channels lie beside each other in channels-last only.
+    .formats = ChannelsLastRow,
+    .reads_parts = true,
+    .writes_parts = true,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait

@@ -1,0 +1,26 @@
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/strassen_product.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  const std::optional<ConstantProduct> product = ConstantProductAt(graph, node);
+  return product.has_value() && IsStrassenProduct(*product);
+}
+
+}  // namespace
+
+const FamilyOffer kMatmulStrassenOffer = {
+    .name = "matmul_strassen",
+    .runs = Runs,
+    .needs_admission = true,
+    .instruction_set = "avx2",
+    .grow = GrowBehind<Runs>,
+    .formats = PlainRow,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait
