@@ -22,23 +22,25 @@ class StrassenKernel : public CpuKernel {
   absl::Status Run() override;
 
  private:
-  // Where a chunk begins, and who runs it.
-  struct Place {
-    int64_t pair;
-    int64_t block;  // of columns of a half
-    int thread;
+  // Some columns of a band of pairs.
+  struct Chunk {
+    int64_t pair;   // the band's first
+    int64_t block;  // of columns of a half, the first
+    int thread;     // that computes it
   };
 
   StrassenKernel(int width, const ConstantProduct& shape, const StrassenRows& rows, RowLayer layer);
 
   // Makes the code, and room for what is read and multiplied.
   absl::Status Prepare(LoadContext* context);
+  // Those of the band that begins with `pair`.
+  int64_t PairsFrom(int64_t pair) const { return std::min(band_pairs_, rows_.pairs() - pair); }
   // Makes the left sides of some pairs, of the first one at `to`.
   void ReadPairs(int64_t begin, int64_t end, float* to, int thread) const;
-  absl::Status RunChunk(int64_t chunk, int thread) const;
+  absl::Status RunChunk(const Chunk& chunk) const;
   float* MultipliedOf(int thread) const;
-  // Pair `number` of the chunk.
-  void JoinPair(const Place& place, int64_t number) const;
+  // Pair `number` of the band.
+  void JoinPair(const Chunk& chunk, int64_t number) const;
   void AddWhatWasLeftOut(int64_t row, int64_t column, int64_t count, float* const (&y)[2]) const;
 
   const int width_;
@@ -46,11 +48,10 @@ class StrassenKernel : public CpuKernel {
   StrassenWeights weights_;
   const RowLayer layer_;
   ChunkRunner runner_;
-  const bool is_by_rows_;
-  int64_t chunk_pairs_ = 0;
-  int64_t chunk_blocks_ = 0;  // of a half
+  const int64_t band_pairs_;    // at most
+  const int64_t chunk_blocks_;  // of a half, at most
   int64_t left_row_floats_ = 0;
-  float* left_ = nullptr;        // scratch [product][pair]: by rows of each thread, else of all
+  float* left_ = nullptr;        // scratch [product][pair of the band]
   float* multiplied_ = nullptr;  // scratch of each thread [product][pair][columns of a chunk]
   float* nowhere_ = nullptr;     // scratch for the partner of the last row, of each thread
 };

@@ -7,17 +7,17 @@ namespace {
 // can multiply them.
 constexpr int64_t kRowsMin = 64;
 
-// Measured by time: sums of a number on the left, and of one of the result.
-constexpr int64_t kAdditionsOfLeft = 3;
-constexpr int64_t kAdditionsOfResult = 6;
+// What a number on the left and one of the result cost, in multiplications, of which there must be
+// more than that: measured by time.
+constexpr int64_t kCostOfLeft = 27;
+constexpr int64_t kCostOfResult = 54;
 
 }  // namespace
 
 bool IsStrassenProduct(const ConstantProduct& product) {
   const auto [rows, depth, columns, row_floats, column_floats] = product;
-  const int64_t additions = kAdditionsOfLeft * depth + kAdditionsOfResult * columns;
   return rows >= kRowsMin && depth % 2 == 0 && columns % 2 == 0 &&
-         depth * columns / 8 >= 2 * additions;
+         depth * columns / 8 >= kCostOfLeft * depth + kCostOfResult * columns;
 }
 
 }  // namespace plait

@@ -77,8 +77,8 @@ const PartsCase kCases[] = {
   %b1 = Add(%b0, %x)
   %b = Tanh(%b1)
 )"},
-    {"conv_strassen", 160, R"(
-  const %w: float32[128,C,1,1] = synthetic 1
+    {"conv_strassen", 656, R"(
+  const %w: float32[642,C,1,1] = synthetic 1
   const %v: float32[C,C,1,1] = synthetic 2
   %a0 = Conv(%x, %w)
   %a = Relu(%a0)
