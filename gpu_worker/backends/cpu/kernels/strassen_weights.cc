@@ -15,7 +15,7 @@ namespace {
 
 // Sums of so many products each are added up one after the other: a long sum of halves would lose
 // twice what a serial sum of the whole row does.
-constexpr int64_t kPartDepth = 128;
+constexpr int64_t kPartDepth = 64;
 
 // The products whose right sides are one quarter each.
 constexpr int kOf00 = 1;
