@@ -105,6 +105,11 @@ class Executor {
   // device without them.
   virtual Yardsticks ReadYardsticks() { return {}; }
 
+  // The yardstick of multiply-adds alone, read within a millisecond by as many threads as a kernel
+  // of this width takes, for all threads together: two threads that somebody makes share a core are
+  // slower, and one alone is not. 0: unknown. REQUIRES: 1 <= width <= device().threads.
+  virtual double ReadMultiplyAddRate(int /*width*/) { return 0; }
+
   // Loads a graph by a plan. The executable must not outlive the executor.
   // Errors: InvalidArgument when CheckTypes or CheckPlan fails or the plan is for another device or
   // graph; NotFound for a weight that `weights` lacks; ResourceExhausted when memory does not

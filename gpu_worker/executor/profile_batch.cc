@@ -4,38 +4,39 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "gpu_worker/executor/stopwatch.h"
+#include "optimizer/cost/scale_profile.h"
 
 namespace plait {
 namespace {
 
-// A kernel that takes longer than it may be measured for was measured long enough.
-bool IsWorthAVisit(const Profile& profile, const ProfileOptions& options) {
-  return profile.samples > 0 &&
-         profile.latency_us_median < absl::ToDoubleMicroseconds(options.time_max);
+// The rates at which a kernel of this width is about to be measured, or was.
+Yardsticks ReadAround(Executor& executor, int width, const Yardsticks& of_batch) {
+  return {.multiply_add_flops_per_us = executor.ReadMultiplyAddRate(width),
+          .read_bytes_per_us = of_batch.read_bytes_per_us};
 }
 
-// Visits the kernels twice, each time for half of the samples, and keeps the faster half: where the
-// machine lends a core to somebody else, which nobody here sees, it does so for about as long as a
-// visit takes.
-absl::StatusOr<std::vector<KernelProfile>> ProfileEach(Executor& executor,
-                                                       absl::Span<const LoneKernel> kernels,
-                                                       const ProfileOptions& options,
-                                                       const std::stop_token& stop) {
-  const ProfileOptions half = {.samples_max = options.samples_max / 2,
-                               .time_max = options.time_max / 2};
-  std::vector<KernelProfile> profiles(kernels.size());
-  for (const bool again : {false, true}) {
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
-      if (again && !IsWorthAVisit(profiles[i].profile, half)) continue;
-      KernelProfile measured = ProfileKernel(executor, kernels[i], half);
-      const bool is_slower =
-          again && measured.profile.latency_us_median > profiles[i].profile.latency_us_median;
-      if (!is_slower) profiles[i] = std::move(measured);
-    }
-  }
-  return profiles;
+KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOptions& options,
+                    const Yardsticks& of_batch) {
+  const Yardsticks before = ReadAround(executor, lone.kernel.width, of_batch);
+  KernelProfile measured = ProfileKernel(executor, lone, options);
+  const Yardsticks after = ReadAround(executor, lone.kernel.width, of_batch);
+  measured.profile.yardsticks = YardsticksBetween(before, after);
+  return measured;
+}
+
+bool IsSteady(const Profile& profile) { return profile.yardsticks.drift <= kYardstickDriftMax; }
+
+// A kernel that takes longer than it may be measured for was measured long enough.
+bool IsWorthAVisit(const Profile& profile, const ProfileOptions& options, int visits) {
+  return profile.samples > 0 &&
+         profile.latency_us_median < absl::ToDoubleMicroseconds(options.time_max) &&
+         (visits < kVisits || !IsSteady(profile));
+}
+
+bool IsBetter(const Profile& a, const Profile& b, const Yardsticks& present) {
+  if (IsSteady(a) != IsSteady(b)) return IsSteady(a);
+  return ScaledToPresent(a, present).latency_us_median <
+         ScaledToPresent(b, present).latency_us_median;
 }
 
 // `reading` is that of the moment before, and becomes that of the moment after.
@@ -44,22 +45,24 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileBatch(Executor& executor,
                                                         const ProfileOptions& options,
                                                         const std::stop_token& stop,
                                                         Yardsticks& reading) {
-  const Stopwatch stopwatch;
-  std::vector<KernelProfile> best;
-  Yardsticks best_yardsticks;
-  for (int attempt = 0; attempt < kBatchAttemptsMax; ++attempt) {
-    PLAIT_ASSIGN_OR_RETURN(std::vector<KernelProfile> profiles,
-                           ProfileEach(executor, kernels, options, stop));
-    const Yardsticks before = std::exchange(reading, executor.ReadYardsticks());
-    const Yardsticks yardsticks = YardsticksBetween(before, reading);
-    if (attempt == 0 || yardsticks.drift < best_yardsticks.drift) {
-      best = std::move(profiles);
-      best_yardsticks = yardsticks;
+  const ProfileOptions half = {.samples_max = options.samples_max / 2,
+                               .time_max = options.time_max / 2};
+  std::vector<KernelProfile> best(kernels.size());
+  for (int visits = 0; visits < kVisitsMax; ++visits) {
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
+      if (visits > 0 && !IsWorthAVisit(best[i].profile, half, visits)) continue;
+      KernelProfile measured = Visit(executor, kernels[i], half, reading);
+      const bool counts = visits == 0 || (measured.profile.samples > 0 &&
+                                          IsBetter(measured.profile, best[i].profile, reading));
+      if (counts) best[i] = std::move(measured);
     }
-    if (best_yardsticks.drift <= kYardstickDriftMax) break;
-    if (stopwatch.elapsed_us() > absl::ToDoubleMicroseconds(kBatchRepeatTimeMax)) break;
   }
-  for (KernelProfile& measured : best) measured.profile.yardsticks = best_yardsticks;
+  const Yardsticks before = std::exchange(reading, executor.ReadYardsticks());
+  const Yardsticks of_batch = YardsticksBetween(before, reading);
+  for (KernelProfile& measured : best) {
+    measured.profile.yardsticks.read_bytes_per_us = of_batch.read_bytes_per_us;
+  }
   return best;
 }
 

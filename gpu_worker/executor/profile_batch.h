@@ -12,17 +12,18 @@ namespace plait {
 // Kernels that are measured between the same two readings of the device's yardsticks. Reading takes
 // some milliseconds, which 16 kernels pay together.
 inline constexpr int kKernelsOfBatch = 16;
-// How often a batch is measured, at most, when the device does not stay as it was.
-inline constexpr int kBatchAttemptsMax = 3;
-// After this time a batch is not repeated: what takes longer will not find a device that stays.
-inline constexpr absl::Duration kBatchRepeatTimeMax = absl::Seconds(1);
+// How often a kernel is visited, each time for half of the samples, and how often at most where
+// the device's multiply-adds did not stay as they were in any of the visits.
+inline constexpr int kVisits = 2;
+inline constexpr int kVisitsMax = 4;
 
-// Measures kernels (ProfileKernel), one profile for each in order, in batches; each kernel in two
-// visits that share the samples and the time of `options`, of which the faster one counts: one that
-// fell into a moment in which the device was not all ours is slower. Each profile has the
-// yardsticks of its batch. A batch in which a yardstick moved by more than kYardstickDriftMax is
-// measured again. Of several attempts that all moved so far, the one that moved least is kept; its
-// drift says so.
+// Measures kernels (ProfileKernel), one profile for each in order, in batches; each kernel in some
+// visits, a batch apart, of half the samples and the time of `options`. Multiply-adds are read
+// right before and behind each visit, by as many threads as the kernel takes. Of the visits in
+// which they moved by no more than kYardstickDriftMax, or of all where there is none, the one
+// counts that is the fastest beside them (ScaledToPresent): one that fell into a moment in which
+// the device was not all ours is slower. A profile has the multiply-adds of its visit, and their
+// drift, and the reads of its batch.
 // Errors: Cancelled when a stop is requested; it is looked for between kernels.
 absl::StatusOr<std::vector<KernelProfile>> ProfileKernels(Executor& executor,
                                                           absl::Span<const LoneKernel> kernels,

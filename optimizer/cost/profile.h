@@ -22,8 +22,9 @@ struct Profile {
   int64_t bytes = 0;  // off-chip bytes at least moved (inputs + outputs + weights)
   int64_t flops = 0;
   double compute_share = 1;  // of the device's cores or SMs while it runs
-  // Of the batch of kernels that it was measured in. The times are raw: ScaledToPresent compares
-  // them with those of another hour.
+  // Of the moment in which it was measured: multiply-adds by as many threads as the kernel takes,
+  // for all threads together. The times are raw: ScaledToPresent compares them with those of
+  // another hour.
   Yardsticks yardsticks;
 
   friend bool operator==(const Profile&, const Profile&) = default;

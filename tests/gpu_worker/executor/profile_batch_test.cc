@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -15,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// Takes a microsecond more in each load of a kernel, so that visits and attempts can be told apart.
+// Takes a microsecond more in each load of a kernel, so that visits can be told apart.
 class FakeExecutable : public Executable {
  public:
   explicit FakeExecutable(double latency_us) : latency_us_(latency_us) {}
@@ -37,23 +38,35 @@ class FakeExecutable : public Executable {
 // Its yardsticks are what the test says, in order; the last one stays.
 class FakeExecutor : public Executor {
  public:
-  explicit FakeExecutor(std::deque<double> rates) : rates_(std::move(rates)) {
+  explicit FakeExecutor(std::deque<double> read_rates,
+                        std::deque<double> multiply_add_rates = {1000})
+      : read_rates_(std::move(read_rates)), multiply_add_rates_(std::move(multiply_add_rates)) {
     device_.memory_bytes = int64_t{1} << 40;
+    device_.threads = 2;
   }
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override {
     ++readings;
-    const double rate = rates_.front();
-    if (rates_.size() > 1) rates_.pop_front();
-    return {.multiply_add_flops_per_us = 1000, .read_bytes_per_us = rate};
+    return {.multiply_add_flops_per_us = 1000, .read_bytes_per_us = Next(read_rates_)};
+  }
+  double ReadMultiplyAddRate(int width) override {
+    widths.insert(width);
+    return Next(multiply_add_rates_);
   }
 
   int loads = 0;
   int readings = 0;
   int disturbed_load = 0;  // the one whose kernel takes a millisecond more
+  std::set<int> widths;    // for which multiply-adds were read
 
  private:
+  static double Next(std::deque<double>& rates) {
+    const double rate = rates.front();
+    if (rates.size() > 1) rates.pop_front();
+    return rate;
+  }
+
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph&, const Plan&,
                                                           const WeightSource&) override {
     ++loads;
@@ -61,7 +74,8 @@ class FakeExecutor : public Executor {
   }
 
   DeviceDescription device_;
-  std::deque<double> rates_;
+  std::deque<double> read_rates_;
+  std::deque<double> multiply_add_rates_;
 };
 
 std::vector<LoneKernel> Relus(size_t count) {
@@ -84,18 +98,24 @@ std::vector<double> LatenciesOf(const std::vector<KernelProfile>& profiles) {
 
 constexpr ProfileOptions kQuick = {.samples_max = 3};
 
-TEST(ProfileKernelsTest, GivesEachKernelTheYardsticksOfItsBatch) {
+TEST(ProfileKernelsTest, GivesEachKernelTheReadsOfItsBatch) {
   FakeExecutor executor({100, 102, 104});
   const auto profiles = ProfileKernels(executor, Relus(kKernelsOfBatch + 1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   ASSERT_THAT(*profiles, SizeIs(kKernelsOfBatch + 1));
-  EXPECT_EQ(executor.loads, 2 * (kKernelsOfBatch + 1));
+  EXPECT_EQ(executor.loads, kVisits * (kKernelsOfBatch + 1));
   EXPECT_EQ(executor.readings, 3);
-  EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 101);
-  EXPECT_EQ(profiles->front().profile.yardsticks.multiply_add_flops_per_us, 1000);
-  EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.02, 1e-12);
+  EXPECT_EQ(profiles->front().profile.yardsticks, (Yardsticks{1000, 101, 0}));
   EXPECT_EQ((*profiles)[kKernelsOfBatch - 1].profile.yardsticks.read_bytes_per_us, 101);
   EXPECT_EQ(profiles->back().profile.yardsticks.read_bytes_per_us, 103);
+}
+
+TEST(ProfileKernelsTest, ReadsMultiplyAddsByTheThreadsOfTheKernel) {
+  FakeExecutor executor({100});
+  std::vector<LoneKernel> kernels = Relus(2);
+  kernels[1].kernel.width = 2;
+  ASSERT_TRUE(ProfileKernels(executor, kernels, kQuick).ok());
+  EXPECT_THAT(executor.widths, ElementsAre(1, 2));
 }
 
 TEST(ProfileKernelsTest, AMomentThatIsNotOursCostsNothing) {
@@ -116,27 +136,35 @@ TEST(ProfileKernelsTest, AKernelThatTakesLongIsVisitedOnce) {
   EXPECT_EQ(executor.loads, 3);
 }
 
-TEST(ProfileKernelsTest, RepeatsABatchWhoseYardstickMoved) {
-  FakeExecutor executor({100, 104, 104});
-  const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
+// 1 us at three times the rate is more than the 2 us of the next visit.
+TEST(ProfileKernelsTest, TheVisitThatIsFastBesideTheMultiplyAddsCounts) {
+  FakeExecutor executor({1e9}, {3000, 3000, 1000});
+  const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
-  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(5, 6));
-  EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 104);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(2));
+  EXPECT_EQ(profiles->front().profile.yardsticks.multiply_add_flops_per_us, 1000);
+}
+
+TEST(ProfileKernelsTest, AVisitInWhichMultiplyAddsMovedIsRepeated) {
+  FakeExecutor executor({100}, {1000, 500, 500, 1000, 1000, 1000});
+  const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(3));
+  EXPECT_EQ(executor.loads, 3);
   EXPECT_EQ(profiles->front().profile.yardsticks.drift, 0);
 }
 
-TEST(ProfileKernelsTest, KeepsTheSteadiestOfTheAttemptsAndMarksIt) {
-  FakeExecutor executor({100, 120, 126, 150, 150});
+TEST(ProfileKernelsTest, WhereNoVisitIsSteadyTheFastestIsMarked) {
+  FakeExecutor executor({100}, {1000, 900, 1000, 900, 1000, 900, 1000, 900});
   const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
-  EXPECT_EQ(executor.loads, 2 * kBatchAttemptsMax);
-  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(3));
-  EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.05, 1e-12);
-  EXPECT_GT(profiles->front().profile.yardsticks.drift, kYardstickDriftMax);
+  EXPECT_EQ(executor.loads, kVisitsMax);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1));
+  EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.1, 1e-12);
 }
 
-TEST(ProfileKernelsTest, ADeviceWithoutYardsticksHasOneAttempt) {
-  FakeExecutor executor({0});
+TEST(ProfileKernelsTest, ADeviceWithoutYardsticksIsTakenToBeSteady) {
+  FakeExecutor executor({0}, {0});
   const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(executor.loads, 2);

@@ -25,6 +25,7 @@ class CpuExecutor : public Executor {
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
+  double ReadMultiplyAddRate(int width) override { return yardsticks_.ReadMultiplyAdds(width); }
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,

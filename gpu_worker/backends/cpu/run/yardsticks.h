@@ -18,9 +18,12 @@ class CpuYardsticks {
   // none, both are unknown.
   Yardsticks Read();
 
+  // See Executor::ReadMultiplyAddRate.
+  double ReadMultiplyAdds(int width);
+
  private:
-  // In flops and in bytes per microsecond, of one reading.
-  double MultiplyAddRate() const;
+  // In flops and in bytes per microsecond, of one reading; of so many threads.
+  double MultiplyAddRate(int threads, int64_t steps) const;
   double ReadRate() const;
   bool TakeMemory();
 
