@@ -26,6 +26,18 @@ int64_t FmaProduct::BlockColumns() { return 2 * int64_t{VectorFloats()}; }
 
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants) {
+  return Load(context, shape, constants,
+              [&](int64_t matrix, int64_t k, int64_t column, int64_t count, float* to) {
+                const float* const row =
+                    constants.right + matrix * constants.matrix_floats + k * shape.right_row_floats;
+                for (int64_t n = 0; n < count; ++n) {
+                  to[n] = row[(column + n) * shape.right_column_floats];
+                }
+              });
+}
+
+absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
+                                            const Constants& constants, ReadRight read) {
   FmaProduct product;
   product.shape_ = shape;
   product.left_row_floats_ = shape.depth;
@@ -42,21 +54,18 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   product.weights_ = reinterpret_cast<float*>(packed);
   const int64_t blocks = constants.matrices * product.blocks_;
   ForEachPart(context->width(), blocks, [&](int64_t begin, int64_t end, int) {
-    for (int64_t block = begin; block < end; ++block) product.PackBlock(constants, block);
+    for (int64_t block = begin; block < end; ++block) product.PackBlock(block, read);
   });
   return product;
 }
 
-void FmaProduct::PackBlock(const Constants& constants, int64_t number) const {
+void FmaProduct::PackBlock(int64_t number, ReadRight read) const {
   const int64_t matrix = number / blocks_;
   const int64_t block = number % blocks_;
-  const float* const right = constants.right + matrix * constants.matrix_floats;
-  const float* const columns = right + block * block_columns() * shape_.right_column_floats;
   const int64_t count = ColumnsOf(block);
   float* to = weights_ + PlaceOf(matrix, block) * block_floats();
   for (int64_t k = 0; k < shape_.depth; ++k) {
-    const float* const row = columns + k * shape_.right_row_floats;
-    for (int64_t n = 0; n < count; ++n) to[n] = row[n * shape_.right_column_floats];
+    read(matrix, k, block * block_columns(), count, to);
     std::fill(to + count, to + block_columns(), 0.0f);
     to += block_columns();
   }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "gpu_worker/backends/cpu/kernels/loaded_microkernel.h"
 #include "gpu_worker/backends/cpu/microkernel/fma_microkernel.h"
 #include "gpu_worker/backends/cpu/offers/constant_product.h"
@@ -41,6 +42,13 @@ class FmaProduct {
   // Errors: ResourceExhausted.
   static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
                                          const Constants& constants);
+
+  // Writes `count` numbers of row k of a matrix, from `column` on. Called by several threads.
+  using ReadRight =
+      absl::FunctionRef<void(int64_t matrix, int64_t k, int64_t column, int64_t count, float* to)>;
+  // The same of matrices that `read` gives, and not `constants` and `shape`.
+  static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
+                                         const Constants& constants, ReadRight read);
 
   // From one row of what is multiplied to the next; without it they lie beside each other. To be
   // called before AddRows.
@@ -86,7 +94,7 @@ class FmaProduct {
   // Among the blocks of all matrices.
   int64_t PlaceOf(int64_t matrix, int64_t block) const;
   // `number` counts the blocks of one matrix after the other.
-  void PackBlock(const Constants& constants, int64_t number) const;
+  void PackBlock(int64_t number, ReadRight read) const;
   absl::Status RunBlock(const Piece& piece, int64_t block, float* result) const;
   const Tile* FindTile(int64_t rows, int columns) const;
   absl::Status AddTile(int rows, int columns);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/power_of_two.h"
@@ -21,25 +20,33 @@ constexpr int64_t kPartDepth = 64;
 constexpr int kOf00 = 1;
 constexpr int kOf11 = 4;
 
-// A number of each quarter.
-struct Quarters {
-  float b00, b01, b10, b11;
-
-  // The right side of each product; false where one is not finite.
-  bool WriteSums(float* to, int64_t matrix_floats) const {
-    const float sums[kStrassenProducts] = {b00 + b11, b00,       b01 - b11, b10 - b00,
-                                           b11,       b00 + b01, b10 + b11};
-    bool are_finite = true;
-    for (const float sum : sums) {
-      are_finite &= std::isfinite(sum);
-      *to = sum;
-      to += matrix_floats;
-    }
-    return are_finite;
-  }
+// The right side of a product: a quarter, and another that is added or subtracted.
+struct RightSide {
+  int row;
+  int column;
+  float sign = 0;  // of the other: 0: there is none
+  int other_row = 0;
+  int other_column = 0;
 };
+constexpr RightSide kRightSides[kStrassenProducts] = {{0, 0, 1, 1, 1},  {0, 0}, {0, 1, -1, 1, 1},
+                                                      {1, 0, -1, 0, 0}, {1, 1}, {0, 0, 1, 0, 1},
+                                                      {1, 0, 1, 1, 1}};
 
 }  // namespace
+
+// The matrix, each column divided.
+struct StrassenWeights::Divided {
+  const StrassenWeights& weights;
+  const ConstantProduct& shape;
+  const float* right;
+
+  // A number of a quarter.
+  float At(int row, int column, int64_t k, int64_t n) const {
+    k += row * weights.half_depth_;
+    n += column * weights.half_columns_;
+    return right[k * shape.right_row_floats + n * shape.right_column_floats] * weights.inverses_[n];
+  }
+};
 
 absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
                                                       const ConstantProduct& shape,
@@ -49,65 +56,71 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
   weights.half_depth_ = shape.depth / 2;
   weights.half_columns_ = shape.columns / 2;
   PLAIT_RETURN_IF_ERROR(weights.Allocate(context, shape));
-  weights.FindFactors(shape, right, bias);
-  const int64_t depth = weights.half_depth_;
-  const int64_t columns = weights.half_columns_;
-  std::vector<float> sums(kStrassenProducts * depth * columns);
+  weights.FindFactors(context->width(), shape, right, bias);
+  const Divided divided = {weights, shape, right};
+  weights.KeepQuarters(context->width(), divided);
   std::atomic<bool> are_finite = true;
-  ForEachPart(context->width(), depth, [&](int64_t begin, int64_t end, int) {
-    for (int64_t k = begin; k < end; ++k) {
-      for (int64_t n = 0; n < columns; ++n) {
-        const auto at = [&](int64_t row, int64_t column) {
-          return right[row * shape.right_row_floats + column * shape.right_column_floats] *
-                 InverseOf(weights.factors_[column]);
-        };
-        const Quarters b = {at(k, n), at(k, n + columns), at(k + depth, n),
-                            at(k + depth, n + columns)};
-        weights.kept01_[k * columns + n] = b.b01;
-        weights.kept10_[k * columns + n] = b.b10;
-        if (!b.WriteSums(sums.data() + k * columns + n, depth * columns)) are_finite = false;
+  const auto read = [&](int64_t matrix, int64_t k, int64_t column, int64_t count, float* to) {
+    const RightSide& side = kRightSides[matrix];
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] = divided.At(side.row, side.column, k, column + i);
+      if (side.sign != 0) {
+        to[i] += side.sign * divided.At(side.other_row, side.other_column, k, column + i);
       }
+      if (!std::isfinite(to[i])) are_finite = false;
     }
-  });
-  if (!are_finite) return context->Refuse();
+  };
   PLAIT_ASSIGN_OR_RETURN(weights.product_, FmaProduct::Load(context,
                                                             {.rows = (shape.rows + 1) / 2,
-                                                             .depth = depth,
-                                                             .columns = columns,
-                                                             .right_row_floats = columns,
-                                                             .right_column_floats = 1},
-                                                            {.right = sums.data(),
-                                                             .matrices = kStrassenProducts,
-                                                             .matrix_floats = depth * columns,
+                                                             .depth = weights.half_depth_,
+                                                             .columns = weights.half_columns_},
+                                                            {.matrices = kStrassenProducts,
                                                              .part_depth = kPartDepth,
-                                                             .blocks_together = blocks_together}));
+                                                             .blocks_together = blocks_together},
+                                                            read));
+  if (!are_finite) return context->Refuse();
   return weights;
 }
 
 absl::Status StrassenWeights::Allocate(LoadContext* context, const ConstantProduct& shape) {
   const int64_t quarter = half_depth_ * half_columns_;
   PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
-                         context->AllocateWeights((2 * shape.columns + 2 * quarter) * 4));
+                         context->AllocateWeights((3 * shape.columns + 2 * quarter) * 4));
   factors_ = reinterpret_cast<float*>(memory);
-  bias_ = factors_ + shape.columns;
+  inverses_ = factors_ + shape.columns;
+  bias_ = inverses_ + shape.columns;
   kept01_ = bias_ + shape.columns;
   kept10_ = kept01_ + quarter;
   return absl::OkStatus();
 }
 
-void StrassenWeights::FindFactors(const ConstantProduct& shape, const float* right,
+void StrassenWeights::FindFactors(int threads, const ConstantProduct& shape, const float* right,
                                   const float* bias) {
-  std::fill_n(factors_, shape.columns, 0.0f);
-  for (int64_t k = 0; k < shape.depth; ++k) {
-    for (int64_t n = 0; n < shape.columns; ++n) {
-      const float number = right[k * shape.right_row_floats + n * shape.right_column_floats];
-      factors_[n] = std::max(factors_[n], std::abs(number));
+  ForEachPart(threads, shape.columns, [&](int64_t begin, int64_t end, int) {
+    std::fill(factors_ + begin, factors_ + end, 0.0f);
+    for (int64_t k = 0; k < shape.depth; ++k) {
+      for (int64_t n = begin; n < end; ++n) {
+        const float number = right[k * shape.right_row_floats + n * shape.right_column_floats];
+        factors_[n] = std::max(factors_[n], std::abs(number));
+      }
     }
-  }
-  for (int64_t n = 0; n < shape.columns; ++n) {
-    factors_[n] = PowerOfTwoIn(factors_[n]);
-    bias_[n] = bias == nullptr ? 0 : bias[n];
-  }
+    for (int64_t n = begin; n < end; ++n) {
+      factors_[n] = PowerOfTwoIn(factors_[n]);
+      inverses_[n] = InverseOf(factors_[n]);
+      bias_[n] = bias == nullptr ? 0 : bias[n];
+    }
+  });
+}
+
+void StrassenWeights::KeepQuarters(int threads, const Divided& divided) {
+  ForEachPart(threads, half_depth_, [&](int64_t begin, int64_t end, int) {
+    for (int64_t k = begin; k < end; ++k) {
+      for (int64_t n = 0; n < half_columns_; ++n) {
+        kept01_[k * half_columns_ + n] = divided.At(0, 1, k, n);
+        kept10_[k * half_columns_ + n] = divided.At(1, 0, k, n);
+      }
+    }
+  });
 }
 
 void StrassenWeights::AddNumber(float x, int64_t k, int64_t column, int64_t count,

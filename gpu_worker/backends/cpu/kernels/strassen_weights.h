@@ -32,8 +32,12 @@ class StrassenWeights {
   void AddNumber(float x, int64_t k, int64_t column, int64_t count, float* const (&y)[2]) const;
 
  private:
+  struct Divided;
+
   absl::Status Allocate(LoadContext* context, const ConstantProduct& shape);
-  void FindFactors(const ConstantProduct& shape, const float* right, const float* bias);
+  void FindFactors(int threads, const ConstantProduct& shape, const float* right,
+                   const float* bias);
+  void KeepQuarters(int threads, const Divided& divided);
   float At(int64_t matrix, int64_t k, int64_t column) const {
     const int64_t block_columns = product_.block_columns();
     return product_.RightAt(matrix,
@@ -43,6 +47,7 @@ class StrassenWeights {
   int64_t half_depth_ = 0;
   int64_t half_columns_ = 0;
   float* factors_ = nullptr;
+  float* inverses_ = nullptr;
   float* bias_ = nullptr;
   // The quarters that are in no product alone: [half_depth_][half_columns_].
   float* kept01_ = nullptr;
