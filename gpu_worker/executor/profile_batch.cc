@@ -1,5 +1,6 @@
 #include "gpu_worker/executor/profile_batch.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -9,17 +10,15 @@
 namespace plait {
 namespace {
 
-// The rates at which a kernel of this width is about to be measured, or was.
-Yardsticks ReadAround(Executor& executor, int width, const Yardsticks& of_batch) {
-  return {.multiply_add_flops_per_us = executor.ReadMultiplyAddRate(width),
-          .read_bytes_per_us = of_batch.read_bytes_per_us};
-}
-
 KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOptions& options,
                     const Yardsticks& of_batch) {
-  const Yardsticks before = ReadAround(executor, lone.kernel.width, of_batch);
+  // Whether there are so many threads is found when the kernel is loaded.
+  const int width = std::clamp(lone.kernel.width, 1, executor.device().threads);
+  Yardsticks before = of_batch;
+  before.multiply_add_flops_per_us = executor.ReadMultiplyAddRate(width);
   KernelProfile measured = ProfileKernel(executor, lone, options);
-  const Yardsticks after = ReadAround(executor, lone.kernel.width, of_batch);
+  Yardsticks after = of_batch;
+  after.multiply_add_flops_per_us = executor.ReadMultiplyAddRate(width);
   measured.profile.yardsticks = YardsticksBetween(before, after);
   return measured;
 }

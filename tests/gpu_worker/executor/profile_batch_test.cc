@@ -112,8 +112,11 @@ TEST(ProfileKernelsTest, GivesEachKernelTheReadsOfItsBatch) {
 
 TEST(ProfileKernelsTest, ReadsMultiplyAddsByTheThreadsOfTheKernel) {
   FakeExecutor executor({100});
-  std::vector<LoneKernel> kernels = Relus(2);
+  std::vector<LoneKernel> kernels = Relus(4);
   kernels[1].kernel.width = 2;
+  // What a stranger may ask for.
+  kernels[2].kernel.width = 1 << 30;
+  kernels[3].kernel.width = -1;
   ASSERT_TRUE(ProfileKernels(executor, kernels, kQuick).ok());
   EXPECT_THAT(executor.widths, ElementsAre(1, 2));
 }
