@@ -75,11 +75,10 @@ class LayerTimes {
   }
 
   absl::Status Print() {
-    const double peak = executor_->ReadYardsticks().multiply_add_flops_per_us * 1e-3;
     for (const auto& [key, layer] : layers_) {
       PLAIT_ASSIGN_OR_RETURN(const std::vector<KernelProfile> profiles,
                              ProfileKernels(*executor_, layer.kernels, {}));
-      PrintLayer(layer, profiles, peak);
+      PrintLayer(layer, profiles);
     }
     for (const auto& [family, sum] : sums_) {
       std::printf("%-16s %10.0f us, %5.2f times as fast as oneDNN\n", family.c_str(), sum.us,
@@ -119,7 +118,7 @@ class LayerTimes {
     return absl::OkStatus();
   }
 
-  void PrintLayer(const Layer& layer, const std::vector<KernelProfile>& profiles, double peak) {
+  void PrintLayer(const Layer& layer, const std::vector<KernelProfile>& profiles) {
     std::map<std::string, double> best;
     double onednn_us = 0;
     for (size_t i = 0; i < profiles.size(); ++i) {
@@ -141,6 +140,8 @@ class LayerTimes {
         continue;
       }
       const double gflops = layer.flops / us * 1e-3;
+      // While the kernel was measured.
+      const double peak = profiles[i].profile.yardsticks.multiply_add_flops_per_us * 1e-3;
       std::printf("  %-32s %8.1f us %6.0f GFLOP/s %4.0f %% %5.2f\n", name.c_str(), us, gflops,
                   100 * gflops / peak, onednn_us / us);
     }
