@@ -1,5 +1,6 @@
 #include "server/search_child/search_child.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -67,7 +68,7 @@ class ProgressSender : public ProgressSink {
   void OnFraction(double fraction, double seconds_left) override {
     v1::Event event = EventOf(v1::EVENT_TYPE_PROGRESS);
     event.set_fraction(OfJob(fraction));
-    event.set_seconds_left(seconds_left);
+    event.set_seconds_left(std::min(seconds_left, BudgetLeft()));
     Send(event);
   }
   void OnPredicted(double speedup) override { SendSpeedup(v1::EVENT_TYPE_INCUMBENT, speedup); }
