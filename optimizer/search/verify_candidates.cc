@@ -119,8 +119,13 @@ class Verification {
 
   // For one batch after the other, of which deciding takes the longest.
   bool HasSeconds(double seconds) {
-    const bool has_seconds = context_.budget.AllowsTask(std::min(seconds, seconds_to_decide_)) &&
-                             context_.budget.HasSeconds(seconds);
+    return HasSeconds(seconds, std::min(seconds, seconds_to_decide_));
+  }
+
+  // The same, for what takes `at_once` of them in one batch.
+  bool HasSeconds(double seconds, double at_once) {
+    const bool has_seconds =
+        context_.budget.AllowsTask(at_once) && context_.budget.HasSeconds(seconds);
     context_.log.AddTimeAnswer(has_seconds);
     return has_seconds;
   }
@@ -262,11 +267,7 @@ class Verification {
     const double all = SecondsOfAllRounds();
     double seconds = options_.final_seconds_max;
     for (; seconds > options_.final_seconds_least; seconds /= 2) {
-      if (seconds >= 2 * all) continue;
-      const bool has_seconds =
-          context_.budget.AllowsTask(seconds) && context_.budget.HasSeconds(seconds);
-      context_.log.AddTimeAnswer(has_seconds);
-      if (has_seconds) break;
+      if (seconds < 2 * all && HasSeconds(seconds, /*at_once=*/seconds)) break;
     }
     return seconds;
   }
