@@ -11,7 +11,12 @@
 namespace plait {
 
 absl::StatusOr<Node> MakeOpaqueNode(const onnx::NodeProto& proto) {
-  PLAIT_ASSIGN_OR_RETURN(std::string bytes, SerializeProto(proto, "node"));
+  // What it reads and writes is said by the graph: equal constants have one name in a file that is
+  // written, and had two in the file that was read.
+  onnx::NodeProto unnamed = proto;
+  for (std::string& input : *unnamed.mutable_input()) input.clear();
+  for (std::string& output : *unnamed.mutable_output()) output.clear();
+  PLAIT_ASSIGN_OR_RETURN(std::string bytes, SerializeProto(unnamed, "node"));
   Attributes attributes;
   attributes.Set(kOpaqueDomain, proto.domain());
   attributes.Set(kOpaqueOpType, proto.op_type());

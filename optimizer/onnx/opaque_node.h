@@ -15,11 +15,12 @@ constexpr absl::string_view kOpaqueOpType = "op_type";
 constexpr absl::string_view kOpaqueProto = "proto";
 
 // The kOpaque node that stands for `proto`; inputs and outputs are left to the caller: first the
-// explicit inputs, then CapturedNames(proto). The whole message travels in an attribute, so that
-// nothing of it is lost, not even fields that this build's onnx is too old to know.
+// explicit inputs, then CapturedNames(proto). The message travels in an attribute, so that nothing
+// of it is lost but the names of explicit inputs and outputs, not even fields that this build's
+// onnx is too old to know.
 absl::StatusOr<Node> MakeOpaqueNode(const onnx::NodeProto& proto);
 
-// The ONNX node that an opaque node stands for.
+// The ONNX node that an opaque node stands for. Its explicit inputs and outputs have no names.
 // Errors: InvalidArgument when its attributes hold none, or another number of inputs or outputs.
 absl::StatusOr<onnx::NodeProto> ReadOpaqueNode(const Node& node);
 

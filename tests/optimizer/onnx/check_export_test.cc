@@ -67,6 +67,27 @@ TEST(CheckExportTest, RefusesAnotherGraph) {
   }
 }
 
+// As the normal form has it, in which equal constants are one.
+TEST(CheckExportTest, AcceptsUnknownOperatorsWhoseConstantsWereMerged) {
+  const absl::StatusOr<Model> model = ImportOnnx(
+      GraphBytes(13, "g (float[2] x) => (float[2] y) { a = Strange(x, v) y = Strange(a, w) }",
+                 [](onnx::ModelProto* proto) {
+                   for (const char* name : {"v", "w"}) {
+                     *proto->mutable_graph()->add_initializer() = FloatTensor(name, {2}, 1, 0.5f);
+                   }
+                 }));
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Bound> bound = Bind(*model, {});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  const absl::StatusOr<Graph> merged =
+      ParseGraph(absl::StrReplaceAll(PrintGraph(bound->graph), {{", %w)", ", %v)"}}));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  ASSERT_EQ(merged->node(0).inputs[1], merged->node(1).inputs[1]);
+  const absl::StatusOr<std::string> bytes = ExportOnnx(*model, *merged, model->weights(), {});
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(CheckExport(*bytes, *merged, model->weights()), absl::OkStatus());
+}
+
 // A fault that the file has and that is also in what the exporter says a node is written as: no
 // comparison of the two can find it.
 struct SharedFault {
