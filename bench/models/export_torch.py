@@ -19,6 +19,7 @@ import export_common
 
 TOKENS_OF_BERT = 128
 TOKENS_OF_GPT2 = 64
+SAMPLES_OF_SOUND = 16000
 TORCHSCRIPT_OPSET = 17
 DYNAMO_OPSET = 20
 
@@ -64,6 +65,36 @@ def gpt2():
     return HiddenState(model, "input_ids"), (ids,), ["input_ids"], ["last_hidden_state"]
 
 
+def albert():
+    """Returns an ALBERT encoder: twelve layers that share the weights of one."""
+    import transformers
+    config = transformers.AlbertConfig(
+        attn_implementation="eager", hidden_size=768, num_attention_heads=12,
+        intermediate_size=3072)
+    model = transformers.AlbertModel(config, add_pooling_layer=False)
+    ids = torch.randint(0, 100, (1, TOKENS_OF_BERT))
+    mask = torch.ones(1, TOKENS_OF_BERT, dtype=torch.int64)
+    wrapped = HiddenState(model, "input_ids", "attention_mask")
+    return wrapped, (ids, mask), ["input_ids", "attention_mask"], ["last_hidden_state"]
+
+
+def wav2vec2():
+    """Returns the encoder of a speech model over a second of sound."""
+    import transformers
+    model = transformers.Wav2Vec2Model(
+        transformers.Wav2Vec2Config(attn_implementation="eager", apply_spec_augment=False))
+    sound = torch.rand(1, SAMPLES_OF_SOUND) * 2 - 1
+    return HiddenState(model, "input_values"), (sound,), ["input_values"], ["last_hidden_state"]
+
+
+def segformer_b0():
+    """Returns a segmentation network; its logits have a quarter of the image's side."""
+    import transformers
+    config = transformers.SegformerConfig(attn_implementation="eager", num_labels=150)
+    model = Logits(transformers.SegformerForSemanticSegmentation(config), "pixel_values")
+    return model, (torch.rand(1, 3, 256, 256) * 2 - 1,), ["input"], ["output"]
+
+
 class HiddenState(torch.nn.Module):
     """Calls a transformers model by keyword and returns a plain tensor instead of its record."""
 
@@ -74,6 +105,13 @@ class HiddenState(torch.nn.Module):
 
     def forward(self, first, second=None):
         return self.model(**dict(zip(self.inputs, (first, second)))).last_hidden_state
+
+
+class Logits(HiddenState):
+    """The same for models that have a head."""
+
+    def forward(self, first, second=None):
+        return self.model(**dict(zip(self.inputs, (first, second)))).logits
 
 
 MODELS = {
@@ -88,6 +126,12 @@ MODELS = {
     "bert_base": bert,
     "bert_large": bert_large,
     "gpt2": gpt2,
+    "albert": albert,
+    "convnext_tiny": lambda: vision_model("convnext_tiny"),
+    "regnet_y_1_6gf": lambda: vision_model("regnet_y_1_6gf"),
+    "segformer_b0": segformer_b0,
+    "swin_t": lambda: vision_model("swin_t"),
+    "wav2vec2": wav2vec2,
 }
 
 
