@@ -5,12 +5,14 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/batch_statistics.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+#include "gpu_worker/backends/cpu/offers/recurrence_pattern.h"
 
 // Gelu as exporters write it, x * (1 + Erf(x / c)) * 0.5 with c the root of 2, is five nodes.
 // Operands come first, in the order in which nodes read them: r0 is x, r1 is c, r2 is 1, r3 is 0.5.
@@ -23,6 +25,10 @@
 // r0 and r8 are tiles of the tensors themselves; r1, r2 and r3 are filled once per thread. Of the
 // others two exist at a time at most, so that r4 to r7 share two slots: the whole group takes five
 // tiles of scratch, and no value between x and the result ever reaches memory.
+//
+// A recurrence is the same by rows: every tensor has a register for each of its rows, an operator
+// is one instruction for each row of its result, and Split and Concat are none, but other lists of
+// the same registers.
 
 namespace plait {
 namespace {
@@ -74,20 +80,21 @@ std::optional<TruthChoice> TruthOf(OpKind op) {
   }
 }
 
-// Checks nothing that IsElementwiseGroup has checked: used once it has said yes.
+// Checks nothing that IsElementwiseGroup or IsRecurrence has checked: used once it has said yes.
 class Compiler {
  public:
-  explicit Compiler(LoadContext* context) : context_(context), graph_(context->graph()) {}
+  // With a frame the program is one by rows.
+  Compiler(LoadContext* context, std::optional<RowFrame> frame)
+      : context_(context), graph_(context->graph()), frame_(std::move(frame)) {}
 
   absl::StatusOr<TileProgram> Compile() {
     const std::vector<NodeId>& nodes = context_->kernel().nodes;
     // Operands come first, so that a program can start by loading them.
     for (const NodeId node : nodes) PLAIT_RETURN_IF_ERROR(AddOperands(graph_.node(node)));
     program_.register_count = static_cast<int>(program_.operands.size());
-    for (const NodeId node : nodes) PLAIT_RETURN_IF_ERROR(AddNode(graph_.node(node)));
+    for (const NodeId node : nodes) PLAIT_RETURN_IF_ERROR(AddRows(graph_.node(node)));
     for (const TensorId output : OutputsOf(graph_, nodes)) {
-      PLAIT_ASSIGN_OR_RETURN(const Operand memory, context_->Find(output));
-      program_.results.push_back({memory, registers_.at(output)});
+      PLAIT_RETURN_IF_ERROR(AddResult(output));
     }
     return std::move(program_);
   }
@@ -98,17 +105,39 @@ class Compiler {
     return std::find(nodes.begin(), nodes.end(), graph_.tensor(tensor).producer) != nodes.end();
   }
 
+  // How many registers a tensor has.
+  int64_t RowsOf(TensorId tensor) const {
+    return frame_.has_value() ? frame_->RowsOf(graph_.type(tensor)).value_or(1) : 1;
+  }
+
+  Operand RowOf(const Operand& operand, int64_t row) const {
+    if (!frame_.has_value()) return operand;
+    const int64_t columns = frame_->column_count();
+    const bool is_number = operand.type.elements() == 1;
+    return {{DataType::kFloat32, is_number ? Shape{} : Shape{columns}},
+            Format::kPlain,
+            operand.data + row * columns * BytesOf(DataType::kFloat32)};
+  }
+
+  // Of the row that instructions are being made for.
+  int RegisterOf(TensorId tensor) const {
+    const std::vector<int>& rows = registers_.at(tensor);
+    return rows.size() == 1 ? rows[0] : rows[row_];
+  }
+
   absl::Status AddOperands(const Node& node) {
-    // Bounds and statistics become part of the instruction.
-    const bool first_only =
-        node.op == OpKind::kClip || node.op == OpKind::kBatchNormalization || FoldedPower(node);
+    // Bounds, statistics and sizes become part of the instruction.
+    const bool first_only = node.op == OpKind::kClip || node.op == OpKind::kBatchNormalization ||
+                            node.op == OpKind::kSplit || FoldedPower(node);
     const size_t count = first_only ? 1 : node.inputs.size();
     for (size_t i = 0; i < count; ++i) {
       const TensorId input = node.inputs[i];
       if (IsProduced(input) || registers_.contains(input)) continue;
       PLAIT_ASSIGN_OR_RETURN(const Operand operand, context_->Find(input));
-      registers_[input] = static_cast<int>(program_.operands.size());
-      program_.operands.push_back(operand);
+      for (int64_t row = 0; row < RowsOf(input); ++row) {
+        registers_[input].push_back(static_cast<int>(program_.operands.size()));
+        program_.operands.push_back(RowOf(operand, row));
+      }
     }
     return node.op == OpKind::kBatchNormalization ? AddStatistics(node) : absl::OkStatus();
   }
@@ -146,14 +175,67 @@ class Compiler {
     instruction.run = run;
     int i = 0;
     for (const int operand : operands) instruction.operands[i++] = operand;
-    if (!registers_.contains(result)) registers_[result] = program_.register_count++;
-    instruction.result = registers_[result];
+    std::vector<int>& rows = registers_[result];
+    if (rows.size() == row_) rows.push_back(program_.register_count++);
+    instruction.result = rows[row_];
     program_.instructions.push_back(instruction);
   }
 
   void EmitUnary(const Node& node, const UnaryChoice& choice) {
-    Emit(RunUnary, node.outputs[0], {registers_.at(node.inputs[0])},
+    Emit(RunUnary, node.outputs[0], {RegisterOf(node.inputs[0])},
          {.loop = static_cast<int>(choice.loop), .alpha = choice.alpha, .beta = choice.beta});
+  }
+
+  absl::Status AddRows(const Node& node) {
+    if (node.op == OpKind::kSplit) {
+      TakeApart(node);
+      return absl::OkStatus();
+    }
+    if (node.op == OpKind::kConcat) {
+      PutTogether(node);
+      return absl::OkStatus();
+    }
+    const auto rows = static_cast<size_t>(RowsOf(node.outputs[0]));
+    for (row_ = 0; row_ < rows; ++row_) PLAIT_RETURN_IF_ERROR(AddNode(node));
+    return absl::OkStatus();
+  }
+
+  void TakeApart(const Node& node) {
+    const std::vector<int> rows = registers_.at(node.inputs[0]);
+    auto next = rows.begin();
+    for (const TensorId output : node.outputs) {
+      const auto end = next + RowsOf(output);
+      registers_[output] = {next, end};
+      next = end;
+    }
+  }
+
+  void PutTogether(const Node& node) {
+    std::vector<int> rows;
+    for (const TensorId input : node.inputs) {
+      const std::vector<int>& part = registers_.at(input);
+      rows.insert(rows.end(), part.begin(), part.end());
+    }
+    registers_[node.outputs[0]] = std::move(rows);
+  }
+
+  // A register is stored in one place and computed: where that is not so, a copy of it is.
+  absl::Status AddResult(TensorId output) {
+    PLAIT_ASSIGN_OR_RETURN(const Operand memory, context_->Find(output));
+    const std::vector<int>& rows = registers_.at(output);
+    for (size_t row = 0; row < rows.size(); ++row) {
+      int stored = rows[row];
+      const bool is_operand = stored < static_cast<int>(program_.operands.size());
+      if (is_operand || !stored_.insert(stored).second) {
+        stored = program_.register_count++;
+        program_.instructions.push_back({.run = RunUnary,
+                                         .operands = {rows[row], -1, -1},
+                                         .result = stored,
+                                         .loop = static_cast<int>(UnaryLoop::kCopy)});
+      }
+      program_.results.push_back({RowOf(memory, static_cast<int64_t>(row)), stored});
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AddNode(const Node& node) {
@@ -177,16 +259,16 @@ class Compiler {
     if (!floats && !choice.integers.has_value()) return context_->Refuse();
     const int loop = floats ? static_cast<int>(choice.floats) : static_cast<int>(*choice.integers);
     if (node.inputs.size() == 1) {
-      const int input = registers_.at(node.inputs[0]);
+      const int input = RegisterOf(node.inputs[0]);
       if (floats) EmitUnary(node, {UnaryLoop::kCopy});
       if (!floats) Emit(RunNarrow, node.outputs[0], {input}, {.dtype = DataType::kInt64});
       return absl::OkStatus();
     }
-    int left = registers_.at(node.inputs[0]);
+    int left = RegisterOf(node.inputs[0]);
     for (size_t i = 1; i < node.inputs.size(); ++i) {
-      Emit(floats ? RunBinary : RunInteger, node.outputs[0], {left, registers_.at(node.inputs[i])},
+      Emit(floats ? RunBinary : RunInteger, node.outputs[0], {left, RegisterOf(node.inputs[i])},
            {.loop = loop});
-      left = registers_.at(node.outputs[0]);
+      left = RegisterOf(node.outputs[0]);
     }
     return absl::OkStatus();
   }
@@ -196,14 +278,14 @@ class Compiler {
     if (floats && !choice.floats.has_value()) return context_->Refuse();
     const int loop = floats ? static_cast<int>(*choice.floats) : static_cast<int>(choice.integers);
     Emit(floats ? RunCompare : RunInteger, node.outputs[0],
-         {registers_.at(node.inputs[0]), registers_.at(node.inputs[1])}, {.loop = loop});
+         {RegisterOf(node.inputs[0]), RegisterOf(node.inputs[1])}, {.loop = loop});
     return absl::OkStatus();
   }
 
   // Operators that are no line of one loop: by their operands, their types or their constants.
   absl::Status AddSpecial(const Node& node) {
     const TensorId result = node.outputs[0];
-    const auto input = [&](int i) { return registers_.at(node.inputs[i]); };
+    const auto input = [&](int i) { return RegisterOf(node.inputs[i]); };
     switch (node.op) {
       case OpKind::kClip:
         EmitUnary(node, ClipOf(node));
@@ -235,7 +317,7 @@ class Compiler {
 
   // Registers know floats and int64 only: a cast between integer types only narrows.
   void AddCast(const Node& node) {
-    const int input = registers_.at(node.inputs[0]);
+    const int input = RegisterOf(node.inputs[0]);
     const DataType to = graph_.type(node.outputs[0]).dtype;
     if (IsFloat(node.inputs[0]) && IsFloat(node.outputs[0])) {
       EmitUnary(node, {UnaryLoop::kCopy});
@@ -261,8 +343,11 @@ class Compiler {
 
   LoadContext* context_;
   const Graph& graph_;
+  const std::optional<RowFrame> frame_;
   TileProgram program_;
-  absl::flat_hash_map<TensorId, int> registers_;
+  absl::flat_hash_map<TensorId, std::vector<int>> registers_;  // one for each row
+  size_t row_ = 0;
+  absl::flat_hash_set<int> stored_;
   absl::flat_hash_map<TensorId, int> statistics_;  // of a batch normalization's output: its scale
 };
 
@@ -270,7 +355,14 @@ class Compiler {
 
 absl::StatusOr<TileProgram> CompileTileProgram(LoadContext* context) {
   if (!IsElementwiseGroup(context->graph(), context->kernel().nodes)) return context->Refuse();
-  return Compiler(context).Compile();
+  return Compiler(context, std::nullopt).Compile();
+}
+
+absl::StatusOr<TileProgram> CompileRowProgram(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (!IsRecurrence(graph, nodes)) return context->Refuse();
+  return Compiler(context, FrameOf(graph, nodes)).Compile();
 }
 
 }  // namespace plait

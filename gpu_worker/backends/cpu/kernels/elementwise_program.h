@@ -55,4 +55,9 @@ struct TileProgram {
 // Errors: InvalidArgument when the nodes are no group (IsElementwiseGroup); those of ConstantValue.
 absl::StatusOr<TileProgram> CompileTileProgram(LoadContext* context);
 
+// The nodes of a recurrence as a program over columns: a register holds one row of a tensor, and
+// operands and results are rows.
+// Errors: InvalidArgument when the nodes are none (IsRecurrence); those of ConstantValue.
+absl::StatusOr<TileProgram> CompileRowProgram(LoadContext* context);
+
 }  // namespace plait

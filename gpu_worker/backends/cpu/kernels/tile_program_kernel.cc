@@ -18,10 +18,6 @@
 namespace plait {
 namespace {
 
-// 1,024 elements: a handful of tiles fits the first-level cache, and an instruction is long against
-// the cost of calling it.
-constexpr int64_t kTileElements = 1024;
-constexpr int64_t kSlotBytes = kTileElements * 8;
 // Rows of so many that do not lie beside each other are computed one by one, where they lie;
 // shorter ones are copied together first.
 constexpr int64_t kLongRowElements = 128;
@@ -29,14 +25,15 @@ constexpr int64_t kLongRowElements = 128;
 }  // namespace
 
 absl::Status TileProgramKernel::Prepare(LoadContext* context) {
-  if (program_.register_count > kRegistersMax || program_.results.empty()) return context->Refuse();
+  if (program_.results.empty()) return context->Refuse();
   for (const TileProgram::Result& result : program_.results) {
     if (result.memory.format != program_.results[0].memory.format) return context->Refuse();
   }
   PlanAxes();
   PlanFetches();
   PlanSlots();
-  PLAIT_ASSIGN_OR_RETURN(scratch_, context->AllocateScratch(threads_ * slot_count_ * kSlotBytes));
+  PLAIT_ASSIGN_OR_RETURN(scratch_, context->AllocateScratch(threads_ * slot_count_ * SlotBytes()));
+  registers_.resize(static_cast<size_t>(threads_) * program_.register_count);
   return absl::OkStatus();
 }
 
@@ -73,9 +70,9 @@ void TileProgramKernel::PlanAxes() {
   const int64_t columns = axes_.back().size;
   const int64_t rows = axes_[axes_.size() - 2].size;
   runs_by_rows_ = HasLongRowsApart();
-  rows_per_tile_ = std::clamp<int64_t>(kTileElements / columns, 1, rows);
+  rows_per_tile_ = std::clamp<int64_t>(tile_elements_ / columns, 1, rows);
   row_tiles_ = (rows + rows_per_tile_ - 1) / rows_per_tile_;
-  column_tiles_ = (columns + kTileElements - 1) / kTileElements;
+  column_tiles_ = (columns + tile_elements_ - 1) / tile_elements_;
   tiles_ = row_tiles_ * column_tiles_;
   for (size_t i = 0; i + 2 < axes_.size(); ++i) tiles_ *= axes_[i].size;
 }
@@ -167,7 +164,7 @@ void TileProgramKernel::PlanSlots() {
 // memory. What is the same in all rows, or used within one only, stays where it is.
 void TileProgramKernel::PlanRows() {
   const Axis& rows = axes_[axes_.size() - 2];
-  const int64_t columns = std::min(kTileElements, axes_.back().size);
+  const int64_t columns = std::min(tile_elements_, axes_.back().size);
   const auto bytes_of = [&](size_t index, const Operand& operand, bool in_memory) {
     const int64_t slot_bytes = operand.type.dtype == DataType::kFloat32 ? 4 : 8;
     return in_memory ? rows.strides[index] * BytesOf(operand.type.dtype) : columns * slot_bytes;
@@ -247,14 +244,15 @@ void TileProgramKernel::RunInstructions(int64_t rows, int64_t columns, Registers
     }
     for (size_t i = 0; i < row_bytes_.size(); ++i) registers[i] += row_bytes_[i];
   }
+  for (size_t i = 0; i < row_bytes_.size(); ++i) registers[i] -= pieces * row_bytes_[i];
 }
 
 // Fetches what changes from tile to tile, runs the instructions and stores.
-void TileProgramKernel::RunTile(int64_t tile, std::byte* slots, Registers* registers) const {
+void TileProgramKernel::RunTile(int64_t tile, std::byte* slots, Registers registers) const {
   const int64_t all_rows = axes_[axes_.size() - 2].size;
   const int64_t all_columns = axes_.back().size;
-  const int64_t first_column = tile % column_tiles_ * kTileElements;
-  const int64_t columns = std::min(kTileElements, all_columns - first_column);
+  const int64_t first_column = tile % column_tiles_ * tile_elements_;
+  const int64_t columns = std::min(tile_elements_, all_columns - first_column);
   const int64_t first_row = tile / column_tiles_ % row_tiles_ * rows_per_tile_;
   const int64_t rows = std::min(rows_per_tile_, all_rows - first_row);
   const int64_t outer = tile / column_tiles_ / row_tiles_;
@@ -266,43 +264,45 @@ void TileProgramKernel::RunTile(int64_t tile, std::byte* slots, Registers* regis
     if (operands_[i].fetch == Fetch::kConstant) continue;
     const int64_t offset = offset_of(i);
     if (operands_[i].fetch == Fetch::kInPlace) {
-      (*registers)[i] =
+      registers[i] =
           const_cast<std::byte*>(operands_[i].data) + offset * BytesOf(operands_[i].dtype);
     } else {
-      FetchTile(i, offset, rows, columns, slots + slots_[i] * kSlotBytes);
+      FetchTile(i, offset, rows, columns, slots + slots_[i] * SlotBytes());
     }
   }
   for (size_t i = 0; i < program_.results.size(); ++i) {
     const auto& [memory, tile_register] = program_.results[i];
     if (slots_[tile_register] >= 0) continue;
-    (*registers)[tile_register] =
+    registers[tile_register] =
         memory.data + offset_of(IndexOfResult(i)) * BytesOf(memory.type.dtype);
   }
-  RunInstructions(rows, columns, *registers);
+  RunInstructions(rows, columns, registers);
   for (size_t i = 0; i < program_.results.size(); ++i) {
     const int tile_register = program_.results[i].tile_register;
     if (slots_[tile_register] < 0) continue;
-    StoreTile(i, offset_of(IndexOfResult(i)), rows, columns, (*registers)[tile_register]);
+    StoreTile(i, offset_of(IndexOfResult(i)), rows, columns, registers[tile_register]);
   }
 }
 
-void TileProgramKernel::RunTiles(int64_t begin, int64_t end, std::byte* slots) const {
-  Registers registers = {};
+void TileProgramKernel::RunTiles(int64_t begin, int64_t end, std::byte* slots,
+                                 Registers registers) const {
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i] >= 0) registers[i] = slots + slots_[i] * kSlotBytes;
+    if (slots_[i] >= 0) registers[i] = slots + slots_[i] * SlotBytes();
   }
-  const int64_t columns = std::min(kTileElements, axes_.back().size);
+  const int64_t columns = std::min(tile_elements_, axes_.back().size);
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (operands_[i].fetch == Fetch::kConstant)
       FetchTile(i, 0, rows_per_tile_, columns, registers[i]);
   }
-  for (int64_t tile = begin; tile < end; ++tile) RunTile(tile, slots, &registers);
+  for (int64_t tile = begin; tile < end; ++tile) RunTile(tile, slots, registers);
 }
 
-// Each thread has slots of its own.
+// Each thread has slots and registers of its own.
 absl::Status TileProgramKernel::Run() {
   ForEachPart(threads_, tiles_, [this](int64_t begin, int64_t end, int thread) {
-    RunTiles(begin, end, scratch_ + thread * slot_count_ * kSlotBytes);
+    const auto count = static_cast<size_t>(program_.register_count);
+    RunTiles(begin, end, scratch_ + thread * slot_count_ * SlotBytes(),
+             absl::MakeSpan(registers_).subspan(thread * count, count));
   });
   return absl::OkStatus();
 }

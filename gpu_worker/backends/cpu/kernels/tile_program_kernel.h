@@ -1,7 +1,6 @@
 #pragma once
 
-#include <array>
-
+#include "absl/types/span.h"
 #include "gpu_worker/backends/cpu/kernels/elementwise_program.h"
 
 namespace plait {
@@ -9,8 +8,13 @@ namespace plait {
 // A tile program over all elements of its results, in the order in which they lie.
 class TileProgramKernel : public CpuKernel {
  public:
-  TileProgramKernel(int threads, TileProgram program)
-      : threads_(threads), program_(std::move(program)) {}
+  // Long against the cost of calling an instruction, and short enough that a handful of tiles fits
+  // the first-level cache.
+  static constexpr int64_t kTileElements = 1024;
+
+  // REQUIRES: tile_elements > 0.
+  TileProgramKernel(int threads, TileProgram program, int64_t tile_elements = kTileElements)
+      : threads_(threads), program_(std::move(program)), tile_elements_(tile_elements) {}
 
   absl::Status Prepare(LoadContext* context);
   absl::Status Run() override;
@@ -36,9 +40,8 @@ class TileProgramKernel : public CpuKernel {
     int slot = -1;
   };
 
-  // Operands, intermediate values and results of the largest group.
-  static constexpr int kRegistersMax = 96;
-  using Registers = std::array<std::byte*, kRegistersMax>;
+  // Of one thread: where the program's registers are.
+  using Registers = absl::Span<std::byte*>;
 
   void PlanAxes();
   void PlanFetches();
@@ -46,6 +49,8 @@ class TileProgramKernel : public CpuKernel {
   void PlanRows();
   // Of the axes' distances.
   size_t IndexOfResult(size_t result) const { return program_.operands.size() + result; }
+  // A slot holds a tile of the widest elements.
+  int64_t SlotBytes() const { return tile_elements_ * 8; }
   bool HasLongRowsApart() const;
   bool IsContiguous(size_t index) const;
   int64_t Offset(size_t index, int64_t outer) const;
@@ -54,11 +59,12 @@ class TileProgramKernel : public CpuKernel {
   void StoreTile(size_t result, int64_t offset, int64_t rows, int64_t columns,
                  const std::byte* slot) const;
   void RunInstructions(int64_t rows, int64_t columns, Registers registers) const;
-  void RunTiles(int64_t begin, int64_t end, std::byte* slots) const;
-  void RunTile(int64_t tile, std::byte* slots, Registers* registers) const;
+  void RunTiles(int64_t begin, int64_t end, std::byte* slots, Registers registers) const;
+  void RunTile(int64_t tile, std::byte* slots, Registers registers) const;
 
   int threads_;
   TileProgram program_;
+  int64_t tile_elements_;
   std::vector<Axis> axes_;  // merged; the last two are rows and columns of tiles
   std::vector<OperandPlan> operands_;
   std::vector<int> slots_;  // per register: its place in scratch; -1: in memory
@@ -70,6 +76,7 @@ class TileProgramKernel : public CpuKernel {
   int64_t column_tiles_ = 1;
   int64_t tiles_ = 1;
   std::byte* scratch_ = nullptr;
+  std::vector<std::byte*> registers_;  // of each thread
 };
 
 }  // namespace plait

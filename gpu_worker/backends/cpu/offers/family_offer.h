@@ -23,8 +23,8 @@ namespace plait {
 //   digit_variants                               how products in digits are made
 //   elementwise_ops      the elementwise operators, one line each
 //   elementwise_group    which nodes one elementwise kernel runs
-//   softmax_pattern, separable_pattern, fma_convolution, reduced_axes
-//                        how softmax, separable, conv_fma and reduce read their nodes
+//   softmax_pattern, separable_pattern, recurrence_pattern, fma_convolution, reduced_axes
+//                        how softmax, separable, recurrence, conv_fma and reduce read their nodes
 //
 // A family's kernels load by the same functions that offer them (kernels/<family>.cc asks
 // k<Family>Offer.runs), so that what is offered always loads.

@@ -95,7 +95,7 @@ TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
             std::set<std::string>({"attention", "conv_fma", "conv_grouped", "conv_int8",
                                    "conv_strassen", "conv_winograd", "depthwise", "elementwise",
                                    "layer_norm", "matmul_fma", "matmul_int8", "matmul_strassen",
-                                   "pool_pixels", "reduce", "separable", "softmax"}));
+                                   "pool_pixels", "recurrence", "reduce", "separable", "softmax"}));
 }
 
 TEST_F(VersionScriptTest, CommentsAndTheListOfFamiliesChangeNothing) {
