@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "optimizer/kernels/byte_view.h"
 #include "optimizer/kernels/format_rules.h"
-#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/plan/check_parts.h"
 #include "optimizer/plan/memory_plan.h"
 #include "optimizer/plan/plan.h"
@@ -268,19 +268,12 @@ class PlanCheck {
       return Wrong("is an alias of value ", value.alias_of, ", which step ", writer_[index],
                    " does not read");
     }
-    const auto is_view = [&](NodeId node) { return HasTraits(graph_.node(node).op, kView); };
-    const std::vector<NodeId>& nodes = step.kernel.nodes;
-    if (nodes.empty() || !std::all_of(nodes.begin(), nodes.end(), is_view)) {
-      return Wrong("is an alias, but step ", writer_[index], " is no view");
-    }
     if (source.first_channel >= 0) return Wrong("is an alias of a part");
-    const TensorType& type = graph_.type(value.tensor);
-    const TensorType& source_type = graph_.type(source.tensor);
-    if (type.bytes() != source_type.bytes() || value.format != source.format ||
-        (value.format != Format::kPlain && type != source_type)) {
-      return Wrong(NameOf(value.tensor), " is ", type.ToString(), " in ", FormatName(value.format),
-                   " and cannot share the bytes of ", source_type.ToString(), " in ",
-                   FormatName(source.format));
+    if (!KeepsBytes(graph_, step.kernel.nodes, source.format, value.format)) {
+      return Wrong(NameOf(value.tensor), " is ", graph_.type(value.tensor).ToString(), " in ",
+                   FormatName(value.format), " and cannot share the bytes of ",
+                   graph_.type(source.tensor).ToString(), " in ", FormatName(source.format),
+                   " behind step ", writer_[index]);
     }
     if (value.buffer != source.buffer) return Wrong("must lie where its alias lies");
     return absl::OkStatus();

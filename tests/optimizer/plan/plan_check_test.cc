@@ -207,7 +207,7 @@ TEST(CheckPlanTest, FindsFaultsOfAliases) {
           p.values[kValueB].alias_of = kValueA;
           p.values[kValueB].buffer = p.values[kValueA].buffer;
         },
-        "step 1 is no view"},
+        "behind step 1"},
        {"elsewhere", [](Plan& p) { p.values[kValueE].buffer.offset_bytes = 2048; },
         "must lie where its alias lies"},
        {"of the caller's", [](Plan& p) { p.values[kValueY].alias_of = kValueE; },

@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
+#include "optimizer/kernels/byte_view.h"
 
 namespace plait {
 namespace {
@@ -30,13 +30,14 @@ class ViewKernel : public CpuKernel {
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadView(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || !kViewOffer.runs(graph, nodes[0])) return context->Refuse();
-  const Node& node = graph.node(nodes[0]);
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
-  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
-  const bool same_bytes = source.format == result.format &&
-                          (source.format == Format::kPlain || source.type == result.type);
-  if (!same_bytes || source.type.bytes() != result.type.bytes()) return context->Refuse();
+  const std::vector<Format>& from = context->kernel().input_formats;
+  const std::vector<Format>& to = context->kernel().output_formats;
+  if (from.size() != 1 || to.size() != 1 || !KeepsBytes(graph, nodes, from[0], to[0])) {
+    return context->Refuse();
+  }
+  const TensorId input = graph.node(nodes.front()).inputs[0];
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(input));
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(graph.node(nodes.back()).outputs[0]));
   return std::make_unique<ViewKernel>(source, result);
 }
 

@@ -1,0 +1,106 @@
+#include "optimizer/kernels/byte_view.h"
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "optimizer/ir/text.h"
+#include "optimizer/kernels/format_rules.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+constexpr Format kRows = Format::kPlain;
+constexpr Format kImage = Format::kChannelsLast;
+
+// Nodes between an input of that shape and the graph's only output.
+bool Keeps(absl::string_view shape, absl::string_view nodes, Format from, Format to) {
+  const auto graph = ParseGraph(
+      absl::StrCat("graph {\n  input %x: float32[", shape, "]\n", nodes, "  output %y\n}"),
+      InferOutputTypes);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  std::vector<NodeId> ids(graph->node_count());
+  std::iota(ids.begin(), ids.end(), 0);
+  return KeepsBytes(*graph, ids, from, to);
+}
+
+TEST(ByteViewTest, TransposesBetweenImagesAndTokensMoveNothing) {
+  constexpr char kToTokens[] = "  %y = Transpose(%x) {perm=[0,2,3,1]}\n";
+  EXPECT_TRUE(Keeps("2,3,4,5", kToTokens, kImage, kRows));
+  EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, kRows, kRows));
+  EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, kImage, kImage));
+  constexpr char kToImage[] = "  %y = Transpose(%x) {perm=[0,3,1,2]}\n";
+  EXPECT_TRUE(Keeps("2,4,5,3", kToImage, kRows, kImage));
+  EXPECT_FALSE(Keeps("2,4,5,3", kToImage, kRows, kRows));
+  EXPECT_FALSE(Keeps("2,4,5,3", kToTokens, kRows, kImage));
+}
+
+TEST(ByteViewTest, AReshapeMayStandBetween) {
+  constexpr char kToTokens[] =
+      "  const %s: int64[3] = [2,3,-1]\n"
+      "  %r = Reshape(%x, %s)\n"
+      "  %y = Transpose(%r) {perm=[0,2,1]}\n";
+  EXPECT_TRUE(Keeps("2,3,4,5", kToTokens, kImage, kRows));
+  EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, kRows, kRows));
+  constexpr char kToImage[] =
+      "  const %s: int64[4] = [2,3,4,5]\n"
+      "  %t = Transpose(%x) {perm=[0,2,1]}\n"
+      "  %y = Reshape(%t, %s)\n";
+  EXPECT_TRUE(Keeps("2,20,3", kToImage, kRows, kImage));
+  EXPECT_FALSE(Keeps("2,20,3", kToImage, kRows, kRows));
+  // Channels and pixels become one axis, in which they lie otherwise.
+  constexpr char kMixed[] =
+      "  const %s: int64[2] = [2,60]\n"
+      "  %y = Reshape(%x, %s)\n";
+  EXPECT_FALSE(Keeps("2,3,4,5", kMixed, kImage, kRows));
+  EXPECT_TRUE(Keeps("2,3,4,5", kMixed, kRows, kRows));
+}
+
+TEST(ByteViewTest, AxesOfOneElementLieAnywhere) {
+  constexpr char kHeads[] = "  %y = Transpose(%x) {perm=[0,2,1,3]}\n";
+  EXPECT_TRUE(Keeps("1,64,1,32", kHeads, kRows, kRows));
+  EXPECT_FALSE(Keeps("1,64,2,32", kHeads, kRows, kRows));
+  EXPECT_TRUE(Keeps("1,1,1", "  %y = Transpose(%x)\n", kRows, kRows));
+}
+
+TEST(ByteViewTest, WhatComputesOrMovesIsNoView) {
+  EXPECT_FALSE(Keeps("2,3", "  %y = Relu(%x)\n", kRows, kRows));
+  EXPECT_FALSE(Keeps("2,3", "  %y = Transpose(%x)\n", kRows, kRows));
+  EXPECT_FALSE(
+      Keeps("2,3", "  %a = Identity(%x)\n  %b = Identity(%x)\n  %y = Add(%a, %b)\n", kRows, kRows));
+  EXPECT_FALSE(
+      Keeps("6", "  const %s: int64[2] = [2,3]\n  %y = Reshape(%x, %s)\n", kImage, kImage));
+}
+
+// Every view of an image that a Reshape and a Transpose make, against the addresses.
+TEST(ByteViewTest, AgreesWithTheAddresses) {
+  const std::vector<std::vector<int>> permutations = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2},
+                                                      {0, 2, 1, 3}, {2, 3, 0, 1}, {1, 0, 2, 3}};
+  for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{1, 3, 2, 2}, Shape{1, 4, 1, 3}}) {
+    const TensorType input{DataType::kFloat32, shape};
+    for (const std::vector<int>& order : permutations) {
+      TensorType output{DataType::kFloat32, {}};
+      for (const int axis : order) output.shape.push_back(shape[axis]);
+      const std::string node =
+          absl::StrCat("  %y = Transpose(%x) {perm=[", absl::StrJoin(order, ","), "]}\n");
+      for (const Format from : {kRows, kImage}) {
+        for (const Format to : {kRows, kImage}) {
+          const Shape read = StridesOf(input, from);
+          const Shape written = StridesOf(output, to);
+          bool same = true;
+          for (int axis = 0; axis < 4; ++axis) {
+            same = same && (output.shape[axis] == 1 || read[order[axis]] == written[axis]);
+          }
+          EXPECT_EQ(Keeps(absl::StrJoin(shape, ","), node, from, to), same)
+              << node << FormatName(from) << " " << FormatName(to);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plait
