@@ -1,243 +1,262 @@
-#include "optimizer/ops/shared/attention.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
+#include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
+#include "gpu_worker/backends/cpu/kernels/fma_product.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/cpu/offers/attention_pattern.h"
 
-// BERT-base on 128 tokens: query, key and value are [1, 12, 128, 64] or packed as [1, 128, 768],
-// where a head is 64 columns of every row. Of each head the scores, query * key^T, are 128 x 128
-// floats, 64 KiB: they are written by the first product, normalized row by row and read by the
-// second one while they lie in the second-level cache of one core. All twelve at once, which is
-// what a node per operation makes, are 768 KiB that are written and read again as a whole.
-//
-// Threads take whole heads: with four of them three heads each, and nothing is shared but what is
-// read. Neither packed heads nor key^T are copied by us; both are distances that the product's
-// description carries. The scale is applied while a row is normalized, so that it costs no pass.
+// BERT-base on 128 tokens: query, key and value are twelve heads of [128, 64], each 64 columns of
+// the rows of a product. A thread takes a head, packs its key and its value as products want them,
+// 32 KiB each, and then goes through the queries some rows at a time: of 26 rows the scores are 26
+// x 128 floats, 13 KiB, which are written by the first product, normalized row by row and read by
+// the second one while they lie in the first-level cache. All scores of all heads, which is what a
+// node per operation makes, are 768 KiB that are written and read again as a whole. The scale is
+// applied while a row is normalized, so that it costs no pass. (T. Dao et al., FlashAttention,
+// 2022, keeps scores on the chip in the same way; there are few enough keys here to have whole
+// rows.)
 
 namespace plait {
 namespace {
 
-// Where the heads of a tensor lie: [batch, heads, sequence, size], or packed [batch, sequence,
-// heads * size]. Distances in elements.
-struct Heads {
+// Where the matrices of every head lie. Distances in elements.
+struct HeadMatrices {
   float* data = nullptr;
-  int64_t batch_stride = 0;
-  int64_t head_stride = 0;
+  std::vector<int64_t> offsets;  // by head
   int64_t row_stride = 0;
+  int64_t column_stride = 0;
 
-  float* At(int64_t batch, int64_t head) const {
-    return data + batch * batch_stride + head * head_stride;
-  }
+  float* At(int64_t head) const { return data + offsets[head]; }
 };
 
-Heads HeadsOf(const Operand& operand, int64_t heads) {
-  const Shape& shape = operand.type.shape;
-  const Shape strides = operand.strides();
-  if (shape.size() == 4) return {operand.floats(), strides[0], strides[1], strides[2]};
-  return {operand.floats(), strides[0], shape[2] / heads, strides[1]};
+HeadMatrices MatricesOf(const Operand& operand, const StridedView& view) {
+  const size_t axes = view.shape.size();
+  HeadMatrices matrices{
+      operand.floats(), {view.offset}, view.strides[axes - 2], view.strides[axes - 1]};
+  for (size_t axis = 0; axis + 2 < axes; ++axis) {
+    std::vector<int64_t> offsets;
+    for (const int64_t before : matrices.offsets) {
+      for (int64_t i = 0; i < view.shape[axis]; ++i) {
+        offsets.push_back(before + i * view.strides[axis]);
+      }
+    }
+    matrices.offsets = std::move(offsets);
+  }
+  return matrices;
 }
 
-// A product of matrices whose places change from head to head: one primitive per thread, because
-// memory objects are its own. It depends on the distances alone, which all heads have in common;
-// only addresses change.
-class HeadProduct {
- public:
-  struct Matrices {
-    dnnl_memory_desc_t left;
-    dnnl_memory_desc_t right;
-    dnnl_memory_desc_t result;
-  };
-
-  static absl::StatusOr<HeadProduct> Create(LoadContext* context, const Matrices& matrices) {
-    HeadProduct product;
-    product.onednn_ = context->onednn();
-    dnnl_matmul_desc_t operation;
-    PLAIT_RETURN_IF_ERROR(
-        OnednnStatus(dnnl_matmul_desc_init(&operation, &matrices.left, &matrices.right, nullptr,
-                                           &matrices.result),
-                     "matmul"));
-    PLAIT_ASSIGN_OR_RETURN(const OnednnAttributes attributes, NewOnednnAttributes());
-    PLAIT_ASSIGN_OR_RETURN(const OnednnDescriptor descriptor,
-                           context->onednn()->Describe(&operation, attributes.get()));
-    dnnl_primitive_t primitive = nullptr;
-    PLAIT_RETURN_IF_ERROR(
-        OnednnStatus(dnnl_primitive_create(&primitive, descriptor.get()), "matmul"));
-    product.primitive_.reset(primitive);
-    const dnnl_memory_desc_t scratch = ChosenDescription(descriptor, DNNL_ARG_SCRATCHPAD);
-    PLAIT_ASSIGN_OR_RETURN(
-        std::byte* const scratch_data,
-        context->AllocateScratch(static_cast<int64_t>(dnnl_memory_desc_get_size(&scratch))));
-    // The first three get their addresses before each run and only need one that is not null until
-    // then.
-    const std::pair<int, dnnl_memory_desc_t> arguments[] = {{DNNL_ARG_SRC, matrices.left},
-                                                            {DNNL_ARG_WEIGHTS, matrices.right},
-                                                            {DNNL_ARG_DST, matrices.result},
-                                                            {DNNL_ARG_SCRATCHPAD, scratch}};
-    for (const auto& [index, description] : arguments) {
-      dnnl_memory_t memory = nullptr;
-      PLAIT_RETURN_IF_ERROR(OnednnStatus(
-          dnnl_memory_create(&memory, &description, context->onednn()->engine(), scratch_data),
-          "memory"));
-      product.memories_.emplace_back(memory);
-      product.arguments_.push_back({index, memory});
-    }
-    return product;
-  }
-
-  // Setting an address is a store; making a memory object for each head would allocate.
-  absl::Status Run(const float* left, const float* right, float* result) {
-    dnnl_memory_set_data_handle(memories_[0].get(), const_cast<float*>(left));
-    dnnl_memory_set_data_handle(memories_[1].get(), const_cast<float*>(right));
-    dnnl_memory_set_data_handle(memories_[2].get(), result);
-    return OnednnStatus(
-        dnnl_primitive_execute(primitive_.get(), onednn_->stream(),
-                               static_cast<int>(arguments_.size()), arguments_.data()),
-        "matmul");
-  }
-
- private:
-  Onednn* onednn_ = nullptr;
-  OnednnPrimitive primitive_;
-  std::vector<OnednnMemory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;
-};
-
-// What one thread needs: the scores of one head stay in its caches between the two products.
-struct Lane {
-  HeadProduct scores;   // query * key^T
-  HeadProduct results;  // weights * value
-  float* block = nullptr;
-  absl::Status status;
+struct Extents {
+  int64_t heads = 0;
+  int64_t queries = 0;
+  int64_t keys = 0;
+  int64_t size = 0;        // of a query's and a key's row
+  int64_t value_size = 0;  // of a value's row
 };
 
 class AttentionKernel : public CpuKernel {
  public:
-  AttentionKernel(int threads, const AttentionShape& shape, float scale)
-      : threads_(threads), shape_(shape), scale_(scale) {}
+  explicit AttentionKernel(LoadContext* context)
+      : width_(context->width()), runner_(context->width()) {}
 
-  absl::Status Prepare(LoadContext* context, const Node& node);
+  absl::Status Prepare(LoadContext* context, const AttentionPattern& pattern);
 
   absl::Status Run() override {
-    ForEachPart(threads_, shape_.batch * shape_.heads, [&](int64_t begin, int64_t end, int thread) {
-      Lane& lane = lanes_[thread];
-      for (int64_t i = begin; i < end; ++i) {
-        const absl::Status status = RunHead(i / shape_.heads, i % shape_.heads, &lane);
-        if (!status.ok()) lane.status = status;
+    for (Lane& lane : lanes_) lane.head = -1;
+    return runner_.Run(extents_.heads * chunks_, [this](int64_t begin, int64_t end, int thread) {
+      for (int64_t chunk = begin; chunk < end; ++chunk) {
+        PLAIT_RETURN_IF_ERROR(RunChunk(chunk / chunks_, chunk % chunks_, &lanes_[thread]));
       }
+      return absl::OkStatus();
     });
-    for (const Lane& lane : lanes_) PLAIT_RETURN_IF_ERROR(lane.status);
-    return absl::OkStatus();
   }
 
  private:
-  absl::Status AddLane(LoadContext* context);
+  // What one thread works with.
+  struct Lane {
+    float* key = nullptr;    // of the head, packed
+    float* value = nullptr;  // the same
+    float* scores = nullptr;
+    int64_t head = -1;  // whose key and value are there
+  };
 
-  absl::Status RunHead(int64_t batch, int64_t head, Lane* lane) const {
-    const int64_t key_head = head / (shape_.heads / shape_.key_heads);
-    PLAIT_RETURN_IF_ERROR(
-        lane->scores.Run(query_.At(batch, head), key_.At(batch, key_head), lane->block));
-    for (int64_t i = 0; i < shape_.queries; ++i) NormalizeRow(batch, head, i, lane->block);
-    return lane->results.Run(lane->block, value_.At(batch, key_head), result_.At(batch, head));
-  }
+  absl::Status FindMatrices(LoadContext* context, const AttentionPattern& pattern);
+  absl::Status MakeProducts();
+  void PackKeys(const float* keys, float* packed) const;
+  void PackValues(const float* values, float* packed) const;
+  absl::Status RunChunk(int64_t head, int64_t chunk, Lane* lane) const;
+  void NormalizeRow(int64_t head, int64_t query, float* row) const;
+  int64_t FirstQueryOf(int64_t chunk) const { return chunk * extents_.queries / chunks_; }
 
-  // `row` becomes softmax(row * scale + mask), in place.
-  void NormalizeRow(int64_t batch, int64_t head, int64_t query, float* block) const {
-    float* const row = block + query * shape_.keys;
-    const float* mask = nullptr;
-    if (mask_ != nullptr) {
-      mask = mask_ + batch * mask_strides_[0] + head * mask_strides_[1] + query * mask_strides_[2];
-      // A query that may attend to no key gets zeros.
-      if (Loops().maximum(mask, shape_.keys) == -std::numeric_limits<float>::infinity()) {
-        std::fill(row, row + shape_.keys, 0.0f);
-        return;
-      }
-    }
-    Loops().softmax_row({row, mask, row, shape_.keys, scale_, false});
-  }
-
-  int threads_;
-  AttentionShape shape_;
-  float scale_;
-  Heads query_;
-  Heads key_;
-  Heads value_;
-  Heads result_;
-  const float* mask_ = nullptr;
-  int64_t mask_strides_[3] = {0, 0, 0};  // along batch, heads, queries; 0 repeats
+  const int width_;
+  ChunkRunner runner_;
+  Extents extents_;
+  float scale_ = 1;
+  bool hides_masked_rows_ = false;
+  HeadMatrices query_;
+  HeadMatrices key_;
+  HeadMatrices value_;
+  HeadMatrices result_;
+  HeadMatrices mask_;   // without data: there is none
+  int64_t chunks_ = 1;  // of the queries of a head
+  int64_t score_row_floats_ = 0;
+  FmaProduct scores_product_;
+  FmaProduct result_product_;
   std::vector<Lane> lanes_;
 };
 
-// Called once per thread, while the kernel loads.
-absl::Status AttentionKernel::AddLane(LoadContext* context) {
-  const Shape scores = {shape_.queries, shape_.keys};
-  HeadProduct::Matrices first;
-  PLAIT_ASSIGN_OR_RETURN(first.left,
-                         DescribeStrided({shape_.queries, shape_.size}, {query_.row_stride, 1}));
-  PLAIT_ASSIGN_OR_RETURN(first.right,
-                         DescribeStrided({shape_.size, shape_.keys}, {1, key_.row_stride}));
-  PLAIT_ASSIGN_OR_RETURN(first.result, DescribeTensor(scores, Format::kPlain));
-  HeadProduct::Matrices second;
-  second.left = first.result;
-  PLAIT_ASSIGN_OR_RETURN(second.right,
-                         DescribeStrided({shape_.keys, shape_.value_size}, {value_.row_stride, 1}));
-  PLAIT_ASSIGN_OR_RETURN(
-      second.result, DescribeStrided({shape_.queries, shape_.value_size}, {result_.row_stride, 1}));
-  Lane lane;
-  PLAIT_ASSIGN_OR_RETURN(lane.scores, HeadProduct::Create(context, first));
-  PLAIT_ASSIGN_OR_RETURN(lane.results, HeadProduct::Create(context, second));
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const block,
-                         context->AllocateScratch(shape_.queries * shape_.keys * 4));
-  lane.block = reinterpret_cast<float*>(block);
-  lanes_.push_back(std::move(lane));
+absl::Status AttentionKernel::FindMatrices(LoadContext* context, const AttentionPattern& pattern) {
+  const std::pair<const AttentionPattern::Matrices*, HeadMatrices*> all[] = {
+      {&pattern.query, &query_},
+      {&pattern.key, &key_},
+      {&pattern.value, &value_},
+      {&pattern.result, &result_},
+      {pattern.mask.has_value() ? &*pattern.mask : nullptr, &mask_}};
+  for (const auto& [matrices, found] : all) {
+    if (matrices == nullptr) continue;
+    PLAIT_ASSIGN_OR_RETURN(const Operand operand,
+                           FindIn(context, matrices->tensor, Format::kPlain));
+    *found = MatricesOf(operand, matrices->view);
+  }
   return absl::OkStatus();
 }
 
-absl::Status AttentionKernel::Prepare(LoadContext* context, const Node& node) {
-  Operand operands[4];
-  const TensorId tensors[] = {node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0]};
-  for (int i = 0; i < 4; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(operands[i], context->Find(tensors[i]));
-    if (operands[i].format != Format::kPlain) return context->Refuse();
+// Rows of scores begin on vectors, and are what the second product multiplies.
+absl::Status AttentionKernel::MakeProducts() {
+  constexpr int64_t kVector = 16;
+  constexpr int64_t kTilesTogether = 2;
+  score_row_floats_ = CeilDiv(extents_.keys, kVector) * kVector;
+  scores_product_ = FmaProduct::OfPacked({.depth = extents_.size, .columns = extents_.keys});
+  scores_product_.set_left_row_floats(query_.row_stride);
+  scores_product_.set_result_row_floats(score_row_floats_);
+  result_product_ = FmaProduct::OfPacked({.depth = extents_.keys, .columns = extents_.value_size});
+  result_product_.set_left_row_floats(score_row_floats_);
+  result_product_.set_result_row_floats(result_.row_stride);
+  chunks_ = CeilDiv(extents_.queries, kTilesTogether * scores_product_.tile_rows());
+  // Chunks have one of two numbers of rows.
+  for (const int64_t rows : {extents_.queries / chunks_, CeilDiv(extents_.queries, chunks_)}) {
+    PLAIT_RETURN_IF_ERROR(scores_product_.AddRows(rows));
+    PLAIT_RETURN_IF_ERROR(result_product_.AddRows(rows));
   }
-  query_ = HeadsOf(operands[0], shape_.heads);
-  key_ = HeadsOf(operands[1], shape_.key_heads);
-  value_ = HeadsOf(operands[2], shape_.key_heads);
-  result_ = HeadsOf(operands[3], shape_.heads);
-  if (node.inputs.size() > 3 && node.inputs[3] != kNoTensor) {
-    PLAIT_ASSIGN_OR_RETURN(const Operand mask, context->Find(node.inputs[3]));
-    if (mask.format != Format::kPlain) return context->Refuse();
-    mask_ = mask.floats();
-    const Shape strides = mask.strides();
-    const int lead = 4 - mask.type.rank();
-    for (int i = lead; i < 3; ++i) {
-      mask_strides_[i] = mask.type.shape[i - lead] == 1 ? 0 : strides[i - lead];
+  return absl::OkStatus();
+}
+
+absl::Status AttentionKernel::Prepare(LoadContext* context, const AttentionPattern& pattern) {
+  const Shape& query = pattern.query.view.shape;
+  const Shape& value = pattern.value.view.shape;
+  scale_ = pattern.scale;
+  hides_masked_rows_ = pattern.hides_masked_rows;
+  PLAIT_RETURN_IF_ERROR(FindMatrices(context, pattern));
+  extents_ = {static_cast<int64_t>(query_.offsets.size()), query[query.size() - 2],
+              value[value.size() - 2], query.back(), value.back()};
+  PLAIT_RETURN_IF_ERROR(MakeProducts());
+  const int64_t rows = CeilDiv(extents_.queries, chunks_);
+  for (int i = 0; i < width_; ++i) {
+    Lane& lane = lanes_.emplace_back();
+    PLAIT_ASSIGN_OR_RETURN(lane.key, ScratchOf<float>(context, scores_product_.packed_floats()));
+    PLAIT_ASSIGN_OR_RETURN(lane.value, ScratchOf<float>(context, result_product_.packed_floats()));
+    PLAIT_ASSIGN_OR_RETURN(lane.scores, ScratchOf<float>(context, rows * score_row_floats_));
+  }
+  return absl::OkStatus();
+}
+
+// Zeros behind the last column of what is packed.
+void ClearBehind(const FmaProduct& product, int64_t depth, int64_t columns, float* packed) {
+  const int64_t width = product.block_columns();
+  const int64_t count = columns - (product.blocks() - 1) * width;
+  float* row = packed + (product.blocks() - 1) * depth * width;
+  for (int64_t k = 0; k < depth; ++k, row += width) std::fill(row + count, row + width, 0.0f);
+}
+
+// A key is a column of what is packed: it is read as it lies, and written to places that stay in
+// the first-level cache until the block is full. By rows of what is packed, keys that lie some
+// kilobytes apart would push each other out of it.
+void AttentionKernel::PackKeys(const float* keys, float* packed) const {
+  const int64_t width = scores_product_.block_columns();
+  ClearBehind(scores_product_, extents_.size, extents_.keys, packed);
+  for (int64_t key = 0; key < extents_.keys; ++key) {
+    const float* const from = keys + key * key_.row_stride;
+    float* const to = packed + key / width * extents_.size * width + key % width;
+    for (int64_t k = 0; k < extents_.size; ++k) to[k * width] = from[k * key_.column_stride];
+  }
+}
+
+void AttentionKernel::PackValues(const float* values, float* packed) const {
+  const int64_t width = result_product_.block_columns();
+  ClearBehind(result_product_, extents_.keys, extents_.value_size, packed);
+  for (int64_t first = 0; first < extents_.value_size; first += width) {
+    const int64_t count = std::min(width, extents_.value_size - first);
+    float* to = packed + first * extents_.keys;
+    for (int64_t key = 0; key < extents_.keys; ++key, to += width) {
+      const float* const from = values + key * value_.row_stride + first * value_.column_stride;
+      if (value_.column_stride == 1) {
+        std::copy_n(from, count, to);
+        continue;
+      }
+      for (int64_t column = 0; column < count; ++column) {
+        to[column] = from[column * value_.column_stride];
+      }
     }
   }
-  // Each thread runs whole heads, so its products are one thread wide.
-  const TeamWidthScope width(1);
-  for (int i = 0; i < threads_; ++i) PLAIT_RETURN_IF_ERROR(AddLane(context));
-  return absl::OkStatus();
+}
+
+absl::Status AttentionKernel::RunChunk(int64_t head, int64_t chunk, Lane* lane) const {
+  if (lane->head != head) {
+    PackKeys(key_.At(head), lane->key);
+    PackValues(value_.At(head), lane->value);
+    lane->head = head;
+  }
+  const int64_t first = FirstQueryOf(chunk);
+  const int64_t rows = FirstQueryOf(chunk + 1) - first;
+  PLAIT_RETURN_IF_ERROR(scores_product_.Run({.left = query_.At(head) + first * query_.row_stride,
+                                             .rows = rows,
+                                             .last = scores_product_.blocks(),
+                                             .result = lane->scores,
+                                             .right = lane->key}));
+  for (int64_t row = 0; row < rows; ++row) {
+    NormalizeRow(head, first + row, lane->scores + row * score_row_floats_);
+  }
+  return result_product_.Run({.left = lane->scores,
+                              .rows = rows,
+                              .last = result_product_.blocks(),
+                              .result = result_.At(head) + first * result_.row_stride,
+                              .right = lane->value});
+}
+
+// `row` becomes softmax(row * scale + mask), in place.
+void AttentionKernel::NormalizeRow(int64_t head, int64_t query, float* row) const {
+  const float* mask = nullptr;
+  if (mask_.data != nullptr) {
+    mask = mask_.At(head) + query * mask_.row_stride;
+    if (hides_masked_rows_ &&
+        Loops().maximum(mask, extents_.keys) == -std::numeric_limits<float>::infinity()) {
+      std::fill(row, row + extents_.keys, 0.0f);
+      return;
+    }
+  }
+  Loops().softmax_row({row, mask, row, extents_.keys, scale_, false});
+}
+
+// The code addresses the rows of a tile by distances of 32 bits.
+bool FitsTiles(const AttentionPattern& pattern) {
+  constexpr int64_t kRowFloatsMax = int64_t{1} << 24;
+  const auto fits = [](const StridedView& view) {
+    const size_t axes = view.strides.size();
+    return view.strides[axes - 2] <= kRowFloatsMax && view.shape[axes - 1] <= kRowFloatsMax &&
+           view.shape[axes - 2] <= kRowFloatsMax;
+  };
+  return fits(pattern.query.view) && fits(pattern.key.view) && fits(pattern.result.view);
 }
 
 }  // namespace
 
-// Row-major or packed heads in, the same out; masks are added, and repeat along axes of size 1.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadAttention(LoadContext* context) {
-  const Graph& graph = context->graph();
-  const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || !kAttentionOffer.runs(graph, nodes[0])) return context->Refuse();
-  const Node& node = graph.node(nodes[0]);
-  const TensorType types[] = {graph.input_type(nodes[0], 0), graph.input_type(nodes[0], 1),
-                              graph.input_type(nodes[0], 2)};
-  PLAIT_ASSIGN_OR_RETURN(const AttentionShape shape, ReadAttentionShape(*node.attributes, types));
-  const float scale = static_cast<float>(AttentionScale(*node.attributes, shape));
-  auto kernel = std::make_unique<AttentionKernel>(context->width(), shape, scale);
-  PLAIT_RETURN_IF_ERROR(kernel->Prepare(context, node));
+  const std::optional<AttentionPattern> pattern =
+      ParseAttention(context->graph(), context->kernel().nodes);
+  if (!pattern.has_value() || !FitsTiles(*pattern)) return context->Refuse();
+  auto kernel = std::make_unique<AttentionKernel>(context);
+  PLAIT_RETURN_IF_ERROR(kernel->Prepare(context, *pattern));
   return kernel;
 }
 

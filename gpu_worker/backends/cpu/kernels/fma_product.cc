@@ -39,14 +39,10 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants, ReadRight read) {
   FmaProduct product;
-  product.shape_ = shape;
-  product.left_row_floats_ = shape.depth;
-  product.result_row_floats_ = shape.columns;
+  product.SetShape(shape);
   product.matrices_ = constants.matrices;
   product.part_depth_ = constants.part_depth;
-  product.vector_floats_ = VectorFloats();
   product.bias_ = constants.bias;
-  product.blocks_ = CeilDiv(shape.columns, product.block_columns());
   const bool are_all_together = constants.blocks_together == 0;
   product.blocks_together_ = are_all_together ? product.blocks_ : constants.blocks_together;
   PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
@@ -57,6 +53,21 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
     for (int64_t block = begin; block < end; ++block) product.PackBlock(block, read);
   });
   return product;
+}
+
+FmaProduct FmaProduct::OfPacked(const ConstantProduct& shape) {
+  FmaProduct product;
+  product.SetShape(shape);
+  product.blocks_together_ = product.blocks_;
+  return product;
+}
+
+void FmaProduct::SetShape(const ConstantProduct& shape) {
+  shape_ = shape;
+  left_row_floats_ = shape.depth;
+  result_row_floats_ = shape.columns;
+  vector_floats_ = VectorFloats();
+  blocks_ = CeilDiv(shape.columns, block_columns());
 }
 
 void FmaProduct::PackBlock(int64_t number, ReadRight read) const {
@@ -137,6 +148,7 @@ absl::Status FmaProduct::Run(const Piece& piece) const {
 absl::Status FmaProduct::RunBlock(const Piece& piece, int64_t block, float* result) const {
   const int columns = ColumnsOf(block);
   const int64_t place = PlaceOf(piece.matrix, block);
+  const float* const right = piece.right != nullptr ? piece.right : weights_;
   const int64_t next = std::min(place + 1, matrices_ * blocks_ - 1);
   const int64_t tiles = CeilDiv(piece.rows, tile_rows());
   for (int64_t number = 0; number < tiles; ++number) {
@@ -147,7 +159,7 @@ absl::Status FmaProduct::RunBlock(const Piece& piece, int64_t block, float* resu
     absl::InlinedVector<MicroOperand, 5> operands = {
         OperandOf(piece.left + row * left_row_floats_,
                   (count - 1) * left_row_floats_ + shape_.depth),
-        OperandOf(weights_ + place * block_floats(), block_floats()),
+        OperandOf(right + place * block_floats(), block_floats()),
         OperandOf(result + row * result_row_floats_, (count - 1) * result_row_floats_ + columns)};
     operands[2].is_written = true;
     if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + block * block_columns(), columns));

@@ -35,6 +35,8 @@ class FmaProduct {
     int64_t first = 0;
     int64_t last = 0;
     float* result = nullptr;  // of the first row and block
+    // In the place of the product's own matrix: as RightAt, all blocks one after the other.
+    const float* right = nullptr;
   };
 
   // Packs the matrices, by as many threads as the kernel is wide. Runs by AVX-512, else by AVX2,
@@ -49,6 +51,9 @@ class FmaProduct {
   // The same of matrices that `read` gives, and not `constants` and `shape`.
   static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
                                          const Constants& constants, ReadRight read);
+
+  // Of matrices that are no constants: whoever runs it packs them (Piece::right).
+  static FmaProduct OfPacked(const ConstantProduct& shape);
 
   // From one row of what is multiplied to the next; without it they lie beside each other. To be
   // called before AddRows.
@@ -71,7 +76,9 @@ class FmaProduct {
   // Of a product that is loaded now.
   static int64_t BlockColumns();
   // The numbers of all blocks of all matrices.
-  int64_t weights_bytes() const { return matrices_ * blocks_ * block_floats() * 4; }
+  int64_t weights_bytes() const { return matrices_ * packed_floats() * 4; }
+
+  int64_t packed_floats() const { return blocks_ * block_floats(); }  // of a matrix
 
   // A block of a matrix: [depth][block_columns()], zeros behind the last column.
   const float* RightAt(int64_t matrix, int64_t block) const {
@@ -89,6 +96,7 @@ class FmaProduct {
     LoadedMicrokernel microkernel;
   };
 
+  void SetShape(const ConstantProduct& shape);
   int64_t block_floats() const { return shape_.depth * block_columns(); }
   int ColumnsOf(int64_t block) const;
   // Among the blocks of all matrices.

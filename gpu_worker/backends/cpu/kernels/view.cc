@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
-#include "optimizer/kernels/byte_view.h"
+#include "optimizer/kernels/strided_view.h"
 
 namespace plait {
 namespace {

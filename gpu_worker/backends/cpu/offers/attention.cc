@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "gpu_worker/backends/cpu/offers/attention_pattern.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
@@ -7,24 +6,15 @@
 namespace plait {
 namespace {
 
-// Without what changes the scores between the two products. A mask's rows are whole rows of scores.
-// What is refused here, causal masks and softcap among it, runs as reference code.
-bool Runs(const Graph& graph, NodeId id) {
-  if (!IsOneOf(graph, id, {OpKind::kAttention})) return false;
-  const Node& node = graph.node(id);
-  const Attributes& attributes = *node.attributes;
-  if (!AllFloat32(graph, id) || attributes.Int("is_causal", 0) != 0 ||
-      attributes.Float("softcap", 0) != 0) {
-    return false;
-  }
-  const auto omitted = [](TensorId tensor) { return tensor == kNoTensor; };
-  const size_t inputs_max = std::min<size_t>(node.inputs.size(), 4);
-  if (!std::all_of(node.inputs.begin() + inputs_max, node.inputs.end(), omitted)) return false;
-  if (!HasOneOutput(node)) return false;
-  if (node.inputs.size() < 4 || node.inputs[3] == kNoTensor) return true;
-  const TensorType& key = graph.type(node.inputs[1]);
-  const TensorType& mask = graph.type(node.inputs[3]);
-  return mask.rank() > 0 && mask.rank() <= 4 && mask.shape.back() == key.shape[key.rank() - 2];
+// What is refused, causal masks and softcap among it, runs as reference code.
+bool Runs(const Graph& graph, NodeId node) {
+  return IsOneOf(graph, node, {OpKind::kAttention}) && ParseAttention(graph, {node}).has_value();
+}
+
+std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+  std::vector<NodeId> group = GrowAttention(graph, node);
+  if (group.size() < 2) return {};
+  return {std::move(group)};
 }
 
 }  // namespace
@@ -32,6 +22,7 @@ bool Runs(const Graph& graph, NodeId id) {
 const FamilyOffer kAttentionOffer = {
     .name = "attention",
     .runs = Runs,
+    .grow = Grow,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

@@ -25,6 +25,7 @@ namespace plait {
 //   elementwise_group    which nodes one elementwise kernel runs
 //   softmax_pattern, separable_pattern, recurrence_pattern, fma_convolution, reduced_axes
 //                        how softmax, separable, recurrence, conv_fma and reduce read their nodes
+//   attention_pattern, attention_reader     the same of attention
 //
 // A family's kernels load by the same functions that offer them (kernels/<family>.cc asks
 // k<Family>Offer.runs), so that what is offered always loads.

@@ -2,8 +2,8 @@
 
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
-#include "optimizer/kernels/byte_view.h"
 #include "optimizer/kernels/format_rules.h"
+#include "optimizer/kernels/strided_view.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-#include "optimizer/kernels/byte_view.h"
+#include "optimizer/kernels/strided_view.h"
 
 #include <numeric>
 
@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -18,16 +17,15 @@ constexpr Format kImage = Format::kChannelsLast;
 
 // Nodes between an input of that shape and the graph's only output.
 bool Keeps(absl::string_view shape, absl::string_view nodes, Format from, Format to) {
-  const auto graph = ParseGraph(
-      absl::StrCat("graph {\n  input %x: float32[", shape, "]\n", nodes, "  output %y\n}"),
-      InferOutputTypes);
+  const auto graph = ParseTypedGraph(
+      absl::StrCat("graph {\n  input %x: float32[", shape, "]\n", nodes, "  output %y\n}"));
   EXPECT_TRUE(graph.ok()) << graph.status();
   std::vector<NodeId> ids(graph->node_count());
   std::iota(ids.begin(), ids.end(), 0);
   return KeepsBytes(*graph, ids, from, to);
 }
 
-TEST(ByteViewTest, TransposesBetweenImagesAndTokensMoveNothing) {
+TEST(KeepsBytesTest, TransposesBetweenImagesAndTokensMoveNothing) {
   constexpr char kToTokens[] = "  %y = Transpose(%x) {perm=[0,2,3,1]}\n";
   EXPECT_TRUE(Keeps("2,3,4,5", kToTokens, kImage, kRows));
   EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, kRows, kRows));
@@ -38,7 +36,7 @@ TEST(ByteViewTest, TransposesBetweenImagesAndTokensMoveNothing) {
   EXPECT_FALSE(Keeps("2,4,5,3", kToTokens, kRows, kImage));
 }
 
-TEST(ByteViewTest, AReshapeMayStandBetween) {
+TEST(KeepsBytesTest, AReshapeMayStandBetween) {
   constexpr char kToTokens[] =
       "  const %s: int64[3] = [2,3,-1]\n"
       "  %r = Reshape(%x, %s)\n"
@@ -59,14 +57,14 @@ TEST(ByteViewTest, AReshapeMayStandBetween) {
   EXPECT_TRUE(Keeps("2,3,4,5", kMixed, kRows, kRows));
 }
 
-TEST(ByteViewTest, AxesOfOneElementLieAnywhere) {
+TEST(KeepsBytesTest, AxesOfOneElementLieAnywhere) {
   constexpr char kHeads[] = "  %y = Transpose(%x) {perm=[0,2,1,3]}\n";
   EXPECT_TRUE(Keeps("1,64,1,32", kHeads, kRows, kRows));
   EXPECT_FALSE(Keeps("1,64,2,32", kHeads, kRows, kRows));
   EXPECT_TRUE(Keeps("1,1,1", "  %y = Transpose(%x)\n", kRows, kRows));
 }
 
-TEST(ByteViewTest, WhatComputesOrMovesIsNoView) {
+TEST(KeepsBytesTest, WhatComputesOrMovesIsNoView) {
   EXPECT_FALSE(Keeps("2,3", "  %y = Relu(%x)\n", kRows, kRows));
   EXPECT_FALSE(Keeps("2,3", "  %y = Transpose(%x)\n", kRows, kRows));
   EXPECT_FALSE(
@@ -76,7 +74,7 @@ TEST(ByteViewTest, WhatComputesOrMovesIsNoView) {
 }
 
 // Every view of an image that a Reshape and a Transpose make, against the addresses.
-TEST(ByteViewTest, AgreesWithTheAddresses) {
+TEST(KeepsBytesTest, AgreesWithTheAddresses) {
   const std::vector<std::vector<int>> permutations = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2},
                                                       {0, 2, 1, 3}, {2, 3, 0, 1}, {1, 0, 2, 3}};
   for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{1, 3, 2, 2}, Shape{1, 4, 1, 3}}) {
@@ -100,6 +98,51 @@ TEST(ByteViewTest, AgreesWithTheAddresses) {
       }
     }
   }
+}
+
+// Queries, keys and values that one product makes lie beside each other in its rows.
+TEST(StridedViewTest, PartsAndChoicesBeginFurtherOn) {
+  const auto graph = ParseTypedGraph(
+      "graph {\n"
+      "  input %x: float32[10,1,24]\n"
+      "  const %last: int64[] = [-1]\n"
+      "  const %shape: int64[4] = [10,1,3,8]\n"
+      "  const %far: int64[] = [3]\n"
+      "  %a, %b, %c = Split(%x) {axis=2, num_outputs=3}\n"
+      "  %r = Reshape(%x, %shape)\n"
+      "  %g = Gather(%r, %last) {axis=2}\n"
+      "  output %a, %b, %c, %g\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const StridedView rows = ViewOf(graph->type(graph->inputs()[0]), kRows);
+  const auto part = ViewThrough(*graph, 0, 1, rows);
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->offset, 8);
+  EXPECT_EQ(part->shape, Shape({10, 1, 8}));
+  EXPECT_EQ(part->strides[0], 24);
+  const auto split = ViewThrough(*graph, 1, 0, rows);
+  ASSERT_TRUE(split.has_value());
+  const auto chosen = ViewThrough(*graph, 2, 0, *split);
+  ASSERT_TRUE(chosen.has_value());
+  EXPECT_EQ(chosen->offset, 16);
+  EXPECT_EQ(chosen->shape, Shape({10, 1, 8}));
+  EXPECT_FALSE(ViewThrough(*graph, 0, 3, rows).has_value());
+}
+
+TEST(StridedViewTest, GoesBackToWhereItCameFrom) {
+  const auto graph = ParseTypedGraph(
+      "graph {\n"
+      "  input %x: float32[2,3,5,4]\n"
+      "  const %shape: int64[3] = [2,5,12]\n"
+      "  %t = Transpose(%x) {perm=[0,2,1,3]}\n"
+      "  %y = Reshape(%t, %shape)\n"
+      "  output %y\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto apart = ViewBefore(*graph, 1, ViewOf(graph->output_type(1), kRows));
+  ASSERT_TRUE(apart.has_value());
+  const auto heads = ViewBefore(*graph, 0, *apart);
+  ASSERT_TRUE(heads.has_value());
+  EXPECT_EQ(heads->shape, Shape({2, 3, 5, 4}));
+  EXPECT_EQ(heads->strides, Shape({60, 4, 12, 1}));
 }
 
 }  // namespace
