@@ -44,13 +44,8 @@ absl::StatusOr<View> ViewOf(const OpCall& call) {
   return View{batch, static_cast<size_t>(depth)};
 }
 
-// Checks every index against the dimension that it chooses along.
-absl::Status CheckAll(absl::Span<const int64_t> indices, const View& view, const Shape& data) {
-  for (size_t at = 0; at < indices.size(); ++at) {
-    PLAIT_RETURN_IF_ERROR(
-        CheckIndices(indices.subspan(at, 1), data[view.batch_dims + at % view.depth]));
-  }
-  return absl::OkStatus();
+absl::Span<const int64_t> IndexedDims(const View& view, const Shape& data) {
+  return absl::MakeConstSpan(data).subspan(view.batch_dims, view.depth);
 }
 
 Types Infer(const OpCall& call) {
@@ -60,7 +55,7 @@ Types Infer(const OpCall& call) {
   const Shape& data = call.input_types[0].shape;
   const Shape& indices = call.input_types[kIndices].shape;
   if (const Tensor* values = call.constant(kIndices); values != nullptr) {
-    PLAIT_RETURN_IF_ERROR(CheckAll(values->AsInt64s(), view, data));
+    PLAIT_RETURN_IF_ERROR(CheckIndexTuples(values->AsInt64s(), IndexedDims(view, data)));
   }
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), data.begin() + view.batch_dims + view.depth, data.end());
@@ -78,20 +73,18 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   PLAIT_ASSIGN_OR_RETURN(const View view, ViewOf(call));
   const Shape& data = inputs[0]->type.shape;
   const Shape& indices_shape = inputs[kIndices]->type.shape;
-  const auto& indices = std::get<std::vector<int64_t>>(inputs[kIndices]->values);
-  PLAIT_RETURN_IF_ERROR(CheckAll(indices, view, data));
+  const absl::Span<const int64_t> dims = IndexedDims(view, data);
+  const absl::Span<const int64_t> indices =
+      std::get<std::vector<int64_t>>(inputs[kIndices]->values);
+  PLAIT_RETURN_IF_ERROR(CheckIndexTuples(indices, dims));
   const int64_t batch_elements = ElementsFrom(data, view.batch_dims);
   const int64_t slice_elements = ElementsFrom(data, view.batch_dims + view.depth);
   const int64_t tuples_per_batch = std::max<int64_t>(
       1, ElementsFrom(indices_shape, view.batch_dims) / static_cast<int64_t>(view.depth));
   MoveElements(*inputs[0], &outputs[0], [&](const auto& from, auto& to) {
     for (int64_t tuple = 0; tuple * slice_elements < static_cast<int64_t>(to.size()); ++tuple) {
-      int64_t offset = 0;
-      for (size_t i = 0; i < view.depth; ++i) {
-        const int64_t dim = data[view.batch_dims + i];
-        const int64_t index = indices[static_cast<size_t>(tuple) * view.depth + i];
-        offset = offset * dim + (index < 0 ? index + dim : index);
-      }
+      const int64_t offset =
+          OffsetOfTuple(indices.subspan(static_cast<size_t>(tuple) * view.depth, view.depth), dims);
       const int64_t source = tuple / tuples_per_batch * batch_elements + offset * slice_elements;
       std::copy_n(from.begin() + source, slice_elements, to.begin() + tuple * slice_elements);
     }

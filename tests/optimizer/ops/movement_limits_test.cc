@@ -101,6 +101,42 @@ TEST(MovementLimitsTest, RefusesHostileMovement) {
   });
 }
 
+TEST(MovementLimitsTest, RefusesHostileScatters) {
+  const TensorType x{DataType::kFloat32, {2, 3}};
+  const TensorType scalar{DataType::kFloat32, {}};
+  const TensorType truths{DataType::kBool, {2}};
+  const TensorType computed{DataType::kInt64, {2, 1}};
+  const Tensor row = Floats({1, 3}, {1, 2, 3});
+  const auto scatter = [&](Tensor indices, Argument updates) {
+    return Call{OpKind::kScatterND, {}, {x, std::move(indices), std::move(updates)}};
+  };
+  const auto reduced = [&](absl::string_view reduction, const TensorType& data) {
+    return Call{
+        OpKind::kScatterND, {{"reduction", std::string(reduction)}}, {data, computed, data}};
+  };
+  ExpectAll({
+      {"index", scatter(Tensor::Of<int64_t>({1, 1}, {2}), row), kInvalid},
+      {"negative index", scatter(Tensor::Of<int64_t>({1, 1}, {-3}), row), kInvalid},
+      {"second index", scatter(Tensor::Of<int64_t>({1, 2}, {1, 3}), Floats({1}, {1})), kInvalid},
+      {"no depth", scatter(Tensor::Of<int64_t>({1, 0}, {}), row), kInvalid},
+      {"depth", scatter(Tensor::Of<int64_t>({1, 3}, {0, 0, 0}), row), kInvalid},
+      {"scalar index", scatter(Tensor::ScalarInt64(0), row), kInvalid},
+      {"float index", scatter(Floats({1, 1}, {0}), row), kInvalid},
+      {"more updates", scatter(Tensor::Of<int64_t>({1, 1}, {0}), x), kInvalid},
+      {"updates' rank", scatter(Tensor::Of<int64_t>({1, 1}, {0}), scalar), kInvalid},
+      {"updates' type", scatter(Tensor::Of<int64_t>({1, 1}, {0}), computed), kInvalid},
+      {"of nothing",
+       {OpKind::kScatterND,
+        {},
+        {TensorType{x.dtype, {0}}, Tensor::Of<int64_t>({1, 1}, {0}), Floats({1}, {1})}},
+       kInvalid},
+      {"scalar data", {OpKind::kScatterND, {}, {scalar, computed, scalar}}, kInvalid},
+      {"reduction", reduced("mean", TensorType{x.dtype, {2}}), kInvalid},
+      {"sum of bools", reduced("add", truths), kUnimplemented},
+      {"bools", reduced("none", truths), "bool[2]"},
+  });
+}
+
 TEST(MovementLimitsTest, RefusesHostilePadsAndFills) {
   const TensorType x{DataType::kFloat32, {2, 3}};
   const TensorType computed{DataType::kInt64, {2}};

@@ -160,6 +160,49 @@ TEST(MovementTest, GathersByTuples) {
             "INVALID_ARGUMENT");
 }
 
+TEST(MovementTest, ScattersByTuples) {
+  const Tensor x = Iota({2, 3, 2});
+  const Tensor pairs = Tensor::Of<int64_t>({2, 2}, {0, 2, 1, -3});
+  const Tensor updates = Floats({2, 2}, {20, 21, 22, 23});
+  const Call slices{OpKind::kScatterND, {}, {x, pairs, updates}};
+  EXPECT_EQ(InferredText(slices), "float32[2,3,2]");
+  EXPECT_THAT(Doubles(slices), ElementsAre(0, 1, 2, 3, 20, 21, 22, 23, 8, 9, 10, 11));
+  const Call elements{OpKind::kScatterND,
+                      {},
+                      {Iota({4}), Tensor::Of<int64_t>({1, 2, 1}, {3, 0}), Floats({1, 2}, {7, 8})}};
+  EXPECT_THAT(Doubles(elements), ElementsAre(8, 1, 2, 7));
+  const Call nothing{
+      OpKind::kScatterND, {}, {Iota({2}), Tensor::Of<int64_t>({0, 1}, {}), Floats({0}, {})}};
+  EXPECT_THAT(Doubles(nothing), ElementsAre(0, 1));
+}
+
+TEST(MovementTest, ScattersByReductions) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const auto scatter = [](absl::string_view reduction, Tensor x, Tensor updates) {
+    return Call{OpKind::kScatterND,
+                {{"reduction", std::string(reduction)}},
+                {std::move(x), Tensor::Of<int64_t>({3, 1}, {1, 1, 2}), std::move(updates)}};
+  };
+  const Tensor x = Floats({3}, {2, 3, 4});
+  const Tensor updates = Floats({3}, {5, 2, 1});
+  EXPECT_THAT(Doubles(scatter("none", x, updates)), ElementsAre(2, 2, 1));
+  EXPECT_THAT(Doubles(scatter("add", x, updates)), ElementsAre(2, 10, 5));
+  EXPECT_THAT(Doubles(scatter("mul", x, updates)), ElementsAre(2, 30, 4));
+  EXPECT_THAT(Doubles(scatter("max", x, updates)), ElementsAre(2, 5, 4));
+  EXPECT_THAT(Doubles(scatter("min", x, updates)), ElementsAre(2, 2, 1));
+  EXPECT_THAT(Doubles(scatter("max", x, Floats({3}, {kNan, 2, 1}))),
+              ElementsAre(2, ::testing::IsNan(), 4));
+  EXPECT_THAT(Integers(scatter("add", Int64s({0, kInt64Max, 0}), Int64s({1, 0, 0}))),
+              ElementsAre(0, kInt64Min, 0));
+  // -1 is the largest uint64.
+  EXPECT_THAT(Integers(scatter("max", OfType(DataType::kUint64, {0, 1, 2}),
+                               OfType(DataType::kUint64, {-1, 0, 1}))),
+              ElementsAre(0, -1, 2));
+  EXPECT_EQ(Evaluate(scatter("max", x, updates), Numbers::kField).status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(Evaluate(scatter("mul", x, updates), Numbers::kField).ok());
+}
+
 TEST(MovementTest, ReportsAnIndexThatIsKnownOnlyWhenItRuns) {
   const EvalTensor x = ToEvalTensor(Iota({3}));
   const EvalTensor index = ToEvalTensor(Int64s({3}));
