@@ -78,15 +78,17 @@ absl::Status CheckOpset(const onnx::ModelProto& model) {
   return absl::OkStatus();
 }
 
-// Makes initializers of the inputs that hold integers, and takes them off `inputs`.
-absl::StatusOr<std::string> FixIntegerInputs(onnx::ModelProto model, std::vector<Tensor>* inputs) {
+// Makes initializers of the inputs that hold integers and, with `lists`, of all of rank 1, and
+// takes them off `inputs`.
+absl::StatusOr<std::string> FixInputs(onnx::ModelProto model, bool lists,
+                                      std::vector<Tensor>* inputs) {
   onnx::GraphProto* graph = model.mutable_graph();
   const onnx::GraphProto original = *graph;
   std::vector<Tensor> rest;
   graph->clear_input();
   for (int i = 0; i < original.input_size(); ++i) {
     const Tensor& value = (*inputs)[static_cast<size_t>(i)];
-    if (!IsInteger(value.type().dtype)) {
+    if (!IsInteger(value.type().dtype) && !(lists && value.type().rank() == 1)) {
       *graph->add_input() = original.input(i);
       rest.push_back(value);
       continue;
@@ -138,9 +140,13 @@ absl::StatusOr<LoadedCase> LoadPublishedCase(const PublishedCase& published) {
       model.graph().input_size() != static_cast<int>(inputs.size())) {
     return loaded;
   }
-  PLAIT_ASSIGN_OR_RETURN(const std::string fixed, FixIntegerInputs(model, &inputs));
-  absl::StatusOr<LoadedCase> again = BindCase(fixed, std::move(inputs), std::move(expected));
-  return absl::IsUnimplemented(again.status()) ? loaded : again;
+  for (const bool lists : {false, true}) {
+    std::vector<Tensor> rest = inputs;
+    PLAIT_ASSIGN_OR_RETURN(const std::string fixed, FixInputs(model, lists, &rest));
+    absl::StatusOr<LoadedCase> again = BindCase(fixed, std::move(rest), expected);
+    if (!absl::IsUnimplemented(again.status())) return again;
+  }
+  return loaded;
 }
 
 }  // namespace plait

@@ -32,7 +32,8 @@ struct LoadedCase {
 };
 
 // Imports the model and binds it to the shapes of the inputs. Where nodes stay opaque because axes
-// or shapes are inputs, integer inputs are bound as constants, which is how plait treats them.
+// or shapes are inputs, integer inputs are bound as constants, which is how plait treats them; if
+// that does not help, lists are too (the scales of a Resize).
 // Errors: Unimplemented naming the operator and the reason when the case is not applicable, because
 // nodes stay opaque or the data is no tensor that plait has; all others are failures.
 absl::StatusOr<LoadedCase> LoadPublishedCase(const PublishedCase& published);

@@ -45,6 +45,13 @@ int64_t AwkwardInteger(Random* random) {
   return kAwkward[random->Integer(0, std::size(kAwkward) - 1)];
 }
 
+double AwkwardNumber(Random* random) {
+  using Limits = std::numeric_limits<float>;
+  constexpr double kNumbers[] = {
+      -1, 0, 1e-30, 0.3, 1, 1.7, 3, 1e30, Limits::infinity(), Limits::quiet_NaN()};
+  return kNumbers[random->Integer(0, std::size(kNumbers) - 1)];
+}
+
 template <typename T>
 void MutateList(Random* random, T value, std::vector<T>* list) {
   switch (random->Integer(0, 2)) {
@@ -103,6 +110,14 @@ void MutateInput(Random* random, Call* call) {
     constant = Tensor();  // a value that is not known
     return;
   }
+  if (IsFloat(constant.type().dtype)) {
+    std::vector<double> list = constant.AsDoubles();
+    MutateList(random, AwkwardNumber(random), &list);
+    constant =
+        Tensor::FromDoubles({constant.type().dtype, {static_cast<int64_t>(list.size())}}, list);
+    call->types[index] = constant.type();
+    return;
+  }
   std::vector<int64_t> list;
   if (IsInteger(constant.type().dtype)) list = constant.AsInt64s();
   MutateList(random, AwkwardInteger(random), &list);
@@ -116,6 +131,11 @@ Call CallOf(const Graph& graph) {
   call.attributes = *node.attributes;
   call.output_count = static_cast<int>(node.outputs.size());
   for (TensorId input : node.inputs) {
+    if (input == kNoTensor) {
+      call.types.emplace_back();
+      call.values.emplace_back();
+      continue;
+    }
     call.types.push_back(graph.type(input));
     const auto& constant = graph.tensor(input).constant;
     const Tensor* value = constant == nullptr ? nullptr : constant->inline_value();
