@@ -9,9 +9,15 @@
 
 namespace plait {
 
-bool IsKernelSetting(const Constant& constant) {
-  return constant.inline_value() != nullptr &&
-         (!IsFloat(constant.type().dtype) || constant.type().elements() <= 1);
+bool IsKernelSetting(const Graph& graph, TensorId tensor) {
+  const Constant& constant = *graph.tensor(tensor).constant;
+  if (constant.inline_value() == nullptr) return false;
+  if (!IsFloat(constant.type().dtype) || constant.type().elements() <= 1) return true;
+  const absl::Span<const NodeId> users = graph.users(tensor);
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = graph.node(user);
+    return node.op == OpKind::kResize && node.inputs[0] != tensor;
+  });
 }
 
 std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> nodes) {
@@ -62,7 +68,7 @@ Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes) {
     if (found != copies.end()) return found->second;
     // Everything else that the set reads is a constant at its first use.
     ConstantRef constant = graph.tensor(id).constant;
-    if (!IsKernelSetting(*constant)) {
+    if (!IsKernelSetting(graph, id)) {
       constant = Constant::OfSynthetic(constant->type(), static_cast<uint64_t>(synthetic_count++));
     }
     const TensorId copy =

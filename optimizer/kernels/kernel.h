@@ -41,9 +41,11 @@ std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nod
 
 // Whether the constant may decide what a kernel does, and not only what it computes: it is inline,
 // and holds integers or booleans (axes, shapes, masks) or a single number (an epsilon, a bound).
+// So do the scales and regions of a Resize, which decide shapes.
 // Others are parameters, such as biases: kernels that differ in them alone take the same time.
 // A large integer constant is a setting too: an index list decides what memory is touched.
-bool IsKernelSetting(const Constant& constant);
+// REQUIRES: the tensor is a constant.
+bool IsKernelSetting(const Graph& graph, TensorId constant);
 
 // The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
 // no settings are replaced by synthetic ones of the same type, and names are canonical, so that

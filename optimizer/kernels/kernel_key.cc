@@ -77,7 +77,7 @@ class LocalTensors {
     if (!is_new) return;
     AddType(builder, graph_.type(tensor));
     const ConstantRef& constant = graph_.tensor(tensor).constant;
-    const bool is_setting = constant != nullptr && IsKernelSetting(*constant);
+    const bool is_setting = constant != nullptr && IsKernelSetting(graph_, tensor);
     builder.Add(constant == nullptr ? 0 : is_setting ? 2 : 1);
     if (is_setting) builder.Add(constant->inline_value()->bytes());
   }

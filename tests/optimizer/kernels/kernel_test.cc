@@ -116,6 +116,23 @@ TEST(KernelTest, ParametersTakeNoPartHoweverSmall) {
   EXPECT_NE(StructureFingerprint(first, nodes), StructureFingerprint(other_bound, nodes));
 }
 
+TEST(KernelTest, TheScalesOfAResizeAreKept) {
+  const auto model = [](absl::string_view scale) {
+    return GraphOf(absl::StrCat(R"(graph {
+  input %i0: float32[2,4]
+  const %c0: float32[2] = [1,)",
+                                scale, R"(]
+  %t0: float32[2,8] = Resize(%i0, _, %c0) {}
+  output %t0
+}
+)"));
+  };
+  // Both give eight elements.
+  const Graph first = model("2"), other = model("2.1");
+  EXPECT_EQ(PrintGraph(KernelGraph(first, {0})), PrintGraph(first));
+  EXPECT_NE(StructureFingerprint(first, {0}), StructureFingerprint(other, {0}));
+}
+
 TEST(KernelTest, AKeyHasTheVersionOfTheCodeAndThePlanHasNot) {
   const Graph graph = GraphOf(kGraph);
   const Kernel kernel{.family = "elementwise", .nodes = {5}};
