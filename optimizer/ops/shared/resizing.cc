@@ -204,4 +204,16 @@ absl::StatusOr<Resizing> ReadResizing(const OpCall& call) {
   return resizing;
 }
 
+absl::StatusOr<Resizing> ReadResizing(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  std::vector<TensorType> types;
+  std::vector<const Tensor*> constants;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool omitted = node.inputs[i] == kNoTensor;
+    types.push_back(omitted ? TensorType{} : graph.type(node.inputs[i]));
+    constants.push_back(omitted ? nullptr : graph.inline_constant(id, static_cast<int>(i)));
+  }
+  return ReadResizing(OpCall{*node.attributes, types, constants});
+}
+
 }  // namespace plait

@@ -29,4 +29,7 @@ struct Resizing {
 // positive, and dimensions beyond all limits.
 absl::StatusOr<Resizing> ReadResizing(const OpCall& call);
 
+// The same of a node of a graph. REQUIRES: its operator is Resize.
+absl::StatusOr<Resizing> ReadResizing(const Graph& graph, NodeId node);
+
 }  // namespace plait

@@ -185,6 +185,23 @@ struct GroupedPixels : WindowPixels {
   int64_t group_channels = 0;
 };
 
+// Pixels of an image in channels-last, each a weighted sum of pixels of another one: of some rows,
+// and of some pixels of each, which lie alike in all of them. There may be any number of channels:
+// a row of a plane is a pixel with its columns as channels.
+struct ResampledPixels {
+  const float* x = nullptr;
+  const int64_t* row_offsets = nullptr;  // from x, in floats
+  const float* row_weights = nullptr;
+  int64_t row_taps = 0;
+  const int64_t* column_offsets = nullptr;  // those of each pixel behind those of the one before
+  const float* column_weights = nullptr;
+  int64_t column_taps = 0;  // of a pixel
+  float* y = nullptr;
+  int64_t y_pixel_floats = 0;  // from one pixel to the next
+  int64_t pixels = 0;
+  int64_t channels = 0;
+};
+
 // Winograd's algorithm for windows of 3x3 (S. Winograd, Arithmetic Complexity of Computations,
 // 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016): a tile of n
 // x n pixels of the result is made of (n + 2) x (n + 2) pixels of the source. Both are transformed,
@@ -294,6 +311,7 @@ struct LoopTable {
   void (*largest_pixels)(const WindowPixels& pixels);
   // The sum over each window, divided.
   void (*mean_pixels)(const WindowPixels& pixels, float divisor);
+  void (*resampled_pixels)(const ResampledPixels& pixels);
   // Indexed by WinogradTile. The first returns the magnitudes of what it reads, in which some
   // channels of the last vector count twice. The second says whether all pixels, wanted or not,
   // were finite before the bounds.

@@ -381,6 +381,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .vector_floats = kVectorFloats,
       .largest_pixels = LargestPixelsLoop,
       .mean_pixels = MeanPixelsLoop,
+      .resampled_pixels = ResampledPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
       .strassen_pair = StrassenPairLoop,

@@ -120,5 +120,71 @@ void LargestPixelsLoop(const WindowPixels& p) { PoolPixelsLoop(p, Largest()); }
 
 void MeanPixelsLoop(const WindowPixels& p, float divisor) { PoolPixelsLoop(p, Mean{divisor}); }
 
+// So many vectors of channels of a pixel, from `channel` on. A row is summed by itself, so that its
+// weight is applied once.
+template <int kVectors>
+inline void ResampleBlock(const ResampledPixels& p, const int64_t* offsets, const float* weights,
+                          float* y, int64_t channel) {
+  LooseVector results[kVectors];
+#pragma GCC unroll 4
+  for (int i = 0; i < kVectors; ++i) results[i] = LooseVector{};
+  for (int64_t row = 0; row < p.row_taps; ++row) {
+    const float* x = p.x + p.row_offsets[row] + channel;
+    LooseVector sums[kVectors];
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) sums[i] = LooseVector{};
+    for (int64_t column = 0; column < p.column_taps; ++column) {
+      const float* tap = x + offsets[column];
+#pragma GCC unroll 4
+      for (int i = 0; i < kVectors; ++i) {
+        sums[i] += LoadVector(tap + i * kVectorFloats) * weights[column];
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) results[i] += sums[i] * p.row_weights[row];
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kVectors; ++i) StoreVector(y + channel + i * kVectorFloats, results[i]);
+}
+
+// Fewer channels than a vector has.
+inline void ResampleFew(const ResampledPixels& p, const int64_t* offsets, const float* weights,
+                        float* y) {
+  for (int64_t channel = 0; channel < p.channels; ++channel) {
+    float result = 0;
+    for (int64_t row = 0; row < p.row_taps; ++row) {
+      const float* x = p.x + p.row_offsets[row] + channel;
+      float sum = 0;
+      for (int64_t column = 0; column < p.column_taps; ++column) {
+        sum += x[offsets[column]] * weights[column];
+      }
+      result += sum * p.row_weights[row];
+    }
+    y[channel] = result;
+  }
+}
+
+void ResampledPixelsLoop(const ResampledPixels& p) {
+  constexpr int kVectors = 4;
+  for (int64_t pixel = 0; pixel < p.pixels; ++pixel) {
+    const int64_t* const offsets = p.column_offsets + pixel * p.column_taps;
+    const float* const weights = p.column_weights + pixel * p.column_taps;
+    float* const y = p.y + pixel * p.y_pixel_floats;
+    if (p.channels < kVectorFloats) {
+      ResampleFew(p, offsets, weights, y);
+      continue;
+    }
+    int64_t channel = 0;
+    for (; channel + kVectors * kVectorFloats <= p.channels; channel += kVectors * kVectorFloats) {
+      ResampleBlock<kVectors>(p, offsets, weights, y, channel);
+    }
+    for (; channel < p.channels; channel += kVectorFloats) {
+      const int64_t last =
+          channel < p.channels - kVectorFloats ? channel : p.channels - kVectorFloats;
+      ResampleBlock<1>(p, offsets, weights, y, last);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plait

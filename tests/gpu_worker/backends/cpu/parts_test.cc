@@ -90,6 +90,13 @@ const PartsCase kCases[] = {
   %a = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
   %b = AveragePool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
 )"},
+    {"resize", 24, R"(
+  const %half: float32[4] = [1,1,0.5,0.5]
+  const %twice: float32[4] = [1,1,2,2]
+  %small = Resize(%x, _, %half) {mode="linear"}
+  %a = Resize(%small, _, %twice) {mode="linear"}
+  %b = Resize(%small, _, %twice) {mode="cubic"}
+)"},
     {"elementwise", 24, R"(
   const %s: float32[C,1,1] = synthetic 1
   %a = Relu(%x)
