@@ -1,0 +1,72 @@
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+
+namespace plait {
+namespace {
+
+// Each channel of each image is a row that is normalized on its own, and then scaled and moved by
+// its channel's numbers while it is in the caches.
+class InstanceNormKernel : public CpuKernel {
+ public:
+  struct Planes {
+    NormalizationRow first;  // without scale and bias, which are one number for all of a row here
+    int64_t count = 0;
+    int64_t channels = 0;
+    const float* scale = nullptr;  // by channel
+    const float* bias = nullptr;
+  };
+
+  InstanceNormKernel(int width, const Planes& planes) : width_(width), planes_(planes) {}
+
+  absl::Status Run() override {
+    ForEachPart(width_, planes_.count, [this](int64_t begin, int64_t end, int) {
+      for (int64_t plane = begin; plane < end; ++plane) RunPlane(plane);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  void RunPlane(int64_t plane) const {
+    NormalizationRow row = planes_.first;
+    row.x += plane * row.size;
+    row.y += plane * row.size;
+    Loops().normalization_row(row);
+    const int64_t channel = plane % planes_.channels;
+    Loops().unary[static_cast<size_t>(UnaryLoop::kLinear)](
+        row.y, row.y, row.size, planes_.scale[channel], planes_.bias[channel]);
+  }
+
+  const int width_;
+  const Planes planes_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadInstanceNorm(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1 || !kInstanceNormOffer.runs(graph, nodes[0])) return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  Operand inputs[3];
+  for (size_t i = 0; i < 3; ++i) {
+    PLAIT_ASSIGN_OR_RETURN(inputs[i], FindIn(context, node.inputs[i], Format::kPlain));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], Format::kPlain));
+  const Shape& shape = inputs[0].type.shape;
+  InstanceNormKernel::Planes planes{.count = shape[0] * shape[1],
+                                    .channels = shape[1],
+                                    .scale = inputs[1].floats(),
+                                    .bias = inputs[2].floats()};
+  planes.first = {.x = inputs[0].floats(),
+                  .scale = nullptr,
+                  .bias = nullptr,
+                  .y = result.floats(),
+                  .size = inputs[0].type.elements() / planes.count,
+                  .epsilon = node.attributes->Float("epsilon", 1e-5f)};
+  return std::make_unique<InstanceNormKernel>(context->width(), planes);
+}
+
+}  // namespace plait
