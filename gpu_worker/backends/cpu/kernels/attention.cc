@@ -78,7 +78,8 @@ class AttentionKernel : public CpuKernel {
     float* key = nullptr;    // of the head, packed
     float* value = nullptr;  // the same
     float* scores = nullptr;
-    int64_t head = -1;  // whose key and value are there
+    float* mask = nullptr;  // of a row, where there are several
+    int64_t head = -1;      // whose key and value are there
   };
 
   absl::Status FindMatrices(LoadContext* context, const AttentionPattern& pattern);
@@ -86,7 +87,8 @@ class AttentionKernel : public CpuKernel {
   void PackKeys(const float* keys, float* packed) const;
   void PackValues(const float* values, float* packed) const;
   absl::Status RunChunk(int64_t head, int64_t chunk, Lane* lane) const;
-  void NormalizeRow(int64_t head, int64_t query, float* row) const;
+  const float* MaskOf(int64_t head, int64_t query, const Lane& lane) const;
+  void NormalizeRow(int64_t head, int64_t query, float* row, const Lane& lane) const;
   int64_t FirstQueryOf(int64_t chunk) const { return chunk * extents_.queries / chunks_; }
 
   const int width_;
@@ -98,7 +100,7 @@ class AttentionKernel : public CpuKernel {
   HeadMatrices key_;
   HeadMatrices value_;
   HeadMatrices result_;
-  HeadMatrices mask_;   // without data: there is none
+  std::vector<HeadMatrices> masks_;
   int64_t chunks_ = 1;  // of the queries of a head
   int64_t score_row_floats_ = 0;
   FmaProduct scores_product_;
@@ -107,14 +109,14 @@ class AttentionKernel : public CpuKernel {
 };
 
 absl::Status AttentionKernel::FindMatrices(LoadContext* context, const AttentionPattern& pattern) {
-  const std::pair<const AttentionPattern::Matrices*, HeadMatrices*> all[] = {
+  masks_.resize(pattern.masks.size());
+  std::vector<std::pair<const AttentionPattern::Matrices*, HeadMatrices*>> all = {
       {&pattern.query, &query_},
       {&pattern.key, &key_},
       {&pattern.value, &value_},
-      {&pattern.result, &result_},
-      {pattern.mask.has_value() ? &*pattern.mask : nullptr, &mask_}};
+      {&pattern.result, &result_}};
+  for (size_t i = 0; i < masks_.size(); ++i) all.emplace_back(&pattern.masks[i], &masks_[i]);
   for (const auto& [matrices, found] : all) {
-    if (matrices == nullptr) continue;
     PLAIT_ASSIGN_OR_RETURN(const Operand operand,
                            FindIn(context, matrices->tensor, Format::kPlain));
     *found = MatricesOf(operand, matrices->view);
@@ -157,6 +159,7 @@ absl::Status AttentionKernel::Prepare(LoadContext* context, const AttentionPatte
     PLAIT_ASSIGN_OR_RETURN(lane.key, ScratchOf<float>(context, scores_product_.packed_floats()));
     PLAIT_ASSIGN_OR_RETURN(lane.value, ScratchOf<float>(context, result_product_.packed_floats()));
     PLAIT_ASSIGN_OR_RETURN(lane.scores, ScratchOf<float>(context, rows * score_row_floats_));
+    PLAIT_ASSIGN_OR_RETURN(lane.mask, ScratchOf<float>(context, extents_.keys));
   }
   return absl::OkStatus();
 }
@@ -215,7 +218,7 @@ absl::Status AttentionKernel::RunChunk(int64_t head, int64_t chunk, Lane* lane) 
                                              .result = lane->scores,
                                              .right = lane->key}));
   for (int64_t row = 0; row < rows; ++row) {
-    NormalizeRow(head, first + row, lane->scores + row * score_row_floats_);
+    NormalizeRow(head, first + row, lane->scores + row * score_row_floats_, *lane);
   }
   return result_product_.Run({.left = lane->scores,
                               .rows = rows,
@@ -224,18 +227,33 @@ absl::Status AttentionKernel::RunChunk(int64_t head, int64_t chunk, Lane* lane) 
                               .right = lane->value});
 }
 
-// `row` becomes softmax(row * scale + mask), in place.
-void AttentionKernel::NormalizeRow(int64_t head, int64_t query, float* row) const {
-  const float* mask = nullptr;
-  if (mask_.data != nullptr) {
-    mask = mask_.At(head) + query * mask_.row_stride;
-    if (hides_masked_rows_ &&
-        Loops().maximum(mask, extents_.keys) == -std::numeric_limits<float>::infinity()) {
-      std::fill(row, row + extents_.keys, 0.0f);
-      return;
+// What is added to a row of scores; nullptr: nothing.
+const float* AttentionKernel::MaskOf(int64_t head, int64_t query, const Lane& lane) const {
+  const float* sum = nullptr;
+  for (const HeadMatrices& mask : masks_) {
+    const float* const row = mask.At(head) + query * mask.row_stride;
+    if (sum == nullptr) {
+      sum = row;
+      continue;
     }
+    for (int64_t key = 0; key < extents_.keys; ++key) lane.mask[key] = sum[key] + row[key];
+    sum = lane.mask;
   }
-  Loops().softmax_row({row, mask, row, extents_.keys, scale_, false});
+  return sum;
+}
+
+// `row` becomes softmax(row * scale + mask), in place.
+void AttentionKernel::NormalizeRow(int64_t head, int64_t query, float* row,
+                                   const Lane& lane) const {
+  const float* const mask = MaskOf(head, query, lane);
+  const bool hides =
+      mask != nullptr && hides_masked_rows_ &&
+      Loops().maximum(mask, extents_.keys) == -std::numeric_limits<float>::infinity();
+  if (hides) {
+    std::fill(row, row + extents_.keys, 0.0f);
+  } else {
+    Loops().softmax_row({row, mask, row, extents_.keys, scale_, false});
+  }
 }
 
 // The code addresses the rows of a tile by distances of 32 bits.

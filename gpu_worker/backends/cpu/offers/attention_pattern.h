@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
@@ -19,11 +20,12 @@ struct AttentionPattern {
     StridedView view;
   };
   // All heads.. are alike.
-  Matrices query;                // [.., queries, size]
-  Matrices key;                  // [.., keys, size]
-  Matrices value;                // [.., keys, value size]
-  Matrices result;               // [.., queries, value size]
-  std::optional<Matrices> mask;  // [.., queries, keys]; a stride of 0 repeats
+  Matrices query;   // [.., queries, size]
+  Matrices key;     // [.., keys, size]
+  Matrices value;   // [.., keys, value size]
+  Matrices result;  // [.., queries, value size]
+  // What is added to the scores, [.., queries, keys] each; a stride of 0 repeats.
+  std::vector<Matrices> masks;
   float scale = 1;
   // Of a query that may attend to no key: zeros, and not NaN, as Attention says.
   bool hides_masked_rows = false;

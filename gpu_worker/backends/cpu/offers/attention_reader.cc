@@ -78,6 +78,24 @@ std::optional<StridedView> Broadcast(const TensorType& type, const Shape& scores
   return result;
 }
 
+bool IsReshape(const Graph& graph, NodeId node) {
+  return HasTraits(graph.node(node).op, kView) && ReshapesOrTransposes(graph, node);
+}
+
+// Whether the tensor is made of a product by what may stand between it and the Softmax.
+bool LeadsToProduct(const Graph& graph, TensorId tensor, int step) {
+  const NodeId producer = graph.tensor(tensor).producer;
+  if (producer == kNoNode || step > kStepsToScores) return false;
+  const Node& node = graph.node(producer);
+  if (node.op == OpKind::kMatMul) return true;
+  if (const std::optional<Factor> factor = FactorOf(graph, producer)) {
+    return LeadsToProduct(graph, factor->tensor, step + 1);
+  }
+  if (IsReshape(graph, producer)) return LeadsToProduct(graph, node.inputs[0], step + 1);
+  return node.op == OpKind::kAdd && (LeadsToProduct(graph, node.inputs[0], step + 1) ||
+                                     LeadsToProduct(graph, node.inputs[1], step + 1));
+}
+
 bool SameHeads(const StridedView& a, const StridedView& b) {
   return a.shape.size() == b.shape.size() && a.shape.size() >= 2 &&
          std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin());
@@ -116,13 +134,13 @@ std::optional<size_t> SideOfScores(const Graph& graph, NodeId node) {
   if (const std::optional<Factor> factor = FactorOf(graph, node)) {
     return n.inputs[0] == factor->tensor ? 0 : 1;
   }
+  if (IsReshape(graph, node)) return 0;
   if (n.op != OpKind::kAdd) return std::nullopt;
   for (const size_t side : {0, 1}) {
-    const NodeId producer = graph.tensor(n.inputs[side]).producer;
-    if (producer == kNoNode || graph.type(n.inputs[side]) != graph.output_type(node)) continue;
-    const bool leads =
-        graph.node(producer).op == OpKind::kMatMul || FactorOf(graph, producer).has_value();
-    if (leads) return side;
+    const TensorId input = n.inputs[side];
+    if (graph.type(input) == graph.output_type(node) && LeadsToProduct(graph, input, 1)) {
+      return side;
+    }
   }
   return std::nullopt;
 }
@@ -216,8 +234,8 @@ bool AttentionReader::ReadAttention(NodeId core) {
   Repeat(group, &pattern_.key.view);
   Repeat(group, &pattern_.value.view);
   if (node.inputs.size() < 4 || node.inputs[3] == kNoTensor) return true;
-  if (!AddMask(node.inputs[3], shape->scores())) return false;
-  SplitAxis(1, shape->key_heads, &pattern_.mask->view);
+  if (!AddMask(node.inputs[3], shape->scores(), {})) return false;
+  SplitAxis(1, shape->key_heads, &pattern_.masks[0].view);
   return true;
 }
 
@@ -251,24 +269,28 @@ bool AttentionReader::ReadProducts(NodeId softmax) {
   return true;
 }
 
-// From the Softmax backwards: the mask is met before factors.
+// From the Softmax backwards: masks are met before factors. Scores may get another shape for a mask
+// (a window's), and their own one back.
 bool AttentionReader::ReadScores(NodeId softmax, NodeId* product) {
   TensorId scores = graph_.node(softmax).inputs[0];
   const Shape shape = graph_.type(scores).shape;
+  std::vector<NodeId> reshapes;  // in the graph's order
   for (int step = 0; step < kStepsToScores; ++step) {
     const NodeId node = graph_.tensor(scores).producer;
     if (node == kNoNode || !IsInside(node)) return false;
     if (graph_.node(node).op == OpKind::kMatMul) {
       *product = node;
-      return true;
+      return graph_.type(scores).shape == shape;
     }
     const std::optional<size_t> side = SideOfScores(graph_, node);
     if (!side.has_value()) return false;
     read_.insert(node);
     if (const std::optional<Factor> factor = FactorOf(graph_, node)) {
       pattern_.scale *= factor->number;
-    } else if (pattern_.mask.has_value() || pattern_.scale != 1 ||
-               !AddMask(graph_.node(node).inputs[1 - *side], shape)) {
+    } else if (IsReshape(graph_, node)) {
+      reshapes.insert(reshapes.begin(), node);
+    } else if (pattern_.scale != 1 || !AddMask(graph_.node(node).inputs[1 - *side],
+                                               graph_.output_type(node).shape, reshapes)) {
       return false;
     }
     scores = graph_.node(node).inputs[*side];
@@ -308,12 +330,15 @@ std::optional<AttentionPattern::Matrices> AttentionReader::Written(TensorId tens
   return AttentionPattern::Matrices{last, *std::move(view)};
 }
 
-bool AttentionReader::AddMask(TensorId mask, const Shape& scores) {
+bool AttentionReader::AddMask(TensorId mask, const Shape& scores, absl::Span<const NodeId> behind) {
   const NodeId producer = graph_.tensor(mask).producer;
   if (!IsFloat32(graph_, mask) || (producer != kNoNode && IsInside(producer))) return false;
   std::optional<StridedView> view = Broadcast(graph_.type(mask), scores);
+  for (const NodeId node : behind) {
+    if (view.has_value()) view = ViewThrough(graph_, node, 0, *view);
+  }
   if (!view.has_value()) return false;
-  pattern_.mask = AttentionPattern::Matrices{mask, *std::move(view)};
+  pattern_.masks.push_back({mask, *std::move(view)});
   return true;
 }
 
@@ -329,6 +354,9 @@ bool AttentionReader::IsWhole() const {
   const StridedView& result = pattern_.result.view;
   if (!SameHeads(query, key) || !SameHeads(query, value) || !SameHeads(query, result)) {
     return false;
+  }
+  for (const AttentionPattern::Matrices& mask : pattern_.masks) {
+    if (!SameHeads(query, mask.view) || mask.view.strides.back() != 1) return false;
   }
   const auto is_row = [](const StridedView& view) {
     return view.strides.back() == 1 || view.shape.back() == 1;

@@ -10,8 +10,8 @@ namespace plait {
 
 // What attention_pattern is made of: the nodes on both sides of an attention, and its middle.
 
-// Between the scores' product and the Softmax.
-constexpr int kStepsToScores = 4;
+// Nodes between the scores' product and the Softmax at most.
+constexpr int kStepsToScores = 8;
 
 // A product by one positive number.
 struct Factor {
@@ -26,7 +26,7 @@ bool MovesByStrides(const Graph& graph, NodeId node);
 bool ReshapesOrTransposes(const Graph& graph, NodeId node);
 
 // Which input of a node between the scores' product and the Softmax leads to the product: the
-// other one is a number or a mask. nullopt: neither.
+// other one is a number or a mask, or the shape that the scores get. nullopt: none does.
 std::optional<size_t> SideOfScores(const Graph& graph, NodeId node);
 
 // A tensor as it can be read out of one that no node `is_inside` makes, and the number that its
@@ -66,7 +66,8 @@ class AttentionReader {
   std::optional<AttentionPattern::Matrices> Read(TensorId tensor);
   std::optional<AttentionPattern::Matrices> ReadUnscaled(TensorId tensor);
   std::optional<AttentionPattern::Matrices> Written(TensorId tensor);
-  bool AddMask(TensorId mask, const Shape& scores);
+  // A mask of scores of a shape that get another one behind it.
+  bool AddMask(TensorId mask, const Shape& scores, absl::Span<const NodeId> behind);
   bool IsWhole() const;
 
   const Graph& graph_;
