@@ -65,7 +65,6 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSlice(LoadContext* context) {
   const size_t rank = source.type.shape.size();
   Walk walk{Shape(rank, 0), Shape(rank, 1)};
   for (const TensorId output : node.outputs) {
-    if (output == kNoTensor) return context->Refuse();
     const TensorType& type = graph.type(output);
     // A part that nobody reads has no place in the plan.
     const bool is_read = !graph.users(output).empty() || graph.is_output(output);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
@@ -5,12 +7,15 @@
 namespace plait {
 namespace {
 
-// A Slice's bounds are read when it loads; the parts of a Split are in its results' shapes.
+// A Slice's bounds are read when it loads; the parts of a Split are in its results' shapes, which
+// parts that are omitted have not.
 bool Runs(const Graph& graph, NodeId node) {
-  if (!IsOneOf(graph, node, {OpKind::kSlice, OpKind::kSplit})) return false;
-  const bool bounds_known =
-      graph.node(node).op == OpKind::kSplit || HasInlineInputs(graph, graph.node(node), 1);
-  return IsMovable(graph, node) && bounds_known;
+  if (!IsOneOf(graph, node, {OpKind::kSlice, OpKind::kSplit}) || !IsMovable(graph, node)) {
+    return false;
+  }
+  const Node& n = graph.node(node);
+  if (n.op == OpKind::kSlice) return HasInlineInputs(graph, n, 1);
+  return std::find(n.outputs.begin(), n.outputs.end(), kNoTensor) == n.outputs.end();
 }
 
 }  // namespace
