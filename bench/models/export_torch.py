@@ -39,16 +39,19 @@ def inception_v3():
     return vision_model("inception_v3", side=299, init_weights=True, transform_input=False)
 
 
+def over_tokens(encoder):
+    """Returns an encoder over a masked text, without a pooler: what follows differs by task."""
+    ids = torch.randint(0, 100, (1, TOKENS_OF_BERT))
+    mask = torch.ones(1, TOKENS_OF_BERT, dtype=torch.int64)
+    wrapped = HiddenState(encoder, "input_ids", "attention_mask")
+    return wrapped, (ids, mask), ["input_ids", "attention_mask"], ["last_hidden_state"]
+
+
 def bert(**sizes):
     """Returns a BERT encoder; the eager attention is the one whose operators export as such."""
     import transformers
     config = transformers.BertConfig(attn_implementation="eager", **sizes)
-    # The pooler is left out: what follows an encoder differs from task to task.
-    model = transformers.BertModel(config, add_pooling_layer=False)
-    ids = torch.randint(0, 100, (1, TOKENS_OF_BERT))
-    mask = torch.ones(1, TOKENS_OF_BERT, dtype=torch.int64)
-    wrapped = HiddenState(model, "input_ids", "attention_mask")
-    return wrapped, (ids, mask), ["input_ids", "attention_mask"], ["last_hidden_state"]
+    return over_tokens(transformers.BertModel(config, add_pooling_layer=False))
 
 
 def bert_large():
@@ -71,11 +74,7 @@ def albert():
     config = transformers.AlbertConfig(
         attn_implementation="eager", hidden_size=768, num_attention_heads=12,
         intermediate_size=3072)
-    model = transformers.AlbertModel(config, add_pooling_layer=False)
-    ids = torch.randint(0, 100, (1, TOKENS_OF_BERT))
-    mask = torch.ones(1, TOKENS_OF_BERT, dtype=torch.int64)
-    wrapped = HiddenState(model, "input_ids", "attention_mask")
-    return wrapped, (ids, mask), ["input_ids", "attention_mask"], ["last_hidden_state"]
+    return over_tokens(transformers.AlbertModel(config, add_pooling_layer=False))
 
 
 def wav2vec2():
