@@ -7,6 +7,7 @@
 #include "optimizer/kernels/kernel.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/ops/shared/permutation.h"
 
 // [1, 3, 4, 5] in channels-last has strides 60, 1, 15, 3. A Reshape to [1, 3, 20] makes one axis of
 // the last two, whose elements are 3 apart throughout, as 15 is 5 times 3: strides 60, 1, 3. Behind
@@ -76,21 +77,9 @@ std::optional<StridedView> Reshaped(const StridedView& view, const Shape& shape)
   return result;
 }
 
-std::vector<int> PermutationOf(const Graph& graph, NodeId id) {
-  const int rank = graph.input_type(id, 0).rank();
-  std::vector<int> permutation;
-  for (const int64_t axis : graph.node(id).attributes->Ints("perm")) {
-    permutation.push_back(static_cast<int>(NormalAxis(axis, rank)));
-  }
-  if (permutation.empty()) {
-    for (int axis = rank - 1; axis >= 0; --axis) permutation.push_back(axis);
-  }
-  return permutation;
-}
-
-StridedView Transposed(const StridedView& view, const std::vector<int>& permutation) {
+StridedView Transposed(const StridedView& view, const std::vector<int64_t>& permutation) {
   StridedView result{view.offset, {}, {}};
-  for (const int axis : permutation) {
+  for (const int64_t axis : permutation) {
     result.shape.push_back(view.shape[axis]);
     result.strides.push_back(view.strides[axis]);
   }
@@ -168,9 +157,9 @@ std::optional<StridedView> ViewBefore(const Graph& graph, NodeId id, const Strid
   if (node.outputs.size() != 1) return std::nullopt;
   if (HasTraits(node.op, kView)) return Reshaped(output, graph.input_type(id, 0).shape);
   if (node.op != OpKind::kTranspose) return std::nullopt;
-  const std::vector<int> permutation = PermutationOf(graph, id);
-  std::vector<int> back(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) back[permutation[i]] = static_cast<int>(i);
+  const std::vector<int64_t> permutation = PermutationOf(graph, id);
+  std::vector<int64_t> back(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) back[permutation[i]] = static_cast<int64_t>(i);
   return Transposed(output, back);
 }
 

@@ -1,3 +1,4 @@
+#include "optimizer/ops/shared/permutation.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
@@ -70,7 +71,7 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
   }
   if (mask != kNoTensor && graph.type(mask).dtype != DataType::kFloat32) return {};
   // The key as [batch, heads, keys, size]: undo the exchange of the last two axes.
-  auto perm = graph.node(transpose).attributes->Ints("perm");
+  auto perm = PermutationOf(graph, transpose);
   if (perm.size() != 4) return {};
   std::swap(perm[2], perm[3]);
   RewriteBuilder builder(graph);

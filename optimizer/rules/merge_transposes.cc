@@ -1,3 +1,4 @@
+#include "optimizer/ops/shared/permutation.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
@@ -5,22 +6,13 @@
 namespace plait {
 namespace {
 
-std::vector<int64_t> PermOf(const Graph& graph, NodeId node) {
-  auto perm = graph.node(node).attributes->Ints("perm");
-  const int rank = graph.input_type(node, 0).rank();
-  if (perm.empty()) {
-    for (int axis = rank - 1; axis >= 0; --axis) perm.push_back(axis);
-  }
-  return perm;
-}
-
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const NodeId inner = ProducerOf(graph, node, 0, OpKind::kTranspose);
   if (inner == kNoNode) return {};
   const TensorId x = graph.node(inner).inputs[0];
-  const auto first = PermOf(graph, inner);
+  const auto first = PermutationOf(graph, inner);
   std::vector<int64_t> perm;
-  for (int64_t axis : PermOf(graph, node)) perm.push_back(first[axis]);
+  for (int64_t axis : PermutationOf(graph, node)) perm.push_back(first[axis]);
   RewriteBuilder builder(graph);
   return builder.Replace(node, builder.Add(OpKind::kTranspose, {{"perm", perm}}, {x}));
 }
