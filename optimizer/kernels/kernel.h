@@ -27,8 +27,8 @@ struct Kernel {
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-// The family, in any backend, whose output is its input's bytes under another shape; a plan lets it
-// share them.
+// The family, in any backend, whose output is its input's bytes under another shape or format
+// (KeepsBytes in optimizer/kernels/strided_view.h); a plan lets it share them.
 constexpr absl::string_view kViewFamily = "view";
 
 // Tensors that the set reads and neither produces nor are constants: each once, in order of first

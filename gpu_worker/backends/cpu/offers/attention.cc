@@ -22,6 +22,7 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
 const FamilyOffer kAttentionOffer = {
     .name = "attention",
     .runs = Runs,
+    .instruction_set = "avx2",
     .grow = Grow,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,

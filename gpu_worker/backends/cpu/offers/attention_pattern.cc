@@ -1,7 +1,6 @@
 #include "gpu_worker/backends/cpu/offers/attention_pattern.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -132,6 +131,7 @@ class Grower {
     std::vector<NodeId> dropped;
     for (const NodeId node : before_) {
       for (const TensorId output : graph_.node(node).outputs) {
+        if (output == kNoTensor) continue;
         const absl::Span<const NodeId> users = graph_.users(output);
         const bool is_inner =
             !graph_.is_output(output) &&

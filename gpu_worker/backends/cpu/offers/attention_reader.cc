@@ -124,11 +124,9 @@ bool ReshapesOrTransposes(const Graph& graph, NodeId node) {
 }
 
 bool MovesByStrides(const Graph& graph, NodeId node) {
-  const auto& outputs = graph.node(node).outputs;
-  const bool omits = std::find(outputs.begin(), outputs.end(), kNoTensor) != outputs.end();
-  if (!HasEnds(graph, node) || omits) return false;
   const OpKind op = graph.node(node).op;
-  return op == OpKind::kSplit || op == OpKind::kGather || ReshapesOrTransposes(graph, node);
+  if (op == OpKind::kSplit || op == OpKind::kGather) return HasEnds(graph, node);
+  return ReshapesOrTransposes(graph, node);
 }
 
 std::optional<size_t> SideOfScores(const Graph& graph, NodeId node) {

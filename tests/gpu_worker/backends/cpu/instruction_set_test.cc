@@ -2,8 +2,10 @@
 
 #include "gmock/gmock.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/offers/cpu_catalog.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gtest/gtest.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {
@@ -35,6 +37,17 @@ TEST_F(LimitTest, NothingBetterThanTheLimitIsUsed) {
 TEST_F(LimitTest, ALimitAboveTheProcessorAddsNothing) {
   LimitInstructionSet(InstructionSet::kAmx);
   EXPECT_EQ(CurrentInstructionSet(), DetectedInstructionSet());
+}
+
+// Interpreted, it would take seconds to find out that it takes seconds.
+TEST(OffersTest, AttentionIsForProcessorsThatItIsAssembledFor) {
+  const absl::StatusOr<Graph> graph = ParseTypedGraph(
+      "graph {\n  input %q: float32[1,2,6,8]\n  %y = Attention(%q, %q, %q)\n  output %y\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const auto& [set, family] : {std::pair{"generic", "reference"}, {"avx2", "attention"}}) {
+    const CpuCatalog catalog({.instruction_set = set});
+    EXPECT_EQ(catalog.KernelsAt(*graph, 0, /*fuse=*/true).front().family, family) << set;
+  }
 }
 
 TEST(OpenExecutorTest, RefusesInstructionsThatDoNotExist) {
