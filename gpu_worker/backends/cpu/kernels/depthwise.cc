@@ -11,8 +11,10 @@ constexpr int64_t kChunkPixelsMin = 8;
 class DepthwiseKernel : public PixelKernel {
  public:
   DepthwiseKernel(int width, const DepthwiseWindow& window, RowLayer layer)
-      : PixelKernel({width, window.pixels(), ChunkPixels(width, window.pixels(), kChunkPixelsMin),
-                     PixelsOf(layer.result), std::move(layer.epilogue)}),
+      : PixelKernel(
+            {width, window.pixels(),
+             WholeRows(ChunkPixels(width, window.pixels(), kChunkPixelsMin), window.columns()),
+             PixelsOf(layer.result), std::move(layer.epilogue)}),
         window_(window) {}
 
  private:

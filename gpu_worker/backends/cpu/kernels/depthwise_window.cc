@@ -1,5 +1,7 @@
 #include "gpu_worker/backends/cpu/kernels/depthwise_window.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 
@@ -20,23 +22,42 @@ absl::StatusOr<DepthwiseWindow> DepthwiseWindow::Load(LoadContext* context, Node
   window.bias_ = bias;
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(node.inputs[1]));
   const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
-  const int64_t taps = axes[0].kernel * axes[1].kernel;
-  const int64_t channels = window.channels();
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed, context->AllocateWeights(taps * channels * 4));
-  window.weights_ = reinterpret_cast<float*>(packed);
-  for (int64_t channel = 0; channel < channels; ++channel) {
+  window.loops_ = LoopsOfChannels(window.channels());
+  if (window.loops_ == nullptr) return context->Refuse();
+  window.by_rows_ = axes[1].dilation == 1 && HasDepthwiseRow(axes[1].kernel, axes[1].stride);
+  PLAIT_RETURN_IF_ERROR(window.Pack(context, weights));
+  return window;
+}
+
+absl::Status DepthwiseWindow::Pack(LoadContext* context, const float* weights) {
+  const int64_t taps = window_.axis(0).kernel * window_.axis(1).kernel;
+  const int64_t vector = by_rows_ ? loops_->vector_floats : channels();
+  const int64_t vectors = CeilDiv(channels(), vector);
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
+                         context->AllocateWeights(vectors * taps * vector * 4));
+  weights_ = reinterpret_cast<float*>(packed);
+  for (int64_t i = 0; i < vectors; ++i) {
+    const int64_t first = std::min(i * vector, channels() - vector);
     for (int64_t tap = 0; tap < taps; ++tap) {
-      window.weights_[tap * channels + channel] = weights[channel * taps + tap];
+      float* const to = weights_ + (i * taps + tap) * vector;
+      for (int64_t j = 0; j < vector; ++j) to[j] = weights[(first + j) * taps + tap];
     }
   }
-  return window;
+  return absl::OkStatus();
 }
 
 void DepthwiseWindow::Run(int64_t begin, int64_t end, const PixelWindow::Target& target) const {
   const int64_t row_taps = window_.axis(1).kernel;
+  if (by_rows_) {
+    const int64_t row_weights = row_taps * loops_->vector_floats;
+    return window_.ForEachRow(begin, end, target, [&](const PixelWindow::Row& row) {
+      loops_->depthwise_row({row.pixels, weights_ + row.first_tap * row_weights,
+                             window_.axis(0).kernel * row_weights, bias_});
+    });
+  }
   window_.ForEachRun(begin, end, target, [&](const PixelWindow::Run& run) {
     const int64_t first_tap = run.first_tap[0] * row_taps + run.first_tap[1];
-    Loops().depthwise_pixels(
+    loops_->depthwise_pixels(
         {run.pixels, weights_ + first_tap * channels(), row_taps * channels(), bias_});
   });
 }

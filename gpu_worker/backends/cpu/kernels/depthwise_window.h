@@ -16,14 +16,20 @@ class DepthwiseWindow {
   // Of the result, over all images.
   int64_t pixels() const { return window_.pixels(); }
   int64_t channels() const { return window_.channels(); }
+  int64_t columns() const { return window_.axis(1).output; }  // pixels of a row
 
   // Writes the pixels from `begin` to `end` of the result, one after the other. A pixel's value
   // does not depend on where a piece begins.
   void Run(int64_t begin, int64_t end, const PixelWindow::Target& target) const;
 
  private:
+  // Packs the weights, of [channel][tap].
+  absl::Status Pack(LoadContext* context, const float* weights);
+
   PixelWindow window_;
-  float* weights_ = nullptr;  // [tap][channel]
+  const LoopTable* loops_ = nullptr;
+  bool by_rows_ = false;
+  float* weights_ = nullptr;  // [tap][channel], or by rows as in DepthwiseRow
   const float* bias_ = nullptr;
 };
 

@@ -38,6 +38,13 @@ class PixelKernel : public CpuKernel {
     return std::clamp(pixels / (int64_t{8} * width), smallest, kLargest);
   }
 
+  // About as many, where rows of pixels are best computed whole.
+  static int64_t WholeRows(int64_t chunk_pixels, int64_t row_pixels) {
+    constexpr int64_t kRowPixelsMax = 128;
+    if (row_pixels > kRowPixelsMax) return chunk_pixels;
+    return std::max<int64_t>(chunk_pixels / row_pixels, 1) * row_pixels;
+  }
+
  private:
   // Writes the pixels from `begin` to `end` of the result to `to`, one after the other. A pixel's
   // value does not depend on where a piece begins.

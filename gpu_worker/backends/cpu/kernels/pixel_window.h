@@ -25,6 +25,14 @@ class PixelWindow {
   };
   using Visit = absl::FunctionRef<void(const Run& run)>;
 
+  // Some pixels of a row of the result, whose windows may reach into the padding on both sides.
+  struct Row {
+    WindowRow pixels;
+    int64_t at[2] = {};     // row and column of the first pixel
+    int64_t first_tap = 0;  // row of the first tap; no tap may be on the source
+  };
+  using VisitRow = absl::FunctionRef<void(const Row& row)>;
+
   PixelWindow() = default;
   // REQUIRES: two axes, those of the source.
   PixelWindow(const Operand& source, absl::Span<const WindowAxis> axes);
@@ -37,11 +45,25 @@ class PixelWindow {
 
   // Visits runs of the pixels from `begin` to `end` of the result, which go one after the other to
   // the target. Which runs there are beyond a pixel depends on where a piece begins.
-  void ForEachRun(int64_t begin, int64_t end, Target target, Visit visit) const;
+  void ForEachRun(int64_t begin, int64_t end, const Target& target, Visit visit) const;
+  // The same by rows.
+  // REQUIRES: columns are not dilated.
+  void ForEachRow(int64_t begin, int64_t end, const Target& target, VisitRow visit) const;
 
  private:
-  Run RunAt(const float* image, int64_t row, int64_t column, int64_t count,
-            const Target& target) const;
+  // Some pixels of a row of the result.
+  struct Piece {
+    const float* image = nullptr;  // of the source
+    int64_t at[2] = {};            // row and column of the first pixel
+    int64_t pixels = 0;
+    Target target;
+  };
+  using VisitPiece = absl::FunctionRef<void(const Piece& piece)>;
+
+  void ForEachPiece(int64_t begin, int64_t end, Target target, VisitPiece visit) const;
+  Run RunAt(const Piece& piece) const;
+  Row RowAt(const Piece& piece) const;
+  int64_t source_row_floats() const { return axes_[1].input * source_pixel_floats_; }
 
   const float* source_ = nullptr;
   int64_t source_pixel_floats_ = 0;

@@ -16,4 +16,10 @@ const LoopTable& Loops() {
   }
 }
 
+const LoopTable* LoopsOfChannels(int64_t channels) {
+  if (channels >= Loops().vector_floats) return &Loops();
+  const bool has_narrower = CurrentInstructionSet() > InstructionSet::kAvx2;
+  return has_narrower && channels >= Avx2Loops().vector_floats ? &Avx2Loops() : nullptr;
+}
+
 }  // namespace plait

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 // The map of this folder:
 //   loops.def           the elementwise loops, one line each: a name and an element's expression
@@ -171,6 +172,45 @@ struct DepthwisePixels : WindowPixels {
   const float* bias = nullptr;     // nullptr: none
 };
 
+// Some pixels of a row of such an image, whose windows may reach into the padding on both sides.
+// They move by 1 or 2. Channels are at least a vector.
+struct WindowRow {
+  const float* x = nullptr;  // the row of the source under the first row of taps
+  int64_t x_row_floats = 0;  // from one row of taps to the next
+  int64_t x_pixel_floats = 0;
+  int64_t columns = 0;  // pixels of a row of the source
+  int64_t column = 0;   // of the source, under the first tap of the first pixel; may be in padding
+  int64_t row_taps = 0;
+  int64_t taps = 0;  // of a row
+  int64_t stride = 1;
+  float* y = nullptr;
+  int64_t y_pixel_floats = 0;
+  int64_t pixels = 0;
+  int64_t channels = 0;
+};
+
+// Of a depthwise convolution, with 3, 5 or 7 taps in a row; the sums are those of DepthwisePixels.
+struct DepthwiseRow : WindowRow {
+  // [vector of channels][row of taps][tap][channel], at the first row of taps; where the channels
+  // are no multiple of a vector, the last one overlaps the one before it.
+  const float* weights = nullptr;
+  int64_t weights_vector_floats = 0;  // from one vector to the next
+  const float* bias = nullptr;        // nullptr: none
+};
+
+inline bool HasDepthwiseRow(int64_t taps, int64_t stride) {
+  return (taps == 3 || taps == 5 || taps == 7) && (stride == 1 || stride == 2);
+}
+
+// Of a pool, with 3 taps in a row.
+struct PoolRow : WindowRow {
+  const float* divisors = nullptr;  // of the sum of each pixel
+};
+
+inline bool HasPoolRow(int64_t taps, int64_t stride) {
+  return taps == 3 && (stride == 1 || stride == 2);
+}
+
 // Of a convolution in groups of equally many source and result channels, a power of two from 2 to
 // any: y[pixel, c] = bias[c] + sum over taps, and over the channels s of c's group, of x[pixel,
 // tap, s] * weight. The channels are a multiple of 16. The weights of a vector of result channels
@@ -305,12 +345,16 @@ struct LoopTable {
   void (*add_number)(const DigitNumber& number);
   void (*join_sums)(const DigitSums& tile);
   void (*depthwise_pixels)(const DepthwisePixels& pixels);
+  void (*depthwise_row)(const DepthwiseRow& row);
   void (*grouped_pixels)(const GroupedPixels& pixels);
   int vector_floats;
   // The largest number under each window, of none minus infinity; a NaN is greater than nothing.
   void (*largest_pixels)(const WindowPixels& pixels);
   // The sum over each window, divided.
   void (*mean_pixels)(const WindowPixels& pixels, float divisor);
+  // The same of a row.
+  void (*largest_row)(const PoolRow& row);
+  void (*mean_row)(const PoolRow& row);
   void (*resampled_pixels)(const ResampledPixels& pixels);
   // Indexed by WinogradTile. The first returns the magnitudes of what it reads, in which some
   // channels of the last vector count twice. The second says whether all pixels, wanted or not,
@@ -325,7 +369,11 @@ struct LoopTable {
 // Cheap: it tests bits that were read when the process started. The answer never changes.
 const LoopTable& Loops();
 
-// The table of each instruction set; only Loops() and tests call them.
+// Loops() for images of at least its vectors' channels; for fewer the table of narrower vectors, or
+// nullptr where no table has such narrow ones.
+const LoopTable* LoopsOfChannels(int64_t channels);
+
+// The table of each instruction set; only Loops(), LoopsOfChannels() and tests call them.
 // REQUIRES: the processor has the instruction set.
 const LoopTable& GenericLoops();
 const LoopTable& Avx2Loops();

@@ -339,6 +339,8 @@ void Normalization(const NormalizationRow& row) {
 #include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/strassen_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_body.h"
+// Behind window_loops_body.h, whose vectors it uses.
+#include "gpu_worker/backends/cpu/loops/depthwise_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_grouped_body.h"
 #include "gpu_worker/backends/cpu/loops/winograd_loops_body.h"
 
@@ -377,10 +379,13 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .add_number = AddNumber,
       .join_sums = JoinSums,
       .depthwise_pixels = DepthwisePixelsLoop,
+      .depthwise_row = DepthwiseRowLoop,
       .grouped_pixels = GroupedPixelsLoop,
       .vector_floats = kVectorFloats,
       .largest_pixels = LargestPixelsLoop,
       .mean_pixels = MeanPixelsLoop,
+      .largest_row = LargestRowLoop,
+      .mean_row = MeanRowLoop,
       .resampled_pixels = ResampledPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},

@@ -8,7 +8,7 @@ namespace plait {
 namespace {
 
 // Vectors hold channels of a pixel: fewer than these would leave most of one unused.
-constexpr int64_t kChannelsMin = 16;
+constexpr int64_t kChannelsMin = 8;
 
 }  // namespace
 
