@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
 
 namespace plait {
 namespace {
@@ -133,7 +134,9 @@ constexpr size_t kNodesMax = 8;
 }  // namespace
 
 int ChannelAxisOf(const Graph& graph, NodeId root) {
-  return graph.node(root).op == OpKind::kConv ? 1 : graph.output_type(root).rank() - 1;
+  const bool is_image =
+      IsOneOf(graph, root, {OpKind::kConv, OpKind::kAveragePool, OpKind::kMaxPool});
+  return is_image ? 1 : graph.output_type(root).rank() - 1;
 }
 
 // The value must have no other reader, as it is never written to memory; a gate, whose two nodes

@@ -7,8 +7,8 @@
 
 namespace plait {
 
-// One elementwise operation that a convolution or matrix product applies to its result before it
-// writes it.
+// One elementwise operation that a convolution, pool or matrix product applies to its result before
+// it writes it.
 struct PostOperation {
   enum class Kind {
     kActivation,  // op(x; alpha, beta)
@@ -62,8 +62,8 @@ std::vector<std::vector<NodeId>> GrowBehind(const Graph& graph, NodeId node) {
   return runs(graph, node) ? GrowEpilogues(graph, node) : std::vector<std::vector<NodeId>>();
 }
 
-// The axis of a convolution's or matrix product's (Gemm's) result that a per-channel operand runs
-// along.
+// The axis of a convolution's, pool's or matrix product's (Gemm's) result that a per-channel
+// operand runs along.
 int ChannelAxisOf(const Graph& graph, NodeId root);
 
 }  // namespace plait

@@ -1,3 +1,5 @@
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
@@ -15,11 +17,21 @@ bool Runs(const Graph& graph, NodeId id) {
          IsSpatial(graph, id) && graph.input_type(id, 0).shape[1] >= kChannelsMin;
 }
 
+// Not behind a bias, which the loops do not begin with.
+std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId id) {
+  if (!Runs(graph, id)) return {};
+  const std::optional<PostOperation> next =
+      NextPostOperation(graph, graph.node(id).outputs[0], ChannelAxisOf(graph, id));
+  if (next.has_value() && next->kind == PostOperation::Kind::kAddChannel) return {};
+  return GrowEpilogues(graph, id);
+}
+
 }  // namespace
 
 const FamilyOffer kPoolPixelsOffer = {
     .name = "pool_pixels",
     .runs = Runs,
+    .grow = Grow,
     // Vectors are channels of a pixel, which lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .reads_parts = true,
