@@ -153,7 +153,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvFma(LoadContext* context) {
   const std::vector<float> right = FiltersByTaps(weights);
   PLAIT_ASSIGN_OR_RETURN(
       FmaProduct product,
-      FmaProduct::Load(context, shape, {.right = right.data(), .bias = epilogue.bias()}));
+      FmaProduct::Load(context, shape,
+                       {.right = right.data(), .bias = epilogue.bias(), .may_widen_blocks = true}));
   if (!is_normalized && IsPixelByPixel(graph, convolution->conv)) {
     return FmaKernel::Create(context, shape, {source.floats(), source.pixel_elements()},
                              {result.floats(), result.pixel_elements()}, std::move(product),

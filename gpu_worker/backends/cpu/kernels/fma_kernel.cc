@@ -80,6 +80,7 @@ absl::Status FmaKernel::Prepare(LoadContext* context) {
   }
   product_.set_left_row_floats(left_.apart_floats);
   product_.set_result_row_floats(result_.apart_floats);
+  product_.TakeFrom(&epilogue_);
   PLAIT_RETURN_IF_ERROR(product_.AddRows(std::min(chunk_rows_, shape_.rows)));
   return product_.AddRows(shape_.rows % chunk_rows_);
 }
@@ -115,7 +116,8 @@ absl::Status FmaKernel::RunChunk(int64_t chunk) const {
                                       .rows = rows,
                                       .first = first,
                                       .last = last,
-                                      .result = result + first * product_.block_columns()}));
+                                      .result = result + first * product_.block_columns(),
+                                      .result_row = row}));
   if (is_by_rows) {
     epilogue_.ApplyToRows(result, row, rows);
     return absl::OkStatus();

@@ -42,7 +42,7 @@ class FmaKernel : public CpuKernel {
   const Rows source_;
   const Rows result_;
   FmaProduct product_;
-  const RowEpilogue epilogue_;
+  RowEpilogue epilogue_;
   ChunkRunner runner_;
   int64_t chunk_rows_;
   int64_t chunk_blocks_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/container/inlined_vector.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/loops/instruction_set.h"
@@ -17,6 +16,14 @@ MicroOperand OperandOf(const float* data, int64_t floats) {
 
 // Tiles of equally many rows, but for one: a tile of one row would take as long as one of three.
 int64_t FirstRowOf(int64_t tile, int64_t tiles, int64_t rows) { return tile * rows / tiles; }
+
+// Three where two would leave one alone at the end, whose tiles read as much for half of the
+// products, and three do not.
+int WideBlockVectors(int64_t columns, int vector_floats) {
+  const int64_t vectors = CeilDiv(columns, vector_floats);
+  const bool is_better = FmaVectorsMax(vector_floats) == 3 && vectors % 2 == 1 && vectors % 3 != 1;
+  return is_better ? 3 : 2;
+}
 
 int VectorFloats() { return CurrentInstructionSet() >= InstructionSet::kAvx512 ? 16 : 8; }
 
@@ -39,7 +46,7 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants, ReadRight read) {
   FmaProduct product;
-  product.SetShape(shape);
+  product.SetShape(shape, constants.may_widen_blocks);
   product.matrices_ = constants.matrices;
   product.part_depth_ = constants.part_depth;
   product.bias_ = constants.bias;
@@ -57,16 +64,17 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
 
 FmaProduct FmaProduct::OfPacked(const ConstantProduct& shape) {
   FmaProduct product;
-  product.SetShape(shape);
+  product.SetShape(shape, /*may_widen_blocks=*/false);
   product.blocks_together_ = product.blocks_;
   return product;
 }
 
-void FmaProduct::SetShape(const ConstantProduct& shape) {
+void FmaProduct::SetShape(const ConstantProduct& shape, bool may_widen_blocks) {
   shape_ = shape;
   left_row_floats_ = shape.depth;
   result_row_floats_ = shape.columns;
   vector_floats_ = VectorFloats();
+  if (may_widen_blocks) block_vectors_ = WideBlockVectors(shape.columns, vector_floats_);
   blocks_ = CeilDiv(shape.columns, block_columns());
 }
 
@@ -99,6 +107,11 @@ const FmaProduct::Tile* FmaProduct::FindTile(int64_t rows, int columns) const {
   return found == tiles_.end() ? nullptr : found->get();
 }
 
+void FmaProduct::TakeFrom(RowEpilogue* epilogue) {
+  added_ = epilogue->TakeAdded();
+  has_relu_ = epilogue->TakeRelu();
+}
+
 // A step of each tile calls an equal share of a step of the next block, and at least a cache line
 // in four steps.
 void FmaProduct::PrefetchBlocks(int64_t rows) {
@@ -128,7 +141,10 @@ absl::Status FmaProduct::AddTile(int rows, int columns) {
                      .left_row_bytes = static_cast<int32_t>(left_row_floats_ * 4),
                      .right_row_bytes = static_cast<int32_t>(block_columns() * 4),
                      .result_row_bytes = static_cast<int32_t>(result_row_floats_ * 4),
+                     .added_row_bytes = static_cast<int32_t>(added_.apart_floats * 4),
                      .has_bias = bias_ != nullptr,
+                     .has_added = added_.data != nullptr,
+                     .has_relu = has_relu_,
                      .prefetch_bytes_per_step = prefetch_bytes_per_step_};
   PLAIT_ASSIGN_OR_RETURN(LoadedMicrokernel microkernel,
                          LoadedMicrokernel::Load(FmaMicrokernel(tile)));
@@ -156,18 +172,24 @@ absl::Status FmaProduct::RunBlock(const Piece& piece, int64_t block, float* resu
     const int64_t count = FirstRowOf(number + 1, tiles, piece.rows) - row;
     const Tile* const tile = FindTile(count, columns);
     PLAIT_CHECK(tile != nullptr);
-    absl::InlinedVector<MicroOperand, 5> operands = {
+    MicroOperand operands[kMicroPointers] = {
         OperandOf(piece.left + row * left_row_floats_,
                   (count - 1) * left_row_floats_ + shape_.depth),
         OperandOf(right + place * block_floats(), block_floats()),
         OperandOf(result + row * result_row_floats_, (count - 1) * result_row_floats_ + columns)};
     operands[2].is_written = true;
-    if (bias_ != nullptr) operands.push_back(OperandOf(bias_ + block * block_columns(), columns));
+    size_t size = 3;
+    if (bias_ != nullptr) operands[size++] = OperandOf(bias_ + block * block_columns(), columns);
+    if (added_.data != nullptr) {
+      const float* const added = added_.data + (piece.result_row + row) * added_.apart_floats;
+      operands[size++] =
+          OperandOf(added + block * block_columns(), (count - 1) * added_.apart_floats + columns);
+    }
     if (prefetch_bytes_per_step_ > 0) {
       const int64_t called = number * shape_.depth * prefetch_bytes_per_step_ / 4;
-      operands.push_back(OperandOf(weights_ + next * block_floats() + called, 0));
+      operands[size++] = OperandOf(weights_ + next * block_floats() + called, 0);
     }
-    PLAIT_RETURN_IF_ERROR(tile->microkernel.Run(operands));
+    PLAIT_RETURN_IF_ERROR(tile->microkernel.Run(absl::MakeConstSpan(operands, size)));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "gpu_worker/backends/cpu/kernels/loaded_microkernel.h"
+#include "gpu_worker/backends/cpu/kernels/row_epilogue.h"
 #include "gpu_worker/backends/cpu/microkernel/fma_microkernel.h"
 #include "gpu_worker/backends/cpu/offers/constant_product.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
@@ -25,6 +26,8 @@ class FmaProduct {
     // So many blocks of one matrix, then the same of the next one, are multiplied one after the
     // other, and lie so; 0: all.
     int64_t blocks_together = 0;
+    // Whether a block of columns may have three vectors in the place of two.
+    bool may_widen_blocks = false;
   };
 
   // What to multiply: `rows` rows, by the blocks of columns from `first` to `last` of a matrix.
@@ -35,6 +38,7 @@ class FmaProduct {
     int64_t first = 0;
     int64_t last = 0;
     float* result = nullptr;  // of the first row and block
+    int64_t result_row = 0;   // the number of the first row in what the epilogue reads
     // In the place of the product's own matrix: as RightAt, all blocks one after the other.
     const float* right = nullptr;
   };
@@ -61,6 +65,10 @@ class FmaProduct {
   // The same of the result.
   void set_result_row_floats(int64_t floats) { result_row_floats_ = floats; }
 
+  // Lets Run do with a tile's sums, while they are in registers, what the epilogue begins with and
+  // the tile can: it takes that away. To be called before AddRows.
+  void TakeFrom(RowEpilogue* epilogue);
+
   // Lets Run call the next block of columns into the second cache while it uses one for so many
   // rows. To be called before AddRows.
   void PrefetchBlocks(int64_t rows);
@@ -70,10 +78,10 @@ class FmaProduct {
   absl::Status AddRows(int64_t rows);
 
   // Rows of a tile at most: products of whole ones cost the least for each row.
-  int tile_rows() const { return FmaRowsMax(vector_floats_); }
+  int tile_rows() const { return FmaRowsMax(vector_floats_, block_vectors_); }
   int64_t blocks() const { return blocks_; }  // of a matrix
-  int64_t block_columns() const { return 2 * int64_t{vector_floats_}; }
-  // Of a product that is loaded now.
+  int64_t block_columns() const { return block_vectors_ * int64_t{vector_floats_}; }
+  // Of a product that is loaded now with blocks of two vectors.
   static int64_t BlockColumns();
   // The numbers of all blocks of all matrices.
   int64_t weights_bytes() const { return matrices_ * packed_floats() * 4; }
@@ -96,7 +104,7 @@ class FmaProduct {
     LoadedMicrokernel microkernel;
   };
 
-  void SetShape(const ConstantProduct& shape);
+  void SetShape(const ConstantProduct& shape, bool may_widen_blocks);
   int64_t block_floats() const { return shape_.depth * block_columns(); }
   int ColumnsOf(int64_t block) const;
   // Among the blocks of all matrices.
@@ -114,8 +122,11 @@ class FmaProduct {
   int64_t blocks_together_ = 0;
   int64_t part_depth_ = 0;
   int vector_floats_ = 16;
+  int block_vectors_ = 2;
   int64_t blocks_ = 0;
   int32_t prefetch_bytes_per_step_ = 0;
+  RowEpilogue::Added added_;
+  bool has_relu_ = false;
   float* weights_ = nullptr;  // [PlaceOf][depth][block_columns()]
   const float* bias_ = nullptr;
   std::vector<std::unique_ptr<Tile>> tiles_;

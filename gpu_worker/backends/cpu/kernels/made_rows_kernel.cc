@@ -45,6 +45,7 @@ absl::Status MadeRowsKernel::ChooseChunks(LoadContext* context) {
   rows_ = reinterpret_cast<float*>(scratch);
   parts_.product.set_left_row_floats(apart_floats_);
   parts_.product.set_result_row_floats(parts_.result_apart_floats);
+  parts_.product.TakeFrom(&parts_.epilogue);
   if (!is_by_rows_) return parts_.product.AddRows(rows);
   PLAIT_RETURN_IF_ERROR(parts_.product.AddRows(std::min(chunk_rows_, rows)));
   return parts_.product.AddRows(rows % chunk_rows_);
@@ -71,7 +72,8 @@ absl::Status MadeRowsKernel::RunByRows() {
           parts_.product.Run({.left = rows,
                               .rows = ChunkEnd(chunk) - begin,
                               .last = parts_.product.blocks(),
-                              .result = parts_.result + begin * parts_.result_apart_floats}));
+                              .result = parts_.result + begin * parts_.result_apart_floats,
+                              .result_row = begin}));
       FinishRows(chunk);
     }
     return absl::OkStatus();

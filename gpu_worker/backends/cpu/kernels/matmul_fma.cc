@@ -16,7 +16,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmulFma(LoadContext* context) {
   const auto* const right = reinterpret_cast<const float*>(values.bytes().data());
   PLAIT_ASSIGN_OR_RETURN(
       FmaProduct product,
-      FmaProduct::Load(context, shape, {.right = right, .bias = layer.epilogue.bias()}));
+      FmaProduct::Load(context, shape,
+                       {.right = right, .bias = layer.epilogue.bias(), .may_widen_blocks = true}));
   return FmaKernel::Create(context, shape, {layer.source.floats(), shape.depth},
                            {layer.result.floats(), shape.columns}, std::move(product),
                            std::move(layer.epilogue));

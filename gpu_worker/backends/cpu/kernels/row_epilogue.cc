@@ -53,6 +53,7 @@ absl::StatusOr<RowEpilogue> RowEpilogue::Load(LoadContext* context,
       continue;
     }
     if (operand.format != format) return context->Refuse();
+    loaded.is_added = operation.kind == Kind::kAddTensor;
     loaded.operand_apart_floats = ApartFloats(operand, rows.floats);
   }
   return epilogue;
@@ -73,6 +74,21 @@ RowEpilogue::Bounds RowEpilogue::TakeBounds() {
   const Bounds bounds = *operations_[0].bounds;
   operations_.erase(operations_.begin());
   return bounds;
+}
+
+bool RowEpilogue::TakeRelu() {
+  if (operations_.empty() || !operations_[0].bounds.has_value()) return false;
+  const Bounds& bounds = *operations_[0].bounds;
+  if (bounds.lowest != 0 || bounds.highest != Bounds().highest) return false;
+  operations_.erase(operations_.begin());
+  return true;
+}
+
+RowEpilogue::Added RowEpilogue::TakeAdded() {
+  if (operations_.empty() || !operations_[0].is_added) return {};
+  const Added added = {operations_[0].operand, operations_[0].operand_apart_floats};
+  operations_.erase(operations_.begin());
+  return added;
 }
 
 // Where all lies beside each other, and each row has an operand of its own, rows are one long row.

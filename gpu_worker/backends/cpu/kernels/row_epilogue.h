@@ -47,6 +47,16 @@ class RowEpilogue {
   // Takes the first operation away where it is such a one, for whoever computes rows to apply with
   // the bias. Bounds that let everything through where it is another.
   Bounds TakeBounds();
+  // The same of a Relu; false where it is another.
+  bool TakeRelu();
+
+  // A tensor that is added to the rows.
+  struct Added {
+    const float* data = nullptr;
+    int64_t apart_floats = 0;  // from one row to the next
+  };
+  // The same of such an addition; no data where it is another.
+  Added TakeAdded();
 
   // `values` are those of a row from a column on.
   void Apply(float* values, int64_t row, int64_t column, int64_t count) const;
@@ -58,6 +68,7 @@ class RowEpilogue {
     LoopTable::Unary unary = nullptr;  // else `binary`
     std::optional<Bounds> bounds;      // of `unary`, if it is a Relu or Clip
     LoopTable::Binary binary = nullptr;
+    bool is_added = false;  // of `binary`: a tensor is
     float alpha = 0;
     float beta = 0;
     const float* operand = nullptr;    // of `binary`

@@ -53,9 +53,10 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Tensor values,
                          context->ConstantValue(graph.node(pattern->pointwise).inputs[1]));
   const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
-  PLAIT_ASSIGN_OR_RETURN(
-      parts.product,
-      FmaProduct::Load(context, parts.shape, {.right = weights, .bias = parts.epilogue.bias()}));
+  PLAIT_ASSIGN_OR_RETURN(parts.product, FmaProduct::Load(context, parts.shape,
+                                                         {.right = weights,
+                                                          .bias = parts.epilogue.bias(),
+                                                          .may_widen_blocks = true}));
   return MadeRowsKernel::Create(context, std::move(parts));
 }
 

@@ -69,6 +69,11 @@ class FmaWriter {
     return vector * tile_.vector_floats * static_cast<int32_t>(sizeof(float));
   }
 
+  // Sums of parts are added to the result's.
+  int32_t AddedRowBytes(int added) const {
+    return added == kResult ? tile_.result_row_bytes : tile_.added_row_bytes;
+  }
+
   // The sums of so many steps, and of what lies at the pointer `added`; -1: of nothing else. Leaves
   // left and right behind the steps as far as these are a multiple of kStepsPerRepeat.
   void WritePart(int64_t depth, int added) {
@@ -152,13 +157,14 @@ class FmaWriter {
         if (added >= 0) {
           MicroInstruction load = place;
           load.op = MicroOp::kLoad;
+          load.offset = row * AddedRowBytes(added) + BytesTo(vector);
           load.target = other;
           load.pointer = static_cast<uint8_t>(added);
           Add(load);
           Add({.op = MicroOp::kAdd, .target = sum, .left = sum, .right = other});
         }
         if (tile_.has_relu) {
-          Add({.op = MicroOp::kMax, .target = sum, .left = sum, .right = zero});
+          Add({.op = MicroOp::kMax, .target = sum, .left = zero, .right = sum});
         }
         Add(place);
       }
@@ -176,8 +182,9 @@ class FmaWriter {
 }  // namespace
 
 Microkernel FmaMicrokernel(const FmaTile& tile) {
-  PLAIT_CHECK(tile.rows >= 1 && tile.rows <= FmaRowsMax(tile.vector_floats));
-  PLAIT_CHECK(tile.columns >= 1 && tile.columns <= 2 * tile.vector_floats);
+  const int vectors = (tile.columns + tile.vector_floats - 1) / tile.vector_floats;
+  PLAIT_CHECK(vectors >= 1 && vectors <= FmaVectorsMax(tile.vector_floats));
+  PLAIT_CHECK(tile.rows >= 1 && tile.rows <= FmaRowsMax(tile.vector_floats, vectors));
   PLAIT_CHECK(tile.depth >= 1 && tile.part_depth >= 0 && tile.part_depth % kStepsPerRepeat == 0);
   PLAIT_CHECK(tile.part_depth == 0 || !(tile.has_bias || tile.has_added || tile.has_relu));
   return FmaWriter(tile).Write();

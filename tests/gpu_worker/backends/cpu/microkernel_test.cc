@@ -37,7 +37,7 @@ struct TileData {
     fill(right, tile.depth * tile.right_row_bytes);
     fill(result, int64_t{tile.rows} * tile.result_row_bytes);
     fill(bias, int64_t{tile.columns} * 4);
-    fill(added, int64_t{tile.rows} * tile.result_row_bytes);
+    fill(added, int64_t{tile.rows} * tile.added_row_bytes);
   }
 
   std::vector<MicroOperand> Operands(const FmaTile& tile) {
@@ -80,7 +80,7 @@ std::vector<float> Expected(const FmaTile& tile, const TileData& data) {
       }
       sum += parts_before;
       const int64_t place = m * tile.result_row_bytes / 4 + n;
-      if (tile.has_added) sum += data.added[place];
+      if (tile.has_added) sum += data.added[m * tile.added_row_bytes / 4 + n];
       if (tile.has_relu) sum = sum > 0 ? sum : 0;
       result[place] = sum;
     }
@@ -91,15 +91,18 @@ std::vector<float> Expected(const FmaTile& tile, const TileData& data) {
 // Rows, columns and depths with every kind of rest.
 std::vector<FmaTile> Tiles(int vector_floats) {
   std::vector<FmaTile> tiles;
-  for (const int rows : {1, 2, 5, FmaRowsMax(vector_floats)}) {
-    for (const int columns :
-         {1, vector_floats - 1, vector_floats, vector_floats + 3, 2 * vector_floats}) {
+  const int columns_max = FmaVectorsMax(vector_floats) * vector_floats;
+  for (const int columns : {1, vector_floats - 1, vector_floats, vector_floats + 3,
+                            2 * vector_floats, columns_max - 4, columns_max}) {
+    const int vectors = (columns + vector_floats - 1) / vector_floats;
+    for (const int rows : {1, 2, 5, FmaRowsMax(vector_floats, vectors)}) {
       for (const int64_t depth : {1, 3, 4, 9, 64}) {
         FmaTile tile{
             .vector_floats = vector_floats, .rows = rows, .columns = columns, .depth = depth};
         tile.left_row_bytes = static_cast<int32_t>(depth * 4 + 12);
         tile.right_row_bytes = (columns + vector_floats - 1) / vector_floats * vector_floats * 4;
         tile.result_row_bytes = columns * 4 + 20;
+        tile.added_row_bytes = columns * 4 + 8;
         tile.has_bias = depth % 2 == 1;
         tile.has_added = rows % 2 == 1;
         tile.has_relu = columns % 2 == 1;
@@ -177,6 +180,7 @@ TEST(FmaMicrokernelTest, SpecialValuesAreThoseOfTheList) {
                           assembled.result.size() * sizeof(float)),
               0)
         << special;
+    EXPECT_EQ(std::isnan(assembled.result[20]), std::isnan(special)) << special;
   }
 }
 
@@ -189,6 +193,7 @@ TEST(FmaMicrokernelTest, AChangedListIsRefusedOrCaughtOrWrong) {
                      .left_row_bytes = 36,
                      .right_row_bytes = 128,
                      .result_row_bytes = 80,
+                     .added_row_bytes = 80,
                      .has_bias = true,
                      .has_added = true};
   const Microkernel right = FmaMicrokernel(tile);
