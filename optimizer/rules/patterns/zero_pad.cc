@@ -1,0 +1,47 @@
+#include "optimizer/rules/patterns/zero_pad.h"
+
+#include <algorithm>
+
+#include "optimizer/rules/patterns/conv_view.h"
+#include "optimizer/rules/patterns/graph_queries.h"
+
+namespace plait {
+namespace {
+
+// The zeros above, left of, below and right of the images; nullopt when it pads otherwise.
+std::optional<std::vector<int64_t>> ZerosOf(const Graph& graph, NodeId pad) {
+  if (graph.node(pad).attributes->String("mode", "constant") != "constant") return std::nullopt;
+  if (InputOr(graph, pad, 2) != kNoTensor && ScalarAt(graph, pad, 2) != 0.0) return std::nullopt;
+  if (InputOr(graph, pad, 3) != kNoTensor) return std::nullopt;  // a list of axes
+  const auto pads = IntsAt(graph, pad, 1);  // begin of N, C, H, W, then end of N, C, H, W
+  if (!pads || pads->size() != 8) return std::nullopt;
+  const auto& p = *pads;
+  if (p[0] != 0 || p[1] != 0 || p[4] != 0 || p[5] != 0) return std::nullopt;
+  if (std::any_of(p.begin(), p.end(), [](int64_t size) { return size < 0; })) return std::nullopt;
+  return std::vector<int64_t>{p[2], p[3], p[6], p[7]};
+}
+
+// The reader's own pads with `zeros` around them; nullopt when it cannot pad with so many zeros.
+std::optional<std::vector<int64_t>> PadsWith(const std::vector<int64_t>& zeros, const Graph& graph,
+                                             NodeId reader) {
+  const auto conv = ViewConv(graph, reader);
+  if (!conv) return std::nullopt;
+  std::vector<int64_t> pads = conv->pads;
+  for (size_t i = 0; i < pads.size(); ++i) pads[i] += zeros[i];
+  return pads;
+}
+
+}  // namespace
+
+std::optional<TakenPad> TakePad(const Graph& graph, NodeId node) {
+  const NodeId pad = ProducerOf(graph, node, 0, OpKind::kPad);
+  if (pad == kNoNode || graph.is_output(graph.node(pad).outputs[0])) return std::nullopt;
+  const auto zeros = ZerosOf(graph, pad);
+  if (!zeros) return std::nullopt;
+  for (const NodeId reader : graph.users(graph.node(pad).outputs[0])) {
+    if (!PadsWith(*zeros, graph, reader)) return std::nullopt;
+  }
+  return TakenPad{graph.node(pad).inputs[0], *PadsWith(*zeros, graph, node)};
+}
+
+}  // namespace plait
