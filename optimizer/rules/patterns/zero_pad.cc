@@ -21,13 +21,32 @@ std::optional<std::vector<int64_t>> ZerosOf(const Graph& graph, NodeId pad) {
   return std::vector<int64_t>{p[2], p[3], p[6], p[7]};
 }
 
+// Pads of a node that reads zeros there: of a convolution, or of a mean over whole windows, padding
+// included.
+std::optional<std::vector<int64_t>> OwnZeros(const Graph& graph, NodeId node) {
+  if (const auto conv = ViewConv(graph, node)) return conv->pads;
+  if (graph.node(node).op != OpKind::kAveragePool) return std::nullopt;
+  const Attributes& attributes = *graph.node(node).attributes;
+  const std::vector<int64_t> pads = attributes.Ints("pads", {0, 0, 0, 0});
+  const bool has_pads =
+      std::any_of(pads.begin(), pads.end(), [](int64_t size) { return size > 0; });
+  if (has_pads && attributes.Int("count_include_pad", 0) == 0) return std::nullopt;
+  if (attributes.Int("ceil_mode", 0) != 0) return std::nullopt;  // windows that hang over
+  return pads;
+}
+
 // The reader's own pads with `zeros` around them; nullopt when it cannot pad with so many zeros.
 std::optional<std::vector<int64_t>> PadsWith(const std::vector<int64_t>& zeros, const Graph& graph,
                                              NodeId reader) {
-  const auto conv = ViewConv(graph, reader);
-  if (!conv) return std::nullopt;
-  std::vector<int64_t> pads = conv->pads;
-  for (size_t i = 0; i < pads.size(); ++i) pads[i] += zeros[i];
+  std::optional<std::vector<int64_t>> pads = OwnZeros(graph, reader);
+  if (!pads) return std::nullopt;
+  const bool is_pool = graph.node(reader).op == OpKind::kAveragePool;
+  const std::vector<int64_t> kernel = graph.node(reader).attributes->Ints("kernel_shape");
+  for (size_t i = 0; i < pads->size(); ++i) {
+    (*pads)[i] += zeros[i];
+    // Pads of pools are smaller than the kernel.
+    if (is_pool && (*pads)[i] >= kernel[i % 2]) return std::nullopt;
+  }
   return pads;
 }
 
