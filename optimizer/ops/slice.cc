@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/movement.h"
 #include "optimizer/ops/shared/slice_ranges.h"
 #include "optimizer/ops/shared/type_set.h"
@@ -61,6 +62,39 @@ absl::Status Lower(VersionedNode* node) {
   return absl::OkStatus();
 }
 
+// Without steps: a Gather of what is taken along each axis that has one, and a Slice of the other
+// axes where it cuts them or there is no Gather.
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<SliceRange> ranges, ReadSlice(*builder, node));
+  const auto has_step = [](const SliceRange& range) { return range.step != 1; };
+  const bool gathers = std::any_of(ranges.begin(), ranges.end(), has_step);
+  const Shape shape = builder->tensor(node.inputs[0]).type.shape;
+  Expansion expansion(builder);
+  TensorId y = node.inputs[0];
+  std::vector<int64_t> starts;
+  std::vector<int64_t> ends;
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(ranges.size()); ++axis) {
+    const SliceRange& range = ranges[axis];
+    if (has_step(range)) {
+      std::vector<int64_t> indices;
+      for (int64_t i = 0; i < range.count; ++i) indices.push_back(range.start + i * range.step);
+      const TensorId taken = expansion.Constant(Tensor::Int64s(indices));
+      y = expansion.Add(OpKind::kGather, {y, taken}, {{"axis", axis}});
+    } else if (!gathers || range.count != shape[axis]) {
+      starts.push_back(range.start);
+      ends.push_back(range.start + range.count);
+      axes.push_back(axis);
+    }
+  }
+  if (axes.empty()) return expansion.Outputs({y});
+  const auto list = [&](absl::Span<const int64_t> values) {
+    return expansion.Constant(Tensor::Int64s(values));
+  };
+  return expansion.Outputs(
+      {expansion.Add(OpKind::kSlice, {y, list(starts), list(ends), list(axes)})});
+}
+
 }  // namespace
 
 // y[i] = x[start + i * step] along each axis named, whole along the others. Attributes before opset
@@ -74,6 +108,7 @@ const OpSpec kSliceSpec = {
     .evaluate = Evaluate,
     .raise = Raise,
     .lower = Lower,
+    .expand = Expand,
 };
 
 }  // namespace plait

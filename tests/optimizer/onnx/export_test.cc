@@ -218,6 +218,25 @@ TEST(ExportTest, WritesNewOperatorsAsOldOnes) {
   EXPECT_EQ(raised.ir_version(), 12);
 }
 
+// As a rule makes one of a pool whose windows are single elements.
+TEST(ExportTest, WritesASliceWithStepsBeforeThereWereAny) {
+  const Loaded loaded = WithGraph(9, "g (float[1,2,5,6] x) => (float[1,2,3,3] y) { y = Relu(x) }",
+                                  R"(graph {
+  input %x: float32[1,2,5,6]
+  const %from: int64[2] = [0,1]
+  const %to: int64[2] = [5,6]
+  const %axes: int64[2] = [2,3]
+  const %steps: int64[2] = [2,2]
+  %y: float32[1,2,3,3] = Slice(%x, %from, %to, %axes, %steps) {}
+  output %y
+})");
+  const onnx::ModelProto proto = Export(loaded);
+  ASSERT_EQ(proto.graph().node_size(), 2);
+  EXPECT_EQ(proto.graph().node(0).op_type(), "Gather");
+  EXPECT_EQ(proto.graph().node(1).op_type(), "Gather");
+  EXPECT_NO_THROW(onnx::checker::check_model(proto));
+}
+
 TEST(ExportTest, RefusesToLowerTheOpset) {
   const Loaded loaded = Load(SmallNet(13));
   for (const int opset : {12, 29}) {
