@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "absl/algorithm/container.h"
+
 namespace plait {
 
 NodeId ProducerOf(const Graph& graph, NodeId node, int index, OpKind op) {
@@ -21,6 +23,10 @@ NodeId SoleUser(const Graph& graph, TensorId tensor, OpKind op) {
   if (!graph.has_single_use(tensor)) return kNoNode;
   const NodeId user = graph.users(tensor)[0];
   return graph.node(user).op == op ? user : kNoNode;
+}
+
+bool IsReadOnlyBy(const Graph& graph, TensorId tensor, absl::FunctionRef<bool(NodeId)> passes) {
+  return !graph.is_output(tensor) && absl::c_all_of(graph.users(tensor), passes);
 }
 
 TensorId InputOr(const Graph& graph, NodeId node, int index) {

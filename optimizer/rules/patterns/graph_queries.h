@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "optimizer/ir/graph.h"
 
 namespace plait {
@@ -17,6 +18,10 @@ NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op);
 
 // The only node that reads the tensor (once), when it applies `op`; kNoNode otherwise.
 NodeId SoleUser(const Graph& graph, TensorId tensor, OpKind op);
+
+// True when every node that reads the tensor passes, and it is no output of the graph: it goes once
+// all of them read something else.
+bool IsReadOnlyBy(const Graph& graph, TensorId tensor, absl::FunctionRef<bool(NodeId)> passes);
 
 // Input `index`, or kNoTensor when it is omitted or missing.
 TensorId InputOr(const Graph& graph, NodeId node, int index);

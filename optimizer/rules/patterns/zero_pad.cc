@@ -54,12 +54,10 @@ std::optional<std::vector<int64_t>> PadsWith(const std::vector<int64_t>& zeros, 
 
 std::optional<TakenPad> TakePad(const Graph& graph, NodeId node) {
   const NodeId pad = ProducerOf(graph, node, 0, OpKind::kPad);
-  if (pad == kNoNode || graph.is_output(graph.node(pad).outputs[0])) return std::nullopt;
-  const auto zeros = ZerosOf(graph, pad);
+  const auto zeros = pad == kNoNode ? std::nullopt : ZerosOf(graph, pad);
   if (!zeros) return std::nullopt;
-  for (const NodeId reader : graph.users(graph.node(pad).outputs[0])) {
-    if (!PadsWith(*zeros, graph, reader)) return std::nullopt;
-  }
+  const auto takes = [&](NodeId reader) { return PadsWith(*zeros, graph, reader).has_value(); };
+  if (!IsReadOnlyBy(graph, graph.node(pad).outputs[0], takes)) return std::nullopt;
   return TakenPad{graph.node(pad).inputs[0], *PadsWith(*zeros, graph, node)};
 }
 
