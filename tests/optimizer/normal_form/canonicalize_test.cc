@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
 #include "base/random.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -28,6 +29,14 @@ Graph Canonical(const Graph& graph, RuleCounts* counts) {
   const absl::Status equivalent = CheckEquivalent(graph, *result, /*exact=*/false).status();
   EXPECT_TRUE(equivalent.ok()) << equivalent;
   return *std::move(result);
+}
+
+// The operators in their order. What is folded into which of two neighbours, and which of two
+// outputs names what became one tensor, may depend on the order of rewrites.
+std::string OperatorsOf(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes()) text += std::string(OpKindName(node.op)) + " ";
+  return text;
 }
 
 TEST(CanonicalizeTest, FoldsBatchNormalizationIntoTheConvolution) {
@@ -118,6 +127,33 @@ TEST(CanonicalizeTest, KeepsAPowerThatBroadcasts) {
   })");
   RuleCounts counts;
   EXPECT_EQ(Canonical(graph, &counts).fingerprint(), graph.fingerprint());
+}
+
+// A reduction of NASNet: every other pixel, from the first one and from the second one on, of which
+// 8 have all they need and 7 lack the last.
+TEST(CanonicalizeTest, ReadsWhatPoolsOfOnePixelTakeWithoutCopies) {
+  for (const std::string size : {"7", "8"}) {
+    const Graph graph = Parse(absl::StrReplaceAll(R"(graph {
+      input %x: float32[1,2,N,N]
+      const %p: int64[8] = [0,0,0,0,0,0,1,1]
+      const %from: int64[2] = [1,1]
+      const %to: int64[2] = [2147483647,2147483647]
+      const %axes: int64[2] = [2,3]
+      const %w: float32[3,2,1,1] = synthetic 1
+      const %v: float32[3,2,1,1] = synthetic 2
+      %r = Relu(%x) {}
+      %a = AveragePool(%r) {kernel_shape=[1,1], strides=[2,2]}
+      %y = Conv(%a, %w) {}
+      %b = Pad(%r, %p) {}
+      %c = Slice(%b, %from, %to, %axes) {}
+      %d = AveragePool(%c) {kernel_shape=[1,1], strides=[2,2]}
+      %z = Conv(%d, %v) {}
+      output %y, %z
+    })",
+                                                  {{"N", size}}));
+    RuleCounts counts;
+    EXPECT_EQ(OperatorsOf(Canonical(graph, &counts)), "Relu Conv Slice Conv ") << size;
+  }
 }
 
 // Exp(x) = Neg(x) + 1, and Tanh(x) = x * 2 where a Neg alone reads it: the rule on the later node
@@ -248,14 +284,6 @@ Graph CanonicalOneByOne(Graph graph) {
     }
   }
   return graph;
-}
-
-// The operators in their order. What is folded into which of two neighbours, and which of two
-// outputs names what became one tensor, may depend on the order of rewrites.
-std::string OperatorsOf(const Graph& graph) {
-  std::string text;
-  for (const Node& node : graph.nodes()) text += std::string(OpKindName(node.op)) + " ";
-  return text;
 }
 
 // A graph of what exporters write around convolutions, all of one shape.
