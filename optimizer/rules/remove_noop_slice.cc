@@ -1,6 +1,5 @@
-#include <algorithm>
-
-#include "optimizer/rules/patterns/graph_queries.h"
+#include "absl/algorithm/container.h"
+#include "optimizer/ops/shared/slice_ranges.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
@@ -12,12 +11,9 @@ const Rule kRemoveNoopSlice = {
     .root = OpKind::kSlice,
     .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
       if (graph.input_type(node, 0) != graph.output_type(node)) return {};
-      if (InputOr(graph, node, 4) != kNoTensor) {
-        const auto steps = IntsAt(graph, node, 4);
-        if (!steps || std::any_of(steps->begin(), steps->end(), [](int64_t s) { return s < 0; })) {
-          return {};
-        }
-      }
+      const auto ranges = ReadSlice(graph, node);
+      const auto is_reversed = [](const SliceRange& range) { return range.step < 0; };
+      if (!ranges.ok() || absl::c_any_of(*ranges, is_reversed)) return {};
       return {Rewrite::Replace(graph, node, graph.node(node).inputs[0])};
     },
     .always_wins = true,

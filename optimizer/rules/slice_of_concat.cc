@@ -1,41 +1,21 @@
-#include <algorithm>
-
 #include "optimizer/ops/shared/axes.h"
+#include "optimizer/rules/patterns/add_slice.h"
 #include "optimizer/rules/patterns/graph_queries.h"
-#include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
 
-// Elements [start, end) of one axis, in their order.
-struct Range {
-  int64_t start;
-  int64_t end;
-};
-
-// What the Slice takes of its one axis, `axis`; nullopt when it takes of others or in other steps.
-std::optional<Range> RangeOf(const Graph& graph, NodeId slice, int64_t axis) {
-  const auto starts = IntsAt(graph, slice, 1);
-  const auto ends = IntsAt(graph, slice, 2);
-  if (!starts || !ends || starts->size() != 1) return std::nullopt;
-  const Shape& shape = graph.input_type(slice, 0).shape;
-  int64_t sliced = 0;
-  if (InputOr(graph, slice, 3) != kNoTensor) {
-    const auto axes = IntsAt(graph, slice, 3);
-    if (!axes) return std::nullopt;
-    sliced = NormalAxis((*axes)[0], static_cast<int64_t>(shape.size()));
+// What the Slice takes of `axis`, in order and side by side; nullopt when it takes nothing, by
+// steps, or of other axes.
+std::optional<SliceRange> RangeOf(absl::Span<const SliceRange> ranges, const Shape& shape,
+                                  int64_t axis) {
+  for (int64_t other = 0; other < static_cast<int64_t>(shape.size()); ++other) {
+    const SliceRange& range = ranges[other];
+    if (range.step < 0 || (other != axis && range.count != shape[other])) return std::nullopt;
   }
-  if (sliced != axis) return std::nullopt;
-  if (InputOr(graph, slice, 4) != kNoTensor) {
-    const auto steps = IntsAt(graph, slice, 4);
-    if (!steps || (*steps)[0] != 1) return std::nullopt;
-  }
-  // Bounds count from the end when they are negative, and are clamped.
-  const auto bound = [&](int64_t value) {
-    return std::clamp<int64_t>(value < 0 ? value + shape[axis] : value, 0, shape[axis]);
-  };
-  return Range{bound((*starts)[0]), bound((*ends)[0])};
+  if (ranges[axis].step != 1 || ranges[axis].count == 0) return std::nullopt;
+  return ranges[axis];
 }
 
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
@@ -43,35 +23,27 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   if (concat == kNoNode) return {};
   const int64_t axis =
       NormalAxis(graph.node(concat).attributes->Int("axis", 0), graph.output_type(concat).rank());
-  const auto range = RangeOf(graph, node, axis);
-  if (!range || range->start >= range->end) return {};
+  auto ranges = ReadSlice(graph, node);
+  if (!ranges.ok()) return {};
+  const auto range = RangeOf(*ranges, graph.output_type(concat).shape, axis);
+  if (!range) return {};
   // The inputs that the range touches, and where it starts within the first one.
   std::vector<TensorId> touched;
-  Range within = *range;
   int64_t first = 0;
   int64_t size = 0;
   for (const TensorId input : graph.node(concat).inputs) {
     const int64_t past = first + graph.type(input).shape[axis];
-    if (past > range->start && first < range->end) {
-      if (touched.empty()) within = {range->start - first, range->end - first};
+    if (past > range->start && first < range->start + range->count) {
+      if (touched.empty()) (*ranges)[axis].start = range->start - first;
       touched.push_back(input);
       size += past - first;
     }
     first = past;
   }
-  const bool takes_whole_inputs = within.start == 0 && within.end == size;
-  if (touched.size() > 1 && !takes_whole_inputs) return {};
   RewriteBuilder builder(graph);
-  TensorId result = touched[0];
-  if (touched.size() > 1) {
-    result = builder.Add(OpKind::kConcat, {{"axis", axis}}, touched);
-  } else if (!takes_whole_inputs) {
-    result = builder.Add(OpKind::kSlice, {},
-                         {result, builder.AddConstant(Tensor::Int64s({within.start})),
-                          builder.AddConstant(Tensor::Int64s({within.end})),
-                          builder.AddConstant(Tensor::Int64s({axis}))});
-  }
-  return builder.Replace(node, result);
+  if (touched.size() == 1) return builder.Replace(node, AddSlice(&builder, touched[0], *ranges));
+  if (size != range->count) return {};
+  return builder.Replace(node, builder.Add(OpKind::kConcat, {{"axis", axis}}, touched));
 }
 
 }  // namespace
