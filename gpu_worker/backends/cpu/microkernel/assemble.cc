@@ -68,8 +68,10 @@ class Assembler : public Xbyak::CodeGenerator, public AssembledMicrokernel {
   static const Xbyak::Reg64& PointerOf(int pointer) { return Register(pointer); }
   static const Xbyak::Reg64& CounterOf(int depth) { return Register(kMicroPointers + depth); }
 
-  Xbyak::Xmm VectorOf(int index) const {
-    return is_wide_ ? static_cast<Xbyak::Xmm>(Xbyak::Zmm(index)) : Xbyak::Ymm(index);
+  // As wide as what `instruction` makes.
+  Xbyak::Xmm VectorOf(int index, const MicroInstruction& instruction) const {
+    const bool is_whole = microkernel_.floats_of(instruction.target) == 16;
+    return is_whole ? static_cast<Xbyak::Xmm>(Xbyak::Zmm(index)) : Xbyak::Ymm(index);
   }
 
   Xbyak::Address Memory(const MicroInstruction& instruction) {
@@ -116,8 +118,8 @@ class Assembler : public Xbyak::CodeGenerator, public AssembledMicrokernel {
   }
 
   void WriteMove(const MicroInstruction& instruction) {
-    const Xbyak::Xmm vector = VectorOf(instruction.target);
-    const bool is_whole = instruction.number == microkernel_.vector_floats;
+    const Xbyak::Xmm vector = VectorOf(instruction.target, instruction);
+    const bool is_whole = instruction.number == microkernel_.floats_of(instruction.target);
     const bool is_store = instruction.op == MicroOp::kStore;
     const Xbyak::Address memory = Memory(instruction);
     if (is_whole) {
@@ -130,9 +132,9 @@ class Assembler : public Xbyak::CodeGenerator, public AssembledMicrokernel {
   }
 
   void WriteCompute(const MicroInstruction& instruction) {
-    const Xbyak::Xmm target = VectorOf(instruction.target);
-    const Xbyak::Xmm left = VectorOf(instruction.left);
-    const Xbyak::Xmm right = VectorOf(instruction.right);
+    const Xbyak::Xmm target = VectorOf(instruction.target, instruction);
+    const Xbyak::Xmm left = VectorOf(instruction.left, instruction);
+    const Xbyak::Xmm right = VectorOf(instruction.right, instruction);
     switch (instruction.op) {
       case MicroOp::kZero:
         return is_wide_ ? vpxord(target, target, target) : vxorps(target, target, target);

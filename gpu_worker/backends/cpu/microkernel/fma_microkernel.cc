@@ -32,6 +32,11 @@ class FmaWriter {
     if (tile.has_bias) bias_ = list_.pointers++;
     if (tile.has_added) added_ = list_.pointers++;
     if (tile.prefetch_bytes_per_step > 0) prefetched_ = list_.pointers++;
+    for (int vector = 0; vector < vectors_; ++vector) {
+      if (FloatsOf(vector) == tile.vector_floats) continue;
+      list_.half_vectors |= 1u << RightOf(vector);
+      for (int row = 0; row < tile.rows; ++row) list_.half_vectors |= 1u << SumOf(row, vector);
+    }
   }
 
   Microkernel Write() {
@@ -65,6 +70,8 @@ class FmaWriter {
   int LanesOf(int vector) const {
     return std::min(tile_.vector_floats, tile_.columns - vector * tile_.vector_floats);
   }
+  // What a vector holds: half of one of AVX-512, where that is enough.
+  int FloatsOf(int vector) const { return LanesOf(vector) <= 8 ? 8 : tile_.vector_floats; }
   int32_t BytesTo(int vector) const {
     return vector * tile_.vector_floats * static_cast<int32_t>(sizeof(float));
   }
@@ -114,7 +121,7 @@ class FmaWriter {
            .target = RightOf(vector),
            .pointer = kRight,
            .offset = step * tile_.right_row_bytes + BytesTo(vector),
-           .number = tile_.vector_floats});
+           .number = FloatsOf(vector)});
     }
     for (int row = 0; row < tile_.rows; ++row) {
       Add({.op = MicroOp::kBroadcast,
@@ -143,7 +150,6 @@ class FmaWriter {
   }
 
   void EndSums(int added) {
-    const uint8_t other = RightOf(0);
     const uint8_t zero = Element();
     if (tile_.has_relu) Add({.op = MicroOp::kZero, .target = zero});
     for (int row = 0; row < tile_.rows; ++row) {
@@ -155,6 +161,7 @@ class FmaWriter {
                                   .offset = row * tile_.result_row_bytes + BytesTo(vector),
                                   .number = LanesOf(vector)};
         if (added >= 0) {
+          const uint8_t other = RightOf(vector);
           MicroInstruction load = place;
           load.op = MicroOp::kLoad;
           load.offset = row * AddedRowBytes(added) + BytesTo(vector);

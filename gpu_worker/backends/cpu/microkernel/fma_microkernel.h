@@ -12,6 +12,9 @@ namespace plait {
 // broadcast element of `left`. Each of a step's 28 multiply-adds takes half a cycle, and its 16
 // loads as long on two ports, so that the multiply-adds set the pace. (K. Goto and R. van de Geijn,
 // Anatomy of High-Performance Matrix Multiplication, 2008.)
+//
+// Where up to 8 columns are left for a vector of AVX-512, half a one does for them: processors that
+// multiply 512 bits in two halves take half the time for it.
 struct FmaTile {
   int vector_floats = 16;
   int rows = 1;       // up to FmaRowsMax
@@ -45,9 +48,9 @@ constexpr int FmaRowsMax(int vector_floats, int vectors) {
   return vectors == 3 ? 9 : 14;
 }
 
-// Writes the tile's list. A whole vector of `right` is read also where fewer columns count: it is
-// packed in whole vectors, the rest zeros. Bias, added and result have no byte read or written
-// behind their columns.
+// Writes the tile's list. A whole vector of `right`, or half a one, is read also where fewer
+// columns count: it is packed in whole vectors, the rest zeros. Bias, added and result have no byte
+// read or written behind their columns.
 // REQUIRES: numbers within the limits above, depth >= 1, and depth times each row below 2 GiB;
 // where there is part_depth, neither bias nor added nor relu.
 Microkernel FmaMicrokernel(const FmaTile& tile);

@@ -141,7 +141,7 @@ class Interpreter {
     const Vector a = vectors_[instruction.left];
     const Vector b = vectors_[instruction.right];
     Vector& v = vectors_[instruction.target];
-    for (int i = 0; i < microkernel_.vector_floats; ++i) {
+    for (int i = 0; i < microkernel_.floats_of(instruction.target); ++i) {
       switch (instruction.op) {
         case MicroOp::kZero:
           v[i] = 0;

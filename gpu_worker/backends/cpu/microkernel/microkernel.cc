@@ -68,7 +68,8 @@ class Checker {
     switch (instruction.op) {
       case MicroOp::kLoad:
       case MicroOp::kStore:
-        if (const char* const fault = FaultOfLanes(instruction.number)) return fault;
+        if (instruction.target >= microkernel_.vectors()) break;
+        if (const char* const fault = FaultOfLanes(instruction)) return fault;
         break;
       case MicroOp::kRepeat:
         if (instruction.number < 1) return "repeats less than once";
@@ -80,15 +81,22 @@ class Checker {
         break;
     }
     const int largest = std::max({instruction.target, instruction.left, instruction.right});
-    return largest >= microkernel_.vectors() ? "no such vector register" : nullptr;
+    if (largest >= microkernel_.vectors()) return "no such vector register";
+    const int target_floats = microkernel_.floats_of(instruction.target);
+    const bool has_all = !Reads(instruction, kOperands) ||
+                         (microkernel_.floats_of(instruction.left) >= target_floats &&
+                          microkernel_.floats_of(instruction.right) >= target_floats);
+    return has_all ? nullptr : "a whole vector of half a one";
   }
 
   bool IsOpen() const { return depth_ > 0; }
 
  private:
-  const char* FaultOfLanes(int lanes) {
-    if (lanes < 1 || lanes > microkernel_.vector_floats) return "lanes that a vector has not";
-    if (lanes == microkernel_.vector_floats) return nullptr;
+  const char* FaultOfLanes(const MicroInstruction& instruction) {
+    const int lanes = instruction.number;
+    const int floats = microkernel_.floats_of(instruction.target);
+    if (lanes < 1 || lanes > floats) return "lanes that a vector has not";
+    if (lanes == floats) return nullptr;
     if (tail_ != 0 && tail_ != lanes) return "a second tail";
     tail_ = lanes;
     return nullptr;
@@ -127,6 +135,9 @@ absl::Status CheckMicrokernel(const Microkernel& microkernel) {
   if (microkernel.vector_floats != 8 && microkernel.vector_floats != 16) {
     return absl::InvalidArgumentError("microkernel: vectors have 8 or 16 floats");
   }
+  if (microkernel.half_vectors != 0 && microkernel.vector_floats != 16) {
+    return absl::InvalidArgumentError("microkernel: halves of vectors of 8 floats");
+  }
   if (microkernel.pointers < 0 || microkernel.pointers > kMicroPointers) {
     return absl::InvalidArgumentError("microkernel: too many pointers");
   }
@@ -150,7 +161,9 @@ absl::Status CheckMicrokernel(const Microkernel& microkernel) {
 int TailLanes(const Microkernel& microkernel) {
   for (const MicroInstruction& instruction : microkernel.instructions) {
     const bool has_lanes = instruction.op == MicroOp::kLoad || instruction.op == MicroOp::kStore;
-    if (has_lanes && instruction.number < microkernel.vector_floats) return instruction.number;
+    if (has_lanes && instruction.number < microkernel.floats_of(instruction.target)) {
+      return instruction.number;
+    }
   }
   return 0;
 }

@@ -65,22 +65,27 @@ constexpr int kMicroTiles = 8;
 // A list of instructions. A value: pure data, the same on every machine.
 struct Microkernel {
   int vector_floats = 16;  // 16: AVX-512, whose 32 registers are used; 8: AVX2, with 15
-  int pointers = 0;        // how many are passed
+  // Of AVX-512, a bit per register that is used as half a vector, of 8 floats: what it is loaded
+  // with, computed from and stored to.
+  uint32_t half_vectors = 0;
+  int pointers = 0;  // how many are passed
   TileShape tiles[kMicroTiles] = {};
   std::vector<MicroInstruction> instructions;
 
   int vectors() const { return vector_floats == 16 ? 32 : 15; }
+  int floats_of(int vector) const { return (half_vectors >> vector & 1) != 0 ? 8 : vector_floats; }
   bool uses_tiles() const;
 };
 
 // Whether the list can be assembled and interpreted at all, whoever wrote it: registers, pointers
-// and tiles that there are, shapes of tiles that fit each other, repeats that end, and one number
-// of lanes below a whole vector in all of it, for which a processor sets a mask once. It does not
+// and tiles that there are, shapes of tiles that fit each other, repeats that end, whole
+// vectors that are not made of halves, and one number of lanes below what registers hold in all of
+// it, for which a processor sets a mask once. It does not
 // say that addresses are right: that depends on what is passed.
 // Errors: InvalidArgument naming the instruction.
 absl::Status CheckMicrokernel(const Microkernel& microkernel);
 
-// The number of lanes below a whole vector that the list uses; 0: none.
+// The number of lanes below what a register holds that the list uses; 0: none.
 // REQUIRES: CheckMicrokernel passes.
 int TailLanes(const Microkernel& microkernel);
 

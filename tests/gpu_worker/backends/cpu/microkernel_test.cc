@@ -92,8 +92,9 @@ std::vector<float> Expected(const FmaTile& tile, const TileData& data) {
 std::vector<FmaTile> Tiles(int vector_floats) {
   std::vector<FmaTile> tiles;
   const int columns_max = FmaVectorsMax(vector_floats) * vector_floats;
-  for (const int columns : {1, vector_floats - 1, vector_floats, vector_floats + 3,
-                            2 * vector_floats, columns_max - 4, columns_max}) {
+  for (const int columns :
+       {1, vector_floats - 1, vector_floats, vector_floats + 3, vector_floats * 3 / 2,
+        2 * vector_floats, columns_max - 8, columns_max - 4, columns_max}) {
     const int vectors = (columns + vector_floats - 1) / vector_floats;
     for (const int rows : {1, 2, 5, FmaRowsMax(vector_floats, vectors)}) {
       for (const int64_t depth : {1, 3, 4, 9, 64}) {
@@ -252,6 +253,25 @@ TEST(CheckMicrokernelTest, NamesWhatCannotBe) {
   EXPECT_THAT(fault(ListOf({{.op = MicroOp::kEnd}})), HasSubstr("ends nothing"));
   EXPECT_THAT(fault(ListOf({{.op = MicroOp::kTileZero}})), HasSubstr("without a shape"));
   EXPECT_THAT(fault(ListOf({{.op = static_cast<MicroOp>(99)}})), HasSubstr("no such operation"));
+}
+
+TEST(CheckMicrokernelTest, HalvesOfVectorsStayHalves) {
+  const auto fault = [](std::vector<MicroInstruction> instructions) {
+    Microkernel microkernel = ListOf(std::move(instructions));
+    microkernel.half_vectors = 2;  // register 1
+    return std::string(CheckMicrokernel(microkernel).message());
+  };
+  EXPECT_EQ(fault({{.op = MicroOp::kLoad, .target = 1, .number = 8},
+                   {.op = MicroOp::kAdd, .target = 1, .left = 0, .right = 1},
+                   {.op = MicroOp::kStore, .target = 1, .number = 5}}),
+            "");
+  EXPECT_THAT(fault({{.op = MicroOp::kLoad, .target = 1, .number = 9}}), HasSubstr("lanes"));
+  EXPECT_THAT(fault({{.op = MicroOp::kAdd, .target = 0, .left = 0, .right = 1}}),
+              HasSubstr("a whole vector of half a one"));
+  Microkernel narrow = ListOf({});
+  narrow.vector_floats = 8;
+  narrow.half_vectors = 1;
+  EXPECT_THAT(CheckMicrokernel(narrow).message(), HasSubstr("halves"));
 }
 
 TEST(InterpretTest, AnAccessOutsideOfItsOperandIsCaught) {
