@@ -29,6 +29,9 @@ constexpr double kSecondsPerKernel = 1e-3;
 constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
 constexpr double kSecondsPerLoad = 0.02;
 
+// What is tried after seconds that are not left: close enough to use most of those that are.
+constexpr double kLessSeconds = 0.75;
+
 double LoadSeconds(size_t kernels, double weight_bytes) {
   return kSecondsPerLoad + kSecondsPerKernel * static_cast<double>(kernels) +
          kSecondsPerWeightByte * weight_bytes;
@@ -266,10 +269,10 @@ class Verification {
   double FinalSeconds() {
     const double all = SecondsOfAllRounds();
     double seconds = options_.final_seconds_max;
-    for (; seconds > options_.final_seconds_least; seconds /= 2) {
-      if (seconds < 2 * all && HasSeconds(seconds, /*at_once=*/seconds)) break;
+    for (; seconds > options_.final_seconds_least; seconds *= kLessSeconds) {
+      if (kLessSeconds * seconds < all && HasSeconds(seconds, /*at_once=*/seconds)) return seconds;
     }
-    return seconds;
+    return options_.final_seconds_least;
   }
 
   absl::Status Decide() {

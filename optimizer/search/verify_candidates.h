@@ -21,8 +21,8 @@ struct VerificationOptions {
   int loads_final = 6;
   int rounds_final = 12;  // of each load
   int rounds_min = 15;    // of all loads
-  // That may take so long in any case, and twice as long again and again where there is budget for
-  // it, as long as more rounds or loads come of it: those of slow models need them most.
+  // That may take so long in any case, and longer where there is budget for it, as long as more
+  // rounds or loads come of it: those of slow models need them most.
   double final_seconds_least = 4;
   double final_seconds_max = 64;
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).

@@ -95,10 +95,11 @@ TEST_F(VerifyCandidatesTest, ASlowModelTakesTheRoundsThatThereIsBudgetFor) {
     EXPECT_TRUE(VerifyCandidates(Candidates(1, predicted_us), {}, {verifier_, budget, log}).ok());
     return verifier_.seconds_max.back();
   };
-  EXPECT_EQ(seconds_of(90'000, 1e9, 1e9), 16);
-  EXPECT_EQ(seconds_of(90'000, 15, 1e9), 8);
-  EXPECT_EQ(seconds_of(90'000, 1e9, 10), 8);
-  EXPECT_EQ(seconds_of(90'000, 7, 1e9), 4);
+  // 64 seconds by 3/4 again and again.
+  EXPECT_EQ(seconds_of(90'000, 1e9, 1e9), 20.25);
+  EXPECT_EQ(seconds_of(90'000, 15, 1e9), 11.390625);
+  EXPECT_EQ(seconds_of(90'000, 1e9, 10), 8.54296875);
+  EXPECT_EQ(seconds_of(90'000, 7, 1e9), 6.4072265625);
   EXPECT_EQ(seconds_of(1'000'000, 1e9, 1e9), 64);
   EXPECT_EQ(seconds_of(1'000, 1e9, 1e9), 4);
 }
