@@ -1,10 +1,17 @@
 #include "optimizer/onnx/embedded_plan.h"
 
-#include <utility>
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "optimizer/onnx/packed_text.h"
 
 namespace plait {
 
-std::optional<EmbeddedPlan> ReadEmbeddedPlan(const Model& model) {
+std::array<std::pair<absl::string_view, std::string>, 3> MetadataOf(const EmbeddedPlan& plan) {
+  return {std::pair(kVersionKey, plan.version), std::pair(kPlanKey, PackText(plan.plan)),
+          std::pair(kGraphKey, PackText(plan.graph))};
+}
+
+absl::StatusOr<std::optional<EmbeddedPlan>> ReadEmbeddedPlan(const Model& model) {
   std::optional<std::string> plan;
   std::optional<std::string> graph;
   std::optional<std::string> version;
@@ -15,7 +22,11 @@ std::optional<EmbeddedPlan> ReadEmbeddedPlan(const Model& model) {
   }
   // Of a plan without its graph nothing can be checked, so it is no plan.
   if (!plan || !graph || !version) return std::nullopt;
-  return EmbeddedPlan{*std::move(plan), *std::move(graph), *std::move(version)};
+  EmbeddedPlan embedded;
+  PLAIT_ASSIGN_OR_RETURN(embedded.plan, UnpackText(*plan, kGraphTextBytesMax));
+  PLAIT_ASSIGN_OR_RETURN(embedded.graph, UnpackText(*graph, kGraphTextBytesMax));
+  embedded.version = *std::move(version);
+  return embedded;
 }
 
 }  // namespace plait

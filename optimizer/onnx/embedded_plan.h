@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "optimizer/onnx/model.h"
 
 namespace plait {
@@ -21,8 +24,13 @@ struct EmbeddedPlan {
   std::string version;  // of the engine that wrote both
 };
 
+// Key and value of each entry of the metadata that carries the plan, its texts packed.
+std::array<std::pair<absl::string_view, std::string>, 3> MetadataOf(const EmbeddedPlan& plan);
+
 // The plan inside a model; nullopt unless the model has all three entries. The texts may come from
 // anyone: their parsers check them.
-std::optional<EmbeddedPlan> ReadEmbeddedPlan(const Model& model);
+// Errors: InvalidArgument for texts that are not packed as they should be; ResourceExhausted above
+// kGraphTextBytesMax.
+absl::StatusOr<std::optional<EmbeddedPlan>> ReadEmbeddedPlan(const Model& model);
 
 }  // namespace plait

@@ -118,9 +118,7 @@ class Exporter {
       if (!absl::StartsWith(entry.key(), kMetadataPrefix)) *model_.add_metadata_props() = entry;
     }
     if (plan.has_value()) {
-      AddMetadata(kVersionKey, plan->version);
-      AddMetadata(kPlanKey, plan->plan);
-      AddMetadata(kGraphKey, plan->graph);
+      for (const auto& [key, value] : MetadataOf(*plan)) AddMetadata(key, value);
     }
     model_.mutable_graph()->set_name(original_.graph().name());
     if (original_.graph().has_doc_string()) {

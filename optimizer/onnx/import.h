@@ -10,7 +10,8 @@
 //           makes a Graph of it
 //   out     export (export_names, expand_nodes, node_version, value_info) writes a Graph as a
 //   model;
-//           materialize_constants computes its weights; embedded_plan rides in its metadata
+//           materialize_constants computes its weights; embedded_plan rides in its metadata, as
+//           packed_text; attach_plan puts one into the original's bytes
 //   around  strip takes weights out of a model's bytes and puts them back, external_data puts those
 //           of other files in, weights_in_file tells where they lie (all by rewrite_tensors over
 //           protobuf_fields)

@@ -10,6 +10,17 @@
 
 namespace plait {
 
+absl::StatusOr<EmbeddedPlan> EmbedPlanInOriginal(const Graph& graph, const Plan& plan,
+                                                 absl::string_view engine_version) {
+  EmbeddedPlan embedded{PrintPlan(plan), PrintGraph(graph), std::string(engine_version)};
+  // A plan names tensors by number, so the text must keep the numbers.
+  PLAIT_ASSIGN_OR_RETURN(const Graph read, ParseGraph(embedded.graph));
+  if (const absl::Status status = CheckPlan(plan, read); !status.ok()) {
+    return absl::InternalError(status.message());
+  }
+  return embedded;
+}
+
 absl::StatusOr<EmbeddedPlan> EmbedPlan(const Graph& graph, Plan plan, const WeightSource& weights,
                                        absl::string_view engine_version) {
   PLAIT_ASSIGN_OR_RETURN(const Materialized materialized, MaterializeConstants(graph, weights));

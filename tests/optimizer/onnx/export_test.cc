@@ -143,12 +143,12 @@ TEST(ExportTest, EmbedsThePlanAndReadsItBack) {
   const absl::StatusOr<Model> model =
       ImportOnnx(Export(Load(SmallNet(13)), options).SerializeAsString());
   ASSERT_TRUE(model.ok()) << model.status();
-  const std::optional<EmbeddedPlan> plan = ReadEmbeddedPlan(*model);
-  ASSERT_TRUE(plan.has_value());
-  EXPECT_EQ(plan->plan, "the plan");
-  EXPECT_EQ(plan->graph, "the graph");
-  EXPECT_EQ(plan->version, "1.2.3");
-  EXPECT_FALSE(ReadEmbeddedPlan(Load(SmallNet(13)).model).has_value());
+  const absl::StatusOr<std::optional<EmbeddedPlan>> plan = ReadEmbeddedPlan(*model);
+  ASSERT_TRUE(plan.ok() && plan->has_value()) << plan.status();
+  EXPECT_EQ((*plan)->plan, "the plan");
+  EXPECT_EQ((*plan)->graph, "the graph");
+  EXPECT_EQ((*plan)->version, "1.2.3");
+  EXPECT_FALSE(ReadEmbeddedPlan(Load(SmallNet(13)).model)->has_value());
 }
 
 TEST(ExportTest, EqualArgumentsGiveEqualBytes) {
