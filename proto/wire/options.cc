@@ -33,6 +33,8 @@ constexpr absl::string_view kSchedulePolicies[] = {
 // All kernels are as accurate as fp32: a name stands here once a kernel keeps to it.
 constexpr absl::string_view kPrecisions[] = {"strict"};
 
+constexpr absl::string_view kBodies[] = {"auto", "original", "portable", "searched"};
+
 // `field` is one of OptimizeOptions.
 absl::Status Invalid(absl::string_view field, absl::string_view description) {
   return FieldError(absl::StrCat("options.", field), description);
@@ -66,6 +68,25 @@ absl::Status CheckShape(absl::string_view name, const v1::Shape& shape) {
       return Invalid(field, absl::StrCat("more than ", kTensorElementsMax, " elements"));
     }
     elements *= dim;
+  }
+  return absl::OkStatus();
+}
+
+// What clients of before meant that knew `portable` only.
+absl::string_view DefaultBody(const v1::OptimizeOptions& options) {
+  if (!options.has_portable()) return "auto";
+  return options.portable() ? "portable" : "searched";
+}
+
+absl::Status CheckBody(const v1::OptimizeOptions& options) {
+  PLAIT_RETURN_IF_ERROR(CheckOneOf("body", options.body(), kBodies));
+  if (options.body() == "portable" && !options.portable()) {
+    return Invalid("portable", "must not be false where the body is \"portable\"");
+  }
+  if (options.body() == "original" && options.opset() != 0) {
+    return Invalid("opset",
+                   "the original keeps its opset: leave it out, or ask for another body "
+                   "(\"portable\" or \"searched\")");
   }
   return absl::OkStatus();
 }
@@ -132,6 +153,7 @@ absl::Status CheckInputSets(const v1::OptimizeOptions& options) {
 absl::Span<const absl::string_view> SearchPolicies() { return kSearchPolicies; }
 absl::Span<const absl::string_view> SchedulePolicies() { return kSchedulePolicies; }
 absl::Span<const absl::string_view> Precisions() { return kPrecisions; }
+absl::Span<const absl::string_view> Bodies() { return kBodies; }
 
 absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& options) {
   // An option that has no effect here could be one that the caller relies on.
@@ -142,11 +164,13 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   if (checked.search().empty()) checked.set_search("plait");
   if (checked.schedule().empty()) checked.set_schedule("plait");
   if (checked.precision().empty()) checked.set_precision("strict");
-  if (!checked.has_portable()) checked.set_portable(true);
+  if (checked.body().empty()) checked.set_body(std::string(DefaultBody(checked)));
+  if (!checked.has_portable()) checked.set_portable(checked.body() == "portable");
   PLAIT_RETURN_IF_ERROR(CheckDeviceId("options.device", checked.device()));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("search", checked.search(), kSearchPolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("schedule", checked.schedule(), kSchedulePolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("precision", checked.precision(), kPrecisions));
+  PLAIT_RETURN_IF_ERROR(CheckBody(checked));
   PLAIT_RETURN_IF_ERROR(CheckNumbers(checked));
   // Counted before they are looked at.
   if (checked.shapes().size() > kShapesMax) {

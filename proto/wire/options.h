@@ -11,13 +11,14 @@
 namespace plait::wire {
 
 // The names accepted, in the order in which help texts show them; the default is the last of the
-// policies and the first of the precisions, of which there is one.
+// policies, and the first of the precisions, of which there is one, and of the bodies.
 absl::Span<const absl::string_view> SearchPolicies();
 absl::Span<const absl::string_view> SchedulePolicies();
 absl::Span<const absl::string_view> Precisions();
+absl::Span<const absl::string_view> Bodies();
 
 // The options with each default filled in that does not depend on the server (names of policies,
-// device, precision, portable); budget and threads may stay 0.
+// device, precision, body, portable); budget and threads may stay 0.
 // Errors: InvalidArgument naming the field, what it is and what is allowed; also for a field that
 // this build does not know.
 absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& options);

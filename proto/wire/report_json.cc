@@ -56,6 +56,7 @@ Json OptimizedJson(const v1::OptimizedReport& optimized) {
   json["origin"] = TextOrNull(optimized.origin());
   json["schedule"] = TextOrNull(optimized.schedule());
   json["portable"] = optimized.portable();
+  json["body"] = TextOrNull(optimized.body());
   json["formats"] = Json::object();
   // Sorted, because the order of a protobuf map changes from run to run.
   const std::map<std::string, double> formats(optimized.formats().begin(),

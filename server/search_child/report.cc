@@ -201,6 +201,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   optimized.set_offchip_bytes(OffchipBytes(result.plan, result.graph));
   optimized.set_precision(result.plan.precision);
   optimized.set_portable(IsPortable(result.rules_applied));
+  optimized.set_body(std::string(facts.body));
   optimized.set_predicted_us(result.predicted_us);
   optimized.set_origin(result.origin);
   optimized.set_schedule(result.schedule);

@@ -14,6 +14,7 @@ namespace plait {
 struct SearchFacts {
   const Graph& graph;  // as bound, before any change
   absl::Span<const OpaqueNode> opaque_nodes;
+  absl::string_view body;  // of the result's file
   absl::Span<const std::string> warnings;
   // The three sum up to the time from the first byte of the model to the written output.
   double seconds = 0;  // without the two below

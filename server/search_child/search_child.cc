@@ -17,10 +17,8 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/onnx/bind.h"
-#include "optimizer/onnx/check_export.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/plan/embed_plan.h"
 #include "optimizer/plan/loaded_bytes.h"
 #include "optimizer/rules/rule.h"
 #include "optimizer/search/load_effect.h"
@@ -38,6 +36,7 @@
 #include "server/search_child/output_file.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
+#include "server/search_child/result_file.h"
 #include "server/search_child/write_weights.h"
 
 namespace plait {
@@ -162,10 +161,7 @@ std::optional<LoadEffect> LoadProfiles(const internal::Start& start, ProfileCach
 class ChildSearch {
  public:
   ChildSearch(const internal::Start& start, ChildConnection& connection)
-      : start_(start),
-        connection_(connection),
-        clock_(SystemClock()),
-        rules_(start.options().portable() ? PortableRules() : AllRules()) {}
+      : start_(start), connection_(connection), clock_(SystemClock()) {}
 
   absl::StatusOr<internal::Result> Run() {
     const absl::Duration began = clock_.Monotonic();
@@ -178,15 +174,17 @@ class ChildSearch {
     if (!model.ok()) return ModelFailure(model.status());
     absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
     if (!bound.ok()) return ModelFailure(bound.status());
+    body_ = BodyOf(start_.options(), *bound);
     // Now, and not when everything has been searched.
     PLAIT_RETURN_IF_ERROR(
         wire::WithReason(CheckExportOpset(*model, bound->graph, start_.options().opset()),
                          v1::ERROR_REASON_INVALID_REQUEST));
     PLAIT_RETURN_IF_ERROR(CheckInputSets(start_.options().input_sets(), bound->graph));
     // The way back to bytes takes about as long as the way from them, and importing those again, to
-    // check them, as long as that.
+    // check them, as long as that; what is only copied takes a part of it.
     const absl::Duration import_time = clock_.Monotonic() - began;
-    const absl::Duration end = began + budget - 2 * import_time;
+    const absl::Duration end =
+        began + budget - (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
     PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
     PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, device));
     if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
@@ -212,8 +210,8 @@ class ChildSearch {
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(PooledLoadEffect(effect, found->load_effect)));
 
     std::vector<std::string> warnings = Warnings(*bound, *found, began);
-    PLAIT_RETURN_IF_ERROR(Export(*model, *found, warnings));
-    SearchFacts facts = {bound->graph, bound->opaque_nodes, warnings};
+    PLAIT_RETURN_IF_ERROR(Export(*model, bytes, *found, warnings));
+    SearchFacts facts = {bound->graph, bound->opaque_nodes, BodyName(body_), warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
     facts.verification_seconds = absl::ToDoubleSeconds(source->verification_time());
     facts.seconds = absl::ToDoubleSeconds(clock_.Monotonic() - began) - facts.profiling_seconds -
@@ -277,6 +275,12 @@ class ChildSearch {
     std::vector<std::string> warnings = bound.warnings;
     if (found.seconds_needed > 0) warnings.push_back(BudgetWarning(found, began));
     if (found.task_too_long) warnings.emplace_back(kTaskWarning);
+    if (body_ == Body::kOriginal && !bound.opaque_nodes.empty()) {
+      warnings.emplace_back(
+          "the body is the original's and there is no plan around nodes that are not understood, "
+          "so "
+          "that the file gains nothing (--body portable)");
+    }
     if (!start_.options().input_sets().empty() && !bound.opaque_nodes.empty()) {
       warnings.emplace_back(
           "the inputs given reach only what lies before nodes that are not understood");
@@ -298,7 +302,9 @@ class ChildSearch {
     SearchOptions options;
     options.search = start_.options().search();
     options.schedule = start_.options().schedule();
-    options.rules = rules_;
+    // What other runtimes do not see need not be as fast there.
+    const bool is_portable = start_.options().portable() || body_ == Body::kPortable;
+    options.rules = is_portable ? PortableRules() : AllRules();
     const int threads = start_.search_threads();
     options.threads =
         threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -308,29 +314,21 @@ class ChildSearch {
     return options;
   }
 
-  absl::Status Export(const Model& model, const SearchResult& found,
+  absl::Status Export(const Model& model, absl::string_view bytes, const SearchResult& found,
                       std::vector<std::string>& warnings) const {
-    ExportOptions options;
-    options.opset = start_.options().opset();
-    absl::StatusOr<EmbeddedPlan> plan =
-        EmbedPlan(found.graph, found.plan, model.weights(), start_.engine_version());
-    if (plan.ok()) {
-      options.plan = *std::move(plan);
-    } else {
-      warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
-                                      std::string(plan.status().message())));
-    }
-    PLAIT_ASSIGN_OR_RETURN(const std::string bytes,
-                           ExportOnnx(model, found.graph, model.weights(), options));
-    const absl::Status same = CheckExport(bytes, found.graph, model.weights());
-    if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
-    return AppendToFile(kChildOutput, bytes, "the optimized model");
+    const ResultFile result = {.body = body_,
+                               .bytes = bytes,
+                               .model = model,
+                               .found = found,
+                               .opset = start_.options().opset(),
+                               .engine_version = start_.engine_version()};
+    return WriteResultFile(result, kChildOutput, warnings);
   }
 
   const internal::Start& start_;
   ChildConnection& connection_;
   Clock& clock_;
-  const absl::Span<const Rule* const> rules_;
+  Body body_ = Body::kOriginal;  // of the result's file
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext* cont
     for (const absl::string_view name : wire::SchedulePolicies()) {
       response->add_schedule_policies(std::string(name));
     }
+    for (const absl::string_view name : wire::Bodies()) response->add_bodies(std::string(name));
     for (const absl::string_view name : wire::Precisions()) {
       response->add_precisions(std::string(name));
     }

@@ -30,6 +30,7 @@ inline v1::Report ExampleReport() {
   report.mutable_optimized()->set_origin("searched");
   report.mutable_optimized()->set_schedule("plait");
   report.mutable_optimized()->set_portable(true);
+  report.mutable_optimized()->set_body("original");
   report.mutable_optimized()->set_load_ms(6);
   (*report.mutable_optimized()->mutable_formats())["plain"] = 0.25;
   (*report.mutable_optimized()->mutable_formats())["channels_last"] = 0.75;

@@ -32,13 +32,43 @@ TEST(WireOptionsTest, FillsInDefaults) {
   EXPECT_EQ(options->search(), "plait");
   EXPECT_EQ(options->schedule(), "plait");
   EXPECT_EQ(options->precision(), "strict");
-  EXPECT_TRUE(options->portable());
+  EXPECT_EQ(options->body(), "auto");
+  EXPECT_FALSE(options->portable());
 }
 
-TEST(WireOptionsTest, KeepsTheWishForRewritesThatAreNotPortable) {
+// Clients of before had no `body`, and always said what they wanted of `portable`.
+TEST(WireOptionsTest, TakesTheBodyFromPortableWhereThatIsGiven) {
   v1::OptimizeOptions options;
   options.set_portable(false);
+  EXPECT_EQ(CheckedOptions(options)->body(), "searched");
   EXPECT_FALSE(CheckedOptions(options)->portable());
+  options.set_portable(true);
+  EXPECT_EQ(CheckedOptions(options)->body(), "portable");
+  EXPECT_TRUE(CheckedOptions(options)->portable());
+}
+
+TEST(WireOptionsTest, ChecksTheBody) {
+  v1::OptimizeOptions options;
+  options.set_body("portable");
+  EXPECT_TRUE(CheckedOptions(options)->portable());
+  options.set_portable(false);
+  EXPECT_EQ(FieldOf(CheckedOptions(options).status()), "options.portable");
+  options.set_body("original");
+  EXPECT_FALSE(CheckedOptions(options)->portable());
+  options.set_opset(17);
+  EXPECT_EQ(FieldOf(CheckedOptions(options).status()), "options.opset");
+  options.set_body("magic");
+  EXPECT_EQ(CheckedOptions(options).status().message(),
+            "options.body: must be one of auto, original, portable, searched, is \"magic\"");
+}
+
+TEST(WireOptionsTest, CheckedOptionsStayAsTheyAre) {
+  for (const char* body : {"", "original", "portable", "searched"}) {
+    v1::OptimizeOptions options;
+    options.set_body(body);
+    const v1::OptimizeOptions checked = *CheckedOptions(options);
+    EXPECT_EQ(CheckedOptions(checked)->SerializeAsString(), checked.SerializeAsString());
+  }
 }
 
 TEST(WireOptionsTest, RefusesAnOptionThatItDoesNotKnow) {
@@ -71,6 +101,10 @@ TEST(WireOptionsTest, AcceptsEveryNameItLists) {
   }
   for (const auto name : Precisions()) {
     options.set_precision(std::string(name));
+    EXPECT_TRUE(CheckedOptions(options).ok()) << name;
+  }
+  for (const auto name : Bodies()) {
+    options.set_body(std::string(name));
     EXPECT_TRUE(CheckedOptions(options).ok()) << name;
   }
 }
@@ -192,10 +226,11 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { options.set_max_rel_error(0.01); },
       [](auto& options) { (*options.mutable_shapes())["x"].add_dims(1); },
       [](auto& options) { options.set_opset(17); },
-      [](auto& options) { options.set_portable(false); },
+      [](auto& options) { options.set_portable(true); },
       [](auto& options) { options.set_accept_inconclusive(true); },
       [](auto& options) { *options.mutable_measurement_log() = DigestToProto(DigestOf("a log")); },
       [](auto& options) { *options.add_input_sets()->add_values() = InputOf("x"); },
+      [](auto& options) { options.set_body("original"); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.
   ASSERT_EQ(std::size(kChanges),

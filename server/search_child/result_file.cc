@@ -1,0 +1,100 @@
+#include "server/search_child/result_file.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "optimizer/onnx/attach_plan.h"
+#include "optimizer/onnx/check_export.h"
+#include "optimizer/onnx/export.h"
+#include "optimizer/plan/embed_plan.h"
+#include "proto/wire/error.h"
+#include "server/search_child/output_file.h"
+
+namespace plait {
+namespace {
+
+constexpr char kWhat[] = "the optimized model";
+
+// The plan, or a warning why there is none.
+std::optional<EmbeddedPlan> PlanOf(const ResultFile& result, std::vector<std::string>& warnings) {
+  const SearchResult& found = result.found;
+  absl::StatusOr<EmbeddedPlan> plan =
+      result.body == Body::kOriginal
+          ? EmbedPlanInOriginal(found.graph, found.plan, result.engine_version)
+          : EmbedPlan(found.graph, found.plan, result.model.weights(), result.engine_version);
+  if (plan.ok()) return *std::move(plan);
+  warnings.push_back(
+      absl::StrCat("the optimized model carries no plan: ", std::string(plan.status().message())));
+  return std::nullopt;
+}
+
+absl::Status WriteOriginal(const ResultFile& result, int file, std::vector<std::string>& warnings) {
+  PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written,
+                         AttachPlan(result.bytes, PlanOf(result, warnings)));
+  for (const absl::string_view kept : written.kept) {
+    PLAIT_RETURN_IF_ERROR(AppendToFile(file, kept, kWhat));
+  }
+  return AppendToFile(file, written.appended, kWhat);
+}
+
+// Of each input, because a caller who gives another size is refused by every runtime.
+void WarnOfFrozenDimensions(const Model& model, const Graph& graph,
+                            std::vector<std::string>& warnings) {
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const ModelValue& input = model.inputs()[i];
+    for (size_t axis = 0; axis < input.shape.size(); ++axis) {
+      const Dimension& dimension = input.shape[axis];
+      if (dimension.known()) continue;
+      warnings.push_back(absl::StrCat(
+          "dimension ", axis, " (", dimension.symbol.empty() ? "unnamed" : dimension.symbol,
+          ") of ", input.name, " is ", graph.type(graph.inputs()[i]).shape[axis],
+          " in the file, whatever it was before (--body original keeps it open)"));
+    }
+  }
+}
+
+absl::Status WriteRewritten(const ResultFile& result, int file,
+                            std::vector<std::string>& warnings) {
+  const Graph& graph = result.found.graph;
+  ExportOptions options;
+  options.opset = result.opset;
+  options.plan = PlanOf(result, warnings);
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes,
+                         ExportOnnx(result.model, graph, result.model.weights(), options));
+  const absl::Status same = CheckExport(bytes, graph, result.model.weights());
+  if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
+  WarnOfFrozenDimensions(result.model, graph, warnings);
+  return AppendToFile(file, bytes, kWhat);
+}
+
+}  // namespace
+
+absl::string_view BodyName(Body body) {
+  switch (body) {
+    case Body::kOriginal:
+      return "original";
+    case Body::kPortable:
+      return "portable";
+    case Body::kSearched:
+      return "searched";
+  }
+  return "unknown";
+}
+
+Body BodyOf(const v1::OptimizeOptions& options, const Bound& bound) {
+  if (options.body() == "original") return Body::kOriginal;
+  if (options.body() == "portable") return Body::kPortable;
+  if (options.body() == "searched") return Body::kSearched;
+  const bool has_plan = bound.opaque_nodes.empty();
+  return has_plan && options.opset() == 0 ? Body::kOriginal : Body::kPortable;
+}
+
+absl::Status WriteResultFile(const ResultFile& result, int file,
+                             std::vector<std::string>& warnings) {
+  return result.body == Body::kOriginal ? WriteOriginal(result, file, warnings)
+                                        : WriteRewritten(result, file, warnings);
+}
+
+}  // namespace plait

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/model.h"
+#include "optimizer/search/optimize.h"
+#include "plait/v1/optimization.pb.h"
+
+namespace plait {
+
+// What the file of a result holds for other runtimes, beside the plan for plait's own.
+enum class Body {
+  kOriginal,  // the original's bytes
+  kPortable,  // a graph that was rewritten by what is as fast in other runtimes
+  kSearched,  // the plan's graph, whatever rewrites it took
+};
+
+// "original", "portable" or "searched": the words of OptimizeOptions.body.
+absl::string_view BodyName(Body body);
+
+// The body of a job's result. With "auto" it is the original wherever a plan can be had: without
+// one, and in another opset, only a rewritten graph carries what was found.
+Body BodyOf(const v1::OptimizeOptions& options, const Bound& bound);
+
+// What a result's file is made from. References must outlive it.
+struct ResultFile {
+  Body body = Body::kOriginal;
+  absl::string_view bytes;  // of the original
+  const Model& model;       // that was imported from them
+  const SearchResult& found;
+  int opset = 0;  // see ExportOptions
+  const std::string& engine_version;
+};
+
+// Writes the file to the end of the descriptor `file`, and appends to `warnings` what its readers
+// will miss. A rewritten body is imported again and must be the graph that was verified; the
+// original's bytes are copied.
+// Errors: NOT_EQUIVALENT when it is another graph; those of ExportOnnx; STORAGE_UNAVAILABLE.
+absl::Status WriteResultFile(const ResultFile& result, int file,
+                             std::vector<std::string>& warnings);
+
+}  // namespace plait
