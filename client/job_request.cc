@@ -27,6 +27,8 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
   static const std::string search = NamesHelp(wire::SearchPolicies());
   static const std::string schedule = NamesHelp(wire::SchedulePolicies());
   static const std::string precision = NamesHelp(wire::Precisions());
+  static const std::string body =
+      absl::StrCat("the file's graph, for other runtimes: ", absl::StrJoin(wire::Bodies(), ", "));
   const OptionSpec specs[] = {
       {"--device", OptionKind::kText, "DEVICE", "as plait devices lists them; default cpu"},
       {"--search", OptionKind::kText, "POLICY", search},
@@ -41,9 +43,9 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       kShapeOption,
       kInputsOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
-      {"--portable", OptionKind::kSwitch, "",
-       "leave out what is slower in other runtimes (default)"},
-      {"--no-portable", OptionKind::kSwitch, "", "use that, too"},
+      {"--body", OptionKind::kText, "BODY", body},
+      {"--portable", OptionKind::kSwitch, "", "the same as --body portable"},
+      {"--no-portable", OptionKind::kSwitch, "", "the same as --body searched"},
       {"--no-result-cache", OptionKind::kSwitch, "", "search again even if the result is known"},
   };
   options->insert(options->end(), std::begin(specs), std::end(specs));
@@ -69,7 +71,10 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
   if (arguments.Has("--portable") && arguments.Has("--no-portable")) {
     return absl::InvalidArgumentError("--portable and --no-portable exclude each other");
   }
-  options.set_portable(!arguments.Has("--no-portable"));
+  options.set_body(arguments.Text("--body"));
+  for (const bool portable : {true, false}) {
+    if (arguments.Has(portable ? "--portable" : "--no-portable")) options.set_portable(portable);
+  }
   options.set_no_result_cache(arguments.Has("--no-result-cache"));
   for (const auto& [name, shape] : NamedShapes(arguments)) {
     v1::Shape& proto = (*options.mutable_shapes())[name];

@@ -43,38 +43,59 @@ absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
   return absl::FailedPreconditionError("it is for other inputs or outputs, or for other shapes");
 }
 
-// The graph and plan inside a model, loaded, if they are for this device.
-absl::StatusOr<LoadedExecutable> FromEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
-                                                  const Graph& bound, Executor& executor) {
-  const auto bytes = static_cast<int64_t>(embedded.graph.size() + embedded.plan.size());
-  // From the cheapest check to the dearest, and all of them before anything is run.
-  if (bytes > kGraphTextBytesMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(bytes, " bytes are more than the limit of ", kGraphTextBytesMax));
-  }
-  if (embedded.version.substr(0, embedded.version.find('+')) != kEngineVersion) {
+// The graph and plan inside a model, as far as they can be read without knowing the device.
+// NotFound when there are none.
+absl::StatusOr<LoadedModel> ReadEmbedded(const Model& model) {
+  PLAIT_ASSIGN_OR_RETURN(const std::optional<EmbeddedPlan> found, ReadEmbeddedPlan(model));
+  if (!found.has_value()) return absl::NotFoundError("the model has no plan");
+  const EmbeddedPlan& embedded = *found;
+  const absl::string_view version = embedded.version;
+  if (version.substr(0, version.find('+')) != kEngineVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("it was made by engine ", embedded.version, ", this is ", kEngineVersion));
+        absl::StrCat("it was made by engine ", version, ", this is ", kEngineVersion));
   }
-  LoadedModel loaded;
-  PLAIT_ASSIGN_OR_RETURN(loaded.graph, ParseTypedGraph(embedded.graph));
-  PLAIT_ASSIGN_OR_RETURN(loaded.plan, ParsePlan(embedded.plan));
-  if (loaded.plan.device_fingerprint != executor.device().fingerprint) {
-    return absl::FailedPreconditionError(absl::StrCat("it was made for another device (",
-                                                      loaded.plan.device_fingerprint,
-                                                      "; optimize the model on this one)"));
-  }
-  if (loaded.plan.graph_fingerprint != loaded.graph.fingerprint().ToString()) {
+  LoadedModel planned;
+  PLAIT_ASSIGN_OR_RETURN(planned.graph, ParseTypedGraph(embedded.graph));
+  PLAIT_ASSIGN_OR_RETURN(planned.plan, ParsePlan(embedded.plan));
+  if (planned.plan.graph_fingerprint != planned.graph.fingerprint().ToString()) {
     return absl::FailedPreconditionError("it is for another graph");
   }
-  PLAIT_RETURN_IF_ERROR(CheckSameInterface(loaded.graph, bound));
-  loaded.weights = std::make_shared<ModelWeights>(model.weights());
+  planned.weights = std::make_shared<ModelWeights>(model.weights());
+  planned.embedded_plan = true;
+  return planned;
+}
+
+// Loads it, if it is for this device and for the model as it is bound.
+absl::StatusOr<LoadedExecutable> LoadPlan(LoadedModel planned, const Graph& bound,
+                                          Executor& executor) {
+  // From the cheapest check to the dearest, and all of them before anything is run.
+  if (planned.plan.device_fingerprint != executor.device().fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat("it was made for another device (",
+                                                      planned.plan.device_fingerprint,
+                                                      "; optimize the model on this one)"));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckSameInterface(planned.graph, bound));
   // Graph and plan are a stranger's: loading proves that they read and write only where they may,
   // and finds weights that the file lacks. What fails here is not used.
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
-                         executor.Load(loaded.graph, loaded.plan, *loaded.weights));
-  loaded.embedded_plan = true;
-  return LoadedExecutable{std::move(loaded), std::move(executable)};
+                         executor.Load(planned.graph, planned.plan, *planned.weights));
+  return LoadedExecutable{std::move(planned), std::move(executable)};
+}
+
+// The shapes given, and of inputs whose dimensions the model leaves open and nobody gives those
+// that the plan was made for.
+Bindings ShapesOf(const Model& model, Bindings given, const absl::StatusOr<LoadedModel>& planned) {
+  if (!planned.ok()) return given;
+  for (const ModelValue& input : model.inputs()) {
+    const bool is_open = !std::all_of(input.shape.begin(), input.shape.end(),
+                                      [](const Dimension& dimension) { return dimension.known(); });
+    if (!is_open || given.contains(input.name)) continue;
+    for (const TensorId id : planned->graph.inputs()) {
+      const auto& name = planned->graph.tensor(id).name;
+      if (name != nullptr && *name == input.name) given[*name] = planned->graph.type(id).shape;
+    }
+  }
+  return given;
 }
 
 absl::StatusOr<Plan> BaselinePlan(const Graph& graph, bool quick, Executor& executor) {
@@ -114,12 +135,14 @@ absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const Load
   PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path));
   const absl::StatusOr<Model> model = ImportOnnx(bytes);
   if (!model.ok()) return rejected(model.status());
-  absl::StatusOr<Bound> bound = Bind(*model, loading.shapes);
+  absl::StatusOr<LoadedModel> planned = absl::NotFoundError("no plan is asked for");
+  if (!loading.ignore_plan) planned = ReadEmbedded(*model);
+  absl::StatusOr<Bound> bound = Bind(*model, ShapesOf(*model, loading.shapes, planned));
   if (!bound.ok()) return rejected(bound.status());
-  const std::optional<EmbeddedPlan> embedded = ReadEmbeddedPlan(*model);
-  if (embedded.has_value() && !loading.ignore_plan) {
+  if (!absl::IsNotFound(planned.status())) {
     absl::StatusOr<LoadedExecutable> loaded =
-        FromEmbeddedPlan(*embedded, *model, bound->graph, executor);
+        planned.ok() ? LoadPlan(*std::move(planned), bound->graph, executor)
+                     : absl::StatusOr<LoadedExecutable>(planned.status());
     if (loaded.ok()) {
       loaded->model.path = path;
       return loaded;

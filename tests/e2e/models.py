@@ -1,6 +1,8 @@
 """Models for end-to-end tests, and ONNX Runtime as the judge of their results."""
 
+import base64
 import sys
+import zlib
 
 import numpy as np
 import onnx
@@ -69,6 +71,12 @@ def scaled_weight(data, factor):
     values = numpy_helper.to_array(largest) * np.float32(factor)
     largest.CopyFrom(numpy_helper.from_array(values, largest.name))
     return model.SerializeToString(deterministic=True)
+
+
+def unpacked_text(value):
+    """A text of plait's in a model's metadata."""
+    assert value.startswith("zlib:")
+    return zlib.decompress(base64.b64decode(value.removeprefix("zlib:"))).decode()
 
 
 def session_of(data):

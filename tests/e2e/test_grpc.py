@@ -239,4 +239,5 @@ def test_a_job_uses_no_more_threads_than_it_asks_for(client):
     job = client.wait_for_end(client.submit(model, threads=1, budget_seconds=2).id)
     optimized = onnx.load_from_string(client.download(job.result.optimized_model))
     (plan,) = (entry.value for entry in optimized.metadata_props if entry.key == "plait.plan")
+    plan = models.unpacked_text(plan)
     assert "\n  threads 1\n" in plan and "width=2" not in plan

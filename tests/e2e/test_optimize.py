@@ -22,7 +22,7 @@ FIELDS = {
     "device": {"id", "name", "fingerprint", "predicted"},
     "baseline": LATENCY | {"load_ms"},
     "optimized": LATENCY | {"kernels", "fallback_nodes", "offchip_bytes", "precision", "load_ms",
-                            "formats", "copies"},
+                            "formats", "copies", "body"},
     "equivalence": {"verdict", "max_abs_error", "max_rel_error", "inputs_tried", "outputs"},
     "search": {"seconds", "profiling_seconds", "verification_seconds", "candidates",
                "candidates_measured", "profiles_measured", "profiles_cached", "rules_applied"},
@@ -60,7 +60,7 @@ def assert_report_is_whole(report):
 def test_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, name):
     model = model_file(name)
     output = folder / "out.onnx"
-    report = optimize(cli, model, output).expect(0).json
+    report = optimize(cli, model, output, "--body", "searched").expect(0).json
     assert_report_is_whole(report)
     assert report["output"]["path"] == str(output)
     # Import folds arithmetic on shapes.
@@ -79,7 +79,7 @@ def test_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, name):
                                   "tiny_densenet", "tiny_gpt", "tiny_sru", "demo"])
 def test_other_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, name):
     model = model_file(name)
-    report = optimize(cli, model, folder / "out.onnx").expect(0).json
+    report = optimize(cli, model, folder / "out.onnx", "--body", "searched").expect(0).json
     assert_report_is_whole(report)
     models.assert_equal_in_onnx_runtime(model.read_bytes(), (folder / "out.onnx").read_bytes())
 
@@ -89,7 +89,7 @@ def test_symbolic_dimensions_are_bound_by_shape(cli, folder, model_file):
     (value,) = onnx.load(model).graph.input
     dims = [dim.dim_value or 2 for dim in value.type.tensor_type.shape.dim]
     shape = f"{value.name}={'x'.join(map(str, dims))}"
-    optimize(cli, model, folder / "out.onnx", "--shape", shape).expect(0)
+    optimize(cli, model, folder / "out.onnx", "--shape", shape, "--body", "portable").expect(0)
     models.assert_equal_in_onnx_runtime(
         model.read_bytes(), (folder / "out.onnx").read_bytes(), dynamic_size=2)
 
@@ -119,7 +119,7 @@ def test_without_search_the_result_is_the_same_bytes_every_time(cli, folder, mod
     graphs = []
     for name in ("a", "b"):
         optimize(cli, model, folder / f"{name}.onnx", "--search", "none", "--schedule",
-                 "sequential", "--no-result-cache").expect(0)
+                 "sequential", "--body", "portable", "--no-result-cache").expect(0)
         graphs.append(onnx.load(folder / f"{name}.onnx").graph.SerializeToString(
             deterministic=True))
     assert graphs[0] == graphs[1]

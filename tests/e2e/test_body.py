@@ -1,0 +1,92 @@
+"""What the optimized file holds for other runtimes, and what plait's own makes of it."""
+
+import numpy as np
+import onnx
+import pytest
+
+import models
+import sample_inputs
+
+
+@pytest.fixture
+def dynamic(model_file):
+    return model_file("tiny_dynamic")
+
+
+def shape_of(model):
+    """--shape, with 2 for each symbolic dimension of the only input."""
+    (value,) = onnx.load(model).graph.input
+    dims = [dim.dim_value or 2 for dim in value.type.tensor_type.shape.dim]
+    return "--shape", f"{value.name}={'x'.join(map(str, dims))}"
+
+
+def optimize(cli, model, output, *options):
+    return cli.run("optimize", model, "-o", output, "--budget", "5s", "--json", *shape_of(model),
+                   *options)
+
+
+def test_the_body_is_the_originals(cli, folder, dynamic):
+    output = folder / "out.onnx"
+    report = optimize(cli, dynamic, output).expect(0).json
+    assert report["optimized"]["body"] == "original"
+    original, optimized = dynamic.read_bytes(), output.read_bytes()
+    # Symbolic dimensions too.
+    assert optimized.startswith(original)
+    assert len(optimized) - len(original) < 256 << 10
+    onnx.checker.check_model(onnx.load(output), full_check=True)
+
+
+def test_the_plan_runs_at_its_own_shape_unless_another_is_given(cli, folder, dynamic):
+    output = folder / "out.onnx"
+    optimize(cli, dynamic, output).expect(0)
+    session = models.session_of(dynamic.read_bytes())
+    feeds = sample_inputs.session_inputs(session, 3, 2)
+    (folder / "in").mkdir()
+    for name, values in feeds.items():
+        np.save(folder / "in" / f"{name}.npy", values)
+    finished = cli.run("run", output, "--inputs", folder / "in", "--outputs", folder / "result")
+    assert finished.expect(0).err == ""
+    for value, expected in zip(session.get_outputs(), session.run(None, feeds)):
+        got = np.load(folder / "result" / f"{value.name}.npy")
+        assert np.abs(got - expected).max() <= models.REL_ERROR_MAX * np.abs(expected).max()
+    name, shape = shape_of(dynamic)[1].split("=")
+    other = cli.run("run", output, "--shape", f"{name}=3{shape[1:]}", "--seed", "1", "--outputs",
+                    folder / "other").expect(0)
+    assert "the plan in the model is ignored: it is for other inputs or outputs" in other.err
+
+
+def test_a_file_that_is_optimized_again_has_one_plan(cli, folder, dynamic):
+    once, twice = folder / "once.onnx", folder / "twice.onnx"
+    optimize(cli, dynamic, once).expect(0)
+    optimize(cli, once, twice).expect(0)
+    assert twice.read_bytes().startswith(dynamic.read_bytes())
+    keys = [entry.key for entry in onnx.load(twice).metadata_props]
+    assert sorted(keys) == sorted(set(keys)) and "plait.plan" in keys
+
+
+def test_another_body_is_the_plans_graph(cli, folder, dynamic):
+    output = folder / "out.onnx"
+    report = optimize(cli, dynamic, output, "--body", "searched").expect(0).json
+    assert report["optimized"]["body"] == "searched"
+    assert any("(--body original keeps it open)" in warning for warning in report["warnings"])
+    assert not output.read_bytes().startswith(dynamic.read_bytes())
+    models.assert_equal_in_onnx_runtime(dynamic.read_bytes(), output.read_bytes(), dynamic_size=2)
+
+
+def test_what_no_plan_can_carry_is_in_the_body(cli, folder, model_file):
+    model = model_file(models.small_model(operator="Unknown", domain="custom"))
+    asked = ("optimize", model, "-o", folder / "out.onnx", "--budget", "5s", "--json")
+    assert cli.run(*asked).expect(0).json["optimized"]["body"] == "portable"
+    kept = cli.run(*asked, "--body", "original").expect(0).json
+    assert kept["optimized"]["body"] == "original"
+    assert any("(--body portable)" in warning for warning in kept["warnings"])
+    raised = cli.run("optimize", model_file("tiny_resnet", "named"), "-o", folder / "raised.onnx",
+                     "--budget", "5s", "--opset", "19", "--json").expect(0).json
+    assert raised["optimized"]["body"] == "portable"
+
+
+def test_a_body_that_there_is_not_is_refused(cli, folder, dynamic):
+    assert "options.body: must be one of auto, original, portable, searched" in optimize(
+        cli, dynamic, folder / "out.onnx", "--body", "none").expect(2).last_error_line
+    assert "options.opset" in optimize(cli, dynamic, folder / "out.onnx", "--body", "original",
+                                       "--opset", "20").expect(2).last_error_line
