@@ -13,7 +13,9 @@ find_package(fmt CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
-find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h REQUIRED)  # headers only
+# Headers only.
+find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h REQUIRED)
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)
 if(PLAIT_TESTS)
   find_package(GTest CONFIG REQUIRED)
 endif()

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/onnx/messages/messages.h"
+
+namespace plait {
+
+// Reads serialized messages, which may come from anyone. What they would take in memory is counted
+// before anything is allocated for it. Safe from any thread; the bytes are copied.
+
+// Reads a model that passes CheckModelWire (protobuf_limits.h), whose errors it has.
+absl::StatusOr<onnx::ModelProto> ReadModel(absl::string_view bytes);
+
+// Reads a message of another type: TensorProto, AttributeProto or NodeProto. `what` names the thing
+// in an error.
+// Errors: as those of CheckModelWire, but InvalidArgument when the bytes are too many.
+template <typename Message>
+absl::StatusOr<Message> ReadMessage(absl::string_view bytes, absl::string_view what);
+
+}  // namespace plait
