@@ -30,7 +30,7 @@ class Binder {
  public:
   explicit Binder(const ModelParts& parts) : parts_(parts) {
     bound_.warnings = parts.warnings;
-    for (const auto& value : parts.proto.graph().value_info()) {
+    for (const auto& value : parts.proto.graph().value_info) {
       declared_.emplace(value.name(), ReadValueInfo(value));
     }
     for (const ModelValue& output : parts.outputs) declared_.emplace(output.name, output);
@@ -44,7 +44,7 @@ class Binder {
     }
     PLAIT_RETURN_IF_ERROR(AddInitializers());
     for (const int index : parts_.node_order) {
-      const onnx::NodeProto& node = parts_.proto.graph().node(index);
+      const onnx::NodeProto& node = parts_.proto.graph().node[index];
       if (const absl::Status status = AddNode(node); !status.ok()) {
         return Annotate(status, NodeLabel(node));
       }
@@ -61,23 +61,23 @@ class Binder {
  private:
   // All of them, used or not: subgraphs of opaque nodes may read them by name.
   absl::Status AddInitializers() {
-    for (const onnx::TensorProto& initializer : parts_.proto.graph().initializer()) {
+    for (const onnx::TensorProto& initializer : parts_.proto.graph().initializer) {
       const auto constant = parts_.constants.find(initializer.name());
       if (constant != parts_.constants.end()) {
         AddConstant(initializer.name(), constant->second);
         continue;
       }
       onnx::AttributeProto value;
-      value.set_type(onnx::AttributeProto::TENSOR);
-      value.set_name("value");
-      *value.mutable_t() = initializer;
+      value.type = onnx::AttributeProto::kTensor;
+      value.name = "value";
+      value.t = initializer;
       PLAIT_RETURN_IF_ERROR(AddOpaqueConstant(initializer.name(), value));
     }
-    for (const auto& initializer : parts_.proto.graph().sparse_initializer()) {
+    for (const auto& initializer : parts_.proto.graph().sparse_initializer) {
       onnx::AttributeProto value;
-      value.set_type(onnx::AttributeProto::SPARSE_TENSOR);
-      value.set_name("sparse_value");
-      *value.mutable_sparse_tensor() = initializer;
+      value.type = onnx::AttributeProto::kSparseTensor;
+      value.name = "sparse_value";
+      value.sparse_tensor = initializer;
       PLAIT_RETURN_IF_ERROR(AddOpaqueConstant(initializer.values().name(), value));
     }
     return absl::OkStatus();
@@ -86,9 +86,9 @@ class Binder {
   // An initializer that the IR cannot hold becomes an opaque Constant node.
   absl::Status AddOpaqueConstant(const std::string& name, const onnx::AttributeProto& value) {
     onnx::NodeProto node;
-    node.set_op_type("Constant");
-    node.add_output(name);
-    *node.add_attribute() = value;
+    node.op_type = "Constant";
+    node.output = {name};
+    node.attribute = {value};
     return AddOpaque(node, "the IR has no tensors of this kind");
   }
 
@@ -98,11 +98,11 @@ class Binder {
 
   absl::Status AddNode(const onnx::NodeProto& node) {
     if (node.op_type() == "Constant" && IsDefaultDomain(node.domain())) {
-      const auto constant = parts_.constants.find(node.output(0));
+      const auto constant = parts_.constants.find(node.output[0]);
       if (constant == parts_.constants.end()) {
         return AddOpaque(node, "the IR has no tensors of this kind");
       }
-      AddConstant(node.output(0), constant->second);
+      AddConstant(node.output[0], constant->second);
       return absl::OkStatus();
     }
     if (const std::optional<std::string> reason = WhyOpaque(node)) return AddOpaque(node, *reason);
@@ -116,7 +116,7 @@ class Binder {
       return absl::StrCat("operator of domain '", node.domain(), "'");
     }
     if (!OpKindFromName(node.op_type()).has_value()) return "unknown operator";
-    for (const std::string& input : node.input()) {
+    for (const std::string& input : node.input) {
       if (!input.empty() && !builder_.tensor(tensors_.at(input)).type.known()) {
         return absl::StrCat("the type of its input '", input, "' is not known");
       }
@@ -130,12 +130,12 @@ class Binder {
     PLAIT_ASSIGN_OR_RETURN(Attributes attributes, ReadAttributes(proto));
     node.attributes = MakeAttributes(std::move(attributes));
     if (!proto.name().empty()) node.name = std::make_shared<const std::string>(proto.name());
-    for (const std::string& input : proto.input()) {
+    for (const std::string& input : proto.input) {
       node.inputs.push_back(input.empty() ? kNoTensor : tensors_.at(input));
     }
     // Omitted at the end and not listed at all are the same; the shorter form is the canonical one.
     while (!node.inputs.empty() && node.inputs.back() == kNoTensor) node.inputs.pop_back();
-    std::vector<std::string> names(proto.output().begin(), proto.output().end());
+    std::vector<std::string> names(proto.output.begin(), proto.output.end());
     while (!names.empty() && names.back().empty()) names.pop_back();
     if (names.empty()) return absl::OkStatus();  // nothing can read it
     const int output_count = static_cast<int>(names.size());
@@ -154,20 +154,20 @@ class Binder {
 
   absl::Status AddOpaque(const onnx::NodeProto& proto, std::string reason) {
     PLAIT_ASSIGN_OR_RETURN(Node node, MakeOpaqueNode(proto));
-    for (const std::string& input : proto.input()) {
+    for (const std::string& input : proto.input) {
       node.inputs.push_back(input.empty() ? kNoTensor : tensors_.at(input));
     }
     for (const std::string& name : CapturedNames(proto)) node.inputs.push_back(tensors_.at(name));
     // Nothing can be inferred through an opaque node: what the file declares has to do.
     std::vector<TensorType> types;
-    for (const std::string& output : proto.output()) {
+    for (const std::string& output : proto.output) {
       const auto declared = declared_.find(output);
       types.push_back(declared == declared_.end() ? TensorType{}
                                                   : ResolveType(declared->second, symbols_));
     }
     bound_.opaque_nodes.push_back(
         {NodeLabel(proto), proto.op_type(), proto.domain(), std::move(reason)});
-    AddToGraph(std::move(node), types, {proto.output().begin(), proto.output().end()});
+    AddToGraph(std::move(node), types, {proto.output.begin(), proto.output.end()});
     return absl::OkStatus();
   }
 

@@ -14,8 +14,8 @@
 #include "optimizer/onnx/export_names.h"
 #include "optimizer/onnx/messages/attribute_proto.h"
 #include "optimizer/onnx/messages/node_label.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
 #include "optimizer/onnx/messages/tensor_proto.h"
+#include "optimizer/onnx/messages/write_message.h"
 #include "optimizer/onnx/model_parts.h"
 #include "optimizer/onnx/node_version.h"
 #include "optimizer/onnx/opaque_node.h"
@@ -46,16 +46,21 @@ onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared,
                                       const TensorType& type) {
   onnx::ValueInfoProto bound = declared;
   if (!type.known()) return bound;
-  auto* tensor = bound.mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(static_cast<int>(type.dtype));
+  // What was declared as no tensor keeps what it has beside its kind.
+  onnx::TypeProto of_tensor;
+  of_tensor.tensor_type = bound.type().tensor_type();
+  of_tensor.kept = bound.type().kept;
+  onnx::TypeProto::Tensor* const tensor = of_tensor.tensor_type.mutable_value();
+  tensor->elem_type = static_cast<int32_t>(type.dtype);
   // Dimensions are overwritten one by one, so that their denotations stay.
-  if (tensor->shape().dim_size() != type.rank()) tensor->clear_shape();
-  tensor->mutable_shape();
-  for (int i = 0; i < type.rank(); ++i) {
-    auto* dim = i < tensor->shape().dim_size() ? tensor->mutable_shape()->mutable_dim(i)
-                                               : tensor->mutable_shape()->add_dim();
-    dim->set_dim_value(type.shape[i]);
+  auto& dims = tensor->shape.mutable_value()->dim;
+  if (dims.size() != type.shape.size()) dims.clear();
+  dims.resize(type.shape.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    dims[i].dim_param.clear();
+    dims[i].dim_value = type.shape[i];
   }
+  bound.type = std::move(of_tensor);
   return bound;
 }
 
@@ -70,8 +75,8 @@ class Exporter {
         weights_(weights),
         names_(std::move(names)),
         needed_(graph.tensor_count()) {
-    for (const onnx::NodeProto& node : original_.graph().node()) {
-      if (node.output_size() > 0) original_nodes_.emplace(node.output(0), &node);
+    for (const onnx::NodeProto& node : original_.graph().node) {
+      if (!node.output.empty()) original_nodes_.emplace(node.output[0], &node);
     }
   }
 
@@ -91,67 +96,63 @@ class Exporter {
     }
     for (const TensorId output : graph_.outputs()) needed_[output] = true;
     PLAIT_RETURN_IF_ERROR(WriteInitializers());
+    model_.graph = std::move(graph_out_);
     return std::move(model_);
   }
 
  private:
   void WriteHeader(int opset, const std::optional<EmbeddedPlan>& plan) {
-    model_.set_ir_version(std::max<int64_t>(original_.ir_version(), IrVersionFor(opset)));
-    if (original_.has_producer_name()) model_.set_producer_name(original_.producer_name());
-    if (original_.has_producer_version()) {
-      model_.set_producer_version(original_.producer_version());
-    }
-    if (original_.has_domain()) model_.set_domain(original_.domain());
-    if (original_.has_model_version()) model_.set_model_version(original_.model_version());
-    if (original_.has_doc_string()) model_.set_doc_string(original_.doc_string());
+    model_.ir_version = std::max<int64_t>(original_.ir_version(), IrVersionFor(opset));
+    model_.producer_name = original_.producer_name;
+    model_.producer_version = original_.producer_version;
+    model_.domain = original_.domain;
+    model_.model_version = original_.model_version;
+    model_.doc_string = original_.doc_string;
     bool has_onnx = false;
-    for (const auto& import : original_.opset_import()) {
-      auto* written = model_.add_opset_import();
-      *written = import;
+    for (const auto& import : original_.opset_import) {
+      model_.opset_import.push_back(import);
       if (!IsDefaultDomain(import.domain())) continue;
-      written->set_version(opset);
+      model_.opset_import.back().version = opset;
       has_onnx = true;
     }
     // A model of foreign operators only may have gained some of ONNX's.
-    if (!has_onnx) model_.add_opset_import()->set_version(opset);
-    for (const auto& entry : original_.metadata_props()) {
-      if (!absl::StartsWith(entry.key(), kMetadataPrefix)) *model_.add_metadata_props() = entry;
+    if (!has_onnx) model_.opset_import.emplace_back().version = opset;
+    for (const auto& entry : original_.metadata_props) {
+      if (!absl::StartsWith(entry.key(), kMetadataPrefix)) model_.metadata_props.push_back(entry);
     }
     if (plan.has_value()) {
       for (const auto& [key, value] : MetadataOf(*plan)) AddMetadata(key, value);
     }
-    model_.mutable_graph()->set_name(original_.graph().name());
-    if (original_.graph().has_doc_string()) {
-      model_.mutable_graph()->set_doc_string(original_.graph().doc_string());
-    }
+    graph_out_.name = original_.graph().name();
+    graph_out_.doc_string = original_.graph().doc_string;
   }
 
   void AddMetadata(absl::string_view key, const std::string& value) {
-    auto* entry = model_.add_metadata_props();
-    entry->set_key(std::string(key));
-    entry->set_value(value);
+    onnx::StringStringEntryProto& entry = model_.metadata_props.emplace_back();
+    entry.key = std::string(key);
+    entry.value = value;
   }
 
   void WriteDeclarations(const Model& model) {
     absl::flat_hash_map<std::string, const onnx::ValueInfoProto*> declared;
-    for (const auto& input : original_.graph().input()) declared[input.name()] = &input;
+    for (const auto& input : original_.graph().input) declared[input.name()] = &input;
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-      *model_.mutable_graph()->add_input() =
-          BoundDeclaration(*declared.at(model.inputs()[i].name), graph_.type(graph_.inputs()[i]));
+      graph_out_.input.push_back(
+          BoundDeclaration(*declared.at(model.inputs()[i].name), graph_.type(graph_.inputs()[i])));
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      *model_.mutable_graph()->add_output() = BoundDeclaration(
-          original_.graph().output(static_cast<int>(i)), graph_.type(graph_.outputs()[i]));
+      graph_out_.output.push_back(
+          BoundDeclaration(original_.graph().output[i], graph_.type(graph_.outputs()[i])));
     }
   }
 
   // Right behind the producer, so that the file's nodes stay in topological order.
   void WriteIdentities(TensorId id) {
     for (const std::string& name : names_.identities(id)) {
-      onnx::NodeProto* node = model_.mutable_graph()->add_node();
-      node->set_op_type("Identity");
-      node->add_input(names_.of(id));
-      node->add_output(name);
+      onnx::NodeProto& node = graph_out_.node.emplace_back();
+      node.op_type = "Identity";
+      node.input = {names_.of(id)};
+      node.output = {name};
       needed_[id] = true;
     }
   }
@@ -162,14 +163,14 @@ class Exporter {
     const auto original = original_nodes_.find(output);
     if (original != original_nodes_.end() && original->second->op_type() == OpKindName(node.op) &&
         IsDefaultDomain(original->second->domain())) {
-      // By copying and clearing, so that fields that this onnx does not know stay.
+      // By copying and clearing, so that fields that nothing here knows stay.
       proto = *original->second;
-      proto.clear_input();
-      proto.clear_output();
-      proto.clear_attribute();
+      proto.input.clear();
+      proto.output.clear();
+      proto.attribute.clear();
     }
-    proto.set_op_type(std::string(OpKindName(node.op)));
-    if (node.name != nullptr && !node.name->empty()) proto.set_name(*node.name);
+    proto.op_type = std::string(OpKindName(node.op));
+    if (node.name != nullptr && !node.name->empty()) proto.name = *node.name;
     return proto;
   }
 
@@ -180,18 +181,18 @@ class Exporter {
     for (const LoweredNode::Input& input : lowered.inputs) {
       if (input.value.has_value()) {
         const std::string name = names_.Fresh(absl::StrCat(names_.of(node.outputs[0]), "_value"));
-        *model_.mutable_graph()->add_initializer() = WriteTensorProto(*input.value, name);
-        proto.add_input(name);
+        graph_out_.initializer.push_back(WriteTensorProto(*input.value, name));
+        proto.input.push_back(name);
         continue;
       }
-      proto.add_input(names_.of(input.tensor));
+      proto.input.push_back(names_.of(input.tensor));
       if (input.tensor != kNoTensor) needed_[input.tensor] = true;
     }
-    for (const TensorId output : node.outputs) proto.add_output(names_.of(output));
+    for (const TensorId output : node.outputs) proto.output.push_back(names_.of(output));
     for (const auto& [name, value] : lowered.attributes.entries()) {
-      PLAIT_ASSIGN_OR_RETURN(*proto.add_attribute(), WriteAttribute(name, value));
+      PLAIT_ASSIGN_OR_RETURN(proto.attribute.emplace_back(), WriteAttribute(name, value));
     }
-    *model_.mutable_graph()->add_node() = std::move(proto);
+    graph_out_.node.push_back(std::move(proto));
     return absl::OkStatus();
   }
 
@@ -200,21 +201,18 @@ class Exporter {
     PLAIT_ASSIGN_OR_RETURN(onnx::NodeProto proto, ReadOpaqueNode(node));
     // Explicit inputs only: what subgraphs capture, they read by the original's names
     // (ExportNames).
-    for (int i = 0; i < proto.input_size(); ++i) {
-      *proto.mutable_input(i) = names_.of(node.inputs[i]);
-    }
+    for (size_t i = 0; i < proto.input.size(); ++i) proto.input[i] = names_.of(node.inputs[i]);
     for (const TensorId input : node.inputs) {
       if (input != kNoTensor) needed_[input] = true;
     }
-    for (int i = 0; i < proto.output_size(); ++i) {
+    for (size_t i = 0; i < proto.output.size(); ++i) {
       const TensorId output = node.outputs[i];
-      *proto.mutable_output(i) = names_.of(output);
+      proto.output[i] = names_.of(output);
       // Nothing else tells a later import the type, which makes readers opaque.
       if (output == kNoTensor || !graph_.type(output).known() || graph_.is_output(output)) continue;
-      *model_.mutable_graph()->add_value_info() =
-          WriteValueInfo(names_.of(output), graph_.type(output));
+      graph_out_.value_info.push_back(WriteValueInfo(names_.of(output), graph_.type(output)));
     }
-    *model_.mutable_graph()->add_node() = std::move(proto);
+    graph_out_.node.push_back(std::move(proto));
     return absl::OkStatus();
   }
 
@@ -224,7 +222,7 @@ class Exporter {
       if (constant == nullptr || !needed_[id]) continue;
       absl::StatusOr<Tensor> value = EvaluateConstant(*constant, weights_);
       if (!value.ok()) return Annotate(value.status(), names_.of(id));
-      *model_.mutable_graph()->add_initializer() = WriteTensorProto(*value, names_.of(id));
+      graph_out_.initializer.push_back(WriteTensorProto(*value, names_.of(id)));
     }
     return absl::OkStatus();
   }
@@ -235,7 +233,8 @@ class Exporter {
   ExportNames names_;
   std::vector<bool> needed_;  // tensors that something written reads
   absl::flat_hash_map<std::string, const onnx::NodeProto*> original_nodes_;
-  onnx::ModelProto model_;
+  onnx::ModelProto model_;  // without its graph
+  onnx::GraphProto graph_out_;
 };
 
 }  // namespace
@@ -270,7 +269,7 @@ absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph
   PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));
   Exporter exporter(original, expanded, weights, std::move(names));
   PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model, exporter.Run(original, opset, options.plan));
-  return SerializeProto(model, "the exported model");
+  return WriteMessage(model, "the exported model");
 }
 
 }  // namespace plait

@@ -55,7 +55,7 @@ absl::StatusOr<ExportNames> ExportNames::Assign(const Model& model, const Graph&
     PLAIT_ASSIGN_OR_RETURN(const onnx::NodeProto proto, ReadOpaqueNode(node));
     const std::vector<std::string> captured = CapturedNames(proto);
     for (size_t i = 0; i < captured.size(); ++i) {
-      const TensorId tensor = node.inputs[proto.input_size() + i];
+      const TensorId tensor = node.inputs[proto.input.size() + i];
       if (tensor == kNoTensor) {
         return absl::InvalidArgumentError(
             absl::StrCat("an opaque node lost the value '", captured[i], "' of its subgraph"));

@@ -11,9 +11,10 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/messages/protobuf_fields.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/read_message.h"
 #include "optimizer/onnx/messages/rewrite_tensors.h"
 #include "optimizer/onnx/messages/tensor_proto.h"
+#include "optimizer/onnx/messages/write_message.h"
 #include "optimizer/ops/shared/axes.h"
 
 namespace plait {
@@ -50,7 +51,7 @@ std::optional<int64_t> SizeOf(const onnx::TensorProto& proto, std::optional<int6
 absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
   ExternalRange range;
   std::optional<int64_t> length;
-  for (const auto& entry : proto.external_data()) {
+  for (const auto& entry : proto.external_data) {
     int64_t number = 0;
     if (entry.key() == "location") {
       range.path = entry.value();
@@ -92,7 +93,7 @@ absl::StatusOr<bool> LiesElsewhere(absl::string_view tensor) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<WireField> field, reader.Next());
     if (!field.has_value()) return lies_elsewhere;
     if (field->number == kDataLocationField) {
-      lies_elsewhere = field->varint == onnx::TensorProto::EXTERNAL;
+      lies_elsewhere = field->varint == onnx::TensorProto::kExternal;
     }
   }
 }
@@ -101,8 +102,7 @@ absl::StatusOr<bool> LiesElsewhere(absl::string_view tensor) {
 absl::StatusOr<std::optional<onnx::TensorProto>> ReadExternal(absl::string_view tensor) {
   PLAIT_ASSIGN_OR_RETURN(const bool lies_elsewhere, LiesElsewhere(tensor));
   if (!lies_elsewhere) return std::nullopt;
-  onnx::TensorProto proto;
-  PLAIT_RETURN_IF_ERROR(ParseProto(tensor, "tensor", &proto));
+  PLAIT_ASSIGN_OR_RETURN(onnx::TensorProto proto, ReadMessage<onnx::TensorProto>(tensor, "tensor"));
   if (StrippedDigest(proto).has_value()) return std::nullopt;
   return proto;
 }
@@ -121,10 +121,10 @@ absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, st
                                       " bytes of its data, needed are ", range.size_bytes));
   }
   // The tensor now looks as if the exporter had never used a second file.
-  proto->clear_external_data();
-  proto->clear_data_location();
-  proto->set_raw_data(*std::move(bytes));
-  PLAIT_ASSIGN_OR_RETURN(const std::string packed, SerializeProto(*proto, "tensor"));
+  proto->external_data.clear();
+  proto->data_location.clear();
+  proto->raw_data = *std::move(bytes);
+  PLAIT_ASSIGN_OR_RETURN(const std::string packed, WriteMessage(*proto, "tensor"));
   out->append(packed);
   return absl::OkStatus();
 }

@@ -12,8 +12,7 @@
 #include "optimizer/onnx/messages/inline_functions.h"
 #include "optimizer/onnx/messages/node_label.h"
 #include "optimizer/onnx/messages/order_nodes.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
-#include "optimizer/onnx/messages/protobuf_limits.h"
+#include "optimizer/onnx/messages/read_message.h"
 #include "optimizer/onnx/model_parts.h"
 #include "optimizer/onnx/read_constants.h"
 #include "optimizer/onnx/value_info.h"
@@ -27,7 +26,7 @@ namespace {
 constexpr int64_t kDefaultInputsIrVersion = 4;
 
 bool UsesOnnxOperators(const onnx::GraphProto& graph) {
-  for (const onnx::NodeProto& node : graph.node()) {
+  for (const onnx::NodeProto& node : graph.node) {
     if (IsDefaultDomain(node.domain())) return true;
   }
   return false;
@@ -35,7 +34,7 @@ bool UsesOnnxOperators(const onnx::GraphProto& graph) {
 
 absl::StatusOr<int> FindOpset(const onnx::ModelProto& model) {
   int64_t opset = 0;
-  for (const auto& import : model.opset_import()) {
+  for (const auto& import : model.opset_import) {
     if (!IsDefaultDomain(import.domain())) continue;
     // The domain has two spellings, so a model may import it twice without noticing.
     if (opset != 0 && opset != import.version()) {
@@ -61,11 +60,11 @@ absl::StatusOr<int> FindOpset(const onnx::ModelProto& model) {
 void ReadInputsAndOutputs(ModelParts* parts) {
   const onnx::GraphProto& graph = parts->proto.graph();
   absl::flat_hash_set<std::string> initializers;
-  for (const auto& initializer : graph.initializer()) initializers.insert(initializer.name());
-  for (const auto& sparse : graph.sparse_initializer()) {
+  for (const auto& initializer : graph.initializer) initializers.insert(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer) {
     initializers.insert(sparse.values().name());
   }
-  for (const auto& input : graph.input()) {
+  for (const auto& input : graph.input) {
     if (!initializers.contains(input.name())) {
       parts->inputs.push_back(ReadValueInfo(input));
     } else if (parts->proto.ir_version() >= kDefaultInputsIrVersion) {
@@ -75,18 +74,17 @@ void ReadInputsAndOutputs(ModelParts* parts) {
                        "longer override it"));
     }
   }
-  for (const auto& output : graph.output()) parts->outputs.push_back(ReadValueInfo(output));
+  for (const auto& output : graph.output) parts->outputs.push_back(ReadValueInfo(output));
 }
 
 }  // namespace
 
-// Each step may rely on those before it: limits before parsing, names before messages quote them,
-// inlining before the order of nodes is asked for, since bodies add nodes.
+// Each step may rely on those before it: limits before anything is built, names before messages
+// quote them, inlining before the order of nodes is asked for, since bodies add nodes.
 absl::StatusOr<Model> ImportOnnx(absl::string_view bytes) {
-  PLAIT_RETURN_IF_ERROR(CheckModelWire(bytes));
   auto parts = std::make_shared<ModelParts>();
-  PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "the model", &parts->proto));
-  if (!parts->proto.has_graph()) {
+  PLAIT_ASSIGN_OR_RETURN(parts->proto, ReadModel(bytes));
+  if (!parts->proto.graph.has()) {
     return absl::InvalidArgumentError("not an ONNX model: it has no graph");
   }
   PLAIT_RETURN_IF_ERROR(CheckNames(parts->proto));

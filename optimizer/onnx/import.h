@@ -4,8 +4,8 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/onnx/model.h"
 
-// Map of this folder: the way in, the way out, and the way around. Only this folder sees onnx.
-//   in      import (protobuf_limits, protobuf_guard, check_names, inline_functions, order_nodes,
+// Map of this folder: the way in, the way out, and the way around. Only this folder knows ONNX.
+//   in      import (read_message, check_names, inline_functions, order_nodes,
 //           read_constants) makes a Model; bind (bind_inputs, node_version, fold_node, opaque_node)
 //           makes a Graph of it
 //   out     export (export_names, expand_nodes, node_version, value_info) writes a Graph as a

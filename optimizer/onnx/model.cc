@@ -52,7 +52,7 @@ int Model::opset() const { return parts_->opset; }
 
 std::vector<OpsetImport> Model::opset_imports() const {
   std::vector<OpsetImport> imports;
-  for (const auto& import : parts_->proto.opset_import()) {
+  for (const auto& import : parts_->proto.opset_import) {
     imports.push_back({import.domain(), import.version()});
   }
   return imports;
@@ -62,7 +62,7 @@ std::string Model::producer_name() const { return parts_->proto.producer_name();
 
 std::string Model::graph_name() const { return parts_->proto.graph().name(); }
 
-int Model::node_count() const { return parts_->proto.graph().node_size(); }
+int Model::node_count() const { return static_cast<int>(parts_->proto.graph().node.size()); }
 
 absl::Span<const ModelValue> Model::inputs() const { return parts_->inputs; }
 
@@ -70,7 +70,7 @@ absl::Span<const ModelValue> Model::outputs() const { return parts_->outputs; }
 
 std::vector<std::pair<std::string, std::string>> Model::metadata() const {
   std::vector<std::pair<std::string, std::string>> metadata;
-  for (const auto& entry : parts_->proto.metadata_props()) {
+  for (const auto& entry : parts_->proto.metadata_props) {
     metadata.emplace_back(entry.key(), entry.value());
   }
   return metadata;

@@ -14,7 +14,7 @@
 
 namespace plait {
 
-// The parsed model; defined in model_parts.h, so that onnx headers stay in this folder.
+// The parsed model; defined in model_parts.h, so that messages stay in this folder.
 struct ModelParts;
 
 // A dimension of a model's input or output.

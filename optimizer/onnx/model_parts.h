@@ -7,8 +7,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "base/digest.h"
-#include "onnx/onnx_pb.h"
 #include "optimizer/ir/constant.h"
+#include "optimizer/onnx/messages/messages.h"
 #include "optimizer/onnx/model.h"
 
 namespace plait {
@@ -20,7 +20,7 @@ struct ModelParts {
   int opset = 0;
   std::vector<ModelValue> inputs;
   std::vector<ModelValue> outputs;
-  std::vector<int> node_order;  // topological; indices into proto.graph().node()
+  std::vector<int> node_order;  // topological; indices into proto.graph().node
 
   // Initializers and results of Constant nodes that the IR can hold, by name.
   absl::flat_hash_map<std::string, ConstantRef> constants;

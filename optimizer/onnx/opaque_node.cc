@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/messages/captured_names.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/read_message.h"
+#include "optimizer/onnx/messages/write_message.h"
 
 namespace plait {
 
@@ -14,9 +15,9 @@ absl::StatusOr<Node> MakeOpaqueNode(const onnx::NodeProto& proto) {
   // What it reads and writes is said by the graph: equal constants have one name in a file that is
   // written, and had two in the file that was read.
   onnx::NodeProto unnamed = proto;
-  for (std::string& input : *unnamed.mutable_input()) input.clear();
-  for (std::string& output : *unnamed.mutable_output()) output.clear();
-  PLAIT_ASSIGN_OR_RETURN(std::string bytes, SerializeProto(unnamed, "node"));
+  for (std::string& input : unnamed.input) input.clear();
+  for (std::string& output : unnamed.output) output.clear();
+  PLAIT_ASSIGN_OR_RETURN(std::string bytes, WriteMessage(unnamed, "node"));
   Attributes attributes;
   attributes.Set(kOpaqueDomain, proto.domain());
   attributes.Set(kOpaqueOpType, proto.op_type());
@@ -34,14 +35,14 @@ absl::StatusOr<onnx::NodeProto> ReadOpaqueNode(const Node& node) {
   if (bytes == nullptr) {
     return absl::InvalidArgumentError("an opaque node holds no serialized ONNX node");
   }
-  onnx::NodeProto proto;
-  PLAIT_RETURN_IF_ERROR(ParseProto(bytes->bytes, "opaque node", &proto));
+  PLAIT_ASSIGN_OR_RETURN(onnx::NodeProto proto,
+                         ReadMessage<onnx::NodeProto>(bytes->bytes, "opaque node"));
   // A rewrite that changed what an opaque node reads would be a bug: nothing moves across one.
-  const size_t inputs = proto.input_size() + CapturedNames(proto).size();
-  if (node.inputs.size() != inputs || node.outputs.size() != size_t(proto.output_size())) {
+  const size_t inputs = proto.input.size() + CapturedNames(proto).size();
+  if (node.inputs.size() != inputs || node.outputs.size() != proto.output.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the opaque node ", proto.op_type(), " has ", node.inputs.size(), " inputs and ",
-        node.outputs.size(), " outputs, but its ONNX node ", inputs, " and ", proto.output_size()));
+        node.outputs.size(), " outputs, but its ONNX node ", inputs, " and ", proto.output.size()));
   }
   return proto;
 }

@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "onnx/onnx_pb.h"
 #include "optimizer/ir/graph.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 
@@ -16,8 +16,8 @@ constexpr absl::string_view kOpaqueProto = "proto";
 
 // The kOpaque node that stands for `proto`; inputs and outputs are left to the caller: first the
 // explicit inputs, then CapturedNames(proto). The message travels in an attribute, so that nothing
-// of it is lost but the names of explicit inputs and outputs, not even fields that this build's
-// onnx is too old to know.
+// of it is lost but the names of explicit inputs and outputs, not even fields that no
+// version of ONNX had when this was built.
 absl::StatusOr<Node> MakeOpaqueNode(const onnx::NodeProto& proto);
 
 // The ONNX node that an opaque node stands for. Its explicit inputs and outputs have no names.

@@ -46,26 +46,26 @@ absl::StatusOr<ConstantRef> ConstantOf(const onnx::TensorProto& proto, ModelPart
 
 // The value of a Constant node; nullptr when the IR cannot hold it.
 absl::StatusOr<ConstantRef> ConstantOfNode(const onnx::NodeProto& node, ModelParts* parts) {
-  if (node.attribute_size() != 1 || node.output_size() != 1 || node.input_size() != 0) {
+  if (node.attribute.size() != 1 || node.output.size() != 1 || node.input.size() != 0) {
     return absl::InvalidArgumentError("a Constant has one value attribute, one output, no inputs");
   }
-  const onnx::AttributeProto& value = node.attribute(0);
-  if (value.name() == "value" && value.has_t() && IsSupportedDataType(value.t().data_type())) {
+  const onnx::AttributeProto& value = node.attribute[0];
+  if (value.name() == "value" && value.t.has() && IsSupportedDataType(value.t().data_type())) {
     return ConstantOf(value.t(), parts);
   }
   if (value.name() == "value_float") return Constant::OfTensor(Tensor::ScalarFloat(value.f()));
   if (value.name() == "value_int") return Constant::OfTensor(Tensor::ScalarInt64(value.i()));
   // A list may be long: as a tensor it becomes a weight like any other.
   onnx::TensorProto list;
-  list.set_name(node.output(0));
+  list.name = node.output[0];
   if (value.name() == "value_floats") {
-    list.set_data_type(onnx::TensorProto::FLOAT);
-    list.add_dims(value.floats_size());
-    list.mutable_float_data()->CopyFrom(value.floats());
+    list.data_type = static_cast<int32_t>(DataType::kFloat32);
+    list.dims = {static_cast<int64_t>(value.floats.size())};
+    list.float_data = value.floats;
   } else if (value.name() == "value_ints") {
-    list.set_data_type(onnx::TensorProto::INT64);
-    list.add_dims(value.ints_size());
-    list.mutable_int64_data()->CopyFrom(value.ints());
+    list.data_type = static_cast<int32_t>(DataType::kInt64);
+    list.dims = {static_cast<int64_t>(value.ints.size())};
+    list.int64_data = value.ints;
   } else {
     return ConstantRef();
   }
@@ -83,16 +83,16 @@ absl::StatusOr<ConstantRef> ConstantOfNode(const onnx::NodeProto& node, ModelPar
 
 absl::Status ReadConstants(ModelParts* parts) {
   const onnx::GraphProto& graph = parts->proto.graph();
-  for (const onnx::TensorProto& initializer : graph.initializer()) {
+  for (const onnx::TensorProto& initializer : graph.initializer) {
     if (!IsSupportedDataType(initializer.data_type())) continue;
     PLAIT_ASSIGN_OR_RETURN(ConstantRef constant, ConstantOf(initializer, parts));
     parts->constants[initializer.name()] = std::move(constant);
   }
-  for (const onnx::NodeProto& node : graph.node()) {
+  for (const onnx::NodeProto& node : graph.node) {
     if (node.op_type() != "Constant" || !IsDefaultDomain(node.domain())) continue;
     absl::StatusOr<ConstantRef> constant = ConstantOfNode(node, parts);
     if (!constant.ok()) return Annotate(constant.status(), NodeLabel(node));
-    if (*constant != nullptr) parts->constants[node.output(0)] = *std::move(constant);
+    if (*constant != nullptr) parts->constants[node.output[0]] = *std::move(constant);
   }
   return absl::OkStatus();
 }

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/messages/protobuf_fields.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/read_message.h"
 #include "optimizer/onnx/messages/rewrite_tensors.h"
 #include "optimizer/onnx/messages/tensor_proto.h"
 
@@ -53,7 +53,7 @@ std::string Placeholder(int field, const Digest& digest) {
   AppendEntry("location", absl::StrCat(kStrippedLocationPrefix, digest.ToString()), &bytes);
   AppendEntry(kFieldKey, absl::StrCat(field), &bytes);
   AppendVarint(kDataLocationField << 3, &bytes);
-  AppendVarint(onnx::TensorProto::EXTERNAL, &bytes);
+  AppendVarint(onnx::TensorProto::kExternal, &bytes);
   return bytes;
 }
 
@@ -107,7 +107,7 @@ absl::Status StripTensor(absl::string_view tensor, Stripped* stripped, std::stri
 // The number of the field that held a stripped tensor's bytes.
 int HeldField(const onnx::TensorProto& proto) {
   int field = 0;
-  for (const auto& entry : proto.external_data()) {
+  for (const auto& entry : proto.external_data) {
     if (entry.key() == kFieldKey && absl::SimpleAtoi(entry.value(), &field)) return field;
   }
   return 0;
@@ -115,8 +115,8 @@ int HeldField(const onnx::TensorProto& proto) {
 
 absl::Status MaterializeTensor(absl::string_view tensor, const WeightReader& read,
                                std::string* out) {
-  onnx::TensorProto proto;
-  PLAIT_RETURN_IF_ERROR(ParseProto(tensor, "tensor", &proto));
+  PLAIT_ASSIGN_OR_RETURN(const onnx::TensorProto proto,
+                         ReadMessage<onnx::TensorProto>(tensor, "tensor"));
   const std::optional<Digest> digest = StrippedDigest(proto);
   if (!digest.has_value()) {
     out->append(tensor.data(), tensor.size());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/messages/messages.h"
 #include "optimizer/onnx/model.h"
 
 namespace plait {

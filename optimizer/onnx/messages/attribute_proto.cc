@@ -7,8 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/read_message.h"
 #include "optimizer/onnx/messages/tensor_proto.h"
+#include "optimizer/onnx/messages/write_message.h"
 
 namespace plait {
 
@@ -23,31 +24,30 @@ absl::Status Error(const AttributeProto& proto, absl::string_view what) {
 // By the declared type, never by which field is filled: an empty list fills none.
 absl::StatusOr<AttributeValue> ReadAttribute(const AttributeProto& proto) {
   switch (proto.type()) {
-    case AttributeProto::INT:
+    case AttributeProto::kInt:
       return AttributeValue(int64_t{proto.i()});
-    case AttributeProto::FLOAT:
+    case AttributeProto::kFloat:
       return AttributeValue(proto.f());
-    case AttributeProto::STRING:
+    case AttributeProto::kString:
       return AttributeValue(proto.s());
-    case AttributeProto::INTS:
-      return AttributeValue(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
-    case AttributeProto::FLOATS:
-      return AttributeValue(std::vector<float>(proto.floats().begin(), proto.floats().end()));
-    case AttributeProto::STRINGS:
-      return AttributeValue(
-          std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
-    case AttributeProto::TENSOR:
+    case AttributeProto::kInts:
+      return AttributeValue(proto.ints);
+    case AttributeProto::kFloats:
+      return AttributeValue(proto.floats);
+    case AttributeProto::kStrings:
+      return AttributeValue(proto.strings);
+    case AttributeProto::kTensor:
       if (IsSupportedDataType(proto.t().data_type())) {
         PLAIT_ASSIGN_OR_RETURN(Tensor tensor, CopyTensorProto(proto.t()));
         return AttributeValue(std::move(tensor));
       }
       break;
-    case AttributeProto::UNDEFINED:
+    case AttributeProto::kUndefined:
       return Error(proto, "has no type");
     default:
       break;
   }
-  PLAIT_ASSIGN_OR_RETURN(std::string bytes, SerializeProto(proto, "attribute"));
+  PLAIT_ASSIGN_OR_RETURN(std::string bytes, WriteMessage(proto, "attribute"));
   return AttributeValue(OpaqueBytes{std::move(bytes)});
 }
 
@@ -56,42 +56,43 @@ struct AttributeWriter {
   AttributeProto* proto;
 
   absl::Status operator()(int64_t value) const {
-    proto->set_type(AttributeProto::INT);
-    proto->set_i(value);
+    proto->type = AttributeProto::kInt;
+    proto->i = value;
     return absl::OkStatus();
   }
   absl::Status operator()(float value) const {
-    proto->set_type(AttributeProto::FLOAT);
-    proto->set_f(value);
+    proto->type = AttributeProto::kFloat;
+    proto->f = value;
     return absl::OkStatus();
   }
   absl::Status operator()(const std::string& value) const {
-    proto->set_type(AttributeProto::STRING);
-    proto->set_s(value);
+    proto->type = AttributeProto::kString;
+    proto->s = value;
     return absl::OkStatus();
   }
   absl::Status operator()(const std::vector<int64_t>& values) const {
-    proto->set_type(AttributeProto::INTS);
-    for (const int64_t value : values) proto->add_ints(value);
+    proto->type = AttributeProto::kInts;
+    proto->ints = values;
     return absl::OkStatus();
   }
   absl::Status operator()(const std::vector<float>& values) const {
-    proto->set_type(AttributeProto::FLOATS);
-    for (const float value : values) proto->add_floats(value);
+    proto->type = AttributeProto::kFloats;
+    proto->floats = values;
     return absl::OkStatus();
   }
   absl::Status operator()(const std::vector<std::string>& values) const {
-    proto->set_type(AttributeProto::STRINGS);
-    for (const std::string& value : values) proto->add_strings(value);
+    proto->type = AttributeProto::kStrings;
+    proto->strings = values;
     return absl::OkStatus();
   }
   absl::Status operator()(const Tensor& value) const {
-    proto->set_type(AttributeProto::TENSOR);
-    *proto->mutable_t() = WriteTensorProto(value, "");
+    proto->type = AttributeProto::kTensor;
+    proto->t = WriteTensorProto(value, "");
     return absl::OkStatus();
   }
   absl::Status operator()(const OpaqueBytes& value) const {
-    return ParseProto(value.bytes, "attribute", proto);
+    PLAIT_ASSIGN_OR_RETURN(*proto, ReadMessage<AttributeProto>(value.bytes, "attribute"));
+    return absl::OkStatus();
   }
 };
 
@@ -99,7 +100,7 @@ struct AttributeWriter {
 
 absl::StatusOr<Attributes> ReadAttributes(const onnx::NodeProto& node) {
   Attributes attributes;
-  for (const AttributeProto& proto : node.attribute()) {
+  for (const AttributeProto& proto : node.attribute) {
     if (attributes.Has(proto.name())) return Error(proto, "is listed twice");
     if (!proto.ref_attr_name().empty()) {
       return Error(proto, absl::StrCat("refers to '", proto.ref_attr_name(),
@@ -115,7 +116,7 @@ absl::StatusOr<AttributeProto> WriteAttribute(absl::string_view name, const Attr
   AttributeProto proto;
   // The name last: OpaqueBytes bring the one that they were read under.
   PLAIT_RETURN_IF_ERROR(std::visit(AttributeWriter{&proto}, value));
-  proto.set_name(std::string(name));
+  proto.name = std::string(name);
   return proto;
 }
 

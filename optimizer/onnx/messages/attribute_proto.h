@@ -2,8 +2,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "onnx/onnx_pb.h"
 #include "optimizer/ir/attributes.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 

@@ -13,20 +13,20 @@ using Names = absl::flat_hash_set<std::string>;
 
 void ForEachSubgraph(const onnx::NodeProto& node,
                      const std::function<void(const onnx::GraphProto&)>& visit) {
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) visit(attribute.g());
-    for (const onnx::GraphProto& graph : attribute.graphs()) visit(graph);
+  for (const onnx::AttributeProto& attribute : node.attribute) {
+    if (attribute.g.has()) visit(attribute.g());
+    for (const onnx::GraphProto& graph : attribute.graphs) visit(graph);
   }
 }
 
 // Of this graph alone, not of graphs inside its nodes.
 std::vector<std::string> DefinedNames(const onnx::GraphProto& graph) {
   std::vector<std::string> names;
-  for (const auto& input : graph.input()) names.push_back(input.name());
-  for (const auto& initializer : graph.initializer()) names.push_back(initializer.name());
-  for (const auto& sparse : graph.sparse_initializer()) names.push_back(sparse.values().name());
-  for (const auto& node : graph.node()) {
-    names.insert(names.end(), node.output().begin(), node.output().end());
+  for (const auto& input : graph.input) names.push_back(input.name());
+  for (const auto& initializer : graph.initializer) names.push_back(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer) names.push_back(sparse.values().name());
+  for (const auto& node : graph.node) {
+    names.insert(names.end(), node.output.begin(), node.output.end());
   }
   return names;
 }
@@ -45,11 +45,11 @@ class CaptureCollector {
   void VisitGraph(const onnx::GraphProto& graph) {
     const std::vector<std::string> defined = DefinedNames(graph);
     scopes_.emplace_back(defined.begin(), defined.end());
-    for (const onnx::NodeProto& node : graph.node()) {
-      for (const std::string& input : node.input()) Read(input);
+    for (const onnx::NodeProto& node : graph.node) {
+      for (const std::string& input : node.input) Read(input);
       VisitNode(node);
     }
-    for (const auto& output : graph.output()) Read(output.name());
+    for (const auto& output : graph.output) Read(output.name());
     scopes_.pop_back();
   }
 
@@ -69,7 +69,7 @@ void CollectInnerNames(const onnx::NodeProto& node, std::vector<std::string>* na
   ForEachSubgraph(node, [names](const onnx::GraphProto& graph) {
     const std::vector<std::string> defined = DefinedNames(graph);
     names->insert(names->end(), defined.begin(), defined.end());
-    for (const onnx::NodeProto& inner : graph.node()) CollectInnerNames(inner, names);
+    for (const onnx::NodeProto& inner : graph.node) CollectInnerNames(inner, names);
   });
 }
 

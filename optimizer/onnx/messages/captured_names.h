@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 

@@ -24,37 +24,37 @@ absl::Status CheckNode(const onnx::NodeProto& node) {
   PLAIT_RETURN_IF_ERROR(CheckName("node name", node.name()));
   PLAIT_RETURN_IF_ERROR(CheckName("operator", node.op_type()));
   PLAIT_RETURN_IF_ERROR(CheckName("operator domain", node.domain()));
-  for (const std::string& name : node.input()) {
+  for (const std::string& name : node.input) {
     PLAIT_RETURN_IF_ERROR(CheckName("value name", name));
   }
-  for (const std::string& name : node.output()) {
+  for (const std::string& name : node.output) {
     PLAIT_RETURN_IF_ERROR(CheckName("value name", name));
   }
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
+  for (const onnx::AttributeProto& attribute : node.attribute) {
     PLAIT_RETURN_IF_ERROR(CheckName("attribute name", attribute.name()));
-    if (attribute.has_g()) PLAIT_RETURN_IF_ERROR(CheckGraph(attribute.g()));
-    for (const auto& graph : attribute.graphs()) PLAIT_RETURN_IF_ERROR(CheckGraph(graph));
+    if (attribute.g.has()) PLAIT_RETURN_IF_ERROR(CheckGraph(attribute.g()));
+    for (const auto& graph : attribute.graphs) PLAIT_RETURN_IF_ERROR(CheckGraph(graph));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckGraph(const onnx::GraphProto& graph) {
   PLAIT_RETURN_IF_ERROR(CheckName("graph name", graph.name()));
-  for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()}) {
+  for (const auto* values : {&graph.input, &graph.output, &graph.value_info}) {
     for (const onnx::ValueInfoProto& value : *values) {
       PLAIT_RETURN_IF_ERROR(CheckName("value name", value.name()));
-      for (const auto& dim : value.type().tensor_type().shape().dim()) {
+      for (const auto& dim : value.type().tensor_type().shape().dim) {
         PLAIT_RETURN_IF_ERROR(CheckName("dimension", dim.dim_param()));
       }
     }
   }
-  for (const auto& tensor : graph.initializer()) {
+  for (const auto& tensor : graph.initializer) {
     PLAIT_RETURN_IF_ERROR(CheckName("initializer name", tensor.name()));
   }
-  for (const auto& sparse : graph.sparse_initializer()) {
+  for (const auto& sparse : graph.sparse_initializer) {
     PLAIT_RETURN_IF_ERROR(CheckName("initializer name", sparse.values().name()));
   }
-  for (const auto& node : graph.node()) PLAIT_RETURN_IF_ERROR(CheckNode(node));
+  for (const auto& node : graph.node) PLAIT_RETURN_IF_ERROR(CheckNode(node));
   return absl::OkStatus();
 }
 
@@ -90,15 +90,15 @@ bool IsUtf8(absl::string_view text) {
 
 absl::Status CheckNames(const onnx::ModelProto& model) {
   PLAIT_RETURN_IF_ERROR(CheckName("producer name", model.producer_name()));
-  for (const auto& entry : model.metadata_props()) {
+  for (const auto& entry : model.metadata_props) {
     PLAIT_RETURN_IF_ERROR(CheckName("metadata key", entry.key()));
   }
-  for (const auto& import : model.opset_import()) {
+  for (const auto& import : model.opset_import) {
     PLAIT_RETURN_IF_ERROR(CheckName("opset domain", import.domain()));
   }
-  for (const auto& function : model.functions()) {
+  for (const auto& function : model.functions) {
     PLAIT_RETURN_IF_ERROR(CheckName("function name", function.name()));
-    for (const auto& node : function.node()) PLAIT_RETURN_IF_ERROR(CheckNode(node));
+    for (const auto& node : function.node) PLAIT_RETURN_IF_ERROR(CheckNode(node));
   }
   return CheckGraph(model.graph());
 }

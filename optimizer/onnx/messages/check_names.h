@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 

@@ -2,14 +2,14 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "optimizer/onnx/messages/memory_bytes.h"
 #include "optimizer/onnx/messages/node_label.h"
-#include "optimizer/onnx/messages/protobuf_fields.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
 
 namespace plait {
 
@@ -19,11 +19,6 @@ using onnx::AttributeProto;
 using onnx::FunctionProto;
 using onnx::GraphProto;
 using onnx::NodeProto;
-
-// Fields that onnx 1.12 does not know yet.
-constexpr int kNodeOverloadField = 8;
-constexpr int kFunctionOverloadField = 13;
-constexpr int kFunctionAttributeDefaultField = 11;
 
 // Domain, then name.
 using FunctionKey = std::pair<std::string, std::string>;
@@ -44,8 +39,8 @@ class MemoryBudget {
   explicit MemoryBudget(int64_t bytes) : bytes_(bytes), bytes_left_(bytes) {}
 
   // To be called before the memory is taken.
-  absl::Status Take(size_t bytes) {
-    bytes_left_ -= static_cast<int64_t>(bytes);
+  absl::Status Take(int64_t bytes) {
+    bytes_left_ -= bytes;
     if (bytes_left_ >= 0) return absl::OkStatus();
     return absl::ResourceExhaustedError(
         absl::StrCat("the model's functions expand to more than ", bytes_, " bytes"));
@@ -60,9 +55,9 @@ class MemoryBudget {
 struct Function {
   FunctionProto proto;
   Attributes defaults;
-  size_t body_bytes = 0;      // in memory
-  size_t defaults_bytes = 0;  // in memory
-  bool open = false;          // being expanded: a call of it is a recursion
+  int64_t body_bytes = 0;      // in memory
+  int64_t defaults_bytes = 0;  // in memory
+  bool open = false;           // being expanded: a call of it is a recursion
 };
 
 // Names and attributes of one call, as its body sees them.
@@ -88,25 +83,23 @@ class Binder {
   // Renames what the node reads and writes, and puts the call's attributes where it refers to them.
   absl::Status BindNode(NodeProto* node) {
     if (!node->name().empty()) {
-      PLAIT_RETURN_IF_ERROR(budget_.Take(call_.prefix.size()));
-      node->set_name(absl::StrCat(call_.prefix, node->name()));
+      PLAIT_RETURN_IF_ERROR(budget_.Take(static_cast<int64_t>(call_.prefix.size())));
+      node->name = absl::StrCat(call_.prefix, node->name());
     }
-    for (std::string& input : *node->mutable_input()) PLAIT_RETURN_IF_ERROR(Rename(&input));
-    for (std::string& output : *node->mutable_output()) PLAIT_RETURN_IF_ERROR(Rename(&output));
-    google::protobuf::RepeatedPtrField<AttributeProto> attributes;
-    attributes.Swap(node->mutable_attribute());
-    for (AttributeProto& attribute : attributes) {
+    for (std::string& input : node->input) PLAIT_RETURN_IF_ERROR(Rename(&input));
+    for (std::string& output : node->output) PLAIT_RETURN_IF_ERROR(Rename(&output));
+    for (AttributeProto& attribute : std::exchange(node->attribute, {})) {
       if (attribute.ref_attr_name().empty()) {
         PLAIT_RETURN_IF_ERROR(BindSubgraphs(&attribute));
       } else {
         const auto given = call_.attributes.find(attribute.ref_attr_name());
         if (given == call_.attributes.end()) continue;  // an optional one that was not given
-        PLAIT_RETURN_IF_ERROR(budget_.Take(given->second.SpaceUsedLong()));
+        PLAIT_RETURN_IF_ERROR(budget_.Take(MemoryBytes(given->second)));
         const std::string name = attribute.name();
         attribute = given->second;
-        attribute.set_name(name);
+        attribute.name = name;
       }
-      *node->add_attribute() = std::move(attribute);
+      node->attribute.push_back(std::move(attribute));
     }
     return absl::OkStatus();
   }
@@ -114,8 +107,8 @@ class Binder {
  private:
   // A given attribute belongs to the caller's scope: only the body's own subgraphs are renamed.
   absl::Status BindSubgraphs(AttributeProto* attribute) {
-    if (attribute->has_g()) PLAIT_RETURN_IF_ERROR(BindGraph(attribute->mutable_g()));
-    for (GraphProto& graph : *attribute->mutable_graphs()) {
+    if (attribute->g.has()) PLAIT_RETURN_IF_ERROR(BindGraph(attribute->g.mutable_value()));
+    for (GraphProto& graph : attribute->graphs) {
       PLAIT_RETURN_IF_ERROR(BindGraph(&graph));
     }
     return absl::OkStatus();
@@ -123,28 +116,28 @@ class Binder {
 
   // A subgraph of the body is part of it: its names are prefixed like all others.
   absl::Status BindGraph(GraphProto* graph) {
-    for (auto& input : *graph->mutable_input()) {
-      PLAIT_RETURN_IF_ERROR(Rename(input.mutable_name()));
+    for (auto& input : graph->input) {
+      PLAIT_RETURN_IF_ERROR(Rename(input.name.mutable_value()));
     }
-    for (auto& output : *graph->mutable_output()) {
-      PLAIT_RETURN_IF_ERROR(Rename(output.mutable_name()));
+    for (auto& output : graph->output) {
+      PLAIT_RETURN_IF_ERROR(Rename(output.name.mutable_value()));
     }
-    for (auto& value : *graph->mutable_value_info()) {
-      PLAIT_RETURN_IF_ERROR(Rename(value.mutable_name()));
+    for (auto& value : graph->value_info) {
+      PLAIT_RETURN_IF_ERROR(Rename(value.name.mutable_value()));
     }
-    for (auto& initializer : *graph->mutable_initializer()) {
-      PLAIT_RETURN_IF_ERROR(Rename(initializer.mutable_name()));
+    for (auto& initializer : graph->initializer) {
+      PLAIT_RETURN_IF_ERROR(Rename(initializer.name.mutable_value()));
     }
-    for (auto& sparse : *graph->mutable_sparse_initializer()) {
-      PLAIT_RETURN_IF_ERROR(Rename(sparse.mutable_values()->mutable_name()));
+    for (auto& sparse : graph->sparse_initializer) {
+      PLAIT_RETURN_IF_ERROR(Rename(sparse.values.mutable_value()->name.mutable_value()));
     }
-    for (NodeProto& node : *graph->mutable_node()) PLAIT_RETURN_IF_ERROR(BindNode(&node));
+    for (NodeProto& node : graph->node) PLAIT_RETURN_IF_ERROR(BindNode(&node));
     return absl::OkStatus();
   }
 
   absl::Status Rename(std::string* name) {
     std::string renamed = call_.Rename(*name);
-    PLAIT_RETURN_IF_ERROR(budget_.Take(renamed.size()));
+    PLAIT_RETURN_IF_ERROR(budget_.Take(static_cast<int64_t>(renamed.size())));
     *name = std::move(renamed);
     return absl::OkStatus();
   }
@@ -155,9 +148,9 @@ class Binder {
 
 NodeProto IdentityNode(const std::string& from, const std::string& to) {
   NodeProto node;
-  node.set_op_type("Identity");
-  node.add_input(from);
-  node.add_output(to);
+  node.op_type = "Identity";
+  node.input = {from};
+  node.output = {to};
   return node;
 }
 
@@ -170,14 +163,12 @@ class Inliner {
   explicit Inliner(int64_t model_bytes) : budget_(kInlinedBytesMax + model_bytes) {}
 
   absl::Status AddFunctions(const onnx::ModelProto& model) {
-    for (const FunctionProto& proto : model.functions()) {
+    for (const FunctionProto& proto : model.functions) {
       PLAIT_RETURN_IF_ERROR(CheckFunction(model, proto));
       Function function{proto, {}};
-      function.body_bytes = proto.node().SpaceUsedExcludingSelfLong();
-      for (const std::string& bytes : DefaultsOf(proto)) {
-        AttributeProto attribute;
-        PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "attribute of a function", &attribute));
-        function.defaults_bytes += attribute.SpaceUsedLong();
+      for (const NodeProto& node : proto.node) function.body_bytes += MemoryBytes(node);
+      for (const AttributeProto& attribute : proto.attribute_proto) {
+        function.defaults_bytes += MemoryBytes(attribute);
         function.defaults[attribute.name()] = attribute;
       }
       const FunctionKey key = KeyOf(proto.domain(), proto.name());
@@ -190,15 +181,13 @@ class Inliner {
   }
 
   // Rewrites a list of nodes, of a graph or of a function's body.
-  absl::Status Expand(google::protobuf::RepeatedPtrField<NodeProto>* nodes) {
-    google::protobuf::RepeatedPtrField<NodeProto> given;
-    given.Swap(nodes);
-    for (NodeProto& node : given) {
+  absl::Status Expand(std::vector<NodeProto>* nodes) {
+    for (NodeProto& node : std::exchange(*nodes, {})) {
       PLAIT_RETURN_IF_ERROR(ExpandSubgraphs(&node));
       const auto function = functions_.find(KeyOf(node.domain(), node.op_type()));
       if (function == functions_.end()) {
         PLAIT_RETURN_IF_ERROR(Count());
-        *nodes->Add() = std::move(node);
+        nodes->push_back(std::move(node));
         continue;
       }
       PLAIT_RETURN_IF_ERROR(ExpandCall(node, &function->second, nodes));
@@ -209,15 +198,14 @@ class Inliner {
  private:
   // What would need more than renaming is refused with the tool that can do it.
   static absl::Status CheckFunction(const onnx::ModelProto& model, const FunctionProto& function) {
-    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, SerializeProto(function, "function"));
-    if (!FindWireField(bytes, kFunctionOverloadField).value_or("").empty()) {
+    if (!function.overload().empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("function '", function.name(),
                        "' is overloaded, which plait does not support "
                        "(inline functions with onnx.inliner first)"));
     }
-    for (const auto& import : function.opset_import()) {
-      for (const auto& own : model.opset_import()) {
+    for (const auto& import : function.opset_import) {
+      for (const auto& own : model.opset_import) {
         const bool same_domain = KeyOf(own.domain(), "") == KeyOf(import.domain(), "");
         if (!same_domain || own.version() == import.version()) continue;
         return absl::InvalidArgumentError(
@@ -229,21 +217,6 @@ class Inliner {
     return absl::OkStatus();
   }
 
-  // The serialized attributes that a function has defaults for.
-  static std::vector<std::string> DefaultsOf(const FunctionProto& function) {
-    std::vector<std::string> defaults;
-    const absl::StatusOr<std::string> bytes = SerializeProto(function, "function");
-    if (!bytes.ok()) return defaults;
-    WireReader reader(*bytes);
-    while (true) {
-      const absl::StatusOr<std::optional<WireField>> field = reader.Next();
-      if (!field.ok() || !field->has_value()) return defaults;
-      if ((*field)->number == kFunctionAttributeDefaultField && (*field)->is_message()) {
-        defaults.emplace_back((*field)->payload);
-      }
-    }
-  }
-
   absl::Status Count() {
     if (++nodes_ <= kModelNodesMax) return absl::OkStatus();
     return absl::ResourceExhaustedError(
@@ -251,47 +224,45 @@ class Inliner {
   }
 
   absl::Status ExpandSubgraphs(NodeProto* node) {
-    for (AttributeProto& attribute : *node->mutable_attribute()) {
-      if (attribute.has_g()) {
-        PLAIT_RETURN_IF_ERROR(Expand(attribute.mutable_g()->mutable_node()));
+    for (AttributeProto& attribute : node->attribute) {
+      if (attribute.g.has()) {
+        PLAIT_RETURN_IF_ERROR(Expand(&attribute.g.mutable_value()->node));
       }
-      for (GraphProto& graph : *attribute.mutable_graphs()) {
-        PLAIT_RETURN_IF_ERROR(Expand(graph.mutable_node()));
+      for (GraphProto& graph : attribute.graphs) {
+        PLAIT_RETURN_IF_ERROR(Expand(&graph.node));
       }
     }
     return absl::OkStatus();
   }
 
   absl::StatusOr<Call> MakeCall(const NodeProto& node, const Function& function) {
-    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, SerializeProto(node, "node"));
-    if (!FindWireField(bytes, kNodeOverloadField).value_or("").empty()) {
+    if (!node.overload().empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
           NodeLabel(node), ": calls an overloaded function, which plait does not support"));
     }
     const FunctionProto& proto = function.proto;
-    if (node.input_size() > proto.input_size() || node.output_size() > proto.output_size()) {
+    if (node.input.size() > proto.input.size() || node.output.size() > proto.output.size()) {
       return absl::InvalidArgumentError(absl::StrCat(NodeLabel(node),
                                                      ": has more inputs or outputs than function '",
                                                      proto.name(), "' declares"));
     }
     Call call;
     call.prefix = absl::StrCat(proto.name(), "_", calls_++, "/");
-    for (int i = 0; i < proto.input_size(); ++i) {
-      call.names[proto.input(i)] = i < node.input_size() ? node.input(i) : "";
+    for (size_t i = 0; i < proto.input.size(); ++i) {
+      call.names[proto.input[i]] = i < node.input.size() ? node.input[i] : "";
     }
-    for (int i = 0; i < node.output_size(); ++i) {
+    for (size_t i = 0; i < node.output.size(); ++i) {
       // A function may return its input; the call then ends in an Identity.
-      if (!node.output(i).empty()) call.names.emplace(proto.output(i), node.output(i));
+      if (!node.output[i].empty()) call.names.emplace(proto.output[i], node.output[i]);
     }
     call.attributes = function.defaults;
-    for (const AttributeProto& attribute : node.attribute()) {
+    for (const AttributeProto& attribute : node.attribute) {
       call.attributes[attribute.name()] = attribute;
     }
     return call;
   }
 
-  absl::Status ExpandCall(const NodeProto& node, Function* function,
-                          google::protobuf::RepeatedPtrField<NodeProto>* out) {
+  absl::Status ExpandCall(const NodeProto& node, Function* function, std::vector<NodeProto>* out) {
     if (function->open) {
       return absl::InvalidArgumentError(
           absl::StrCat("function '", function->proto.name(), "' calls itself"));
@@ -299,11 +270,11 @@ class Inliner {
     // An empty body costs a step as well: calls of calls of it could go on for ever.
     PLAIT_RETURN_IF_ERROR(Count());
     // The call's attributes, and the body.
-    PLAIT_RETURN_IF_ERROR(budget_.Take(node.SpaceUsedLong() + function->defaults_bytes));
+    PLAIT_RETURN_IF_ERROR(budget_.Take(MemoryBytes(node) + function->defaults_bytes));
     PLAIT_RETURN_IF_ERROR(budget_.Take(function->body_bytes));
     PLAIT_ASSIGN_OR_RETURN(const Call call, MakeCall(node, *function));
     // A copy: the next call binds other names.
-    google::protobuf::RepeatedPtrField<NodeProto> body = function->proto.node();
+    std::vector<NodeProto> body = function->proto.node;
     Binder binder(call, budget_);
     for (NodeProto& inner : body) PLAIT_RETURN_IF_ERROR(binder.BindNode(&inner));
     if (++depth_ > kFunctionDepthMax) {
@@ -315,12 +286,12 @@ class Inliner {
     function->open = false;
     --depth_;
     PLAIT_RETURN_IF_ERROR(expanded);
-    for (NodeProto& inner : body) *out->Add() = std::move(inner);
+    for (NodeProto& inner : body) out->push_back(std::move(inner));
     // An output that already had a name, such as an input that is returned, gets a second one.
-    for (int i = 0; i < node.output_size(); ++i) {
-      const std::string source = call.Rename(function->proto.output(i));
-      if (!node.output(i).empty() && source != node.output(i)) {
-        *out->Add() = IdentityNode(source, node.output(i));
+    for (size_t i = 0; i < node.output.size(); ++i) {
+      const std::string source = call.Rename(function->proto.output[i]);
+      if (!node.output[i].empty() && source != node.output[i]) {
+        out->push_back(IdentityNode(source, node.output[i]));
       }
     }
     return absl::OkStatus();
@@ -336,11 +307,11 @@ class Inliner {
 }  // namespace
 
 absl::Status InlineFunctions(onnx::ModelProto* model) {
-  if (model->functions_size() == 0) return absl::OkStatus();
-  Inliner inliner(static_cast<int64_t>(model->SpaceUsedLong()));
+  if (model->functions.empty()) return absl::OkStatus();
+  Inliner inliner(MemoryBytes(*model));
   PLAIT_RETURN_IF_ERROR(inliner.AddFunctions(*model));
-  PLAIT_RETURN_IF_ERROR(inliner.Expand(model->mutable_graph()->mutable_node()));
-  model->clear_functions();
+  PLAIT_RETURN_IF_ERROR(inliner.Expand(&model->graph.mutable_value()->node));
+  model->functions.clear();
   return absl::OkStatus();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 

@@ -3,15 +3,15 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 
 // How errors call a node: its name, or its operator and first output where it has none.
 inline std::string NodeLabel(const onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
-  if (node.output_size() == 0) return absl::StrCat(node.op_type(), " without outputs");
-  return absl::StrCat(node.op_type(), " of '", node.output(0), "'");
+  if (node.output.empty()) return absl::StrCat(node.op_type(), " without outputs");
+  return absl::StrCat(node.op_type(), " of '", node.output[0], "'");
 }
 
 // True for the domain of ONNX's own operators, which has two spellings.

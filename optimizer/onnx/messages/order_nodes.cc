@@ -22,6 +22,9 @@ constexpr int kNoProducer = -1;
 
 using Producers = absl::flat_hash_map<std::string, int>;
 
+// As an int, which indices of nodes are.
+int NodeCount(const onnx::GraphProto& graph) { return static_cast<int>(graph.node.size()); }
+
 absl::Status Define(const std::string& name, int producer, Producers* producers) {
   if (producers->emplace(name, producer).second) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -30,22 +33,22 @@ absl::Status Define(const std::string& name, int producer, Producers* producers)
 
 absl::StatusOr<Producers> FindProducers(const onnx::GraphProto& graph) {
   Producers producers;
-  for (const auto& initializer : graph.initializer()) {
+  for (const auto& initializer : graph.initializer) {
     PLAIT_RETURN_IF_ERROR(Define(initializer.name(), kNoProducer, &producers));
   }
-  for (const auto& sparse : graph.sparse_initializer()) {
+  for (const auto& sparse : graph.sparse_initializer) {
     PLAIT_RETURN_IF_ERROR(Define(sparse.values().name(), kNoProducer, &producers));
   }
   const Producers initializers = producers;
   Producers inputs;
-  for (const auto& input : graph.input()) {
+  for (const auto& input : graph.input) {
     PLAIT_RETURN_IF_ERROR(Define(input.name(), kNoProducer, &inputs));
     // An initializer that is listed as an input as well is that input's default value.
     if (initializers.contains(input.name())) continue;
     PLAIT_RETURN_IF_ERROR(Define(input.name(), kNoProducer, &producers));
   }
-  for (int index = 0; index < graph.node_size(); ++index) {
-    for (const std::string& output : graph.node(index).output()) {
+  for (int index = 0; index < NodeCount(graph); ++index) {
+    for (const std::string& output : graph.node[index].output) {
       if (output.empty()) continue;
       PLAIT_RETURN_IF_ERROR(Define(output, index, &producers));
     }
@@ -59,7 +62,7 @@ absl::StatusOr<Producers> FindProducers(const onnx::GraphProto& graph) {
 // What a node's subgraphs read counts as read by the node: they run inside of it.
 std::vector<std::string> NamesReadBy(const onnx::NodeProto& node) {
   std::vector<std::string> names = CapturedNames(node);
-  for (const std::string& input : node.input()) {
+  for (const std::string& input : node.input) {
     if (!input.empty()) names.push_back(input);
   }
   return names;
@@ -74,13 +77,13 @@ struct Dependencies {
 absl::StatusOr<Dependencies> FindDependencies(const onnx::GraphProto& graph,
                                               const Producers& producers) {
   Dependencies dependencies;
-  dependencies.waiting_for.resize(graph.node_size());
-  dependencies.readers.resize(graph.node_size());
-  for (int index = 0; index < graph.node_size(); ++index) {
-    for (const std::string& name : NamesReadBy(graph.node(index))) {
+  dependencies.waiting_for.resize(graph.node.size());
+  dependencies.readers.resize(graph.node.size());
+  for (int index = 0; index < NodeCount(graph); ++index) {
+    for (const std::string& name : NamesReadBy(graph.node[index])) {
       const auto producer = producers.find(name);
       if (producer == producers.end()) {
-        return absl::InvalidArgumentError(absl::StrCat(NodeLabel(graph.node(index)), ": reads '",
+        return absl::InvalidArgumentError(absl::StrCat(NodeLabel(graph.node[index]), ": reads '",
                                                        name, "', which nothing produces"));
       }
       if (producer->second == kNoProducer) continue;
@@ -92,8 +95,8 @@ absl::StatusOr<Dependencies> FindDependencies(const onnx::GraphProto& graph,
 }
 
 absl::Status CheckOutputs(const onnx::GraphProto& graph, const Producers& producers) {
-  if (graph.output_size() == 0) return absl::InvalidArgumentError("the graph has no outputs");
-  for (const auto& output : graph.output()) {
+  if (graph.output.empty()) return absl::InvalidArgumentError("the graph has no outputs");
+  for (const auto& output : graph.output) {
     if (producers.contains(output.name())) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the graph output '", output.name(), "' is produced by nothing"));
@@ -108,7 +111,7 @@ absl::StatusOr<std::vector<int>> OrderNodes(const onnx::GraphProto& graph) {
   PLAIT_RETURN_IF_ERROR(CheckOutputs(graph, producers));
   PLAIT_ASSIGN_OR_RETURN(Dependencies dependencies, FindDependencies(graph, producers));
   std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
-  for (int index = 0; index < graph.node_size(); ++index) {
+  for (int index = 0; index < NodeCount(graph); ++index) {
     if (dependencies.waiting_for[index] == 0) ready.push(index);
   }
   std::vector<int> order;
@@ -120,10 +123,10 @@ absl::StatusOr<std::vector<int>> OrderNodes(const onnx::GraphProto& graph) {
       if (--dependencies.waiting_for[reader] == 0) ready.push(reader);
     }
   }
-  for (int index = 0; index < graph.node_size(); ++index) {
+  for (int index = 0; index < NodeCount(graph); ++index) {
     if (dependencies.waiting_for[index] == 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        NodeLabel(graph.node(index)), ": reads its own result through a cycle of nodes"));
+        NodeLabel(graph.node[index]), ": reads its own result through a cycle of nodes"));
   }
   return order;
 }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 

@@ -4,14 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/onnx/messages/protobuf_guard.h"
+#include "optimizer/onnx/messages/read_message.h"
 #include "optimizer/onnx/messages/tensor_proto.h"
+#include "optimizer/onnx/messages/write_message.h"
 
 namespace plait {
 
 absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes) {
-  onnx::TensorProto proto;
-  PLAIT_RETURN_IF_ERROR(ParseProto(bytes, "the tensor file", &proto));
+  PLAIT_ASSIGN_OR_RETURN(const onnx::TensorProto proto,
+                         ReadMessage<onnx::TensorProto>(bytes, "the tensor file"));
   if (!IsSupportedDataType(proto.data_type())) {
     return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': element type ",
                                                    proto.data_type(), " is not supported"));
@@ -21,7 +22,7 @@ absl::StatusOr<NamedTensor> ReadTensorFile(absl::string_view bytes) {
 }
 
 absl::StatusOr<std::string> WriteTensorFile(const NamedTensor& tensor) {
-  return SerializeProto(WriteTensorProto(tensor.tensor, tensor.name), "the tensor file");
+  return WriteMessage(WriteTensorProto(tensor.tensor, tensor.name), "the tensor file");
 }
 
 }  // namespace plait

@@ -44,24 +44,24 @@ struct Elements {
 Elements TypedElements(const onnx::TensorProto& proto) {
   switch (static_cast<DataType>(proto.data_type())) {
     case DataType::kFloat32:
-      return {ViewOf(proto.float_data()), std::nullopt};
+      return {ViewOf(proto.float_data), std::nullopt};
     case DataType::kFloat64:
-      return {ViewOf(proto.double_data()), std::nullopt};
+      return {ViewOf(proto.double_data), std::nullopt};
     case DataType::kInt64:
-      return {ViewOf(proto.int64_data()), std::nullopt};
+      return {ViewOf(proto.int64_data), std::nullopt};
     case DataType::kUint64:
-      return {ViewOf(proto.uint64_data()), std::nullopt};
+      return {ViewOf(proto.uint64_data), std::nullopt};
     case DataType::kInt32:
-      return {ViewOf(proto.int32_data()), std::nullopt};
+      return {ViewOf(proto.int32_data), std::nullopt};
     case DataType::kUint32:
-      return {{}, Narrowed<uint32_t>(proto.uint64_data())};
+      return {{}, Narrowed<uint32_t>(proto.uint64_data)};
     case DataType::kInt8:
     case DataType::kUint8:
-      return {{}, Narrowed<uint8_t>(proto.int32_data())};
+      return {{}, Narrowed<uint8_t>(proto.int32_data)};
     case DataType::kBool:
-      return {{}, Narrowed<bool>(proto.int32_data())};
+      return {{}, Narrowed<bool>(proto.int32_data)};
     default:  // 16-bit integers and floats
-      return {{}, Narrowed<uint16_t>(proto.int32_data())};
+      return {{}, Narrowed<uint16_t>(proto.int32_data)};
   }
 }
 
@@ -76,7 +76,7 @@ bool IsSupportedDataType(int data_type) {
 absl::StatusOr<TensorType> TypeOfTensorProto(const onnx::TensorProto& proto) {
   TensorType type;
   type.dtype = static_cast<DataType>(proto.data_type());
-  type.shape.assign(proto.dims().begin(), proto.dims().end());
+  type.shape.assign(proto.dims.begin(), proto.dims.end());
   if (!IsValidShape(type.shape)) {
     return Error(proto, absl::StrCat("shape ", ShapeToString(type.shape),
                                      " has a negative dimension or is larger than allowed"));
@@ -87,15 +87,15 @@ absl::StatusOr<TensorType> TypeOfTensorProto(const onnx::TensorProto& proto) {
 absl::StatusOr<Tensor> ReadTensorProto(const onnx::TensorProto& proto,
                                        const std::shared_ptr<const void>& owner) {
   PLAIT_ASSIGN_OR_RETURN(TensorType type, TypeOfTensorProto(proto));
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL || proto.external_data_size() > 0) {
+  if (proto.data_location() == onnx::TensorProto::kExternal || !proto.external_data.empty()) {
     return Error(proto,
                  "its data lies in another file, which a model that was sent cannot name "
                  "(the client packs external data into the model; plait never opens such paths)");
   }
-  if (proto.has_segment()) return Error(proto, "segmented tensors are not supported");
+  if (proto.segment.has()) return Error(proto, "segmented tensors are not supported");
   // Raw data wins over a typed field.
   Elements elements =
-      proto.has_raw_data() ? Elements{proto.raw_data(), std::nullopt} : TypedElements(proto);
+      proto.raw_data.has() ? Elements{proto.raw_data(), std::nullopt} : TypedElements(proto);
   const absl::string_view view = elements.converted ? *elements.converted : elements.view;
   if (static_cast<int64_t>(view.size()) != type.bytes()) {
     return Error(proto, absl::StrCat("holds ", view.size(), " bytes of data, but ", type.ToString(),
@@ -112,15 +112,15 @@ absl::StatusOr<Tensor> CopyTensorProto(const onnx::TensorProto& proto) {
 
 onnx::TensorProto WriteTensorProto(const Tensor& tensor, absl::string_view name) {
   onnx::TensorProto proto;
-  proto.set_name(std::string(name));
-  proto.set_data_type(static_cast<int>(tensor.type().dtype));
-  for (const int64_t dim : tensor.type().shape) proto.add_dims(dim);
-  proto.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
+  proto.name = std::string(name);
+  proto.data_type = static_cast<int>(tensor.type().dtype);
+  proto.dims.assign(tensor.type().shape.begin(), tensor.type().shape.end());
+  proto.raw_data = std::string(tensor.bytes());
   return proto;
 }
 
 std::optional<Digest> StrippedDigest(const onnx::TensorProto& proto) {
-  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+  for (const onnx::StringStringEntryProto& entry : proto.external_data) {
     if (entry.key() != "location") continue;
     absl::string_view location = entry.value();
     if (!absl::ConsumePrefix(&location, kStrippedLocationPrefix)) return std::nullopt;

@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
-#include "onnx/onnx_pb.h"
 #include "optimizer/ir/tensor.h"
+#include "optimizer/onnx/messages/messages.h"
 
 namespace plait {
 
