@@ -1,10 +1,9 @@
 # Every third-party library, in one place. Nothing is downloaded: `tools/install-packages` installs them.
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
-find_package(Protobuf REQUIRED)   # module mode, and before ONNX and gRPC
+find_package(Protobuf REQUIRED)   # module mode, and before gRPC and ONNX
 find_package(absl CONFIG REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
-find_package(ONNX CONFIG REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
@@ -18,4 +17,5 @@ find_path(XBYAK_INCLUDE_DIR xbyak/xbyak.h REQUIRED)
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)
 if(PLAIT_TESTS)
   find_package(GTest CONFIG REQUIRED)
+  find_package(ONNX CONFIG REQUIRED)
 endif()
