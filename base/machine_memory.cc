@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <limits>
-#include <vector>
 
 #include <unistd.h>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "base/control_groups.h"
 
 namespace plait {
 namespace {
@@ -27,41 +25,20 @@ int64_t LimitIn(const std::string& path) {
   return absl::SimpleAtoi(text, &bytes) && bytes > 0 ? bytes : kNoLimit;
 }
 
-// Of the group at `path`, such as "/user/build", and of all above it.
-int64_t LimitFrom(const std::string& root, std::string path, absl::string_view file) {
-  int64_t bytes = LimitIn(absl::StrCat(root, "/", file));
-  while (!path.empty() && path != "/") {
-    bytes = std::min(bytes, LimitIn(absl::StrCat(root, path, "/", file)));
-    path.erase(path.rfind('/'));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 int64_t GroupMemoryBytes(absl::string_view groups, const std::string& root) {
   int64_t bytes = kNoLimit;
-  for (const absl::string_view line : absl::StrSplit(groups, '\n')) {
-    // "4:memory,hugetlb:/build" or, in the second version, "0::/build".
-    const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
-    if (parts.size() != 3 || parts[2].empty() || parts[2].front() != '/') continue;
-    if (parts[0] == "0" && parts[1].empty()) {
-      bytes = std::min(bytes, LimitFrom(root, parts[2], "memory.max"));
-      continue;
-    }
-    const std::vector<std::string> controllers = absl::StrSplit(parts[1], ',');
-    if (std::find(controllers.begin(), controllers.end(), "memory") == controllers.end()) continue;
-    bytes = std::min(bytes,
-                     LimitFrom(absl::StrCat(root, "/memory"), parts[2], "memory.limit_in_bytes"));
+  for (const ControlGroup& group : ControlGroupsOf("memory", groups, root)) {
+    const char* const file = group.is_unified ? "/memory.max" : "/memory.limit_in_bytes";
+    bytes = std::min(bytes, LimitIn(absl::StrCat(group.folder, file)));
   }
   return bytes;
 }
 
 int64_t MachineMemoryBytes() {
-  std::ifstream file("/proc/self/cgroup");
-  const std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   return std::min(int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
-                  GroupMemoryBytes(groups, "/sys/fs/cgroup"));
+                  GroupMemoryBytes(OwnControlGroups(), std::string(kControlGroupsRoot)));
 }
 
 int64_t MachineMemoryBytesUpTo(int64_t bytes_max) {

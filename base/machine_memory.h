@@ -16,9 +16,7 @@ int64_t MachineMemoryBytes();
 int64_t MachineMemoryBytesUpTo(int64_t bytes_max);
 
 // The least limit of the memory of control groups and of those that they lie in, in bytes; the
-// largest int64 without one. `groups` is what /proc/PID/cgroup says, `root` the directory of the
-// control groups: /sys/fs/cgroup. Both versions are read. A group that is not to be seen there, as
-// from within a container, is left out, and the groups above it count.
+// largest int64 without one. `groups` and `root`: see ControlGroupsOf.
 int64_t GroupMemoryBytes(absl::string_view groups, const std::string& root);
 
 }  // namespace plait

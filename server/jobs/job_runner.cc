@@ -1,11 +1,10 @@
 #include "server/jobs/job_runner.h"
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "base/machine_cores.h"
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
@@ -107,7 +106,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   const internal::Start start = MakeStart(spec, *device);
 
   const absl::Duration time_max = spec.budget + options_.grace;
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = MachineCores();
   SearchChildOptions child_options = options_.child;
   if (child_options.limits.memory_bytes_max == 0) {
     child_options.limits.memory_bytes_max = SearchMemoryBytes(

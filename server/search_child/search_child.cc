@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/machine_cores.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/onnx/bind.h"
@@ -306,8 +306,7 @@ class ChildSearch {
     const bool is_portable = start_.options().portable() || body_ == Body::kPortable;
     options.rules = is_portable ? PortableRules() : AllRules();
     const int threads = start_.search_threads();
-    options.threads =
-        threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    options.threads = threads > 0 ? threads : MachineCores();
     options.engine_version = start_.engine_version();
     options.verification.accept_inconclusive = start_.options().accept_inconclusive();
     options.verification.given_inputs = start_.options().input_sets_size();
