@@ -7,11 +7,9 @@
 #include "base/status_macros.h"
 #include "client/files/file.h"
 #include "client/instruction_set_option.h"
-#include "client/local_profiler.h"
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/search/plan_graph.h"
@@ -44,11 +42,7 @@ absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
 }
 
 // The graph and plan inside a model, as far as they can be read without knowing the device.
-// NotFound when there are none.
-absl::StatusOr<LoadedModel> ReadEmbedded(const Model& model) {
-  PLAIT_ASSIGN_OR_RETURN(const std::optional<EmbeddedPlan> found, ReadEmbeddedPlan(model));
-  if (!found.has_value()) return absl::NotFoundError("the model has no plan");
-  const EmbeddedPlan& embedded = *found;
+absl::StatusOr<LoadedModel> ReadPlanned(const EmbeddedPlan& embedded, const Model& model) {
   const absl::string_view version = embedded.version;
   if (version.substr(0, version.find('+')) != kEngineVersion) {
     return absl::FailedPreconditionError(
@@ -98,18 +92,22 @@ Bindings ShapesOf(const Model& model, Bindings given, const absl::StatusOr<Loade
   return given;
 }
 
-absl::StatusOr<Plan> BaselinePlan(const Graph& graph, bool quick, Executor& executor) {
-  const DeviceDescription& device = executor.device();
+// The same of a model that may have none: NotFound.
+absl::StatusOr<LoadedModel> FindPlanned(const Model& model) {
+  PLAIT_ASSIGN_OR_RETURN(const std::optional<EmbeddedPlan> embedded, ReadEmbeddedPlan(model));
+  if (!embedded.has_value()) return absl::NotFoundError("the model has no plan");
+  return ReadPlanned(*embedded, model);
+}
+
+absl::StatusOr<Plan> BaselinePlan(const Graph& graph, const DeviceDescription& device,
+                                  LocalProfiles& profiles) {
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
-  MeasurementLog log;
-  LocalProfiler profiler(executor, quick ? kQuickTiming : kTiming);
-  ProfileCache profiles(profiler, log);
   // A plan is needed, however long it takes.
   UnlimitedBudget budget;
-  BudgetedProfiles budgeted(profiles, budget, log);
+  BudgetedProfiles budgeted(profiles.cache, budget, profiles.log);
   ScheduleDevice schedule;
   schedule.threads = device.threads;
-  const SearchDevice search_device = {device, *catalog, profiles, schedule};
+  const SearchDevice search_device = {device, *catalog, profiles.cache, schedule};
   PLAIT_ASSIGN_OR_RETURN(
       PlannedGraph planned,
       PlanBaseline(graph, search_device,
@@ -136,7 +134,7 @@ absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const Load
   const absl::StatusOr<Model> model = ImportOnnx(bytes);
   if (!model.ok()) return rejected(model.status());
   absl::StatusOr<LoadedModel> planned = absl::NotFoundError("no plan is asked for");
-  if (!loading.ignore_plan) planned = ReadEmbedded(*model);
+  if (!loading.ignore_plan) planned = FindPlanned(*model);
   absl::StatusOr<Bound> bound = Bind(*model, ShapesOf(*model, loading.shapes, planned));
   if (!bound.ok()) return rejected(bound.status());
   if (!absl::IsNotFound(planned.status())) {
@@ -156,11 +154,23 @@ absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const Load
   loaded.path = path;
   loaded.graph = bound->graph;
   loaded.weights = std::make_shared<ModelWeights>(model->weights());
-  PLAIT_ASSIGN_OR_RETURN(loaded.plan, BaselinePlan(loaded.graph, loading.quick, executor));
+  LocalProfiles own(executor, loading.quick ? kQuickTiming : kTiming);
+  LocalProfiles& profiles = loading.profiles == nullptr ? own : *loading.profiles;
+  PLAIT_ASSIGN_OR_RETURN(loaded.plan, BaselinePlan(loaded.graph, executor.device(), profiles));
   return LoadedExecutable{std::move(loaded), nullptr};
 }
 
 }  // namespace
+
+absl::StatusOr<LoadedExecutable> LoadEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
+                                                  const Graph& bound, Executor& executor) {
+  PLAIT_ASSIGN_OR_RETURN(LoadedModel planned, ReadPlanned(embedded, model));
+  return LoadPlan(std::move(planned), bound, executor);
+}
+
+std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor) {
+  return std::make_unique<LocalProfiles>(executor, kTiming);
+}
 
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings) {

@@ -6,8 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "client/command.h"
+#include "client/local_profiler.h"
 #include "gpu_worker/executor/executor.h"
 #include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/embedded_plan.h"
 
 namespace plait {
 
@@ -27,7 +29,12 @@ struct LoadOptions {
   bool ignore_plan = false;
   // Kernels are chosen by one short measurement each: for verbs that do not time the model.
   bool quick = false;
+  // Of models that are compared, one for all; see MakeProfiles. nullptr: each has its own.
+  LocalProfiles* profiles = nullptr;
 };
+
+// For LoadOptions::profiles of models that are timed. `executor` must outlive them.
+std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor);
 
 // Reads a model and finds the plan to run it by: the one inside the file when it is for this device
 // and fits, else the baseline plan, one kernel per operator with its fastest variant, for which
@@ -52,6 +59,13 @@ struct LoadedExecutable {
 absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
                                                 Executor& executor,
                                                 std::vector<std::string>* warnings);
+
+// The graph and plan inside a model, loaded, if they are for this device and for the model's
+// interface, which is `bound`'s. What the plan says is a stranger's word, and proved.
+// Errors: FailedPrecondition when it is for something else, all others when it is damaged or cannot
+// be loaded; in any case why it is not used.
+absl::StatusOr<LoadedExecutable> LoadEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
+                                                  const Graph& bound, Executor& executor);
 
 // --device, --threads, --instruction-set and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.

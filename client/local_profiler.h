@@ -2,7 +2,9 @@
 
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/profile_kernel.h"
+#include "optimizer/cost/measurement_log.h"
 #include "optimizer/cost/profile.h"
+#include "optimizer/cost/profile_cache.h"
 
 namespace plait {
 
@@ -23,6 +25,19 @@ class LocalProfiler : public Profiler {
  private:
   Executor& executor_;
   ProfileOptions timing_;
+};
+
+// What this process has measured of kernels. For models that are compared it is one for all: then
+// kernels that they share are the same ones in each, and models that are equal have equal plans.
+// Neither copied nor moved; not thread-safe.
+struct LocalProfiles {
+  // `executor` must outlive the profiles.
+  LocalProfiles(Executor& executor, ProfileOptions timing)
+      : profiler(executor, timing), cache(profiler, log) {}
+
+  LocalProfiler profiler;
+  MeasurementLog log;
+  ProfileCache cache;
 };
 
 }  // namespace plait

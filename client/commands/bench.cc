@@ -109,9 +109,12 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
                          OpenDevice(arguments, /*pins_threads=*/true));
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;
+  LoadOptions loading = LoadingOptions(arguments);
+  // Kernels that were chosen twice may differ, and with them the times of models that do not.
+  const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
+  loading.profiles = profiles.get();
   for (const std::string& path : arguments.positionals()) {
-    PLAIT_ASSIGN_OR_RETURN(LoadedModel model,
-                           LoadModel(path, LoadingOptions(arguments), *executor, &warnings));
+    PLAIT_ASSIGN_OR_RETURN(LoadedModel model, LoadModel(path, loading, *executor, &warnings));
     models.push_back(std::move(model));
   }
   for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
