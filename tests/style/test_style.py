@@ -166,8 +166,14 @@ MAY_INCLUDE |= {
         "gpu_worker/backends",
     ],
     "client/files": CLIENT,
-    "client": [*CLIENT, "client/files"],
-    "client/commands": [*CLIENT, "client/files", "client"],
+    "client/gate": CLIENT,
+    "client": [*CLIENT, "client/files", "client/gate"],
+    "client/commands": [
+        *CLIENT,
+        "client/files",
+        "client/gate",
+        "client",
+    ],
 }
 
 # Headers of base/ that a pure folder may not include.

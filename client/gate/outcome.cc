@@ -1,0 +1,172 @@
+#include "client/gate/outcome.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/statistics.h"
+
+namespace plait {
+namespace {
+
+using wire::Json;
+
+double PerCent(double ratio) { return 100 * (ratio - 1); }
+
+// "+0.4 %", or "unknown" for a bound of which nothing is known.
+std::string ChangeText(double ratio) {
+  if (!(ratio > 0) || !std::isfinite(ratio)) return "unknown";
+  return absl::StrFormat("%+.2f %%", PerCent(ratio));
+}
+
+Json ModelJson(const std::string& path, bool has_plan, const std::vector<double>& latency_us) {
+  Json json;
+  json["path"] = path;
+  json["latency_us_median"] = Median(latency_us);
+  json["latency_us_p10"] = Quantile(latency_us, 0.1);
+  json["latency_us_p95"] = Quantile(latency_us, 0.95);
+  json["samples"] = latency_us.size();
+  json["embedded_plan"] = has_plan;
+  return json;
+}
+
+// Control characters but for line feeds and tabs are no part of XML 1.0, escaped or not.
+std::string XmlText(absl::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '"') {
+      escaped += "&quot;";
+    } else {
+      escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
+// Text within a cell of a table.
+std::string MarkdownText(absl::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (absl::string_view("\\`*_{}[]<>()#+!|").find(c) != absl::string_view::npos) escaped += '\\';
+    escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return escaped;
+}
+
+std::string MarkdownRow(absl::string_view name, const std::string& path,
+                        const std::vector<double>& us) {
+  return absl::StrFormat("| %s | %s | %.1f | %.1f | %.1f |\n", name, MarkdownText(path), Median(us),
+                         Quantile(us, 0.1), Quantile(us, 0.95));
+}
+
+}  // namespace
+
+absl::string_view GateVerdictName(GateVerdict verdict) {
+  switch (verdict) {
+    case GateVerdict::kPass:
+      return "pass";
+    case GateVerdict::kFail:
+      return "fail";
+    default:
+      return "inconclusive";
+  }
+}
+
+std::string GateSentence(const GateReport& report) {
+  const GateOutcome& outcome = report.outcome;
+  const std::string found = absl::StrFormat(
+      "the new model's time differs by %s (between %s and %s, allowed %+.2f %%) over %d loads",
+      ChangeText(outcome.ratio), ChangeText(outcome.ratio_low), ChangeText(outcome.ratio_high),
+      100 * report.options.max_regression, outcome.loads);
+  switch (outcome.verdict) {
+    case GateVerdict::kPass:
+      return absl::StrCat("pass: ", found);
+    case GateVerdict::kFail:
+      return absl::StrCat("fail: ", found);
+    default:
+      return absl::StrFormat("inconclusive: %s, and %.0f s were not enough to tell", found,
+                             outcome.seconds);
+  }
+}
+
+wire::Json GateJson(const GateReport& report) {
+  const GateOutcome& outcome = report.outcome;
+  Json json;
+  json["schema_version"] = 1;
+  json["verdict"] = std::string(GateVerdictName(outcome.verdict));
+  json["max_regression"] = report.options.max_regression;
+  json["error_max"] = report.options.error_max;
+  json["ratio"]["median"] = outcome.ratio;
+  json["ratio"]["low"] = nullptr;
+  if (outcome.ratio_low > 0) json["ratio"]["low"] = outcome.ratio_low;
+  // An infinite one is printed as null.
+  json["ratio"]["high"] = outcome.ratio_high;
+  json["loads"] = outcome.loads;
+  json["seconds"] = outcome.seconds;
+  json["runtime"] = "plait";
+  json["device"]["id"] = report.device.id;
+  json["device"]["name"] = report.device.name;
+  json["device"]["fingerprint"] = report.device.fingerprint;
+  json["base"] = ModelJson(report.base_path, report.base_has_plan, outcome.base_us);
+  json["new"] = ModelJson(report.new_path, report.new_has_plan, outcome.new_us);
+  return json;
+}
+
+std::string GateTable(const GateReport& report) {
+  std::string text = absl::StrCat(GateSentence(report), "\n");
+  absl::StrAppendFormat(&text, "%-40s %12s %12s %12s\n", "latency, us", "median", "p10", "p95");
+  const auto add = [&](const std::string& path, const std::vector<double>& us) {
+    absl::StrAppendFormat(&text, "%-40s %12.1f %12.1f %12.1f\n", path, Median(us),
+                          Quantile(us, 0.1), Quantile(us, 0.95));
+  };
+  add(report.base_path, report.outcome.base_us);
+  add(report.new_path, report.outcome.new_us);
+  return text;
+}
+
+std::string GateJunit(const GateReport& report) {
+  const GateOutcome& outcome = report.outcome;
+  const std::string sentence = XmlText(GateSentence(report));
+  std::string result;
+  if (outcome.verdict == GateVerdict::kFail) {
+    result = absl::StrCat("      <failure type=\"regression\" message=\"", sentence, "\"/>\n");
+  } else if (outcome.verdict == GateVerdict::kInconclusive) {
+    result = absl::StrCat("      <skipped message=\"", sentence, "\"/>\n");
+  }
+  const std::string totals =
+      absl::StrFormat("tests=\"1\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"%.3f\"",
+                      outcome.verdict == GateVerdict::kFail,
+                      outcome.verdict == GateVerdict::kInconclusive, outcome.seconds);
+  return absl::StrFormat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites name=\"plait gate\" %s>\n"
+      "  <testsuite name=\"plait gate\" %s>\n"
+      "    <testcase classname=\"plait.gate\" name=\"%s against %s\" time=\"%.3f\">\n"
+      "%s"
+      "      <system-out>%s</system-out>\n"
+      "    </testcase>\n"
+      "  </testsuite>\n"
+      "</testsuites>\n",
+      totals, totals, XmlText(report.new_path), XmlText(report.base_path), outcome.seconds, result,
+      XmlText(GateTable(report)));
+}
+
+std::string GateMarkdown(const GateReport& report) {
+  const GateOutcome& outcome = report.outcome;
+  return absl::StrFormat(
+      "### plait gate: %s\n\n%s\n\n"
+      "| | model | median, us | p10, us | p95, us |\n|---|---|---:|---:|---:|\n%s%s\n"
+      "On %s, in %.0f s; each verdict is wrong in %.0f of 100 cases at most.\n\n",
+      GateVerdictName(outcome.verdict), MarkdownText(GateSentence(report)),
+      MarkdownRow("base", report.base_path, outcome.base_us),
+      MarkdownRow("new", report.new_path, outcome.new_us), MarkdownText(report.device.name),
+      outcome.seconds, 100 * report.options.error_max);
+}
+
+}  // namespace plait

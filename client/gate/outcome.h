@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "client/gate/decide.h"
+#include "optimizer/kernels/device.h"
+#include "proto/wire/json.h"
+
+namespace plait {
+
+// All that the outputs of a gate tell.
+struct GateReport {
+  std::string base_path;
+  std::string new_path;
+  bool base_has_plan = false;  // the plan inside the model was used
+  bool new_has_plan = false;
+  DeviceDescription device;
+  GateOptions options;
+  GateOutcome outcome;
+};
+
+// "pass", "fail" or "inconclusive".
+absl::string_view GateVerdictName(GateVerdict verdict);
+
+// What was found, in one sentence for people.
+std::string GateSentence(const GateReport& report);
+
+// The fields of docs/schema/gate.json. Bounds that are not known yet are null.
+wire::Json GateJson(const GateReport& report);
+
+// A table for a terminal, the verdict first; ends with a line feed.
+std::string GateTable(const GateReport& report);
+
+// A whole file of JUnit's form with one test case: passed, failed, or skipped when inconclusive.
+// What XML has a meaning for, or no letter, is escaped in paths and names.
+std::string GateJunit(const GateReport& report);
+
+// A section for a page that has others; ends with an empty line. Paths and names are escaped.
+std::string GateMarkdown(const GateReport& report);
+
+}  // namespace plait
