@@ -122,6 +122,19 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   return status;
 }
 
+absl::Status AppendFile(const std::string& path, absl::string_view bytes) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return FileError(path, errno);
+  absl::Status status;
+  while (status.ok() && !bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) status = FileError(path, errno);
+    if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  if (close(file) != 0 && status.ok()) status = FileError(path, errno);
+  return status;
+}
+
 absl::Status MakeFolders(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);

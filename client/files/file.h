@@ -15,6 +15,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Errors: those of the file system, naming the file.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 
+// Writes behind what a file has; makes it where there is none. Errors: those of the file system,
+// naming the file.
+absl::Status AppendFile(const std::string& path, absl::string_view bytes);
+
 // Errors: those of the file system, naming the folder.
 absl::Status MakeFolders(const std::string& path);
 

@@ -29,6 +29,15 @@ class FileTest : public testing::Test {
   std::string folder_;
 };
 
+TEST_F(FileTest, AppendsBehindWhatIsThere) {
+  ASSERT_TRUE(AppendFile(Path("page"), "").ok());
+  EXPECT_EQ(*ReadFile(Path("page")), "");
+  ASSERT_TRUE(AppendFile(Path("page"), "one\n").ok());
+  ASSERT_TRUE(AppendFile(Path("page"), "two\n").ok());
+  EXPECT_EQ(*ReadFile(Path("page")), "one\ntwo\n");
+  EXPECT_THAT(std::string(AppendFile(Path("no/page"), "x").message()), HasSubstr("no/page"));
+}
+
 using PrivateFolderTest = FileTest;
 
 TEST_F(PrivateFolderTest, IsMadeForItsOwnerAlone) {

@@ -1,0 +1,130 @@
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "client/command.h"
+#include "client/files/file.h"
+#include "client/gate/measure_pairs.h"
+#include "client/gate/outcome.h"
+#include "client/json.h"
+#include "client/loaded_model.h"
+
+// For scripts: the verdict is the exit code. 0: the new model is surely not slower than allowed; 4:
+// surely slower; 5: there was not enough time to tell; all else means that nothing was compared.
+// The verdict and the numbers are on stdout, after they are in the files that were asked for.
+
+namespace plait {
+namespace {
+
+constexpr double kRegressionDefault = 0.02;
+constexpr double kBudgetSecondsDefault = 60;
+
+// "2%" or "0.5%" as a part: 0.02 or 0.005. A bare number may mean either, and is refused.
+bool ParsePerCent(absl::string_view text, double* part) {
+  double number = 0;
+  if (!absl::ConsumeSuffix(&text, "%") || !absl::SimpleAtod(text, &number)) return false;
+  *part = number / 100;
+  return number >= 0 && number <= 1000;
+}
+
+absl::string_view ExpectedPerCent(absl::string_view value) {
+  double part = 0;
+  return ParsePerCent(value, &part) ? "" : "a part in per cent, 0% to 1000%, such as 2%";
+}
+
+// Others run models too; none but plait's own is built in.
+absl::string_view ExpectedRuntime(absl::string_view value) {
+  return value == "plait" ? "" : "one of plait";
+}
+
+std::vector<OptionSpec> Options() {
+  std::vector<OptionSpec> options;
+  options.push_back({"--max-regression", OptionKind::kText, "P%",
+                     "how much more time the new model may take; default 2%", "", ExpectedPerCent});
+  options.push_back(
+      {"--runtime", OptionKind::kText, "NAME", "what runs the models: plait", "", ExpectedRuntime});
+  AddLoadingOptions(&options);
+  options.push_back(kIgnorePlanOption);
+  options.push_back(
+      {"--budget", OptionKind::kSeconds, "TIME", "how long all of it may take; default 60s"});
+  options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});
+  options.push_back({"--junit", OptionKind::kText, "FILE", "write the verdict as JUnit XML"});
+  options.push_back({"--markdown", OptionKind::kText, "FILE",
+                     "append the verdict as Markdown, as to $GITHUB_STEP_SUMMARY"});
+  return options;
+}
+
+ExitCode CodeOf(GateVerdict verdict) {
+  switch (verdict) {
+    case GateVerdict::kPass:
+      return ExitCode::kOk;
+    case GateVerdict::kFail:
+      return ExitCode::kGateFailed;
+    default:
+      return ExitCode::kInconclusive;
+  }
+}
+
+absl::StatusOr<GateReport> Measure(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  Clock& clock = SystemClock();
+  const absl::Duration start = clock.Monotonic();
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                         OpenDevice(arguments, /*pins_threads=*/true));
+  LoadOptions loading = LoadingOptions(arguments);
+  // Kernels that were chosen twice may differ, and with them the times of models that do not.
+  const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
+  loading.profiles = profiles.get();
+  std::vector<std::string> warnings;
+  std::vector<LoadedModel> models;
+  for (const std::string& path : arguments.positionals()) {
+    PLAIT_ASSIGN_OR_RETURN(LoadedModel model, LoadModel(path, loading, *executor, &warnings));
+    models.push_back(std::move(model));
+  }
+  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  GateReport report = {models[0].path, models[1].path, models[0].embedded_plan,
+                       models[1].embedded_plan, executor->device()};
+  report.options.max_regression = kRegressionDefault;
+  if (arguments.Has("--max-regression")) {
+    // Checked by ExpectedPerCent when the command line was parsed.
+    ParsePerCent(arguments.Text("--max-regression"), &report.options.max_regression);
+  }
+  report.options.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault)) -
+                            (clock.Monotonic() - start);
+  PairedPlans pairs(*executor, {models[0].graph, models[0].plan, *models[0].weights},
+                    {models[1].graph, models[1].plan, *models[1].weights},
+                    static_cast<uint64_t>(arguments.Integer("--seed")));
+  PLAIT_ASSIGN_OR_RETURN(report.outcome, DecideGate(pairs, clock, report.options));
+  return report;
+}
+
+absl::StatusOr<ExitCode> RunGate(const CommandContext& context) {
+  const std::string junit = context.arguments.Text("--junit");
+  const std::string markdown = context.arguments.Text("--markdown");
+  // Now, and not after a minute, whether they can be written.
+  for (const std::string& path : {junit, markdown}) {
+    if (!path.empty()) PLAIT_RETURN_IF_ERROR(AppendFile(path, ""));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const GateReport report, Measure(context));
+  if (!junit.empty()) PLAIT_RETURN_IF_ERROR(WriteFile(junit, GateJunit(report)));
+  if (!markdown.empty()) PLAIT_RETURN_IF_ERROR(AppendFile(markdown, GateMarkdown(report)));
+  context.console.out << (context.console.json ? JsonText(GateJson(report)) : GateTable(report));
+  return CodeOf(report.outcome.verdict);
+}
+
+}  // namespace
+
+const Command kGateCommand = {
+    .name = "gate",
+    .positionals = "BASE NEW",
+    .summary = "say whether a model has become slower than another",
+    .examples =
+        "  plait gate base.onnx new.onnx --max-regression 2%\n"
+        "  plait gate base.onnx new.onnx --junit gate.xml --markdown \"$GITHUB_STEP_SUMMARY\"\n"
+        "  plait gate base.onnx new.onnx --max-regression 0.5% --budget 5m --json\n",
+    .options = Options,
+    .run = RunGate,
+};
+
+}  // namespace plait

@@ -1,0 +1,64 @@
+"""`plait gate`: verdicts, exit codes, and what it writes for continuous integration."""
+
+import xml.etree.ElementTree
+
+import pytest
+
+import models
+
+
+def test_a_model_that_is_far_slower_fails(cli, folder, model_file):
+    fast = model_file(models.small_model(width=16), "fast")
+    slow = model_file(models.slow_model(layers=1, width=256), "slow")
+    junit, summary = folder / "gate.xml", folder / "summary.md"
+    summary.write_text("what stood there before\n")
+    finished = cli.run("gate", fast, slow, "--junit", junit, "--markdown", summary, "--json")
+    result = finished.expect(4).json
+    assert result["verdict"] == "fail" and result["ratio"]["low"] > 1.02
+    assert [result[side]["path"] for side in ("base", "new")] == [str(fast), str(slow)]
+    case = xml.etree.ElementTree.parse(junit).getroot().find("testsuite/testcase")
+    assert case.find("failure").get("message").startswith("fail: ")
+    text = summary.read_text()
+    assert text.startswith("what stood there before\n### plait gate: fail\n") and str(fast) in text
+
+
+def test_a_model_that_is_far_faster_passes(cli, model_file):
+    fast = model_file(models.small_model(width=16), "fast")
+    slow = model_file(models.slow_model(layers=1, width=256), "slow")
+    finished = cli.run("gate", slow, fast, "--max-regression", "0.5%").expect(0)
+    assert finished.out.startswith("pass: ")
+
+
+def test_without_time_it_is_inconclusive(cli, folder, model_file):
+    model = model_file("tiny_resnet")
+    junit = folder / "gate.xml"
+    finished = cli.run("gate", model, model, "--budget", "0", "--junit", junit, "--json")
+    result = finished.expect(5).json
+    assert result["verdict"] == "inconclusive" and result["loads"] == 2
+    assert result["ratio"]["low"] is None and result["ratio"]["high"] is None
+    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    assert suite.get("skipped") == "1" and suite.find("testcase/skipped") is not None
+
+
+def test_a_model_beside_itself_does_not_fail(cli, model_file):
+    model = model_file("tiny_bert")
+    assert cli.run("gate", model, model, "--budget", "20s", "--max-regression", "20%").code != 4
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--max-regression", "2"], "a part in per cent"),
+    (["--max-regression", "-1%"], "a part in per cent"),
+    (["--max-regression", "many%"], "a part in per cent"),
+    (["--runtime", "onnxruntime"], "one of plait"),
+    (["--junit", "/nonexistent/gate.xml"], "/nonexistent/gate.xml"),
+    (["--markdown", "/nonexistent/gate.md"], "/nonexistent/gate.md"),
+])
+def test_wrong_wishes_are_refused_before_anything_is_measured(cli, model_file, words, said):
+    model = model_file("tiny_resnet")
+    assert said in cli.run("gate", model, model, *words).expect(2).last_error_line
+
+
+def test_what_is_no_model_is_rejected(cli, folder, model_file):
+    broken = folder / "broken.onnx"
+    broken.write_bytes(b"no model")
+    cli.run("gate", model_file("tiny_resnet"), broken, "--json").expect(3)
