@@ -12,10 +12,7 @@
 //   deviation         the load effect of the device
 //
 //   cmake --build build --target acceptance && build/acceptance 40 20 build/models/demo.onnx
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,56 +21,16 @@
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
-#include "bench/search/planted_kernel.h"
+#include "bench/search/planted_plans.h"
 #include "client/loaded_model.h"
 #include "client/local_profiler.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "gpu_worker/executor/measure_plans.h"
 #include "optimizer/search/load_effect.h"
-#include "optimizer/search/plan_graph.h"
 #include "optimizer/search/verify_candidates.h"
 
 namespace plait {
 namespace {
-
-// Measures in this process.
-class LocalVerifier : public Verifier {
- public:
-  LocalVerifier(Executor& executor, const WeightSource& weights)
-      : executor_(executor), weights_(weights) {}
-
-  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
-    std::vector<CandidatePlan> plans;
-    for (const PlanCandidate& candidate : candidates) {
-      plans.push_back({&candidate.graph, &candidate.plan});
-    }
-    MeasureOptions options;
-    options.loads = batch.loads;
-    options.rounds = batch.rounds;
-    options.rounds_min = batch.rounds_min;
-    options.time_max = absl::Seconds(batch.seconds_max);
-    options.random_inputs = batch.random_inputs;
-    PLAIT_ASSIGN_OR_RETURN(const auto measured, MeasurePlans(executor_, plans, weights_, options));
-    std::vector<CandidateMeasurement> measurements;
-    for (const absl::StatusOr<CandidateMeasurement>& measurement : measured) {
-      PLAIT_RETURN_IF_ERROR(measurement.status());
-      measurements.push_back(*measurement);
-    }
-    return measurements;
-  }
-
-  // Only baselines are measured here, which have no such steps.
-  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
-                                                        absl::Span<const int>) override {
-    return absl::FailedPreconditionError(absl::StrCat(candidate.id, " is not a baseline"));
-  }
-
- private:
-  Executor& executor_;
-  const WeightSource& weights_;
-};
 
 constexpr double kGains[] = {0.03, 0.05};
 
@@ -83,11 +40,11 @@ class Subject {
   Subject(Executor& executor, const KernelCatalog& catalog, const LoadedModel& model)
       : executor_(executor),
         catalog_(catalog),
-        graph_(model.graph),
-        verifier_(executor, *model.weights) {}
+        verifier_(executor, *model.weights),
+        plans_(executor, catalog, model.graph, verifier_) {}
 
   absl::StatusOr<std::string> Run(int trials, int planted) {
-    PLAIT_ASSIGN_OR_RETURN(plan_, PlanOf(graph_));
+    PLAIT_ASSIGN_OR_RETURN(plan_, plans_.Baseline());
     PLAIT_ASSIGN_OR_RETURN(
         effect_, MeasureLoadEffect(executor_.device(), catalog_, profiler_, verifier_, 20));
     for (int i = 0; i < trials; ++i) PLAIT_RETURN_IF_ERROR(TryEqual());
@@ -102,19 +59,6 @@ class Subject {
   }
 
  private:
-  absl::StatusOr<PlanCandidate> PlanOf(const Graph& graph) {
-    const DeviceDescription& device = executor_.device();
-    UnlimitedBudget budget;
-    BudgetedProfiles budgeted(profiles_, budget, log_);
-    SearchDevice search_device{device, catalog_, profiles_, {}};
-    search_device.schedule.threads = device.threads;
-    PLAIT_ASSIGN_OR_RETURN(
-        const PlannedGraph planned,
-        PlanBaseline(graph, search_device, {device.fingerprint, "", device.threads}, budgeted));
-    return PlanCandidate{CandidateId(graph, planned.plan), graph, planned.plan,
-                         planned.predicted_us};
-  }
-
   // By the rules of a job: the result and the candidate's measurement.
   absl::StatusOr<VerificationResult> Verify(const PlanCandidate& baseline,
                                             CandidateMeasurement* candidate) {
@@ -146,43 +90,9 @@ class Subject {
     return absl::OkStatus();
   }
 
-  // The baseline with so many kernels more, behind the node where one takes the longest.
-  absl::StatusOr<PlanCandidate> Slower(int count) {
-    if (!largest_) {
-      std::pair<double, NodeId> largest = {0, 0};
-      for (NodeId node = 0; node < graph_.node_count(); ++node) {
-        PLAIT_ASSIGN_OR_RETURN(const std::optional<Graph> slower, WithKernelsMore(graph_, node, 1));
-        if (!slower) continue;
-        PLAIT_ASSIGN_OR_RETURN(const PlanCandidate planted, PlanOf(*slower));
-        largest = std::max(largest, {planted.predicted_us, node});
-      }
-      largest_ = largest.second;
-    }
-    PLAIT_ASSIGN_OR_RETURN(const std::optional<Graph> slower,
-                           WithKernelsMore(graph_, *largest_, count));
-    if (!slower) return absl::InvalidArgumentError("the model has no float32 results");
-    return PlanOf(*slower);
-  }
-
-  // How many kernels make that gain: so many are measured that the noise is small beside what they
-  // take, since predictions are no measurements.
-  absl::StatusOr<int> CountFor(double gain) {
-    constexpr int kTriedMax = 1024;
-    constexpr double kFoundMin = 0.1;
-    for (int tried = 8;; tried *= 2) {
-      PLAIT_ASSIGN_OR_RETURN(const PlanCandidate baseline, Slower(tried));
-      PLAIT_ASSIGN_OR_RETURN(
-          const std::vector<CandidateMeasurement> measured,
-          verifier_.Verify({baseline, plan_}, {.loads = 6, .rounds = 10, .rounds_min = 60}));
-      const double found = SpeedupOf(measured[0], measured[1]).median - 1;
-      if (found < kFoundMin && tried < kTriedMax) continue;
-      return std::max(1, static_cast<int>(std::lround(tried * gain / std::max(found, 1e-3))));
-    }
-  }
-
   absl::StatusOr<std::string> TryPlanted(double gain, int trials) {
-    PLAIT_ASSIGN_OR_RETURN(const int count, CountFor(gain));
-    PLAIT_ASSIGN_OR_RETURN(const PlanCandidate baseline, Slower(count));
+    PLAIT_ASSIGN_OR_RETURN(const int count, plans_.CountFor(gain));
+    PLAIT_ASSIGN_OR_RETURN(const PlanCandidate baseline, plans_.Slower(count));
     int accepted = 0;
     std::vector<double> gains;
     for (int i = 0; i < trials; ++i) {
@@ -198,13 +108,10 @@ class Subject {
 
   Executor& executor_;
   const KernelCatalog& catalog_;
-  const Graph& graph_;
   LocalVerifier verifier_;
+  PlantedPlans plans_;
   LocalProfiler profiler_{executor_, {}};
-  MeasurementLog log_;
-  ProfileCache profiles_{profiler_, log_};
   PlanCandidate plan_;
-  std::optional<NodeId> largest_;  // behind which kernels are planted
   LoadEffect effect_;
   int accepted_ = 0;
   int held_ = 0;
