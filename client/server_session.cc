@@ -26,7 +26,8 @@ absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
                          wire::OpenChannel({.address = address,
                                             .ca_file = arguments.Text("--tls-ca"),
                                             .cert_file = arguments.Text("--tls-cert"),
-                                            .key_file = arguments.Text("--tls-key")}));
+                                            .key_file = arguments.Text("--tls-key"),
+                                            .insecure = arguments.Has("--insecure")}));
   return std::make_unique<Client>(std::move(channel));
 }
 
@@ -64,6 +65,8 @@ void AddServerOptions(std::vector<OptionSpec>* options) {
   options->push_back({"--tls-ca", OptionKind::kText, "FILE", "who may sign the server (PEM)"});
   options->push_back({"--tls-cert", OptionKind::kText, "FILE", "the client's certificate (PEM)"});
   options->push_back({"--tls-key", OptionKind::kText, "FILE", "the key of --tls-cert (PEM)"});
+  options->push_back({"--insecure", OptionKind::kSwitch, "",
+                      "no TLS, also to another machine: whoever listens in reads models"});
 }
 
 void AddEmbeddedOptions(std::vector<OptionSpec>* options) {

@@ -17,7 +17,7 @@ struct ServerSession {
   std::unique_ptr<Client> client;
 };
 
-// --server, --tls-ca, --tls-cert, --tls-key.
+// --server, --tls-ca, --tls-cert, --tls-key, --insecure.
 void AddServerOptions(std::vector<OptionSpec>* options);
 
 // --cache-dir and --instruction-set, for commands that can do without a server.

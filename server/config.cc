@@ -31,6 +31,9 @@ constexpr Setting kSettings[] = {
     {"health_listen", &Config::health_listen, "HOST:PORT",
      "Where /livez and /readyz are served, too, whatever metrics do"},
     {"insecure", &Config::insecure, "", "No TLS; for loopback and unix sockets only"},
+    {"insecure_any_address", &Config::insecure_any_address, "",
+     "No TLS for clients, also where other machines reach the address: whoever listens\nin on the "
+     "way reads models, and may answer in the server's place"},
     {"tls_cert", &Config::tls_cert, "FILE", "The server's certificate chain (PEM)"},
     {"tls_key", &Config::tls_key, "FILE", "The server's private key (PEM)"},
     {"tls_client_ca", &Config::tls_client_ca, "FILE",
@@ -126,13 +129,19 @@ class Reader {
   Config& config_;
 };
 
-// Whoever reaches an insecure address is believed, so it must not leave this machine.
+// Whoever reaches an insecure address is believed, so it must not leave this machine; that of
+// clients may where the operator says so.
 absl::Status CheckInsecure(const Config& config) {
-  for (const std::string& address : {config.listen, config.worker_listen}) {
-    if (address.empty() || wire::IsLocalAddress(address)) continue;
+  if (!config.worker_listen.empty() && !wire::IsLocalAddress(config.worker_listen)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("insecure: ", address,
-                     " can be reached from outside (use TLS, 127.0.0.1, [::1] or unix:PATH)"));
+        absl::StrCat("insecure: ", config.worker_listen,
+                     " can be reached from outside, and workers are believed (use TLS)"));
+  }
+  if (!config.insecure_any_address && !wire::IsLocalAddress(config.listen)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("insecure: ", config.listen,
+                     " can be reached from outside (use TLS, 127.0.0.1, [::1] or unix:PATH, or "
+                     "--insecure-any-address)"));
   }
   // Somebody who names them believes that there is TLS.
   for (const auto* const file :
@@ -147,7 +156,8 @@ absl::Status CheckInsecure(const Config& config) {
 absl::Status CheckTls(const Config& config) {
   if (config.tls_cert.empty() || config.tls_key.empty()) {
     return absl::InvalidArgumentError(
-        "tls_cert, tls_key: are required (or --insecure on a loopback address)");
+        "tls_cert, tls_key: are required (or --insecure on a loopback address, or "
+        "--insecure-any-address)");
   }
   if (!config.worker_listen.empty() && config.tls_worker_ca.empty()) {
     return absl::InvalidArgumentError(
@@ -180,7 +190,7 @@ absl::Status CheckConfig(const Config& config) {
     PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId("workers", device));
     PLAIT_RETURN_IF_ERROR(wire::CheckBackend("workers", wire::BackendOf(device)));
   }
-  return config.insecure ? CheckInsecure(config) : CheckTls(config);
+  return IsPlaintext(config) ? CheckInsecure(config) : CheckTls(config);
 }
 
 }  // namespace

@@ -29,6 +29,10 @@ struct Config {
   std::string health_listen;  // empty: where metrics are
   // No TLS. Refused where an address can be reached from outside, and together with TLS's files.
   bool insecure = false;
+  // No TLS, wherever clients connect: for a network in which nobody listens, as that of a container
+  // whose port is published on loopback. The server warns of it. Workers of other hosts need TLS
+  // all the same, because they are believed.
+  bool insecure_any_address = false;
   std::string tls_cert;
   std::string tls_key;
   // It decides who may connect, not who is who: every client that shows such a certificate may name
@@ -66,6 +70,11 @@ struct Config {
   int64_t blobs_bytes_max = 0;  // 0: no limit
   std::string log_level = "info";
 };
+
+// Whether clients are spoken to without TLS.
+inline bool IsPlaintext(const Config& config) {
+  return config.insecure || config.insecure_any_address;
+}
 
 // Where a setting's value goes. Its type says how the value is read: any text; a switch, "true" or
 // "false"; a whole number; texts joined by commas, or "none".

@@ -23,7 +23,7 @@ absl::StatusOr<std::string> ReadPem(const std::string& path) {
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListenerCredentials(
     const Config& config, const std::string& client_ca) {
-  if (config.insecure) return grpc::InsecureServerCredentials();
+  if (IsPlaintext(config)) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options;
   PLAIT_ASSIGN_OR_RETURN(const std::string key, ReadPem(config.tls_key));
   PLAIT_ASSIGN_OR_RETURN(const std::string certificate, ReadPem(config.tls_cert));

@@ -81,6 +81,14 @@ Roles ClientRoles(const Config& config) {
   return {Role::kClient};
 }
 
+// Of how the server is set up; the log and every client that asks are told.
+std::vector<std::string> WarningsOf(const Config& config) {
+  if (!IsPlaintext(config) || wire::IsLocalAddress(config.listen)) return {};
+  return {absl::StrCat(config.listen,
+                       " is served without TLS, and other machines may reach it: whoever listens "
+                       "in reads models and results (use tls_cert and tls_key)")};
+}
+
 // A gRPC server with its services. Not movable: the services refer to the context.
 struct RpcDoor {
   explicit RpcDoor(const ServiceContext& given) : context(given), handlers(MakeHandlers(context)) {}
@@ -227,6 +235,7 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, Requ
           .request_memory = memory,
           .version = Version(),
           .engine_version = EngineVersion(),
+          .warnings = WarningsOf(config),
           .local_devices = config.workers,
           .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
           .uploads_bytes_max = config.blobs_bytes_max / 2,
@@ -237,6 +246,9 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, Requ
 
 // Two servers, because the one that a call came in by is all that is known of its caller.
 absl::Status Server::Parts::Serve() {
+  for (const std::string& warning : WarningsOf(config)) {
+    LogWarning("server.insecure", {{"warning", warning}});
+  }
   client_door =
       std::make_unique<RpcDoor>(ContextFor(ClientRoles(config), client_streams, client_requests));
   PLAIT_ASSIGN_OR_RETURN(const auto client_credentials,

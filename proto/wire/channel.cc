@@ -37,7 +37,13 @@ absl::Status CheckAddress(absl::string_view address) {
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const ServerAddress& server) {
-  // Nothing leaves the machine; all other addresses have no way around TLS.
+  if (server.insecure) {
+    if (server.ca_file.empty() && server.cert_file.empty() && server.key_file.empty()) {
+      return grpc::InsecureChannelCredentials();
+    }
+    return absl::InvalidArgumentError("--insecure: means no TLS (leave out --tls-ca and the like)");
+  }
+  // Nothing leaves the machine.
   if (IsLocalAddress(server.address) && server.ca_file.empty()) {
     return grpc::InsecureChannelCredentials();
   }

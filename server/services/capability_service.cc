@@ -30,6 +30,7 @@ grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext* cont
     response->set_model_nodes_max(kSearchNodesMax);
     response->set_blob_chunk_bytes_max(kBlobChunkBytesMax);
     response->set_budget_seconds_max(kBudgetSecondsMax);
+    for (const std::string& warning : context_.warnings) response->add_warnings(warning);
     return absl::OkStatus();
   });
 }

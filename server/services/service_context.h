@@ -49,6 +49,7 @@ struct ServiceContext {
   // As CapabilityService tells them to clients.
   std::string version;
   std::string engine_version;
+  std::vector<std::string> warnings;
   // Devices of this daemon's own workers: they can be named even while a worker restarts.
   std::vector<std::string> local_devices;
   // Jobs of one tenant that may wait; more are refused.

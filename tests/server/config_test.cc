@@ -65,6 +65,20 @@ TEST(ConfigTest, RefusesInsecureWhereWorkersOfOtherHostsConnect) {
   EXPECT_TRUE(MakeConfig(flags, {}, {}).ok());
 }
 
+TEST(ConfigTest, ServesClientsAnywhereWithoutTlsOnRequest) {
+  SettingValues flags = {
+      {"data_dir", "/x"}, {"insecure_any_address", "true"}, {"listen", "0.0.0.0:7400"}};
+  const absl::StatusOr<Config> config = MakeConfig(flags, {}, {});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(IsPlaintext(*config));
+  // Whoever measures is believed.
+  flags["worker_listen"] = "0.0.0.0:1";
+  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("workers are believed"));
+  flags["worker_listen"] = "";
+  flags["tls_cert"] = "some.pem";
+  EXPECT_THAT(ErrorOf(MakeConfig(flags, {}, {})), HasSubstr("some.pem"));
+}
+
 TEST(ConfigTest, WorkersOfOtherHostsAreNeverAnonymous) {
   SettingValues flags = {
       {"data_dir", "/x"}, {"tls_cert", "c"}, {"tls_key", "k"}, {"worker_listen", "0.0.0.0:1"}};
@@ -120,7 +134,8 @@ std::string OtherValue(const Setting& setting) {
 
 TEST(ConfigTest, EverySettingReachesAFieldOfItsOwn) {
   for (const Setting& setting : Settings()) {
-    if (setting.name == "insecure") continue;  // instead of the files, not beside them
+    // Instead of the files, not beside them.
+    if (setting.name == "insecure" || setting.name == "insecure_any_address") continue;
     SettingValues file = {
         {"data_dir", "/x"}, {"tls_cert", "c"}, {"tls_key", "k"}, {"tls_worker_ca", "w"}};
     const Config before = *MakeConfig({}, {}, file);
