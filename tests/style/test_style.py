@@ -166,10 +166,12 @@ MAY_INCLUDE |= {
         "gpu_worker/backends",
     ],
     "client/files": CLIENT,
+    "client/doctor": CLIENT,
     "client/gate": CLIENT,
     "client": [*CLIENT, "client/files", "client/gate"],
     "client/commands": [
         *CLIENT,
+        "client/doctor",
         "client/files",
         "client/gate",
         "client",
