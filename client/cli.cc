@@ -15,12 +15,6 @@ constexpr int kOptionsWidth = 24;
 constexpr OptionSpec kJsonOption = {"--json", OptionKind::kSwitch, "",
                                     "print the result as JSON on standard output"};
 
-std::vector<OptionSpec> OptionsOf(const Command& command) {
-  std::vector<OptionSpec> options = command.options();
-  options.push_back(kJsonOption);
-  return options;
-}
-
 const Command* FindCommand(absl::string_view name) {
   for (const Command* command : AllCommands()) {
     if (command->name == name) return command;
@@ -44,6 +38,12 @@ absl::Span<const Command* const> AllCommands() {
 #undef PLAIT_COMMAND
   };
   return kCommands;
+}
+
+std::vector<OptionSpec> OptionsOf(const Command& command) {
+  std::vector<OptionSpec> options = command.options();
+  options.push_back(kJsonOption);
+  return options;
 }
 
 std::string HelpText() {

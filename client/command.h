@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -51,5 +52,8 @@ struct Command {
 // In the order in which help texts show them.
 // Valid for as long as the program.
 absl::Span<const Command* const> AllCommands();
+
+// All that the verb takes: its own options, and --json, which every verb has.
+std::vector<OptionSpec> OptionsOf(const Command& command);
 
 }  // namespace plait
