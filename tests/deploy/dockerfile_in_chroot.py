@@ -3,7 +3,8 @@
 
 Reads the Dockerfile's own steps, so that what passes here is what `docker build` would run. At the
 end it starts the image's entry point in the last stage's root and asks the CLI there for its
-devices. Needs root, mmdebstrap, and a Debian mirror. The build stage takes as long as a build.
+devices, from a second network namespace, as from the other side of a published port. Needs root,
+mmdebstrap, and a Debian mirror. The build stage takes as long as a build.
 """
 
 import argparse
@@ -20,7 +21,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-import processes  # noqa: E402 (found through the line above)
+import networks  # noqa: E402 (found through the line above)
+import processes  # noqa: E402
 
 SUITE_OF_IMAGE = {"debian:bookworm-slim": "bookworm"}
 # They describe the image and execute nothing while it is built.
@@ -139,20 +141,27 @@ def execute(stage, root, roots):
             root.environment.update(word.split("=", 1) for word in shlex.split(text))
 
 
-def check_answers(stage, root):
-    """Starts the entry point as the image would, on the example configuration, and asks it."""
-    settings = (ROOT / "deploy" / "config" / "plaitd.toml").read_text()
-    settings = settings.replace("127.0.0.1:7400", f"127.0.0.1:{PORT}").replace(
-        "127.0.0.1:7401", "127.0.0.1:0")
-    (root.path / "etc" / "plait").mkdir(exist_ok=True)
-    (root.path / "etc" / "plait" / "plaitd.toml").write_text(settings)
+def check_refuses(stage, root):
+    """Nobody has chosen between TLS and none: the image says so, and serves nothing."""
     words = json.loads(stage.last("ENTRYPOINT")) + json.loads(stage.last("CMD"))
+    refused = subprocess.run(root.command(words), env=root.environment, capture_output=True,
+                             text=True, timeout=60, check=False)
+    assert refused.returncode == 2, refused
+    assert "tls_cert" in refused.stderr and "--insecure-any-address" in refused.stderr, refused
+
+
+def check_answers(stage, root):
+    """Starts the entry point as `docker run -p` would, and asks it from another network."""
+    words = json.loads(stage.last("ENTRYPOINT")) + [
+        "--insecure-any-address", "--listen", f"0.0.0.0:{PORT}", "--metrics-listen", "127.0.0.1:0"]
     daemon = subprocess.Popen(root.command(words), env=root.environment, stdout=subprocess.PIPE)
     try:
-        line = daemon.stdout.readline()
-        address = json.loads(line)["address"]
+        assert json.loads(daemon.stdout.readline())["event"] == "listening"
         root.run(["plait-worker", "--check", "--device", "cpu"])
-        root.run(["plait", "devices", "--server", address, "--json"])
+        with networks.second_network() as network:
+            server = f"{networks.HOST}:{PORT}"
+            ask = root.command(["plait", "devices", "--server", server, "--insecure", "--json"])
+            subprocess.run(networks.command_in(network, ask), env=root.environment, check=True)
         # It is process 1 of its namespace, as in a container, where signals need a handler.
         (entry_point,) = processes.children(daemon.pid)
         os.kill(entry_point, signal.SIGTERM)
@@ -184,6 +193,7 @@ def main():
                 continue
             make_root(stage.image, root.path)
             execute(stage, root, roots)
+        check_refuses(stages[-1], roots[stages[-1].name])
         check_answers(stages[-1], roots[stages[-1].name])
     finally:
         if not arguments.keep:

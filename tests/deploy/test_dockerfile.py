@@ -32,7 +32,17 @@ def test_copied_files_exist():
 def test_the_image_starts_as_a_user_without_rights():
     last = STAGES[-1]
     assert last.last("USER") not in ("root", "0", "[]")
-    assert json.loads(last.last("ENTRYPOINT")) == ["plaitd"]
+    entry_point = json.loads(last.last("ENTRYPOINT"))
+    assert entry_point == ["plaitd", "--config", "/etc/plait/plaitd.toml"]
+    # What `docker run IMAGE --insecure-any-address` says comes behind it, and replaces no setting.
+    assert last.last("CMD") == "[]"
+
+
+def test_the_image_listens_where_a_published_port_reaches_it():
+    settings = (ROOT / "deploy" / "container" / "plaitd.toml").read_text()
+    lines = settings.splitlines()
+    assert 'listen = "0.0.0.0:7400"' in lines
+    assert not any(line.startswith("insecure") for line in lines), "whoever runs it chooses"
 
 
 def test_an_instruction_that_is_not_understood_is_an_error():
