@@ -20,7 +20,8 @@ namespace plait {
 // server_session and embedded_server (which server), job_request, input_sets and job_result (from
 // options to a delivered model). What the verbs share: loaded_model, local_profiler, tensor_folder,
 // npy, shape_option, file. The program: main, cli, command, console, interrupts, exit_code,
-// progress_bar, report_table, json; a file for each verb in commands/.
+// progress_bar, report_table, json, completion; a file for each verb in commands/, and rooms for
+// what stands behind gate and doctor.
 //
 // What makes repeating safe: uploads go on where the server says, submissions carry a request id,
 // watching goes on after the last event seen, and all other calls change nothing or the same thing
