@@ -85,12 +85,14 @@ absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
   json["schema_version"] = 1;
   json["path"] = path;
   json["plans"] = Json::array();
-  if (const std::optional<EmbeddedPlan> embedded = ReadEmbeddedPlan(*model)) {
+  const absl::StatusOr<std::optional<EmbeddedPlan>> embedded = ReadEmbeddedPlan(*model);
+  if (!embedded.ok()) return rejected(embedded.status());
+  if (embedded->has_value()) {
     const absl::StatusOr<Bound> bound = Bind(*model, LoadingOptions(context.arguments).shapes);
     if (!bound.ok()) return rejected(bound.status());
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(context.arguments));
     json["plans"].push_back(
-        PlanJson(*embedded, LoadEmbeddedPlan(*embedded, *model, bound->graph, *executor).status()));
+        PlanJson(**embedded, LoadEmbeddedPlan(**embedded, *model, bound->graph, *executor).status()));
   }
   context.console.out << (context.console.json ? JsonText(json) : Table(json["plans"]));
   return ExitCode::kOk;
