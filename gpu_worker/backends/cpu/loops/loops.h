@@ -7,6 +7,7 @@
 //   loops.def           the elementwise loops, one line each: a name and an element's expression
 //   loops.h             the table of all loops, and the choice of one table per process
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
+//   row_loops_body.h    the same for rows whose elements belong together
 //   digit_loops_body.h  the same for numbers in digits
 //   window_loops_body.h the same for windows that move over an image
 //   strassen_loops_body.h the same for Strassen's sums
