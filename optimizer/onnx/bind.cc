@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/bind_inputs.h"
+#include "optimizer/onnx/expand_nodes.h"
 #include "optimizer/onnx/fold_node.h"
 #include "optimizer/onnx/messages/attribute_proto.h"
 #include "optimizer/onnx/messages/captured_names.h"
@@ -54,7 +55,8 @@ class Binder {
       CompareWithDeclaration(output, builder_.tensor(tensor).type);
       builder_.AddOutput(tensor);
     }
-    PLAIT_ASSIGN_OR_RETURN(bound_.graph, std::move(builder_).Finish());
+    PLAIT_ASSIGN_OR_RETURN(const Graph graph, std::move(builder_).Finish());
+    PLAIT_ASSIGN_OR_RETURN(bound_.graph, ExpandAtImport(graph));
     return std::move(bound_);
   }
 

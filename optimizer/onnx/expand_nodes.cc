@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/ir/graph_copier.h"
@@ -47,34 +48,64 @@ absl::Status ExpandNode(const Graph& graph, NodeId id, GraphCopier* copier, Grap
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset) {
+// Expands the nodes that `expands` says yes to until there are none; the first error ends it.
+// A round copies the whole graph; nodes that an expansion added are looked at in the next one.
+absl::StatusOr<Graph> ExpandWhere(
+    const Graph& graph,
+    absl::FunctionRef<absl::StatusOr<bool>(const Graph& current, NodeId id)> expands,
+    absl::FunctionRef<absl::Status(const Graph& current, NodeId id, const absl::Status& why)>
+        error) {
   Graph current = graph;
   for (int round = 0; round < kExpansionRoundsMax; ++round) {
-    // A round copies the whole graph; nodes that an expansion added are looked at in the next one.
     GraphBuilder builder;
     GraphCopier copier(current, &builder);
     bool expanded = false;
     for (NodeId id = 0; id < current.node_count(); ++id) {
-      const OpKind op = current.node(id).op;
-      const absl::Status lowered =
-          op == OpKind::kOpaque ? absl::OkStatus() : LowerNode(current, id, opset).status();
-      if (lowered.ok()) {
+      PLAIT_ASSIGN_OR_RETURN(const bool expands_node, expands(current, id));
+      if (!expands_node) {
         copier.CopyNode(id);
         continue;
       }
-      if (SpecOf(op).expand == nullptr) return CannotExpress(current, id, opset, lowered);
       const absl::Status status = ExpandNode(current, id, &copier, &builder);
-      if (!status.ok()) return CannotExpress(current, id, opset, status);
+      if (!status.ok()) return error(current, id, status);
       expanded = true;
     }
     if (!expanded) return current;
     copier.CopyOutputs();
     PLAIT_ASSIGN_OR_RETURN(current, std::move(builder).Finish());
   }
-  return absl::InternalError(absl::StrCat("operators did not expand to opset ", opset, " in ",
-                                          kExpansionRoundsMax, " rounds"));
+  return absl::InternalError(
+      absl::StrCat("operators did not expand in ", kExpansionRoundsMax, " rounds"));
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset) {
+  const auto error = [opset](const Graph& current, NodeId id, const absl::Status& why) {
+    return CannotExpress(current, id, opset, why);
+  };
+  return ExpandWhere(
+      graph,
+      [&](const Graph& current, NodeId id) -> absl::StatusOr<bool> {
+        const OpKind op = current.node(id).op;
+        if (op == OpKind::kOpaque) return false;
+        const absl::Status lowered = LowerNode(current, id, opset).status();
+        if (lowered.ok()) return false;
+        if (SpecOf(op).expand == nullptr) return error(current, id, lowered);
+        return true;
+      },
+      error);
+}
+
+absl::StatusOr<Graph> ExpandAtImport(const Graph& graph) {
+  return ExpandWhere(
+      graph,
+      [](const Graph& current, NodeId id) -> absl::StatusOr<bool> {
+        return ExpandsAtImport(current, id);
+      },
+      [](const Graph& current, NodeId id, const absl::Status& why) {
+        return Annotate(why, LabelOf(current, id));
+      });
 }
 
 }  // namespace plait

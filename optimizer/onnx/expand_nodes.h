@@ -11,4 +11,9 @@ namespace plait {
 // Errors: InvalidArgument naming the node that cannot be expressed, and the opset that could.
 absl::StatusOr<Graph> ExpandNodes(const Graph& graph, int opset);
 
+// The graph with every node that import writes as others (OpSpec::expands_at_import) written so.
+// Names stay. Pure and thread-safe.
+// Errors: InvalidArgument naming a node whose expansion has a tensor beyond the limits.
+absl::StatusOr<Graph> ExpandAtImport(const Graph& graph);
+
 }  // namespace plait

@@ -64,7 +64,8 @@ absl::StatusOr<Graph> WrittenForm(const Graph& alone, int opset) {
     copier.CopyNodeAs(id, std::move(node));
   }
   copier.CopyOutputs();
-  return std::move(builder).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const Graph raised, std::move(builder).Finish());
+  return ExpandAtImport(raised);
 }
 
 }  // namespace plait

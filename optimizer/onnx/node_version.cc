@@ -11,6 +11,19 @@ namespace plait {
 
 namespace {
 
+// Whether files of `opset` have the operator at all.
+absl::Status CheckHasOperator(const OpSpec& spec, int opset) {
+  if (opset < spec.since_opset) {
+    return absl::UnimplementedError(
+        absl::StrCat("the operator exists from opset ", spec.since_opset, " on"));
+  }
+  if (opset >= spec.removed_opset) {
+    return absl::UnimplementedError(
+        absl::StrCat("the operator exists before opset ", spec.removed_opset, " only"));
+  }
+  return absl::OkStatus();
+}
+
 // The node as an operator's raise and lower see it: presence, types and inline values of its
 // inputs, no tensors. `Tensors` is a Graph or a GraphBuilder.
 template <typename Tensors>
@@ -55,10 +68,7 @@ std::vector<LoweredNode::Input> InputsAfter(const Node& node, const VersionedNod
 
 absl::StatusOr<Node> RaiseNode(Node node, int opset, int output_count, GraphBuilder* builder) {
   const OpSpec& spec = SpecOf(node.op);
-  if (opset < spec.since_opset) {
-    return absl::UnimplementedError(
-        absl::StrCat("the operator exists from opset ", spec.since_opset, " on"));
-  }
+  PLAIT_RETURN_IF_ERROR(CheckHasOperator(spec, opset));
   if (spec.raise == nullptr) return node;
   const VersionedNode before = MakeVersioned(node, opset, output_count, *builder);
   VersionedNode after = before;
@@ -77,10 +87,7 @@ absl::StatusOr<Node> RaiseNode(Node node, int opset, int output_count, GraphBuil
 absl::StatusOr<LoweredNode> LowerNode(const Graph& graph, NodeId id, int opset) {
   const Node& node = graph.node(id);
   const OpSpec& spec = SpecOf(node.op);
-  if (opset < spec.since_opset) {
-    return absl::UnimplementedError(
-        absl::StrCat("the operator exists from opset ", spec.since_opset, " on"));
-  }
+  PLAIT_RETURN_IF_ERROR(CheckHasOperator(spec, opset));
   const int output_count = static_cast<int>(node.outputs.size());
   const VersionedNode before = MakeVersioned(node, opset, output_count, graph);
   VersionedNode after = before;

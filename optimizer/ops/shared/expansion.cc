@@ -26,6 +26,15 @@ TensorId Expansion::Constant(Tensor value) {
   return builder_->AddConstant(plait::Constant::OfTensor(std::move(value)));
 }
 
+TensorId Expansion::Ints(std::vector<int64_t> values) {
+  return Constant(Tensor::Int64s(std::move(values)));
+}
+
+TensorId Expansion::Cast(TensorId tensor, DataType dtype) {
+  if (type(tensor).dtype == dtype) return tensor;
+  return Add(OpKind::kCast, {tensor}, {{"to", static_cast<int64_t>(dtype)}});
+}
+
 TensorId Expansion::Scalar(DataType dtype, double value) {
   return Constant(Tensor::FromDoubles(TensorType{dtype, {}}, {value}));
 }

@@ -7,6 +7,12 @@
 
 namespace plait {
 
+// What an expansion of several steps computes in: float32 for narrower floats, which would be
+// rounded, or overflow, at each of them; else the type itself.
+constexpr DataType WideType(DataType dtype) {
+  return dtype == DataType::kFloat16 || dtype == DataType::kBfloat16 ? DataType::kFloat32 : dtype;
+}
+
 // Writes the nodes of an OpSpec::expand one after the other: types are inferred, and the first
 // error is kept until Outputs(), so that an expansion reads like its formula. The nodes have the
 // newest opset's form; the exporter lowers each of them. Not thread-safe.
@@ -19,6 +25,12 @@ class Expansion {
 
   // An inline constant.
   TensorId Constant(Tensor value);
+
+  // A list of integers, as axes and shapes are given.
+  TensorId Ints(std::vector<int64_t> values);
+
+  // The tensor in another element type; itself where it has that.
+  TensorId Cast(TensorId tensor, DataType dtype);
 
   // A scalar constant of the element type `dtype`.
   TensorId Scalar(DataType dtype, double value);

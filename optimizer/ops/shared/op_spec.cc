@@ -130,10 +130,13 @@ absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text) {
       });
 }
 
-// Opaque nodes have none, because nobody knows what they do.
-Work WorkOf(const Graph& graph, NodeId id) {
+namespace {
+
+// Calls use(spec, call, output_types) with one use of an operator. REQUIRES: the node is not
+// opaque.
+template <typename Use>
+auto WithCall(const Graph& graph, NodeId id, Use use) {
   const Node& node = graph.node(id);
-  if (node.op == OpKind::kOpaque) return Work{};
   std::vector<TensorType> inputs;
   std::vector<const Tensor*> constants;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -146,9 +149,25 @@ Work WorkOf(const Graph& graph, NodeId id) {
     outputs.push_back(output == kNoTensor ? TensorType{} : graph.type(output));
   }
   const OpCall call{*node.attributes, inputs, constants, static_cast<int>(outputs.size())};
-  const OpSpec& spec = SpecOf(node.op);
-  if (spec.work != nullptr) return spec.work(call, outputs);
-  return DefaultWork(call, outputs);
+  return use(SpecOf(node.op), call, outputs);
+}
+
+}  // namespace
+
+// Opaque nodes have none, because nobody knows what they do.
+Work WorkOf(const Graph& graph, NodeId id) {
+  if (graph.node(id).op == OpKind::kOpaque) return Work{};
+  return WithCall(graph, id, [](const OpSpec& spec, const OpCall& call, const auto& outputs) {
+    return spec.work == nullptr ? DefaultWork(call, outputs) : spec.work(call, outputs);
+  });
+}
+
+bool ExpandsAtImport(const Graph& graph, NodeId id) {
+  const OpKind op = graph.node(id).op;
+  if (op == OpKind::kOpaque || SpecOf(op).expands_at_import == nullptr) return false;
+  return WithCall(graph, id, [](const OpSpec& spec, const OpCall& call, const auto&) {
+    return spec.expands_at_import(call);
+  });
 }
 
 // Everything is read and written once, at an operation per element that is written.

@@ -74,6 +74,9 @@ struct Arity {
 
 constexpr int kVariadic = 1 << 20;
 
+// OpSpec::removed_opset of most operators.
+constexpr int kNeverRemoved = 1 << 20;
+
 // An operator: a constant, defined in the file named after it and listed in op_kinds.def. What a
 // constant does not name is the default: one input, one output, as old as ONNX. The functions are
 // pure, so any thread may call them.
@@ -81,6 +84,8 @@ struct OpSpec {
   OpKind kind;
   // The first opset of ai.onnx that has the operator; export to an older opset expands it.
   int since_opset = 1;
+  // The first that has it no more (Upsample); files of it and newer ones cannot say the operator.
+  int removed_opset = kNeverRemoved;
   Arity inputs = {};
   Arity outputs = {};
   uint32_t traits = 0;  // OpTrait bits
@@ -120,7 +125,15 @@ struct OpSpec {
   // Errors: Unimplemented for a form that older operators cannot express either.
   absl::StatusOr<std::vector<TensorId>> (*expand)(const Node& node,
                                                   GraphBuilder* builder) = nullptr;
+
+  // Whether import writes a use of the operator as `expand` does, because the operators that it is
+  // made of run at least as fast: then no graph has it, and no backend needs a kernel for it.
+  // nullptr: never. REQUIRES: infer accepted the call.
+  bool (*expands_at_import)(const OpCall& call) = nullptr;
 };
+
+// OpSpec::expands_at_import: every use.
+inline bool AlwaysExpands(const OpCall&) { return true; }
 
 // One constant per line of op_kinds.def, kAbsSpec and so on; declared here so that they have one
 // linkage.
@@ -150,6 +163,9 @@ Types InferTypes(const Graph& graph, NodeId node);
 // A graph from its text form, as ParseGraph with InferTypes: output types may be left out, and
 // those that are given must be the inferred ones. Errors: InvalidArgument naming the line.
 absl::StatusOr<Graph> ParseTypedGraph(absl::string_view text);
+
+// Whether import writes the node as its operator's `expand` does; false for opaque nodes.
+bool ExpandsAtImport(const Graph& graph, NodeId node);
 
 // One flop per output element and every byte moved once: what a null OpSpec::work means, and the
 // start of most others.

@@ -198,7 +198,11 @@ TEST_P(OperatorSampleTest, ExpansionComputesTheSameByOlderOperators) {
   ASSERT_TRUE(expanded.ok()) << expanded.status();
   for (const Node& node : expanded->nodes()) {
     if (node.op == spec_->kind || spec_->since_opset <= kOpsetMin) continue;
-    EXPECT_LT(SpecOf(node.op).since_opset, spec_->since_opset) << OpKindName(node.op);
+    // An operator that replaced another one is written as that.
+    if (spec_->removed_opset <= kOpsetMax || SpecOf(node.op).removed_opset <= kOpsetMax) continue;
+    // What import expands must exist in the opset that it came from.
+    const int newest = spec_->since_opset - (spec_->expands_at_import == nullptr ? 1 : 0);
+    EXPECT_LE(SpecOf(node.op).since_opset, newest) << OpKindName(node.op);
   }
   const bool half = graph_.type(graph_.outputs()[0]).dtype == DataType::kFloat16;
   ExpectNear(Run(graph_), Run(*expanded), half ? 2e-3 : 2e-6);
@@ -207,7 +211,8 @@ TEST_P(OperatorSampleTest, ExpansionComputesTheSameByOlderOperators) {
 // Lowering to any opset and raising again must not change what is computed.
 TEST_P(OperatorSampleTest, LoweredAndRaisedNodesComputeTheSame) {
   const std::vector<Tensor> expected = Run(graph_);
-  for (int opset = std::max(kOpsetMin, spec_->since_opset); opset <= kOpsetMax; ++opset) {
+  const int last = std::min(kOpsetMax, spec_->removed_opset - 1);
+  for (int opset = std::max(kOpsetMin, spec_->since_opset); opset <= last; ++opset) {
     SCOPED_TRACE(absl::StrCat("opset ", opset));
     NodeGraph parts(graph_);
     VersionedNode versioned = parts.versioned(opset);
