@@ -102,8 +102,29 @@ absl::Status LowerReduce(VersionedNode* node, int axes_opset) {
   return absl::OkStatus();
 }
 
-// Only a reduction over nothing is something simpler.
 absl::StatusOr<std::vector<TensorId>> ExpandReduce(const Node& node, GraphBuilder* builder) {
+  return ExpandElements(node, builder, [](TensorId x, Expansion* expansion) {
+    return expansion->Add(OpKind::kIdentity, {x});
+  });
+}
+
+bool ReducesNothing(const OpCall& call) {
+  const absl::StatusOr<Reduction> reduction = ReductionOf(call);
+  return reduction.ok() && reduction->empty;
+}
+
+Types InferFloatReduce(const OpCall& call) {
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
+  if (!IsFloat(call.input_types[0].dtype)) {
+    return absl::UnimplementedError("roots and logarithms of integers are not implemented");
+  }
+  return InferReduce(call, TypeSet::kFloat);
+}
+
+// Only a reduction over nothing is something simpler.
+absl::StatusOr<std::vector<TensorId>> ExpandElements(
+    const Node& node, GraphBuilder* builder,
+    absl::FunctionRef<TensorId(TensorId x, Expansion* expansion)> element) {
   const bool has_axes = node.inputs.size() > 1 && node.inputs[1] != kNoTensor;
   const TensorInfo* axes = has_axes ? &builder->tensor(node.inputs[1]) : nullptr;
   const bool no_axes = axes == nullptr || axes->type.elements() == 0;
@@ -111,7 +132,7 @@ absl::StatusOr<std::vector<TensorId>> ExpandReduce(const Node& node, GraphBuilde
     return absl::UnimplementedError("this reduction has no expansion");
   }
   Expansion expansion(builder);
-  return expansion.Outputs({expansion.Add(OpKind::kIdentity, {node.inputs[0]})});
+  return expansion.Outputs({element(node.inputs[0], &expansion)});
 }
 
 }  // namespace plait

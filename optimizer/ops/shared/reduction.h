@@ -4,7 +4,9 @@
 #include <array>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "optimizer/ops/shared/broadcast.h"
+#include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/type_set.h"
 
@@ -55,6 +57,20 @@ absl::Status LowerReduceOf(VersionedNode* node) {
 // OpSpec::expand: an Identity when nothing is reduced.
 // Errors: Unimplemented when something is.
 absl::StatusOr<std::vector<TensorId>> ExpandReduce(const Node& node, GraphBuilder* builder);
+
+// The same of a reduction that does more than to combine: over no axes, ReduceL1 still takes the
+// magnitude of each element. `element` writes what one element becomes.
+// Errors: Unimplemented when something is reduced.
+absl::StatusOr<std::vector<TensorId>> ExpandElements(
+    const Node& node, GraphBuilder* builder,
+    absl::FunctionRef<TensorId(TensorId x, Expansion* expansion)> element);
+
+// OpSpec::expands_at_import of those: when nothing is reduced.
+bool ReducesNothing(const OpCall& call);
+
+// InferReduce for float types; of integers the result would be cut.
+// Errors: as InferReduce; Unimplemented for integers.
+Types InferFloatReduce(const OpCall& call);
 
 // Sets each result to combine(... combine(combine(initial, x0), x1) ...) over its elements in
 // row-major order, so that a sum of doubles is the same on every machine. T is the number type that

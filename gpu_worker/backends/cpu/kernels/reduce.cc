@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
@@ -10,19 +12,41 @@
 namespace plait {
 namespace {
 
-enum class Reduction { kSum, kMean, kMaximum, kMinimum };
+// What becomes of the elements before they are combined, how they are, and what becomes of that.
+struct Reduction {
+  std::optional<UnaryLoop> first;
+  BinaryLoop combine = BinaryLoop::kAdd;
+  enum class Last {
+    kNothing,
+    kMean,
+    kRoot,
+    kLogarithm,
+    kLogarithmOfExponentials
+  } last = Last::kNothing;
+};
 
 Reduction ReductionOf(OpKind op) {
+  using Last = Reduction::Last;
   switch (op) {
     case OpKind::kReduceMax:
     case OpKind::kGlobalMaxPool:
-      return Reduction::kMaximum;
+      return {.combine = BinaryLoop::kMax};
     case OpKind::kReduceMin:
-      return Reduction::kMinimum;
+      return {.combine = BinaryLoop::kMin};
     case OpKind::kReduceSum:
-      return Reduction::kSum;
+      return {};
+    case OpKind::kReduceL1:
+      return {.first = UnaryLoop::kAbs};
+    case OpKind::kReduceSumSquare:
+      return {.first = UnaryLoop::kSquare};
+    case OpKind::kReduceL2:
+      return {.first = UnaryLoop::kSquare, .last = Last::kRoot};
+    case OpKind::kReduceLogSum:
+      return {.last = Last::kLogarithm};
+    case OpKind::kReduceLogSumExp:
+      return {.combine = BinaryLoop::kMax, .last = Last::kLogarithmOfExponentials};
     default:
-      return Reduction::kMean;
+      return {.last = Last::kMean};
   }
 }
 
@@ -62,35 +86,89 @@ class ReduceKernel : public CpuKernel {
   static constexpr int64_t kPiece = 64;  // four vectors of AVX-512: wide enough, and divisible
 
   float ReduceRow(const float* row) const {
-    const LoopTable& loops = Loops();
-    switch (reduction_) {
-      case Reduction::kMaximum:
-        return loops.maximum(row, shape_.size);
-      case Reduction::kMinimum:
-        return loops.minimum(row, shape_.size);
-      case Reduction::kSum:
-        return loops.sum(row, shape_.size);
-      case Reduction::kMean:
-        return loops.sum(row, shape_.size) / static_cast<float>(shape_.size);
+    const float combined = CombineRow(row);
+    switch (reduction_.last) {
+      case Reduction::Last::kNothing:
+        return combined;
+      case Reduction::Last::kMean:
+        return combined / static_cast<float>(shape_.size);
+      case Reduction::Last::kRoot:
+        return std::sqrt(combined);
+      case Reduction::Last::kLogarithm:
+        return std::log(combined);
+      case Reduction::Last::kLogarithmOfExponentials: {
+        const float shift = ShiftOf(combined);
+        return std::log(Loops().sum_of_exponentials(row, shape_.size, shift)) + shift;
+      }
     }
     return 0;
   }
 
+  float CombineRow(const float* row) const {
+    const LoopTable& loops = Loops();
+    if (reduction_.combine == BinaryLoop::kMax) return loops.maximum(row, shape_.size);
+    if (reduction_.combine == BinaryLoop::kMin) return loops.minimum(row, shape_.size);
+    if (reduction_.first == UnaryLoop::kAbs) return loops.magnitudes(row, shape_.size).sum;
+    if (reduction_.first == UnaryLoop::kSquare) return loops.sum_of_squares(row, shape_.size);
+    return loops.sum(row, shape_.size);
+  }
+
+  // What is subtracted before the exponentials, so that none overflows: the largest element. An
+  // infinite one would make NaN of itself.
+  static float ShiftOf(float largest) { return std::isinf(largest) ? 0 : largest; }
+
   // The result is the accumulator: one piece of it stays in the first-level cache for all rows.
   void ReduceColumns(int64_t outer, int64_t first, int64_t width) const {
-    const LoopTable& loops = Loops();
-    BinaryLoop step = BinaryLoop::kAdd;
-    if (reduction_ == Reduction::kMaximum) step = BinaryLoop::kMax;
-    if (reduction_ == Reduction::kMinimum) step = BinaryLoop::kMin;
     const float* const x = source_ + outer * shape_.size * shape_.inner + first;
     float* const y = result_ + outer * shape_.inner + first;
-    std::copy(x, x + width, y);
-    for (int64_t i = 1; i < shape_.size; ++i) {
-      loops.binary[static_cast<int>(step)](y, x + i * shape_.inner, y, width);
+    float piece[kPiece];
+    if (reduction_.first.has_value()) {
+      Apply(*reduction_.first, x, y, width);
+    } else {
+      std::copy(x, x + width, y);
     }
-    if (reduction_ != Reduction::kMean) return;
-    loops.unary[static_cast<int>(UnaryLoop::kLinear)](y, y, width,
-                                                      1.0f / static_cast<float>(shape_.size), 0);
+    for (int64_t i = 1; i < shape_.size; ++i) {
+      const float* row = x + i * shape_.inner;
+      if (reduction_.first.has_value()) {
+        Apply(*reduction_.first, row, piece, width);
+        row = piece;
+      }
+      Combine(reduction_.combine, y, row, y, width);
+    }
+    FinishColumns(x, y, width);
+  }
+
+  void FinishColumns(const float* x, float* y, int64_t width) const {
+    switch (reduction_.last) {
+      case Reduction::Last::kNothing:
+        return;
+      case Reduction::Last::kMean:
+        return Apply(UnaryLoop::kLinear, y, y, width, 1.0f / static_cast<float>(shape_.size));
+      case Reduction::Last::kRoot:
+        return Apply(UnaryLoop::kSqrt, y, y, width);
+      case Reduction::Last::kLogarithm:
+        return Apply(UnaryLoop::kLog, y, y, width);
+      case Reduction::Last::kLogarithmOfExponentials:
+        break;
+    }
+    float shifts[kPiece];
+    float piece[kPiece];
+    for (int64_t i = 0; i < width; ++i) shifts[i] = ShiftOf(y[i]);
+    std::fill(y, y + width, 0.0f);
+    for (int64_t i = 0; i < shape_.size; ++i) {
+      Combine(BinaryLoop::kSub, x + i * shape_.inner, shifts, piece, width);
+      Apply(UnaryLoop::kExp, piece, piece, width);
+      Combine(BinaryLoop::kAdd, y, piece, y, width);
+    }
+    Apply(UnaryLoop::kLog, y, y, width);
+    Combine(BinaryLoop::kAdd, y, shifts, y, width);
+  }
+
+  static void Apply(UnaryLoop loop, const float* x, float* y, int64_t size, float alpha = 0) {
+    Loops().unary[static_cast<int>(loop)](x, y, size, alpha, 0);
+  }
+  static void Combine(BinaryLoop loop, const float* a, const float* b, float* y, int64_t size) {
+    Loops().binary[static_cast<int>(loop)](a, b, y, size);
   }
 
   int threads_;

@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "gpu_worker/backends/cpu/loops/row_loops.h"
+
 // The map of this folder:
 //   loops.def           the elementwise loops, one line each: a name and an element's expression
 //   loops.h             the table of all loops, and the choice of one table per process
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
 //   row_loops_body.h    the same for rows whose elements belong together
+//   row_loops.h         what those are given
 //   digit_loops_body.h  the same for numbers in digits
 //   window_loops_body.h the same for windows that move over an image
 //   strassen_loops_body.h the same for Strassen's sums
@@ -24,8 +27,9 @@ namespace plait {
 // that compiles. Thread-safe. A result may lie where an operand lies, but not overlap it otherwise.
 
 // y[i] = f(x[i]; alpha, beta)
-// alpha and beta are the parameters of clip (lowest, highest), elu, leaky_relu and swish (alpha),
-// linear and hard_sigmoid (factor, addend); the other loops ignore them.
+// alpha and beta are the parameters of clip (lowest, highest), elu, celu, leaky_relu, swish and
+// thresholded_relu (alpha), linear and hard_sigmoid (factor, addend), selu (alpha, gamma) and
+// shrink (lambd, bias); the other loops ignore them.
 enum class UnaryLoop : uint8_t {
 #define PLAIT_UNARY_LOOP(name, expression) k##name,
 #include "gpu_worker/backends/cpu/loops/loops.def"
@@ -55,30 +59,6 @@ constexpr int kBinaryLoopCount = 0
 #include "gpu_worker/backends/cpu/loops/loops.def"
 #undef PLAIT_BINARY_LOOP
     ;
-
-// One row of a softmax: y = softmax(x * scale + mask), or its logarithm.
-// With a mask of minus infinity an element gets the weight 0; if all have it, the row is NaN, and
-// so is a row that contains a NaN. The largest element is subtracted, so that nothing overflows.
-struct SoftmaxRow {
-  const float* x;
-  const float* mask;  // nullptr: none
-  float* y;
-  int64_t size;
-  float scale;
-  bool logarithm;
-};
-
-// One row of a layer normalization; scale and bias may be nullptr.
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with the variance over `size` elements.
-// A bias without a scale is ignored.
-struct NormalizationRow {
-  const float* x;
-  const float* scale;
-  const float* bias;
-  float* y;
-  int64_t size;
-  float epsilon;
-};
 
 // Rows of numbers as digits, x[i] = scale * (d0 + d1 / 256 + d2 / 256^2), with digits from -128 to
 // 127 (see microkernel/digit_microkernel.h). The scale makes a row's largest number 127, or is the
@@ -332,12 +312,22 @@ struct LoopTable {
   Reduce sum;
   Reduce maximum;
   Reduce minimum;
+  Reduce sum_of_squares;
+  // Of exp(x[i] - shift).
+  float (*sum_of_exponentials)(const float* x, int64_t size, float shift);
   // Multiply-adds that wait for nothing but the processor: `steps` times as many as
   // multiply_adds_per_step says, all in registers. The result means nothing.
   float (*chain_multiply_adds)(int64_t steps);
   int64_t multiply_adds_per_step;
   void (*softmax_row)(const SoftmaxRow& row);
   void (*normalization_row)(const NormalizationRow& row);
+  // y = x / sqrt(mean of x^2 + epsilon) * scale; the bias is not read.
+  void (*root_mean_square_row)(const NormalizationRow& row);
+  void (*turn_pairs)(const TurnedPairs& row);
+  // By [largest][last]: where x is better than `best`, or as good and the last is wanted, it
+  // becomes that, and `place` its place. A NaN is better than any number.
+  void (*best_columns[2][2])(const float* x, int32_t place, float* best, int32_t* places,
+                             int64_t size);
   void (*split_rows)(const DigitRows& rows);
   // Of a row whose largest magnitude this is: see DigitRows::scales.
   float (*digit_scale)(float largest);

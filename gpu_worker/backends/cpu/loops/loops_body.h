@@ -10,7 +10,7 @@
 // How the functions are written, so that a compiler turns a loop over them into vector code:
 //   - No calls: the math library's functions work on one float at a time, so that exp, log, erf
 //     and tanh are polynomials here. Builtins are used where they are one instruction, or rare
-//     (sin, cos and pow are calls all the same).
+//     (sin, cos, pow and their inverses are calls all the same).
 //   - No branches: both sides are computed, and `condition ? a : b` selects, which is a blend.
 //   - `omp simd` allows it without asking whether pointers overlap, and lets a sum be split.
 //   - Special values are part of the contract: NaN stays NaN, infinities have their limits. The
@@ -121,6 +121,13 @@ inline float HyperbolicTangent(float x) {
 
 // sqrt(2 / pi) * (x + 0.044715 x^3)
 inline float GeluTanhArgument(float x) { return x * (0.7978845608f + 0.0356774081f * x * x); }
+
+// tanh(log(1 + e)) by the definition of tanh: ((1 + e)^2 - 1) / ((1 + e)^2 + 1), where the square's
+// 1 is taken out so that a small e keeps its digits. From exp(20) on it is 1.
+inline float MishGate(float e) {
+  const float n = e * (e + 2.0f);
+  return n / (n + 2.0f);
+}
 
 // log(2^n (1 + f)) with 1 + f between the square roots of 1/2 and 2 (Chebyshev fit, error 3e-8 of
 // f^3).
@@ -298,10 +305,16 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .sum = Sum,
       .maximum = MaximumOf,
       .minimum = MinimumOf,
+      .sum_of_squares = SumOfSquares,
+      .sum_of_exponentials = SumOfExponentials,
       .chain_multiply_adds = ChainMultiplyAdds,
       .multiply_adds_per_step = kMultiplyAddsPerStep,
       .softmax_row = Softmax,
       .normalization_row = Normalization,
+      .root_mean_square_row = RootMeanSquare,
+      .turn_pairs = TurnPairs,
+      .best_columns = {{BestColumns<false, false>, BestColumns<false, true>},
+                       {BestColumns<true, false>, BestColumns<true, true>}},
       .split_rows = SplitRows,
       .digit_scale = DigitScale,
       .magnitudes = MagnitudesOf,

@@ -1,8 +1,22 @@
-// The loops over rows whose elements belong together, a part of loops_body.h: see there for how they
-// are compiled and written.
+// The loops over rows whose elements belong together, a part of loops_body.h: see there for how
+// they are compiled and written.
 
 namespace plait {
 namespace {
+
+float SumOfSquares(const float* x, int64_t size) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < size; ++i) sum += x[i] * x[i];
+  return sum;
+}
+
+float SumOfExponentials(const float* x, int64_t size, float shift) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < size; ++i) sum += Exponential(x[i] - shift);
+  return sum;
+}
 
 // Three passes, the later ones over a row that is in the cache unless it is very long: scaled
 // elements and the largest of them, exponentials and their sum, the division. The scaled elements
@@ -72,6 +86,56 @@ void Normalization(const NormalizationRow& row) {
     for (int64_t i = 0; i < row.size; ++i) {
       y[i] = (x[i] - mean) * factor * row.scale[i] + row.bias[i];
     }
+  }
+}
+
+void RootMeanSquare(const NormalizationRow& row) {
+  const float* x = row.x;
+  float* y = row.y;
+  const float mean = SumOfSquares(x, row.size) / static_cast<float>(row.size);
+  const float factor = 1.0f / __builtin_sqrtf(mean + row.epsilon);
+#pragma omp simd
+  for (int64_t i = 0; i < row.size; ++i) y[i] = x[i] * factor * row.scale[i];
+}
+
+// Two loops, because pairs of neighbours cost the vectors a shuffle each way.
+void TurnPairs(const TurnedPairs& row) {
+  const float* x = row.x;
+  const float* cosines = row.cosines;
+  const float* sines = row.sines;
+  float* y = row.y;
+  const int64_t pairs = row.pairs;
+  if (row.interleaved) {
+#pragma omp simd
+    for (int64_t i = 0; i < pairs; ++i) {
+      const float a = x[2 * i];
+      const float b = x[2 * i + 1];
+      y[2 * i] = a * cosines[i] - b * sines[i];
+      y[2 * i + 1] = a * sines[i] + b * cosines[i];
+    }
+    return;
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < pairs; ++i) {
+    const float a = x[i];
+    const float b = x[i + pairs];
+    y[i] = a * cosines[i] - b * sines[i];
+    y[i + pairs] = a * sines[i] + b * cosines[i];
+  }
+}
+
+// Of numbers a that stand before b, column by column. Comparisons with a NaN are false, so that one
+// in `best` stays unless the last one is looked for.
+template <bool kLargest, bool kLast>
+void BestColumns(const float* x, int32_t place, float* best, int32_t* places, int64_t size) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) {
+    const float a = best[i];
+    const float b = x[i];
+    const bool is_better = (kLargest ? b > a : b < a) || (kLast && b == a);
+    const bool takes = is_better || (b != b && (kLast || a == a));
+    best[i] = takes ? b : a;
+    places[i] = takes ? place : places[i];
   }
 }
 

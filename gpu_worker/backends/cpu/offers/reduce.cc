@@ -7,9 +7,11 @@ namespace plait {
 namespace {
 
 bool Runs(const Graph& graph, NodeId node) {
-  if (!IsOneOf(graph, node,
-               {OpKind::kGlobalAveragePool, OpKind::kGlobalMaxPool, OpKind::kReduceMax,
-                OpKind::kReduceMean, OpKind::kReduceMin, OpKind::kReduceSum})) {
+  if (!IsOneOf(
+          graph, node,
+          {OpKind::kGlobalAveragePool, OpKind::kGlobalMaxPool, OpKind::kReduceL1, OpKind::kReduceL2,
+           OpKind::kReduceLogSum, OpKind::kReduceLogSumExp, OpKind::kReduceMax, OpKind::kReduceMean,
+           OpKind::kReduceMin, OpKind::kReduceSum, OpKind::kReduceSumSquare})) {
     return false;
   }
   const TensorType& input = graph.input_type(node, 0);

@@ -127,6 +127,20 @@ TEST(CpuLoopsTest, NormalizationDoesNotCancel) {
 }
 
 // Twelve chains, whose elements approach 2 by halves: one that was left out would show.
+TEST(CpuLoopsTest, SumsOfSquaresAndExponentialsAreAccurate) {
+  const std::vector<float> x = Ramp(3);
+  const auto size = static_cast<int64_t>(x.size());
+  double squares = 0;
+  double exponentials = 0;
+  for (const float value : x) squares += static_cast<double>(value) * value;
+  for (const float value : x) exponentials += std::exp(static_cast<double>(value) - 2);
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    EXPECT_NEAR(table->sum_of_squares(x.data(), size), squares, 1e-5 * squares);
+    EXPECT_NEAR(table->sum_of_exponentials(x.data(), size, 2), exponentials, 1e-5 * exponentials);
+    EXPECT_EQ(table->sum_of_squares(x.data(), 0), 0);
+  }
+}
+
 TEST(CpuLoopsTest, ChainsOfMultiplyAddsAreAllComputed) {
   for (const LoopTable* table : TablesOfThisProcessor()) {
     EXPECT_EQ(table->chain_multiply_adds(0), 72) << table->instruction_set;
