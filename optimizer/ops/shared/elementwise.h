@@ -169,6 +169,15 @@ absl::Status EvaluateRingBinary(EvalInputs inputs, EvalOutputs outputs, Function
   return absl::OkStatus();
 }
 
+// outputs[0] = Operation()(inputs[0], inputs[1]) with broadcasting, bit by bit: integers are held
+// with their sign, so that narrower ones keep their own bits when the caller wraps the result.
+// Never fails. REQUIRES: integers.
+template <typename Operation>
+absl::Status EvaluateBits(EvalInputs inputs, EvalOutputs outputs) {
+  elementwise_internal::Zip<int64_t, int64_t>(*inputs[0], *inputs[1], &outputs[0], Operation{});
+  return absl::OkStatus();
+}
+
 // outputs[0] = function(... function(inputs[0], inputs[1]) ..., inputs[n-1]) with broadcasting,
 // where `evaluate_pair` evaluates one application. From left to right: the order decides how a sum
 // of floats is rounded.

@@ -58,7 +58,8 @@ std::optional<BinaryChoice> BinaryOf(OpKind op) {
   }
 }
 
-// Operators whose result is a truth, of integers and, but for logic, of floats.
+// Operators whose result is a truth, of integers and, but for logic, of floats; and those of bits,
+// which are the loops of logic.
 struct TruthChoice {
   std::optional<CompareLoop> floats;
   IntegerLoop integers;
@@ -72,9 +73,13 @@ std::optional<TruthChoice> TruthOf(OpKind op) {
 #define PLAIT_LOGIC_OP(op) \
   case OpKind::k##op:      \
     return TruthChoice{std::nullopt, IntegerLoop::k##op};
+#define PLAIT_BITWISE_OP(op, loop) \
+  case OpKind::k##op:              \
+    return TruthChoice{std::nullopt, IntegerLoop::k##loop};
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
 #undef PLAIT_COMPARE_OP
 #undef PLAIT_LOGIC_OP
+#undef PLAIT_BITWISE_OP
     default:
       return std::nullopt;
   }
@@ -298,8 +303,16 @@ class Compiler {
         Emit(IsFloat(result) ? RunSelect : RunIntegerSelect, result,
              {input(0), input(1), input(2)});
         return absl::OkStatus();
+      case OpKind::kBitwiseNot:
+        Emit(RunBitwiseNot, result, {input(0)});
+        return absl::OkStatus();
       case OpKind::kNot:
         Emit(RunNot, result, {input(0)});
+        return absl::OkStatus();
+      case OpKind::kIsInf:
+        Emit(RunIsInf, result, {input(0)},
+             {.alpha = node.attributes->Int("detect_negative", 1) != 0 ? 1.0f : 0.0f,
+              .beta = node.attributes->Int("detect_positive", 1) != 0 ? 1.0f : 0.0f});
         return absl::OkStatus();
       case OpKind::kIsNaN:
         Emit(RunIsNaN, result, {input(0)});

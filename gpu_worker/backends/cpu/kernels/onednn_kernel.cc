@@ -33,6 +33,8 @@ absl::Status AppendActivation(dnnl_post_ops_t operations, const PostOperation& o
       return Append(operations, dnnl_eltwise_abs, 0, 0);
     case OpKind::kSwish:
       return Append(operations, dnnl_eltwise_swish, operation.alpha, 0);
+    case OpKind::kMish:
+      return Append(operations, dnnl_eltwise_mish, 0, 0);
     case OpKind::kHardSwish:
       return Append(operations, dnnl_eltwise_hardswish, 0, 0);
     case OpKind::kGelu:

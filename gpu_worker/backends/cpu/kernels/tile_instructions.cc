@@ -146,10 +146,25 @@ void RunInteger(const TileInstruction& instruction, std::byte* const* registers,
   }
 }
 
+void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
+  const int64_t* const a = Integers(instruction, registers, 0);
+  int64_t* const y = IntegerResult(instruction, registers);
+  for (int64_t i = 0; i < size; ++i) y[i] = ~a[i];
+}
+
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
   const int64_t* const a = Integers(instruction, registers, 0);
   int64_t* const y = IntegerResult(instruction, registers);
   for (int64_t i = 0; i < size; ++i) y[i] = a[i] == 0 ? 1 : 0;
+}
+
+void RunIsInf(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
+  const float* const a = Floats(instruction, registers, 0);
+  int64_t* const y = IntegerResult(instruction, registers);
+  for (int64_t i = 0; i < size; ++i) {
+    const bool counts = (a[i] < 0 ? instruction.alpha : instruction.beta) != 0;
+    y[i] = std::isinf(a[i]) && counts ? 1 : 0;
+  }
 }
 
 void RunIsNaN(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {

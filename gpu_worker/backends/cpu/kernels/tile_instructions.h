@@ -39,8 +39,11 @@ void RunIntegerSelect(const TileInstruction& instruction, std::byte* const* regi
                       int64_t size);
 // The IntegerLoop that `loop` names. Sums wrap around; a division by zero gives 0.
 void RunInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
-// A truth of a truth, and of a float.
+// Of an integer, every bit turned.
+void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+// A truth of a truth, and of a float. Infinities count as alpha (below 0) and beta say, 0 or 1.
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+void RunIsInf(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIsNaN(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 // Casts. To integers toward zero, saturating, NaN as 0; then narrowed to the instruction's dtype as
 // two's complement does (bool: 1 for all but 0).

@@ -15,6 +15,9 @@ bool Contains(ElementTypes types, DataType dtype) {
              dtype == DataType::kInt8;
     case ElementTypes::kBool:
       return dtype == DataType::kBool;
+    case ElementTypes::kInteger:
+      return Contains(ElementTypes::kStorable, dtype) && dtype != DataType::kFloat32 &&
+             dtype != DataType::kBool;
   }
   return false;
 }
@@ -39,6 +42,9 @@ std::optional<ElementwiseOp> FindElementwiseOp(OpKind op) {
 #define PLAIT_LOGIC_OP(op) \
   case OpKind::k##op:      \
     return ElementwiseOp{ElementTypes::kBool};
+#define PLAIT_BITWISE_OP(op, loop) \
+  case OpKind::k##op:              \
+    return ElementwiseOp{ElementTypes::kInteger};
 #define PLAIT_SPECIAL_OP(op, types) \
   case OpKind::k##op:               \
     return ElementwiseOp{ElementTypes::k##types};
@@ -49,6 +55,7 @@ std::optional<ElementwiseOp> FindElementwiseOp(OpKind op) {
 #undef PLAIT_FLOAT_BINARY_OP
 #undef PLAIT_COMPARE_OP
 #undef PLAIT_LOGIC_OP
+#undef PLAIT_BITWISE_OP
 #undef PLAIT_SPECIAL_OP
     default:
       return std::nullopt;
@@ -62,6 +69,12 @@ UnaryParameters UnaryParametersOf(const Node& node) {
     return {.alpha = node.attributes->String("approximate", "none") == "tanh" ? 1.0f : 0.0f};
   }
   if (!op.has_value() || !op->has_parameters) return {};
+  if (node.op == OpKind::kSelu) {
+    return {node.attributes->Float("alpha", op->alpha), node.attributes->Float("gamma", op->beta)};
+  }
+  if (node.op == OpKind::kShrink) {
+    return {node.attributes->Float("lambd", op->alpha), node.attributes->Float("bias", op->beta)};
+  }
   return {node.attributes->Float("alpha", op->alpha), node.attributes->Float("beta", op->beta)};
 }
 

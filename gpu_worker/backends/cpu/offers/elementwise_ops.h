@@ -18,6 +18,7 @@ enum class ElementTypes : uint8_t {
   kArithmetic,  // float32, int32, int64
   kStorable,    // what a tile can be read from and written to: those, bool, int8 and uint8
   kBool,
+  kInteger,  // kStorable without float32 and bool
 };
 
 // Whether the set has the type.

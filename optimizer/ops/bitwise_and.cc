@@ -1,0 +1,18 @@
+#include <functional>
+
+#include "optimizer/ops/shared/elementwise.h"
+
+namespace plait {
+
+// y = the bits that are set in both, of integers.
+const OpSpec kBitwiseAndSpec = {
+    .kind = OpKind::kBitwiseAnd,
+    .since_opset = 18,
+    .inputs = {2, 2},
+    .traits = kElementwiseBinary | kCommutative,
+    .infer = InferBroadcastOf<TypeSet::kInteger>,
+    .evaluate = [](const OpCall&, EvalInputs inputs,
+                   EvalOutputs outputs) { return EvaluateBits<std::bit_and<>>(inputs, outputs); },
+};
+
+}  // namespace plait
