@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/matrix_product.h"
 #include "optimizer/ops/shared/movement.h"
 #include "optimizer/ops/shared/resizing.h"
@@ -265,6 +266,26 @@ absl::Status Lower(VersionedNode* node) {
   return absl::OkStatus();
 }
 
+// Opsets before 10 call it Upsample, which knows scales of 1 and more.
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+  const Attributes& attributes = *node.attributes;
+  const std::string mode = attributes.String("mode", "nearest");
+  const bool has_scales = node.inputs.size() > kResizeScales &&
+                          node.inputs[kResizeScales] != kNoTensor &&
+                          builder->tensor(node.inputs[kResizeScales]).constant != nullptr &&
+                          node.inputs.size() == kResizeScales + 1;
+  const bool same = attributes.String(kCoordinatesAttribute, "") == "asymmetric" &&
+                    (mode == "linear" ||
+                     (mode == "nearest" && attributes.String("nearest_mode", "") == "floor")) &&
+                    !attributes.Has("axes") && attributes.Int("antialias", 0) == 0;
+  if (!has_scales || !same) return NeedsOpset("a resize of this kind", 10);
+  Expansion expansion(builder);
+  const TensorId y = expansion.Add(OpKind::kUpsample, {node.inputs[0], node.inputs[kResizeScales]},
+                                   {{"mode", mode}});
+  if (y == kNoTensor) return NeedsOpset("scales below 1", 10);
+  return expansion.Outputs({y});
+}
+
 }  // namespace
 
 // y[o] = the sum of weights[o][k] x[taps[o][k]] along each axis: the nearest element, or two or
@@ -279,6 +300,7 @@ const OpSpec kResizeSpec = {
     .evaluate = Evaluate,
     .raise = Raise,
     .lower = Lower,
+    .expand = Expand,
 };
 
 }  // namespace plait

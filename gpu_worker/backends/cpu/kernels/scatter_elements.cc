@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+#include "optimizer/ops/shared/broadcast.h"
+#include "optimizer/ops/shared/scattering.h"
+
+namespace plait {
+namespace {
+
+struct Operands {
+  Operand data;
+  Operand indices;
+  Operand updates;
+  Operand result;
+};
+
+// The data are copied and then written line by line: a line is all updates that differ along the
+// axis only, and no two lines write to one place, so that threads divide them. Updates of a line
+// keep their order.
+class ScatterElementsKernel : public CpuKernel {
+ public:
+  ScatterElementsKernel(int width, const Operands& operands, int axis, Meeting meeting)
+      : width_(width), operands_(operands), meeting_(meeting) {
+    const Shape& shape = operands.indices.type.shape;
+    const Shape strides = RowMajorStrides(shape);
+    const Shape data_strides = RowMajorStrides(operands.data.type.shape);
+    dim_ = operands.data.type.shape[axis];
+    count_ = shape[axis];
+    step_ = strides[axis];
+    data_step_ = data_strides[axis];
+    for (int i = 0; i < static_cast<int>(shape.size()); ++i) {
+      if (i == axis) continue;
+      outer_.push_back({shape[i], strides[i], data_strides[i]});
+      lines_ *= shape[i];
+    }
+  }
+
+  // All indices are checked before anything is written, so that the threads need not report.
+  absl::Status Run() override {
+    const int64_t updates = operands_.indices.type.elements();
+    for (int64_t i = 0; i < updates; ++i) {
+      const int64_t index = Index(i);
+      if (index < -dim_ || index >= dim_) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("ScatterElements: index ", index, " is outside an axis of ", dim_));
+      }
+    }
+    const int64_t bytes = operands_.data.type.bytes();
+    ForEachPart(width_, CeilDiv(bytes, kCopiedBytes), [&](int64_t begin, int64_t end, int) {
+      const int64_t first = begin * kCopiedBytes;
+      const int64_t last = std::min(bytes, end * kCopiedBytes);
+      std::memcpy(operands_.result.data + first, operands_.data.data + first,
+                  static_cast<size_t>(last - first));
+    });
+    ForEachPart(width_, lines_, [&](int64_t begin, int64_t end, int) {
+      for (int64_t line = begin; line < end; ++line) RunLine(line);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kCopiedBytes = 16384;
+
+  struct OuterAxis {
+    int64_t size;
+    int64_t stride;
+    int64_t data_stride;
+  };
+
+  int64_t Index(int64_t i) const {
+    return operands_.indices.type.dtype == DataType::kInt64
+               ? reinterpret_cast<const int64_t*>(operands_.indices.data)[i]
+               : reinterpret_cast<const int32_t*>(operands_.indices.data)[i];
+  }
+
+  void RunLine(int64_t line) const {
+    int64_t first = 0;
+    int64_t data_first = 0;
+    for (size_t i = outer_.size(); i-- > 0;) {
+      const int64_t at = line % outer_[i].size;
+      line /= outer_[i].size;
+      first += at * outer_[i].stride;
+      data_first += at * outer_[i].data_stride;
+    }
+    for (int64_t i = 0; i < count_; ++i) {
+      const int64_t update = first + i * step_;
+      const int64_t index = Index(update);
+      Write(update, data_first + (index < 0 ? index + dim_ : index) * data_step_);
+    }
+  }
+
+  void Write(int64_t update, int64_t place) const {
+    if (meeting_ == Meeting::kReplace) {
+      const int64_t bytes = BytesOf(operands_.data.type.dtype);
+      std::memcpy(operands_.result.data + place * bytes, operands_.updates.data + update * bytes,
+                  static_cast<size_t>(bytes));
+      return;
+    }
+    float& y = operands_.result.floats()[place];
+    const float x = operands_.updates.floats()[update];
+    // x != x holds for a NaN alone, and nothing is better than one in y: NaNs stay.
+    if (meeting_ == Meeting::kAdd) y += x;
+    if (meeting_ == Meeting::kMul) y *= x;
+    if (meeting_ == Meeting::kMax) y = x > y || x != x ? x : y;
+    if (meeting_ == Meeting::kMin) y = x < y || x != x ? x : y;
+  }
+
+  const int width_;
+  const Operands operands_;
+  const Meeting meeting_;
+  std::vector<OuterAxis> outer_;
+  int64_t lines_ = 1;
+  int64_t dim_ = 0;        // of the data, along the axis
+  int64_t count_ = 0;      // of a line's updates
+  int64_t step_ = 0;       // from one update of a line to the next
+  int64_t data_step_ = 0;  // the same of the data
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadScatterElements(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1 || !kScatterElementsOffer.runs(graph, nodes[0])) return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  Operands operands;
+  PLAIT_ASSIGN_OR_RETURN(operands.data, FindIn(context, node.inputs[0], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(operands.indices,
+                         FindIn(context, node.inputs[kScatterIndices], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(operands.updates,
+                         FindIn(context, node.inputs[kScatterUpdates], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(operands.result, FindIn(context, node.outputs[0], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(const Meeting meeting, MeetingOf(*node.attributes));
+  const int axis = *AxisOf(graph, nodes[0], 0);
+  return std::make_unique<ScatterElementsKernel>(context->width(), operands, axis, meeting);
+}
+
+}  // namespace plait

@@ -1,0 +1,118 @@
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/team/team.h"
+
+namespace plait {
+namespace {
+
+// Lines of the middle axis of [outer, size, inner], of which `count` elements are kept.
+struct Lines {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+  int64_t count = 1;
+  bool largest = true;
+};
+
+struct Entry {
+  float value;
+  int32_t place;
+};
+
+// A NaN is larger than every number; of equal ones the first comes first.
+bool IsLess(float a, float b) { return a < b || (b != b && a == a); }
+bool ComesBefore(const Entry& a, const Entry& b) {
+  return IsLess(a.value, b.value) || (!IsLess(b.value, a.value) && a.place < b.place);
+}
+bool ComesBeforeFromTop(const Entry& a, const Entry& b) {
+  return IsLess(b.value, a.value) || (!IsLess(a.value, b.value) && a.place < b.place);
+}
+
+// Each thread copies one line at a time beside its places, and sorts what is kept of that. Few of
+// many are held in a heap, which most elements leave as it is after one comparison; many are parted
+// from the rest first.
+class TopKKernel : public CpuKernel {
+ public:
+  struct Ends {
+    const float* source;
+    float* values;
+    int64_t* places;  // nullptr: not wanted
+    Entry* scratch;   // a line for each thread
+  };
+
+  TopKKernel(int width, const Lines& lines, const Ends& ends)
+      : width_(width), lines_(lines), ends_(ends) {}
+
+  absl::Status Run() override {
+    ForEachPart(width_, lines_.outer * lines_.inner, [&](int64_t begin, int64_t end, int thread) {
+      Entry* const line = ends_.scratch + thread * lines_.size;
+      for (int64_t i = begin; i < end; ++i) RunLine(i / lines_.inner, i % lines_.inner, line);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  void RunLine(int64_t outer, int64_t inner, Entry* line) const {
+    const float* const x = ends_.source + outer * lines_.size * lines_.inner + inner;
+    for (int64_t i = 0; i < lines_.size; ++i) {
+      line[i] = {x[i * lines_.inner], static_cast<int32_t>(i)};
+    }
+    if (lines_.largest) {
+      Sort(line, ComesBeforeFromTop);
+    } else {
+      Sort(line, ComesBefore);
+    }
+    const int64_t first = outer * lines_.count * lines_.inner + inner;
+    for (int64_t i = 0; i < lines_.count; ++i) {
+      ends_.values[first + i * lines_.inner] = line[i].value;
+      if (ends_.places != nullptr) ends_.places[first + i * lines_.inner] = line[i].place;
+    }
+  }
+
+  template <typename Order>
+  void Sort(Entry* line, Order order) const {
+    Entry* const end = line + lines_.size;
+    Entry* const kept = line + lines_.count;
+    if (lines_.count * 8 < lines_.size) {
+      std::partial_sort(line, kept, end, order);
+      return;
+    }
+    if (kept != end) std::nth_element(line, kept, end, order);
+    std::sort(line, kept, order);
+  }
+
+  const int width_;
+  const Lines lines_;
+  const Ends ends_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadTopK(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1 || !kTopKOffer.runs(graph, nodes[0])) return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(const Operand values, FindIn(context, node.outputs[0], Format::kPlain));
+  const int axis = *AxisOf(graph, nodes[0], -1);
+  Lines lines;
+  for (int i = 0; i < source.type.rank(); ++i) {
+    (i < axis ? lines.outer : i > axis ? lines.inner : lines.size) *= source.type.shape[i];
+  }
+  lines.count = values.type.shape[axis];
+  lines.largest = node.attributes->Int("largest", 1) != 0;
+  TopKKernel::Ends ends = {source.floats(), values.floats(), nullptr, nullptr};
+  if (node.outputs.size() > 1 && node.outputs[1] != kNoTensor) {
+    PLAIT_ASSIGN_OR_RETURN(const Operand places, FindIn(context, node.outputs[1], Format::kPlain));
+    ends.places = reinterpret_cast<int64_t*>(places.data);
+  }
+  PLAIT_ASSIGN_OR_RETURN(ends.scratch, ScratchOf<Entry>(context, context->width() * lines.size));
+  return std::make_unique<TopKKernel>(context->width(), lines, ends);
+}
+
+}  // namespace plait

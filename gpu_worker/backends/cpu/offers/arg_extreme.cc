@@ -1,0 +1,28 @@
+#include <limits>
+
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// Places are counted in int32, which are as wide as floats.
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kArgMax, OpKind::kArgMin})) return false;
+  const TensorType& input = graph.input_type(node, 0);
+  const std::optional<int> axis = AxisOf(graph, node, 0);
+  return input.dtype == DataType::kFloat32 && input.elements() > 0 && axis.has_value() &&
+         input.shape[*axis] <= std::numeric_limits<int32_t>::max();
+}
+
+}  // namespace
+
+const FamilyOffer kArgExtremeOffer = {
+    .name = "arg_extreme",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

@@ -1,0 +1,28 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// A line is copied before it is sorted.
+constexpr int64_t kLineMax = 1 << 24;
+
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kTopK})) return false;
+  const TensorType& input = graph.input_type(node, 0);
+  const std::optional<int> axis = AxisOf(graph, node, -1);
+  return input.dtype == DataType::kFloat32 && axis.has_value() &&
+         graph.output_type(node).elements() > 0 && input.shape[*axis] <= kLineMax;
+}
+
+}  // namespace
+
+const FamilyOffer kTopKOffer = {
+    .name = "top_k",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait

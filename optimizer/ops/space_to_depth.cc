@@ -1,0 +1,36 @@
+#include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/space_depth.h"
+
+namespace plait {
+namespace {
+
+constexpr BlockDirection kDirection = BlockDirection::kSpaceToDepth;
+
+Types Infer(const OpCall& call) { return InferBlockMove(call, kDirection); }
+
+absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+  return EvaluateBlockMove(call, inputs, outputs, kDirection);
+}
+
+absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+  return ExpandBlockMove(node, builder, kDirection);
+}
+
+absl::Status Lower(VersionedNode* node) { return LowerBlockMove(node, /*mode_opset=*/28); }
+
+}  // namespace
+
+// y[n, channel(c, i, j), h, w] = x[n, c, h * b + i, w * b + j]: each block of b x b becomes a
+// pixel. Mode CRD came with opset 28.
+const OpSpec kSpaceToDepthSpec = {
+    .kind = OpKind::kSpaceToDepth,
+    .traits = kDataMovement,
+    .infer = Infer,
+    .work = MovementWork,
+    .evaluate = Evaluate,
+    .lower = Lower,
+    .expand = Expand,
+    .expands_at_import = HasElements,
+};
+
+}  // namespace plait
