@@ -167,7 +167,7 @@ TEST(BindTest, KeepsOperatorsThatItDoesNotKnow) {
       a = Relu(x)
       b = com.example.Strange <depth = 3> (a)
       c = Abs(b)
-      y = Hardmax(c)
+      y = Bernoulli(c)
     })"));
   ASSERT_TRUE(bound.ok()) << bound.status();
   ASSERT_EQ(bound->opaque_nodes.size(), 3u);

@@ -1,5 +1,8 @@
 #include "optimizer/onnx/export.h"
 
+#include <string>
+#include <tuple>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -235,6 +238,44 @@ TEST(ExportTest, WritesASliceWithStepsBeforeThereWereAny) {
   EXPECT_EQ(proto.graph().node(0).op_type(), "Gather");
   EXPECT_EQ(proto.graph().node(1).op_type(), "Gather");
   EXPECT_NO_THROW(onnx::checker::check_model(proto));
+}
+
+// Import writes these as other operators, which their own opsets must have as well: Export() checks
+// that what was written comes back.
+TEST(ExportTest, WritesWhatImportExpandedInTheOriginalOpset) {
+  const std::tuple<int, std::string, std::string> rows[] = {
+      {7, "float[1,8,2,3] x", "y = DepthToSpace <blocksize = 2> (x)"},
+      {7, "float[1,2,4,6] x", "y = SpaceToDepth <blocksize = 2> (x)"},
+      {7, "float[2,3] x", "y = LpNormalization <axis = 1, p = 2> (x)"},
+      {7, "float[2,3] x, float[2,3] z", "y = Mean(x, z)"},
+      {7, "float[1,2,4,6] x", "y = GlobalLpPool <p = 2> (x)"},
+      {7, "float[1,2,4,6] x", "y = LpPool <kernel_shape = [2,2], p = 3> (x)"},
+      {8, "float[1,2,4,6] x",
+       "y = Upsample <scales = [1.0, 1.0, 2.0, 2.0], mode = \"linear\"> (x)"},
+      {9, "float[1,2,4,6] x",
+       "s = Constant <value = float[4] {1.0, 1.0, 2.0, 3.0}> () y = Upsample(x, s)"},
+      {9, "float[3,4] x", "i = EyeLike(x) y = Add(x, i)"},
+      {9, "float[2,3,4,2] x", "y = MeanVarianceNormalization(x)"},
+      {9, "int64[3] x",
+       "d = Constant <value = int64 {4}> () v = Constant <value = float[2] {0.0, 1.0}> () "
+       "y = OneHot(x, d, v)"},
+      {10, "float[3,4] x, int64[2,4] i, float[2,4] u", "y = Scatter(x, i, u)"},
+      {15, "float[3,4] x, double t", "y = CastLike(x, t)"},
+      {18, "float[3,4] x", "y = ReduceL2 <noop_with_empty_axes = 1> (x)"},
+      {18, "float[1,4,3] x, float[2] s, float[2] b",
+       "y = GroupNormalization <num_groups = 2> (x, s, b)"},
+  };
+  for (const auto& [opset, inputs, nodes] : rows) {
+    SCOPED_TRACE(nodes);
+    const Loaded loaded =
+        Load(GraphBytes(opset, absl::StrCat("g (", inputs, ") => (y) { ", nodes, " }")));
+    EXPECT_TRUE(loaded.bound.opaque_nodes.empty());
+    for (NodeId node = 0; node < loaded.bound.graph.node_count(); ++node) {
+      EXPECT_FALSE(ExpandsAtImport(loaded.bound.graph, node));
+    }
+    const onnx::ModelProto exported = Export(loaded);
+    EXPECT_EQ(exported.opset_import(0).version(), opset);
+  }
 }
 
 TEST(ExportTest, RefusesToLowerTheOpset) {

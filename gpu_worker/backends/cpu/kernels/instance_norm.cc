@@ -7,14 +7,15 @@
 namespace plait {
 namespace {
 
-// Each channel of each image is a row that is normalized on its own, and then scaled and moved by
-// its channel's numbers while it is in the caches.
+// Each channel of each image, or each group of channels, is a row that is normalized on its own,
+// and then scaled and moved by its channels' numbers while it is in the caches.
 class InstanceNormKernel : public CpuKernel {
  public:
   struct Planes {
     NormalizationRow first;  // without scale and bias, which are one number for all of a row here
     int64_t count = 0;
     int64_t channels = 0;
+    int64_t row_channels = 1;
     const float* scale = nullptr;  // by channel
     const float* bias = nullptr;
   };
@@ -34,9 +35,12 @@ class InstanceNormKernel : public CpuKernel {
     row.x += plane * row.size;
     row.y += plane * row.size;
     Loops().normalization_row(row);
-    const int64_t channel = plane % planes_.channels;
-    Loops().unary[static_cast<size_t>(UnaryLoop::kLinear)](
-        row.y, row.y, row.size, planes_.scale[channel], planes_.bias[channel]);
+    const int64_t size = row.size / planes_.row_channels;
+    for (int64_t i = 0; i < planes_.row_channels; ++i, row.y += size) {
+      const int64_t channel = (plane * planes_.row_channels + i) % planes_.channels;
+      Loops().unary[static_cast<size_t>(UnaryLoop::kLinear)](
+          row.y, row.y, size, planes_.scale[channel], planes_.bias[channel]);
+    }
   }
 
   const int width_;
@@ -56,8 +60,11 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadInstanceNorm(LoadContext* context
   }
   PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], Format::kPlain));
   const Shape& shape = inputs[0].type.shape;
-  InstanceNormKernel::Planes planes{.count = shape[0] * shape[1],
+  const bool is_grouped = node.op == OpKind::kGroupNormalization;
+  const int64_t rows = is_grouped ? node.attributes->Int("num_groups", 1) : shape[1];
+  InstanceNormKernel::Planes planes{.count = shape[0] * rows,
                                     .channels = shape[1],
+                                    .row_channels = shape[1] / rows,
                                     .scale = inputs[1].floats(),
                                     .bias = inputs[2].floats()};
   planes.first = {.x = inputs[0].floats(),

@@ -10,19 +10,20 @@ namespace {
 // Rows of the axes from `axis` on, each normalized on its own.
 class LayerNormKernel : public CpuKernel {
  public:
-  LayerNormKernel(int threads, NormalizationRow row, int64_t rows)
-      : threads_(threads), row_(row), rows_(rows) {}
+  using RowLoop = void (*)(const NormalizationRow& row);
+
+  LayerNormKernel(int threads, RowLoop loop, NormalizationRow row, int64_t rows)
+      : threads_(threads), loop_(loop), row_(row), rows_(rows) {}
 
   // Threads take consecutive rows; a row is normalized by one of them, so that the result does not
   // depend on how many there are.
   absl::Status Run() override {
-    const LoopTable& loops = Loops();
     ForEachPart(threads_, rows_, [&](int64_t begin, int64_t end, int) {
       NormalizationRow row = row_;
       for (int64_t i = begin; i < end; ++i) {
         row.x = row_.x + i * row.size;
         row.y = row_.y + i * row.size;
-        loops.normalization_row(row);
+        loop_(row);
       }
     });
     return absl::OkStatus();
@@ -30,6 +31,7 @@ class LayerNormKernel : public CpuKernel {
 
  private:
   int threads_;
+  RowLoop loop_;
   NormalizationRow row_;
   int64_t rows_;
 };
@@ -60,7 +62,10 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadLayerNorm(LoadContext* context) {
     row.bias = bias.floats();
   }
   row.size = scale.type.elements();
-  return std::make_unique<LayerNormKernel>(context->width(), row,
+  const LayerNormKernel::RowLoop loop = node.op == OpKind::kRMSNormalization
+                                            ? Loops().root_mean_square_row
+                                            : Loops().normalization_row;
+  return std::make_unique<LayerNormKernel>(context->width(), loop, row,
                                            source.type.elements() / row.size);
 }
 

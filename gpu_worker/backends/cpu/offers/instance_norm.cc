@@ -6,7 +6,12 @@ namespace plait {
 namespace {
 
 bool Runs(const Graph& graph, NodeId node) {
-  return IsOneOf(graph, node, {OpKind::kInstanceNormalization}) && AllFloat32(graph, node);
+  if (!IsOneOf(graph, node, {OpKind::kInstanceNormalization, OpKind::kGroupNormalization})) {
+    return false;
+  }
+  // Groups whose scale is not by channel are written otherwise at import.
+  return AllFloat32(graph, node) &&
+         graph.input_type(node, 1).shape == Shape{graph.input_type(node, 0).shape[1]};
 }
 
 }  // namespace

@@ -9,7 +9,9 @@ namespace {
 // Scale and bias have one element for each of a row's, so that rows need no broadcasting. The mean
 // and the deviation as further outputs are not computed: inference seldom reads them.
 bool Runs(const Graph& graph, NodeId id) {
-  if (!IsOneOf(graph, id, {OpKind::kLayerNormalization})) return false;
+  if (!IsOneOf(graph, id, {OpKind::kLayerNormalization, OpKind::kRMSNormalization})) {
+    return false;
+  }
   const Node& node = graph.node(id);
   if (!HasOneOutput(node) || !AllFloat32(graph, id)) return false;
   const TensorType& type = graph.input_type(id, 0);

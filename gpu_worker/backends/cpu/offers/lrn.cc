@@ -1,0 +1,21 @@
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) {
+  return IsOneOf(graph, node, {OpKind::kLRN}) && AllFloat32(graph, node);
+}
+
+}  // namespace
+
+const FamilyOffer kLrnOffer = {
+    .name = "lrn",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait
