@@ -92,11 +92,12 @@ TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
   const std::map<std::string, std::string> before = Versions();
   Append("loops/loops_body.h", "int more;\n");
   EXPECT_EQ(ChangedSince(before),
-            std::set<std::string>({"attention", "conv_fma", "conv_grouped", "conv_int8",
-                                   "conv_strassen", "conv_winograd", "depthwise", "elementwise",
-                                   "instance_norm", "layer_norm", "matmul_fma", "matmul_int8",
-                                   "matmul_strassen", "pool_pixels", "recurrence", "reduce",
-                                   "resize", "separable", "softmax"}));
+            std::set<std::string>(
+                {"arg_extreme",   "attention",     "conv_fma",   "conv_grouped", "conv_int8",
+                 "conv_strassen", "conv_winograd", "depthwise",  "elementwise",  "instance_norm",
+                 "layer_norm",    "lrn",           "matmul_fma", "matmul_int8",  "matmul_strassen",
+                 "pool_pixels",   "recurrence",    "reduce",     "resize",       "rotary",
+                 "separable",     "softmax"}));
 }
 
 TEST_F(VersionScriptTest, CommentsAndTheListOfFamiliesChangeNothing) {
