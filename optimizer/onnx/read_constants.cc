@@ -46,7 +46,7 @@ absl::StatusOr<ConstantRef> ConstantOf(const onnx::TensorProto& proto, ModelPart
 
 // The value of a Constant node; nullptr when the IR cannot hold it.
 absl::StatusOr<ConstantRef> ConstantOfNode(const onnx::NodeProto& node, ModelParts* parts) {
-  if (node.attribute.size() != 1 || node.output.size() != 1 || node.input.size() != 0) {
+  if (node.attribute.size() != 1 || node.output.size() != 1 || !node.input.empty()) {
     return absl::InvalidArgumentError("a Constant has one value attribute, one output, no inputs");
   }
   const onnx::AttributeProto& value = node.attribute[0];
