@@ -13,9 +13,26 @@ constexpr int64_t kWindowValueMax = int64_t{1} << 31;
 
 int64_t DivideRoundingUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The list of `count` values, all `otherwise` when it is absent.
-absl::StatusOr<std::vector<int64_t>> ReadList(const Attributes& attributes, absl::string_view name,
-                                              size_t count, int64_t otherwise) {
+// With ceil_mode a window may hang over the end: 6 elements by a kernel of 3 and stride 2 have room
+// 3, which makes 2 windows, or 3 when rounded up. One that would see nothing but padding is
+// dropped.
+absl::Status SetOutput(bool ceil_mode, WindowAxis* axis) {
+  const int64_t room = axis->input + axis->pad_begin + axis->pad_end - axis->span();
+  if (room < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("the kernel spans ", axis->span(),
+                                                   " elements, the padded input has ",
+                                                   axis->input + axis->pad_begin + axis->pad_end));
+  }
+  axis->output = (ceil_mode ? DivideRoundingUp(room, axis->stride) : room / axis->stride) + 1;
+  if (ceil_mode && axis->start(axis->output - 1) >= axis->input) --axis->output;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<int64_t>> WindowValues(const Attributes& attributes,
+                                                  absl::string_view name, size_t count,
+                                                  int64_t otherwise) {
   std::vector<int64_t> values = attributes.Ints(name);
   if (values.empty()) values.assign(count, otherwise);
   if (values.size() != count) {
@@ -31,19 +48,18 @@ absl::StatusOr<std::vector<int64_t>> ReadList(const Attributes& attributes, absl
   return values;
 }
 
-// Everything of the window but pads and output.
-absl::StatusOr<std::vector<WindowAxis>> ReadUnpadded(const Attributes& attributes,
-                                                     const TensorType& input,
-                                                     absl::Span<const int64_t> kernel) {
+absl::StatusOr<std::vector<WindowAxis>> ReadUnpaddedWindow(const Attributes& attributes,
+                                                           const TensorType& input,
+                                                           absl::Span<const int64_t> kernel) {
   const size_t count = kernel.size();
   if (input.rank() < 3 || static_cast<size_t>(input.rank()) != count + 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the kernel must have one extent per spatial axis of ", input.ToString(), ", has ", count));
   }
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> strides,
-                         ReadList(attributes, "strides", count, 1));
+                         WindowValues(attributes, "strides", count, 1));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> dilations,
-                         ReadList(attributes, "dilations", count, 1));
+                         WindowValues(attributes, "dilations", count, 1));
   std::vector<WindowAxis> window(count);
   for (size_t i = 0; i < count; ++i) {
     if (kernel[i] < 1 || kernel[i] >= kWindowValueMax) {
@@ -57,26 +73,6 @@ absl::StatusOr<std::vector<WindowAxis>> ReadUnpadded(const Attributes& attribute
   }
   return window;
 }
-
-// How far the first and the last kernel element are apart, plus one.
-int64_t KernelSpan(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
-
-// With ceil_mode a window may hang over the end: 6 elements by a kernel of 3 and stride 2 have room
-// 3, which makes 2 windows, or 3 when rounded up. One that would see nothing but padding is
-// dropped.
-absl::Status SetOutput(bool ceil_mode, WindowAxis* axis) {
-  const int64_t room = axis->input + axis->pad_begin + axis->pad_end - KernelSpan(*axis);
-  if (room < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("the kernel spans ", KernelSpan(*axis),
-                                                   " elements, the padded input has ",
-                                                   axis->input + axis->pad_begin + axis->pad_end));
-  }
-  axis->output = (ceil_mode ? DivideRoundingUp(room, axis->stride) : room / axis->stride) + 1;
-  if (ceil_mode && axis->start(axis->output - 1) >= axis->input) --axis->output;
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 // The first kernel element at or behind the input's first: start + k * dilation >= 0.
 int64_t WindowAxis::kernel_begin(int64_t index) const {
@@ -97,9 +93,10 @@ absl::StatusOr<std::vector<WindowAxis>> ReadWindow(const Attributes& attributes,
     return absl::UnimplementedError(
         absl::StrCat("auto_pad must have been replaced by pads, is ", auto_pad));
   }
-  PLAIT_ASSIGN_OR_RETURN(std::vector<WindowAxis> window, ReadUnpadded(attributes, input, kernel));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<WindowAxis> window,
+                         ReadUnpaddedWindow(attributes, input, kernel));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> pads,
-                         ReadList(attributes, "pads", 2 * window.size(), 0));
+                         WindowValues(attributes, "pads", 2 * window.size(), 0));
   for (size_t i = 0; i < window.size(); ++i) {
     window[i].pad_begin = pads[i];
     window[i].pad_end = pads[i + window.size()];
@@ -140,13 +137,13 @@ absl::Status RaiseAutoPad(VersionedNode* node) {
         absl::StrCat("auto_pad ", auto_pad, " needs the shapes of input and kernel"));
   }
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window,
-                         ReadUnpadded(node->attributes, node->input_types[0], kernel));
+                         ReadUnpaddedWindow(node->attributes, node->input_types[0], kernel));
   std::vector<int64_t> pads(2 * window.size());
   for (size_t i = 0; i < window.size(); ++i) {
     const WindowAxis& axis = window[i];
     const int64_t output = DivideRoundingUp(axis.input, axis.stride);
     const int64_t total =
-        std::max<int64_t>(0, (output - 1) * axis.stride + KernelSpan(axis) - axis.input);
+        std::max<int64_t>(0, (output - 1) * axis.stride + axis.span() - axis.input);
     // The odd element goes to the end for SAME_UPPER.
     pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
     pads[i + window.size()] = total - pads[i];

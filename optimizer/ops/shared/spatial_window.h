@@ -26,12 +26,26 @@ struct WindowAxis {
   int64_t pad_end = 0;
   int64_t output = 1;
 
+  // How far the first and the last kernel element are apart, plus one.
+  int64_t span() const { return (kernel - 1) * dilation + 1; }
   // The input position under kernel element 0 of output `index`; may lie in the padding.
   int64_t start(int64_t index) const { return index * stride - pad_begin; }
   // Kernel elements [kernel_begin, kernel_end) of output `index` lie on the input, not on padding.
   int64_t kernel_begin(int64_t index) const;
   int64_t kernel_end(int64_t index) const;
 };
+
+// The list `name` of `count` values, all `otherwise` when it is absent.
+// Errors: InvalidArgument for another length, and for values below `otherwise` or from 2^31 on.
+absl::StatusOr<std::vector<int64_t>> WindowValues(const Attributes& attributes,
+                                                  absl::string_view name, size_t count,
+                                                  int64_t otherwise);
+
+// Input, kernel, strides and dilations of a window; everything but pads and output.
+// Errors: as ReadWindow.
+absl::StatusOr<std::vector<WindowAxis>> ReadUnpaddedWindow(const Attributes& attributes,
+                                                           const TensorType& input,
+                                                           absl::Span<const int64_t> kernel);
 
 // Reads strides, dilations and pads (absent: ones and zeros) for a window of `kernel` over the axes
 // of `input` (its first two are batch and channels), and computes the output's extent, rounded up

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/optimizer/ops/op_testing.h"
@@ -35,6 +37,30 @@ TEST(ConvTest, TilesOfAnySizeGiveTheSameAsTheDefinition) {
       ASSERT_DOUBLE_EQ(y[m * 19 * 17 + p], sum) << m << " " << p;
     }
   }
+}
+
+// The sum of products of equal places.
+double InnerProduct(const std::vector<double>& a, const std::vector<double>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// <Conv(x), y> = <x, ConvTranspose(y)>: what one reads, the other writes.
+TEST(ConvTransposeTest, IsTheAdjointOfConv) {
+  const std::string attributes = " {group=2, pads=[1,0,2,3], strides=[2,3], dilations=[1,2]";
+  const Tensor x = RandomTensor({DataType::kFloat64, {2, 4, 7, 11}}, 1);
+  const Tensor w = RandomTensor({DataType::kFloat64, {6, 2, 2, 3}}, 2);
+  const Tensor y = RandomTensor({DataType::kFloat64, {2, 6, 5, 4}}, 3);
+  const std::vector<double> forward = Results("%y = Conv(%i0, %i1)" + attributes + "}", {x, w});
+  const std::vector<double> back =
+      Results("%y = ConvTranspose(%i0, %i1)" + attributes + ", output_padding=[0,0]}", {y, w});
+  EXPECT_NEAR(InnerProduct(forward, y.AsDoubles()), InnerProduct(back, x.AsDoubles()), 1e-9);
+}
+
+TEST(ConvTransposeTest, LeavesGapsWhereWindowsDoNotReach) {
+  EXPECT_THAT(Results("%y = ConvTranspose(%i0, %i1, %i2) {strides=[3], output_padding=[1]}",
+                      {Counting({1, 1, 3}), Floats({1, 1, 2}, {1, 10}), Floats({1}, {0.5f})}),
+              ElementsAre(1.5, 10.5, 0.5, 2.5, 20.5, 0.5, 3.5, 30.5, 0.5));
 }
 
 TEST(AveragePoolTest, CountsNoPaddingByDefault) {

@@ -134,8 +134,8 @@ constexpr size_t kNodesMax = 8;
 }  // namespace
 
 int ChannelAxisOf(const Graph& graph, NodeId root) {
-  const bool is_image =
-      IsOneOf(graph, root, {OpKind::kConv, OpKind::kAveragePool, OpKind::kMaxPool});
+  const bool is_image = IsOneOf(
+      graph, root, {OpKind::kConv, OpKind::kConvTranspose, OpKind::kAveragePool, OpKind::kMaxPool});
   return is_image ? 1 : graph.output_type(root).rank() - 1;
 }
 
