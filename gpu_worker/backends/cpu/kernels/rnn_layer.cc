@@ -1,0 +1,325 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
+#include "gpu_worker/backends/cpu/kernels/fma_kernel.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/kernels/rnn_cell.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+
+// An LSTM of 512 states along 100 steps of 256 numbers: one product [100, 256] x [256, 4 * 512]
+// makes what the four gates have of the input in all steps; then each step multiplies the last
+// state by four matrices of [512, 512]. A step's work is divided by columns of the state, so that
+// whoever has 64 of them multiplies for all gates of these, and makes the next state of them while
+// they are in the first cache. Threads meet once in a step, and a GRU that resets the state before
+// it is multiplied has them meet twice.
+
+namespace plait {
+namespace {
+
+constexpr int64_t kChunkBlocksMax = 8;
+
+// A direction of the layer.
+struct Direction {
+  FmaProduct product;  // by R, a matrix for each gate
+  RnnCell cell;
+  const float* candidate_bias = nullptr;  // of a GRU that resets the product
+  const float* peepholes = nullptr;       // [3, hidden]
+};
+
+// What the layer reads and writes; nullptr: is not there, or nobody asks for it.
+struct Tensors {
+  const float* x = nullptr;
+  const float* first_hidden = nullptr;
+  const float* first_cell = nullptr;
+  float* y = nullptr;
+  float* last_hidden = nullptr;
+  float* last_cell = nullptr;
+};
+
+// For the time of a run.
+struct Scratch {
+  float* input_products =
+      nullptr;                   // [steps, batch] (or [batch, steps]), [directions, gates, hidden]
+  float* gates = nullptr;        // [gates, batch, hidden]
+  float* states[2] = {};         // [batch, hidden], in turn
+  float* cells = nullptr;        // likewise
+  float* reset_state = nullptr;  // likewise
+};
+
+class RnnLayerKernel : public CpuKernel {
+ public:
+  RnnLayerKernel(int width, RnnLayer layer, const Tensors& tensors, const Scratch& scratch,
+                 std::unique_ptr<CpuKernel> input_product, std::vector<Direction> directions)
+      : kind_(layer.kind),
+        layer_(std::move(layer.layer)),
+        tensors_(tensors),
+        scratch_(scratch),
+        input_product_(std::move(input_product)),
+        directions_(std::move(directions)),
+        runner_(width),
+        chunk_blocks_(std::clamp<int64_t>(directions_[0].product.blocks() / (int64_t{4} * width), 1,
+                                          kChunkBlocksMax)) {}
+
+  absl::Status Run() override {
+    PLAIT_RETURN_IF_ERROR(input_product_->Run());
+    for (int64_t d = 0; d < layer_.directions; ++d) {
+      ReadStates(tensors_.first_hidden, d, scratch_.states[0]);
+      ReadStates(tensors_.first_cell, d, scratch_.cells);
+      for (int64_t s = 0; s < layer_.steps; ++s) {
+        PLAIT_RETURN_IF_ERROR(RunStep({d, layer_.walks_back(d) ? layer_.steps - 1 - s : s,
+                                       scratch_.states[s % 2], scratch_.states[(s + 1) % 2]}));
+      }
+      WriteStates(scratch_.states[layer_.steps % 2], d, tensors_.last_hidden);
+      WriteStates(scratch_.cells, d, tensors_.last_cell);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Step {
+    int64_t direction;
+    int64_t step;
+    const float* state;
+    float* next;
+  };
+
+  void ReadStates(const float* from, int64_t direction, float* states) const {
+    std::fill_n(states, layer_.batch * layer_.hidden, 0.0f);
+    for (int64_t b = 0; from != nullptr && b < layer_.batch; ++b) {
+      std::copy_n(from + layer_.state_row(direction, b) * layer_.hidden, layer_.hidden,
+                  states + b * layer_.hidden);
+    }
+  }
+
+  void WriteStates(const float* states, int64_t direction, float* to) const {
+    for (int64_t b = 0; to != nullptr && b < layer_.batch; ++b) {
+      std::copy_n(states + b * layer_.hidden, layer_.hidden,
+                  to + layer_.state_row(direction, b) * layer_.hidden);
+    }
+  }
+
+  absl::Status RunStep(const Step& step) {
+    const Direction& direction = directions_[step.direction];
+    if (!direction.cell.has_reset()) {
+      return RunGates(step, 0, kind_.gates, step.state, &RnnCell::Step);
+    }
+    PLAIT_RETURN_IF_ERROR(RunGates(step, 0, 2, step.state, &RnnCell::Reset));
+    return RunGates(step, 2, 3, scratch_.reset_state, &RnnCell::Step);
+  }
+
+  // Multiplies `left` for some gates, and calls `then` for what comes of it.
+  absl::Status RunGates(const Step& step, int64_t first_gate, int64_t last_gate, const float* left,
+                        void (RnnCell::*then)(const RnnCellRow& row) const) {
+    const Direction& direction = directions_[step.direction];
+    const FmaProduct& product = direction.product;
+    const auto run = [&](int64_t begin, int64_t end, int) -> absl::Status {
+      for (int64_t chunk = begin; chunk < end; ++chunk) {
+        const int64_t first = chunk * chunk_blocks_;
+        const int64_t last = std::min(product.blocks(), first + chunk_blocks_);
+        const int64_t column = first * product.block_columns();
+        for (int64_t gate = first_gate; gate < last_gate; ++gate) {
+          PLAIT_RETURN_IF_ERROR(product.Run({.left = left,
+                                             .rows = layer_.batch,
+                                             .matrix = gate,
+                                             .first = first,
+                                             .last = last,
+                                             .result = GatesOf(gate, 0) + column}));
+        }
+        const int64_t columns = std::min(layer_.hidden, last * product.block_columns()) - column;
+        for (int64_t b = 0; b < layer_.batch; ++b) {
+          const RnnCellRow row = RowOf(step, b, column, columns);
+          (direction.cell.*then)(row);
+          if (then == &RnnCell::Step) WriteRow(step, b, column, row);
+        }
+      }
+      return absl::OkStatus();
+    };
+    return runner_.Run(CeilDiv(product.blocks(), chunk_blocks_), run);
+  }
+
+  float* GatesOf(int64_t gate, int64_t image) const {
+    return scratch_.gates + (gate * layer_.batch + image) * layer_.hidden;
+  }
+
+  RnnCellRow RowOf(const Step& step, int64_t image, int64_t column, int64_t columns) const {
+    const Direction& direction = directions_[step.direction];
+    const int64_t hidden = layer_.hidden;
+    const float* const inputs =
+        scratch_.input_products +
+        (layer_.x_row(step.step, image) * layer_.directions + step.direction) * kind_.gates *
+            hidden +
+        column;
+    const int64_t at = image * hidden + column;
+    RnnCellRow row = {.state = step.state + at,
+                      .next = step.next + at,
+                      .cell = scratch_.cells + at,
+                      .reset_state = scratch_.reset_state + at,
+                      .size = columns};
+    for (int64_t gate = 0; gate < kind_.gates; ++gate) {
+      row.gates[gate] = GatesOf(gate, image) + column;
+      row.inputs[gate] = inputs + gate * hidden;
+    }
+    if (direction.candidate_bias != nullptr) row.candidate_bias = direction.candidate_bias + column;
+    for (int64_t i = 0; direction.peepholes != nullptr && i < 3; ++i) {
+      row.peepholes[i] = direction.peepholes + i * hidden + column;
+    }
+    return row;
+  }
+
+  void WriteRow(const Step& step, int64_t image, int64_t column, const RnnCellRow& row) const {
+    if (tensors_.y == nullptr) return;
+    const int64_t y_row = layer_.y_row(step.step, step.direction, image);
+    std::copy_n(row.next, row.size, tensors_.y + y_row * layer_.hidden + column);
+  }
+
+  const RecurrentKind kind_;
+  const RecurrentLayer layer_;
+  const Tensors tensors_;
+  const Scratch scratch_;
+  std::unique_ptr<CpuKernel> input_product_;
+  std::vector<Direction> directions_;
+  ChunkRunner runner_;
+  int64_t chunk_blocks_;
+};
+
+// The data of an input; nullptr where it is omitted.
+absl::StatusOr<const float*> InputOf(LoadContext* context, const Node& node, size_t index) {
+  if (index >= node.inputs.size() || node.inputs[index] == kNoTensor) return nullptr;
+  PLAIT_ASSIGN_OR_RETURN(const Operand operand,
+                         FindIn(context, node.inputs[index], Format::kPlain));
+  return operand.floats();
+}
+
+// The data of an output; nullptr where nobody reads it.
+absl::StatusOr<float*> OutputOf(LoadContext* context, const Node& node, size_t index) {
+  if (index >= node.outputs.size() || node.outputs[index] == kNoTensor) return nullptr;
+  const TensorId output = node.outputs[index];
+  const bool is_read =
+      !context->graph().users(output).empty() || context->graph().is_output(output);
+  if (!is_read) return nullptr;
+  PLAIT_ASSIGN_OR_RETURN(const Operand operand, FindIn(context, output, Format::kPlain));
+  return operand.floats();
+}
+
+absl::StatusOr<Tensors> TensorsOf(LoadContext* context, const Node& node, bool has_cell) {
+  Tensors tensors;
+  PLAIT_ASSIGN_OR_RETURN(tensors.x, InputOf(context, node, kRecurrentX));
+  PLAIT_ASSIGN_OR_RETURN(tensors.first_hidden, InputOf(context, node, kRecurrentHidden));
+  PLAIT_ASSIGN_OR_RETURN(tensors.y, OutputOf(context, node, 0));
+  PLAIT_ASSIGN_OR_RETURN(tensors.last_hidden, OutputOf(context, node, 1));
+  if (!has_cell) return tensors;
+  PLAIT_ASSIGN_OR_RETURN(tensors.first_cell, InputOf(context, node, kRecurrentCell));
+  PLAIT_ASSIGN_OR_RETURN(tensors.last_cell, OutputOf(context, node, 2));
+  return tensors;
+}
+
+absl::StatusOr<Scratch> ScratchFor(LoadContext* context, const RnnLayer& rnn) {
+  const RecurrentLayer& layer = rnn.layer;
+  const int64_t columns = rnn.kind.gates * layer.hidden;
+  const int64_t state = layer.batch * layer.hidden;
+  Scratch scratch;
+  PLAIT_ASSIGN_OR_RETURN(
+      scratch.input_products,
+      ScratchOf<float>(context, layer.steps * layer.batch * layer.directions * columns));
+  PLAIT_ASSIGN_OR_RETURN(scratch.gates, ScratchOf<float>(context, layer.batch * columns));
+  for (float** const buffer :
+       {&scratch.states[0], &scratch.states[1], &scratch.cells, &scratch.reset_state}) {
+    PLAIT_ASSIGN_OR_RETURN(*buffer, ScratchOf<float>(context, state));
+  }
+  return scratch;
+}
+
+// The input's product of all steps and directions, with all of the bias that needs no reset.
+// W is [directions, gates * hidden, input], which is one matrix of rows; B is [directions, 2, gates
+// * hidden].
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadInputProduct(LoadContext* context, const Node& node,
+                                                            const RnnLayer& rnn, const float* x,
+                                                            float* result) {
+  const RecurrentLayer& layer = rnn.layer;
+  const int64_t columns = rnn.kind.gates * layer.hidden;
+  PLAIT_ASSIGN_OR_RETURN(const float* const given, InputOf(context, node, kRecurrentB));
+  float* bias = nullptr;
+  if (given != nullptr) {
+    PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
+                           context->AllocateWeights(layer.directions * columns * 4));
+    bias = reinterpret_cast<float*>(memory);
+    const bool resets_product =
+        node.op == OpKind::kGRU && node.attributes->Int("linear_before_reset", 0) != 0;
+    const int64_t whole = resets_product ? 2 * layer.hidden : columns;
+    for (int64_t i = 0; i < layer.directions * columns; ++i) {
+      const float* const of_direction = given + i / columns * 2 * columns;
+      const int64_t column = i % columns;
+      bias[i] = of_direction[column] + (column < whole ? of_direction[columns + column] : 0);
+    }
+  }
+  const ConstantProduct shape = {.rows = layer.steps * layer.batch,
+                                 .depth = layer.input,
+                                 .columns = layer.directions * columns,
+                                 .right_row_floats = 1,
+                                 .right_column_floats = layer.input};
+  PLAIT_ASSIGN_OR_RETURN(const Tensor w, context->ConstantValue(node.inputs[kRecurrentW]));
+  const auto* const right = reinterpret_cast<const float*>(w.bytes().data());
+  PLAIT_ASSIGN_OR_RETURN(
+      FmaProduct product,
+      FmaProduct::Load(context, shape, {.right = right, .bias = bias, .may_widen_blocks = true}));
+  return FmaKernel::Create(context, shape, {const_cast<float*>(x), layer.input},
+                           {result, shape.columns}, std::move(product), RowEpilogue());
+}
+
+absl::StatusOr<Direction> LoadDirection(LoadContext* context, const Node& node, const RnnLayer& rnn,
+                                        int64_t number) {
+  const int64_t hidden = rnn.layer.hidden;
+  const int64_t columns = rnn.kind.gates * hidden;
+  PLAIT_ASSIGN_OR_RETURN(const Tensor r, context->ConstantValue(node.inputs[kRecurrentR]));
+  const auto* const right =
+      reinterpret_cast<const float*>(r.bytes().data()) + number * columns * hidden;
+  const ConstantProduct shape = {.rows = rnn.layer.batch,
+                                 .depth = hidden,
+                                 .columns = hidden,
+                                 .right_row_floats = 1,
+                                 .right_column_floats = hidden};
+  PLAIT_ASSIGN_OR_RETURN(FmaProduct product,
+                         FmaProduct::Load(context, shape,
+                                          {.right = right,
+                                           .matrices = rnn.kind.gates,
+                                           .matrix_floats = hidden * hidden,
+                                           .blocks_together = kChunkBlocksMax}));
+  PLAIT_RETURN_IF_ERROR(product.AddRows(rnn.layer.batch));
+  Direction direction = {std::move(product), RnnCell(rnn, node.op, *node.attributes, number)};
+  if (node.op == OpKind::kGRU && !direction.cell.has_reset()) {
+    PLAIT_ASSIGN_OR_RETURN(const float* const bias, InputOf(context, node, kRecurrentB));
+    const int64_t of_direction = (2 * number + 1) * columns;
+    if (bias != nullptr) direction.candidate_bias = bias + of_direction + 2 * hidden;
+  }
+  if (rnn.kind.has_cell) {
+    PLAIT_ASSIGN_OR_RETURN(direction.peepholes, InputOf(context, node, kRecurrentPeepholes));
+    if (direction.peepholes != nullptr) direction.peepholes += number * 3 * hidden;
+  }
+  return direction;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadRnnLayer(LoadContext* context) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.size() != 1) return context->Refuse();
+  std::optional<RnnLayer> rnn = RnnLayerAt(graph, nodes[0]);
+  if (!rnn.has_value()) return context->Refuse();
+  const Node& node = graph.node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(const Tensors tensors, TensorsOf(context, node, rnn->kind.has_cell));
+  PLAIT_ASSIGN_OR_RETURN(const Scratch scratch, ScratchFor(context, *rnn));
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> input_product,
+                         LoadInputProduct(context, node, *rnn, tensors.x, scratch.input_products));
+  std::vector<Direction> directions;
+  for (int64_t d = 0; d < rnn->layer.directions; ++d) {
+    PLAIT_ASSIGN_OR_RETURN(Direction direction, LoadDirection(context, node, *rnn, d));
+    directions.push_back(std::move(direction));
+  }
+  return std::make_unique<RnnLayerKernel>(context->width(), *std::move(rnn), tensors, scratch,
+                                          std::move(input_product), std::move(directions));
+}
+
+}  // namespace plait

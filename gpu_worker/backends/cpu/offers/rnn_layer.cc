@@ -1,0 +1,29 @@
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/rnn_layer_pattern.h"
+
+namespace plait {
+namespace {
+
+bool Runs(const Graph& graph, NodeId node) { return RnnLayerAt(graph, node).has_value(); }
+
+// Threads meet at every step, and one that waits for the others costs what 2^17 operations do.
+bool WorthDividing(const Graph& graph, const Kernel& kernel) {
+  constexpr int64_t kStepFlopsMin = int64_t{1} << 18;
+  const std::optional<RnnLayer> found = RnnLayerAt(graph, kernel.nodes[0]);
+  if (!found.has_value()) return false;
+  const RecurrentLayer& layer = found->layer;
+  return 2 * found->kind.gates * layer.batch * layer.hidden * layer.hidden >= kStepFlopsMin;
+}
+
+}  // namespace
+
+const FamilyOffer kRnnLayerOffer = {
+    .name = "rnn_layer",
+    .runs = Runs,
+    .instruction_set = "avx2",
+    .formats = PlainRow,
+    .worth_dividing = WorthDividing,
+};
+
+}  // namespace plait

@@ -1,0 +1,59 @@
+#include "gpu_worker/backends/cpu/offers/rnn_layer_pattern.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+
+namespace plait {
+namespace {
+
+RecurrentKind KindOf(OpKind op) {
+  if (op == OpKind::kLSTM) return kLstmKind;
+  return op == OpKind::kGRU ? kGruKind : kRnnKind;
+}
+
+bool HasInput(const Node& node, size_t index) {
+  return index < node.inputs.size() && node.inputs[index] != kNoTensor;
+}
+
+// Weights and biases are packed and added up when the kernel is loaded.
+bool HasConstantWeights(const Graph& graph, const Node& node) {
+  for (const size_t index : {kRecurrentW, kRecurrentR, kRecurrentB, kRecurrentPeepholes}) {
+    if (HasInput(node, index) && graph.tensor(node.inputs[index]).constant == nullptr) return false;
+  }
+  return true;
+}
+
+bool HasLoop(const RecurrentActivation& activation) {
+  return activation.function != RecurrentFunction::kScaledTanh &&
+         activation.function != RecurrentFunction::kSoftsign &&
+         activation.function != RecurrentFunction::kThresholdedRelu;
+}
+
+}  // namespace
+
+std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node) {
+  const Node& n = graph.node(node);
+  if (n.op != OpKind::kRNN && n.op != OpKind::kGRU && n.op != OpKind::kLSTM) return std::nullopt;
+  if (n.inputs.size() < 3 || HasInput(n, kRecurrentLengths)) return std::nullopt;
+  for (const size_t index : {kRecurrentX, kRecurrentW, kRecurrentR}) {
+    if (!HasInput(n, index)) return std::nullopt;
+  }
+  if (!AllFloat32(graph, node) || !HasConstantWeights(graph, n)) return std::nullopt;
+  std::vector<TensorType> types;
+  for (const TensorId input : n.inputs) {
+    types.push_back(input == kNoTensor ? TensorType{} : graph.type(input));
+  }
+  const RecurrentKind kind = KindOf(n.op);
+  absl::StatusOr<RecurrentLayer> layer = ReadRecurrentLayer(kind, *n.attributes, types);
+  if (!layer.ok()) return std::nullopt;
+  if (layer->steps == 0 || layer->batch == 0) return std::nullopt;
+  if (!std::all_of(layer->activations.begin(), layer->activations.end(), HasLoop)) {
+    return std::nullopt;
+  }
+  return RnnLayer{kind, *std::move(layer)};
+}
+
+}  // namespace plait
