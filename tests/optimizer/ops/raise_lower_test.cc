@@ -81,6 +81,56 @@ TEST(RaiseConvTest, AutoPadBecomesPads) {
   }
 }
 
+TEST(RaiseConvTransposeTest, WantedExtentsBecomePadsAndOutputPadding) {
+  struct ExtentCase {
+    const char* auto_pad;
+    std::vector<int64_t> output_shape;
+    std::vector<int64_t> pads;
+    int64_t output_padding;
+  };
+  // 3 elements by a kernel of 4 with stride 3 write 10.
+  const std::vector<ExtentCase> cases = {
+      {"NOTSET", {7}, {2, 1}, 0},    {"SAME_UPPER", {7}, {1, 2}, 0},
+      {"NOTSET", {12}, {0, 0}, 2},   {"NOTSET", {1, 2, 9}, {1, 0}, 0},
+      {"SAME_UPPER", {}, {0, 1}, 0}, {"SAME_LOWER", {}, {1, 0}, 0},
+  };
+  for (const ExtentCase& c : cases) {
+    Attributes attributes = {{"auto_pad", std::string(c.auto_pad)},
+                             {"strides", std::vector<int64_t>{3}}};
+    if (!c.output_shape.empty()) attributes.Set("output_shape", c.output_shape);
+    VersionedNode node = NodeOf(11, attributes, {Float({1, 2, 3}), Float({2, 2, 4})});
+    ASSERT_TRUE(Raise(OpKind::kConvTranspose, &node).ok());
+    EXPECT_FALSE(node.attributes.Has("output_shape"));
+    EXPECT_EQ(node.attributes.Ints("pads"), c.pads);
+    EXPECT_EQ(node.attributes.Ints("output_padding"), std::vector<int64_t>{c.output_padding});
+  }
+}
+
+TEST(RaiseConvTransposeTest, ExtentsThatNoWindowReachesStayUnknown) {
+  VersionedNode node =
+      NodeOf(11, {{"output_shape", std::vector<int64_t>{14}}, {"strides", std::vector<int64_t>{3}}},
+             {Float({1, 2, 3}), Float({2, 2, 4})});
+  EXPECT_TRUE(absl::IsUnimplemented(Raise(OpKind::kConvTranspose, &node)));
+  node.attributes.Set("output_shape", std::vector<int64_t>{0});
+  EXPECT_TRUE(absl::IsInvalidArgument(Raise(OpKind::kConvTranspose, &node)));
+}
+
+TEST(RaiseGridSampleTest, ModesHadTheNamesOfImages) {
+  VersionedNode node = NodeOf(16, {}, {Float({1, 1, 2, 2}), Float({1, 1, 1, 2})});
+  ASSERT_TRUE(Raise(OpKind::kGridSample, &node).ok());
+  EXPECT_EQ(node.attributes.String("mode", ""), "linear");
+  ASSERT_TRUE(Lower(OpKind::kGridSample, &node).ok());
+  EXPECT_EQ(node.attributes.String("mode", ""), "bilinear");
+}
+
+TEST(LowerLstmTest, TheLayoutCameWithFourteen) {
+  VersionedNode node = NodeOf(7, {{"layout", int64_t{0}}}, {Float({1, 1, 1})});
+  ASSERT_TRUE(Lower(OpKind::kLSTM, &node).ok());
+  EXPECT_FALSE(node.attributes.Has("layout"));
+  node.attributes.Set("layout", int64_t{1});
+  EXPECT_TRUE(absl::IsUnimplemented(Lower(OpKind::kLSTM, &node)));
+}
+
 TEST(RaiseConvTest, AutoPadKeepsTheExtentOverTheStride) {
   // Larger strides than kernels need no padding, and the extent is still rounded up.
   VersionedNode node = NodeOf(11,
