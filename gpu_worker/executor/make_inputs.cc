@@ -99,7 +99,35 @@ Tensor RepeatFloats(const TensorInfo& info, Draw draw, Random* random) {
   return Tensor(info.type, std::move(bytes));
 }
 
+// Bytes that stand for numbers take all values: sums of zeros and ones would say little of products
+// that are to be exact.
+bool IsQuantized(const Graph& graph, TensorId id) {
+  const DataType dtype = graph.type(id).dtype;
+  if (dtype != DataType::kUint8 && dtype != DataType::kInt8) return false;
+  const absl::Span<const NodeId> users = graph.users(id);
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    switch (graph.node(user).op) {
+      case OpKind::kConvInteger:
+      case OpKind::kDequantizeLinear:
+      case OpKind::kMatMulInteger:
+      case OpKind::kQLinearConv:
+      case OpKind::kQLinearMatMul:
+        return true;
+      default:
+        return false;
+    }
+  });
+}
+
+Tensor MakeBytes(const TensorType& type, Random* random) {
+  const int64_t lowest = type.dtype == DataType::kInt8 ? -128 : 0;
+  std::vector<int64_t> values(static_cast<size_t>(type.elements()));
+  for (int64_t& value : values) value = lowest + random->Integer(0, 255);
+  return Tensor::FromInt64s(type, values);
+}
+
 Tensor MakeIntegers(const Graph& graph, TensorId id, Random* random) {
+  if (IsQuantized(graph, id)) return MakeBytes(graph.type(id), random);
   const TensorInfo& info = graph.tensor(id);
   const int64_t size =
       std::max<int64_t>(1, info.type.dtype == DataType::kBool ? 2 : IndexedSize(graph, id));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "gpu_worker/backends/cpu/loops/integer_loops.h"
 #include "gpu_worker/backends/cpu/loops/row_loops.h"
 
 // The map of this folder:
@@ -13,6 +14,7 @@
 //   row_loops.h         what those are given
 //   digit_loops_body.h  the same for numbers in digits
 //   window_loops_body.h the same for windows that move over an image
+//   integer_loops, integer_loops_body.h  the same for integers of 8 bits
 //   strassen_loops_body.h the same for Strassen's sums
 //   winograd_loops_body.h the same for Winograd's transforms
 //   instruction_set     what the processor has, and what of that may be used
@@ -352,6 +354,7 @@ struct LoopTable {
   // were finite before the bounds.
   Magnitudes (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
   bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
+  IntegerLoops integers;
   void (*strassen_pair)(const StrassenPair& rows);
   void (*strassen_sums)(const StrassenSums& sums);
 };

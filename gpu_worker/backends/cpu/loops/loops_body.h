@@ -278,6 +278,7 @@ float ChainMultiplyAdds(int64_t steps) {
 #include "gpu_worker/backends/cpu/loops/window_loops_body.h"
 // Behind window_loops_body.h, whose vectors it uses.
 #include "gpu_worker/backends/cpu/loops/depthwise_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/integer_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_grouped_body.h"
 #include "gpu_worker/backends/cpu/loops/winograd_loops_body.h"
 
@@ -332,6 +333,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .resampled_pixels = ResampledPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
+      .integers = kIntegerLoops,
       .strassen_pair = StrassenPairLoop,
       .strassen_sums = StrassenSumsLoop,
   };

@@ -1,0 +1,129 @@
+// The loops over integers of 8 and 16 bits, a part of loops_body.h: see there for how they are
+// compiled and written. Behind window_loops_body.h, whose vectors' width they have.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace plait {
+namespace {
+
+typedef int32_t IntegerVector
+    __attribute__((vector_size(kVectorFloats * sizeof(int32_t)), aligned(4), may_alias));
+inline IntegerVector LoadIntegers(const void* x) {
+  return *reinterpret_cast<const IntegerVector*>(x);
+}
+
+// sums + the products of both 16-bit halves of each element of a and b. Of numbers from -255 to 255
+// the two products and their sum fit.
+inline IntegerVector AddPairs(IntegerVector sums, IntegerVector a, IntegerVector b) {
+#if defined(__AVX512BW__)
+  return sums + reinterpret_cast<IntegerVector>(
+                    _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return sums + reinterpret_cast<IntegerVector>(
+                    _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return sums + reinterpret_cast<IntegerVector>(
+                    _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  const IntegerVector low = ((a << 16) >> 16) * ((b << 16) >> 16);
+  return sums + low + (a >> 16) * (b >> 16);
+#endif
+}
+
+// One tile with so many rows: twelve sums of AVX2 leave registers for two vectors on the right and
+// the pair on the left.
+template <int kRows>
+void IntegerTileOf(const IntegerTile& tile) {
+  IntegerVector sums[kRows][2] = {};
+  const int16_t* right = tile.right;
+  for (int64_t pair = 0; pair < tile.pairs; ++pair, right += 4 * kVectorFloats) {
+    const IntegerVector b0 = LoadIntegers(right);
+    const IntegerVector b1 = LoadIntegers(right + 2 * kVectorFloats);
+#pragma GCC unroll 6
+    for (int row = 0; row < kRows; ++row) {
+      int32_t both;
+      __builtin_memcpy(&both, tile.left + row * tile.left_row_numbers + 2 * pair, sizeof(both));
+      const IntegerVector a = both - IntegerVector{};
+      sums[row][0] = AddPairs(sums[row][0], a, b0);
+      sums[row][1] = AddPairs(sums[row][1], a, b1);
+    }
+  }
+  for (int row = 0; row < kRows; ++row) {
+    __builtin_memcpy(tile.sums + row * tile.sums_row_numbers, sums[row], sizeof(sums[row]));
+  }
+}
+
+void IntegerTileLoop(const IntegerTile& tile) {
+  static_assert(kIntegerTileRowsMax == 6);
+  switch (tile.rows) {
+    case 1:
+      return IntegerTileOf<1>(tile);
+    case 2:
+      return IntegerTileOf<2>(tile);
+    case 3:
+      return IntegerTileOf<3>(tile);
+    case 4:
+      return IntegerTileOf<4>(tile);
+    case 5:
+      return IntegerTileOf<5>(tile);
+    default:
+      return IntegerTileOf<6>(tile);
+  }
+}
+
+// Bounds first, and then the nearest integer, which is the same the other way around as they are
+// integers. The comparison lets no NaN through. 1.5 * 2^23: see Exponential.
+inline int32_t NearestWithin(float x, float lowest, float highest) {
+  float bounded = x > lowest ? x : lowest;
+  bounded = bounded < highest ? bounded : highest;
+  return static_cast<int32_t>((bounded + 12582912.0f) - 12582912.0f);
+}
+
+void QuantizeRow(const float* x, int64_t size, float scale, const ByteRange& range, uint8_t* y) {
+  const auto lowest = static_cast<float>(range.lowest - range.zero_point);
+  const auto highest = static_cast<float>(range.highest - range.zero_point);
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) {
+    y[i] = static_cast<uint8_t>(NearestWithin(x[i] / scale, lowest, highest) + range.zero_point);
+  }
+}
+
+void RequantizeRow(const int32_t* sums, const float* factors, int64_t size, const ByteRange& range,
+                   uint8_t* y) {
+  const auto lowest = static_cast<float>(range.lowest - range.zero_point);
+  const auto highest = static_cast<float>(range.highest - range.zero_point);
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) {
+    const float scaled = static_cast<float>(sums[i]) * factors[i];
+    y[i] = static_cast<uint8_t>(NearestWithin(scaled, lowest, highest) + range.zero_point);
+  }
+}
+
+template <typename T>
+void DequantizeRow(const uint8_t* x, int64_t size, float scale, int32_t zero_point, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) {
+    y[i] = static_cast<float>(static_cast<T>(x[i]) - zero_point) * scale;
+  }
+}
+
+template <typename T>
+void WidenRow(const uint8_t* x, int64_t size, int32_t zero_point, int16_t* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) {
+    y[i] = static_cast<int16_t>(static_cast<T>(x[i]) - zero_point);
+  }
+}
+
+constexpr IntegerLoops kIntegerLoops = {
+    .tile = IntegerTileLoop,
+    .quantize = QuantizeRow,
+    .requantize = RequantizeRow,
+    .dequantize = {DequantizeRow<uint8_t>, DequantizeRow<int8_t>},
+    .widen = {WidenRow<uint8_t>, WidenRow<int8_t>},
+};
+
+}  // namespace
+}  // namespace plait

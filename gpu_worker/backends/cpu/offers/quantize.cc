@@ -1,0 +1,38 @@
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/integer_checks.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// Between floats and bytes, with a scale for all of a tensor or for each index along an axis.
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(
+          graph, node,
+          {OpKind::kQuantizeLinear, OpKind::kDequantizeLinear, OpKind::kDynamicQuantizeLinear})) {
+    return false;
+  }
+  const Node& n = graph.node(node);
+  const bool makes_floats = n.op == OpKind::kDequantizeLinear;
+  const TensorType& from = graph.input_type(node, 0);
+  const TensorType& to = graph.output_type(node);
+  if (from.elements() == 0) return false;
+  if (n.op == OpKind::kDynamicQuantizeLinear) return true;
+  return IsByte(makes_floats ? from.dtype : to.dtype) &&
+         (makes_floats ? to.dtype : from.dtype) == DataType::kFloat32 &&
+         graph.input_type(node, 1).dtype == DataType::kFloat32 &&
+         n.attributes->Int("block_size", 0) == 0;
+}
+
+}  // namespace
+
+const FamilyOffer kQuantizeOffer = {
+    .name = "quantize",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyElements,
+};
+
+}  // namespace plait
