@@ -1,0 +1,40 @@
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/integer_checks.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+namespace {
+
+// Constant weights, which may have one scale and zero point of each of their channels; rows and
+// images.
+bool Runs(const Graph& graph, NodeId node) {
+  if (!IsOneOf(graph, node, {OpKind::kConvInteger, OpKind::kQLinearConv})) return false;
+  const Node& n = graph.node(node);
+  const bool has_scales = n.op == OpKind::kQLinearConv;
+  const size_t weights = has_scales ? 3 : 1;
+  const size_t weights_zero_point = has_scales ? 5 : 3;
+  const TensorType& type = graph.type(n.inputs[weights]);
+  if (type.rank() < 3 || type.rank() > 4 || !HasExplicitPadding(n)) return false;
+  if (graph.input_type(node, 0).elements() == 0 || type.elements() == 0) return false;
+  if (!IsConstantOrOmitted(graph, n, weights)) return false;
+  if (!IsConstantOrOmitted(graph, n, weights_zero_point)) return false;
+  if (!HasOneOrEach(graph, n, weights_zero_point, type.shape[0])) return false;
+  if (!has_scales) return true;
+  for (const int scale : {1, 4, 6}) {
+    if (graph.input_type(node, scale).dtype != DataType::kFloat32) return false;
+  }
+  return HasOneOrEach(graph, n, 4, type.shape[0]);
+}
+
+}  // namespace
+
+const FamilyOffer kIntegerConvOffer = {
+    .name = "integer_conv",
+    .runs = Runs,
+    .formats = PlainRow,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait
