@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/team/openmp.h"
+#include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "optimizer/kernels/format_rules.h"
 
 // Only the C interface is used, with all calls checked: its errors are values, as ours are. Handles
@@ -48,10 +48,7 @@ absl::Status LimitOnednn(InstructionSet best) {
 }
 
 absl::StatusOr<std::unique_ptr<Onednn>> Onednn::Create() {
-  if (!OpenMpRunsOnTeam()) {
-    return absl::FailedPreconditionError(
-        "cpu: another OpenMP library was loaded before plait's functions (load plait first)");
-  }
+  PLAIT_RETURN_IF_ERROR(OpenOnednn());
   auto onednn = std::make_unique<Onednn>();
   dnnl_engine_t engine = nullptr;
   PLAIT_RETURN_IF_ERROR(OnednnStatus(dnnl_engine_create(&engine, dnnl_cpu, 0), "engine"));

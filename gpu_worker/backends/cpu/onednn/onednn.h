@@ -38,7 +38,8 @@ absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what);
 std::string OnednnVersion();
 
 // Lets the library use no better instructions than these, in the whole process.
-// Errors: FailedPrecondition when it has begun to use others.
+// REQUIRES, as OnednnVersion: OpenOnednn has succeeded. Errors: FailedPrecondition when it has
+// begun to use others.
 absl::Status LimitOnednn(InstructionSet best);
 
 // The library's engine and stream for this processor. Primitives keep the TeamWidth() under which
@@ -50,8 +51,7 @@ absl::Status LimitOnednn(InstructionSet best);
 // library's parallel regions run on the team of whoever calls (../team/openmp.h).
 class Onednn {
  public:
-  // Errors: Internal when the library has no engine for the processor; FailedPrecondition when its
-  // threads would be others than the team's (OpenMpRunsOnTeam).
+  // Errors: those of OpenOnednn; Internal when the library has no engine for the processor.
   static absl::StatusOr<std::unique_ptr<Onednn>> Create();
 
   // Both stay the object's own.

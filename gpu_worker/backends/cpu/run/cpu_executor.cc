@@ -4,6 +4,7 @@
 #include "base/instruction_set_names.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/loops/instruction_set.h"
+#include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/cpu/run/device.h"
 #include "gpu_worker/backends/cpu/run/private_caches.h"
@@ -65,6 +66,7 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
   if (device_id != "cpu") {
     return absl::NotFoundError(absl::StrCat("device \"", device_id, "\": there is only \"cpu\""));
   }
+  PLAIT_RETURN_IF_ERROR(OpenOnednn());
   if (options.threads < 0) return absl::InvalidArgumentError("cpu: threads must not be negative");
   if (!options.instruction_set.empty()) {
     PLAIT_RETURN_IF_ERROR(LimitInstructions(options.instruction_set));

@@ -4,8 +4,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include <dlfcn.h>
-
 #include "gpu_worker/backends/cpu/team/team.h"
 
 // What libgomp's manual calls the ABI between compiler and library, as far as oneDNN uses it
@@ -33,9 +31,7 @@ void RunInRegion(Region& shared, int thread, void (*run)(void*), void* data) {
 
 }  // namespace
 
-extern "C" {
-
-void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned) {
+void OpenMpParallel(void (*run)(void*), void* data, unsigned threads, unsigned /*flags*/) {
   const int width = TeamWidth();
   Region shared;
   shared.threads = threads == 0 ? width : std::min(static_cast<int>(threads), width);
@@ -51,7 +47,7 @@ void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned) {
   RunGroups(shared.threads, 1, [&](int thread) { RunInRegion(shared, thread, run, data); });
 }
 
-void GOMP_barrier() {
+void OpenMpBarrier() {
   if (region == nullptr || region->threads == 1) return;
   const uint32_t before = region->barriers.load();
   if (region->arrived.fetch_add(1) + 1 < region->threads) {
@@ -63,15 +59,9 @@ void GOMP_barrier() {
   region->barriers.notify_all();
 }
 
-int omp_get_max_threads() { return TeamWidth(); }
-int omp_get_num_threads() { return region == nullptr ? 1 : region->threads; }
-int omp_get_thread_num() { return thread_of_region; }
-int omp_in_parallel() { return region != nullptr && region->threads > 1 ? 1 : 0; }
-}
-
-bool OpenMpRunsOnTeam() {
-  void (*const ours)(void (*)(void*), void*, unsigned, unsigned) = GOMP_parallel;
-  return dlsym(RTLD_DEFAULT, "GOMP_parallel") == reinterpret_cast<void*>(ours);
-}
+int OpenMpMaxThreads() { return TeamWidth(); }
+int OpenMpThreads() { return region == nullptr ? 1 : region->threads; }
+int OpenMpThread() { return thread_of_region; }
+int OpenMpIsParallel() { return region != nullptr && region->threads > 1 ? 1 : 0; }
 
 }  // namespace plait

@@ -3,13 +3,17 @@
 namespace plait {
 
 // oneDNN divides its work by OpenMP, whose threads would stand beside those of our team and take
-// its processors. The functions of GCC's OpenMP library that oneDNN calls are therefore defined by
-// us (openmp.cc), and a program's own functions come before those of its libraries: a parallel
-// region of oneDNN runs on the Team that the calling thread leads, as wide as TeamWidth() says.
-// Where no team is led, a region runs on the calling thread alone.
+// its processors. These are the functions of GCC's OpenMP library that oneDNN calls, on the Team
+// that the calling thread leads: a parallel region is as wide as TeamWidth() says. Where no team is
+// led, a region runs on the calling thread alone. Regions do not nest: one inside of another runs
+// on the thread that meets it. How oneDNN comes to call them is ../onednn/open_onednn.h's.
 //
-// Whether the program was linked so that this holds. It is not where a library that was loaded
-// before brought its own OpenMP along: oneDNN then starts threads of its own.
-bool OpenMpRunsOnTeam();
+// Each means what libgomp's manual says of the function whose name stands behind it. Thread-safe.
+void OpenMpParallel(void (*run)(void*), void* data, unsigned threads, unsigned flags);
+void OpenMpBarrier();    // GOMP_barrier
+int OpenMpMaxThreads();  // omp_get_max_threads
+int OpenMpThreads();     // omp_get_num_threads
+int OpenMpThread();      // omp_get_thread_num
+int OpenMpIsParallel();  // omp_in_parallel
 
 }  // namespace plait

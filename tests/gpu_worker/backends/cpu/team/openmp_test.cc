@@ -1,5 +1,3 @@
-#include "gpu_worker/backends/cpu/team/openmp.h"
-
 #include <atomic>
 #include <filesystem>
 #include <set>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
+#include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gtest/gtest.h"
 
@@ -23,7 +22,7 @@ int omp_in_parallel();
 namespace plait {
 namespace {
 
-TEST(OpenMpTest, OneDnnRunsOnTheTeam) { EXPECT_TRUE(OpenMpRunsOnTeam()); }
+TEST(OpenMpTest, OneDnnRunsOnTheTeam) { EXPECT_TRUE(OpenOnednn().ok()); }
 
 TEST(OpenMpTest, ARegionWithoutATeamRunsOnTheCaller) {
   EXPECT_EQ(omp_get_max_threads(), 1);
