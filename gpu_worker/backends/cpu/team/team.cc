@@ -76,7 +76,7 @@ void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
   while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }
 
-Team::Team(int threads, Placement placement) {
+Team::Team(int threads, Placement placement) : is_taken_(std::max(threads, 0), false) {
   PLAIT_CHECK(threads >= 1);
   for (int i = 0; i < threads; ++i) members_.push_back(std::make_unique<Member>());
   if (placement == Placement::kPinned) {
@@ -114,18 +114,51 @@ void Team::RunMember(int thread) {
   }
 }
 
-Team::Lead::Lead(Team& team) : is_pinned_(!team.processors_.empty()) {
-  PLAIT_CHECK(place.team == nullptr);
-  if (is_pinned_) {
-    pthread_getaffinity_np(pthread_self(), sizeof(allowed_before_), &allowed_before_);
-    StayOn(team.processors_[0]);
+int Team::FreeThreads(int width) const {
+  int free = 0;
+  for (int thread = 0; thread < threads(); ++thread) {
+    free = is_taken_[thread] ? 0 : free + 1;
+    if (free == width) return thread + 1 - width;
   }
-  place = {&team, 0, team.threads()};
+  return -1;
+}
+
+int Team::TakeThreads(int width) {
+  const absl::MutexLock lock(&mutex_);
+  const int64_t number = next_number_++;
+  int first = -1;
+  const auto is_served = [&] {
+    mutex_.AssertReaderHeld();
+    if (number == served_) first = FreeThreads(width);
+    return first >= 0;
+  };
+  mutex_.Await(absl::Condition(&is_served));
+  std::fill_n(is_taken_.begin() + first, width, true);
+  ++served_;
+  return first;
+}
+
+void Team::ReturnThreads(int first, int width) {
+  const absl::MutexLock lock(&mutex_);
+  std::fill_n(is_taken_.begin() + first, width, false);
+}
+
+Team::Lead::Lead(Team& team, int width)
+    : team_(team), width_(width), first_(team.TakeThreads(width)) {
+  PLAIT_CHECK(place.team == nullptr);
+  if (!team_.processors_.empty()) {
+    pthread_getaffinity_np(pthread_self(), sizeof(allowed_before_), &allowed_before_);
+    StayOn(team.processors_[first_]);
+  }
+  place = {&team, first_, width};
 }
 
 Team::Lead::~Lead() {
   place = {};
-  if (is_pinned_) pthread_setaffinity_np(pthread_self(), sizeof(allowed_before_), &allowed_before_);
+  if (!team_.processors_.empty()) {
+    pthread_setaffinity_np(pthread_self(), sizeof(allowed_before_), &allowed_before_);
+  }
+  team_.ReturnThreads(first_, width_);
 }
 
 int TeamWidth() { return place.width; }

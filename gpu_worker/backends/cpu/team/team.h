@@ -8,7 +8,9 @@
 
 #include <sched.h>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
 
 namespace plait {
 
@@ -18,13 +20,15 @@ enum class Placement {
   kPinned,    // each on a processor of its own, of those that the process may use
 };
 
-// The threads of one executor: whoever leads it is thread 0, and `threads` - 1 members wait for
-// work. A member that has none spins for 50 us, because to wake a thread that sleeps takes as long,
-// and then sleeps: beside other programs no core is held for longer, and an idle team costs
-// nothing. Threads that spin hand work over in some tenths of a microsecond.
+// Threads that compute together: whoever leads them is the first one, and the others are members
+// that wait for work. A member that has none spins for 50 us, because to wake a thread that sleeps
+// takes as long, and then sleeps: beside other programs no core is held for longer, and an idle
+// team costs nothing. Threads that spin hand work over in some tenths of a microsecond.
 //
 // Any thread of a team can lead those after it: of eight threads, 0 may ask 4 to run a branch of a
-// plan, and 4 then runs each kernel of it together with 5, 6 and 7.
+// plan, and 4 then runs each kernel of it together with 5, 6 and 7. In the same way callers that
+// lead no more than a part of the team lead different parts at the same time, so that together they
+// never use more threads than the team has.
 class Team {
  public:
   // With fewer processors than threads none is pinned. REQUIRES: threads >= 1.
@@ -36,17 +40,23 @@ class Team {
 
   int threads() const { return static_cast<int>(members_.size()); }
 
-  // Makes the calling thread the team's thread 0 until the end of the scope, in which it stays on
-  // its processor if the team is pinned. One thread at a time leads a team.
+  // Makes the calling thread the first of `width` threads of the team until the end of the scope,
+  // in which it stays on its processor if the team is pinned. Waits until as many threads beside
+  // each other are free; who came first is served first. Thread-safe.
   class Lead {
    public:
-    explicit Lead(Team& team);
+    // All of the team. REQUIRES: the calling thread leads no team.
+    explicit Lead(Team& team) : Lead(team, team.threads()) {}
+    // REQUIRES: 1 <= width <= team.threads(), and as above.
+    Lead(Team& team, int width);
     ~Lead();
     Lead(const Lead&) = delete;
     Lead& operator=(const Lead&) = delete;
 
    private:
-    const bool is_pinned_;
+    Team& team_;
+    const int width_;
+    const int first_;  // thread
     cpu_set_t allowed_before_;
   };
 
@@ -73,9 +83,21 @@ class Team {
   };
 
   void RunMember(int thread);
+  // Waits for `width` free threads beside each other, takes them and returns the first one's
+  // number.
+  int TakeThreads(int width);
+  void ReturnThreads(int first, int width);
+  // The first of such threads; -1: there are none.
+  int FreeThreads(int width) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<int> processors_;  // by thread; empty: not pinned
+  absl::Mutex mutex_;
+  std::vector<bool> is_taken_ ABSL_GUARDED_BY(mutex_);  // by thread
+  // Who wants to lead draws a number and is served in turn: a wide caller would otherwise wait for
+  // as long as narrow ones follow each other.
+  int64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t served_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // How many threads the calling one may lead, itself included: 1 where it leads no team.

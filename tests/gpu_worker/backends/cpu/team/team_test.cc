@@ -132,6 +132,68 @@ TEST(TeamTest, TwoTeamsWorkAtTheSameTime) {
   EXPECT_EQ(sums[1], 20000);
 }
 
+// What callers lead at the same time never adds up to more than the team, and each has threads of
+// its own.
+TEST(TeamTest, CallersLeadPartsOfTheTeamSideBySide) {
+  constexpr int kThreads = 4;
+  Team team(kThreads, Placement::kAnywhere);
+  std::atomic<int> led = 0;
+  std::atomic<int64_t> sum = 0;
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([&, width = caller % kThreads + 1] {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        const Team::Lead lead(team, width);
+        EXPECT_LE(led += width, kThreads);
+        EXPECT_EQ(TeamWidth(), width);
+        std::vector<std::atomic<int>> users(static_cast<size_t>(width));
+        ForEachPart(kThreads, 20, [&](int64_t begin, int64_t end, int thread) {
+          EXPECT_EQ(users[thread].fetch_add(1), 0);
+          sum += end - begin;
+          users[thread].fetch_sub(1);
+        });
+        led -= width;
+      }
+    });
+  }
+  callers.clear();
+  EXPECT_EQ(sum, 6 * 50 * 20);
+}
+
+TEST(TeamTest, TwoCallersOfHalfATeamDoNotWaitForEachOther) {
+  Team team(2, Placement::kAnywhere);
+  std::atomic<int> leading = 0;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      const Team::Lead lead(team, 1);
+      ++leading;
+      // Ends when both lead.
+      while (leading < 2) std::this_thread::yield();
+    });
+  }
+  callers.clear();
+  EXPECT_EQ(leading, 2);
+}
+
+// Narrow callers that follow each other without a gap would otherwise keep it waiting for ever.
+TEST(TeamTest, AWideCallerIsServedInItsTurn) {
+  Team team(2, Placement::kAnywhere);
+  std::atomic<bool> served = false;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      while (!served) const Team::Lead lead(team, 1);
+    });
+  }
+  {
+    const Team::Lead lead(team);
+    served = true;
+  }
+  callers.clear();
+  EXPECT_TRUE(served);
+}
+
 // Longer than it spins.
 TEST(TeamTest, AThreadThatSleepsIsWokenUp) {
   Team team(2, Placement::kAnywhere);
