@@ -8,6 +8,14 @@
 
 namespace plait {
 
+absl::StatusOr<BoundTensors> Executable::Bound() {
+  return absl::UnimplementedError("this backend does not show its memory");
+}
+
+absl::Status Executable::RunBound() {
+  return absl::UnimplementedError("this backend does not show its memory");
+}
+
 absl::Status Executable::RunObserved(absl::Span<const Tensor> /*inputs*/,
                                      absl::Span<const int> /*steps*/, StepObserver /*observe*/) {
   return absl::UnimplementedError("this backend does not show what steps read");

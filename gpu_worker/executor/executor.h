@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,18 @@ namespace plait {
 // not OK ends the run. Must not use the executor.
 using StepObserver = absl::FunctionRef<absl::Status(int step, absl::Span<const Tensor> inputs)>;
 
+// A tensor in memory of an executable's, row-major.
+struct BoundTensor {
+  TensorType type;
+  std::byte* data = nullptr;
+};
+
+// Where an executable reads inputs and leaves outputs, in graph order.
+struct BoundTensors {
+  std::vector<BoundTensor> inputs;
+  std::vector<BoundTensor> outputs;
+};
+
 // A graph loaded on a device by a plan: weights are packed, buffers allocated.
 // Not thread-safe; use from one thread at a time.
 class Executable {
@@ -48,6 +61,14 @@ class Executable {
   // The returned tensors own their bytes.
   // Errors: InvalidArgument when an input's count or type differs from the graph's.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
+
+  // The executable's own memory of inputs and outputs: who writes inputs there and reads outputs
+  // there copies nothing. Inputs stay as they were written; outputs are good until the next run.
+  // Lives as long as the executable. Errors: Unimplemented by a backend that cannot.
+  virtual absl::StatusOr<BoundTensors> Bound();
+
+  // Runs once, on what is in the bound inputs. REQUIRES: Bound() was called, and succeeded.
+  virtual absl::Status RunBound();
 
   // Runs once, one step after the other in the plan's order, each as wide as it is, and shows
   // `observe` what those of `steps` read before they run, after which their bytes may become
@@ -82,6 +103,9 @@ struct ExecutorOptions {
   // Whether threads stay on one core each while they compute: for a program that has the machine to
   // itself. Beside another one that does so too, both would wait for each other.
   bool pins_threads = false;
+  // Whether its threads are those of all executors of this process that say so: as many as the
+  // process has processors. Each run takes `threads` of them, and waits until so many are free.
+  bool shares_threads = false;
   // The best instructions that kernels may use, as the device's instruction_set names them; "": all
   // that there are. Counts for the whole process, and its first executor decides.
   std::string instruction_set = {};

@@ -161,10 +161,10 @@ absl::Status CpuExecutable::AddPlaces(const Plan& plan, const Step& step, const 
   return add(step.outputs, family.writes_parts);
 }
 
-// In execution order, as weights are to lie in memory in the order in which they are read. A step
+// In execution order, as weights are to lie in memory in the order in which they are read. Threads
+// are taken step by step, so that others who share the team run in between. A step
 // takes the scratch memory of its lane: lanes of another width never run beside it.
 absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights) {
-  const Team::Lead lead(*shared_.team);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const std::string where = absl::StrCat("step ", i);
@@ -188,7 +188,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
       read.push_back(context.places()[input].operand);
     }
     step_widths_.push_back(step.kernel.width);
-    const TeamWidthScope width(step.kernel.width);
+    const Team::Lead lead(*shared_.team, step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = family->load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
     steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
@@ -200,17 +200,20 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
 absl::Status CpuExecutable::SetInputs(absl::Span<const Tensor> inputs) {
   PLAIT_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    for (const Operand& place : inputs_[i]) {
-      if (place.type.bytes() == 0) continue;
-      std::byte* const bytes =
-          reinterpret_cast<std::byte*>(const_cast<char*>(inputs[i].bytes().data()));
-      const StridedCopy copy(BytesOf(place.type.dtype), place.type.shape,
-                             {bytes, StridesOf(place.type, Format::kPlain)},
-                             {place.data, place.strides()});
-      copy.Run(1);
-    }
+    CopyToPlaces(reinterpret_cast<std::byte*>(const_cast<char*>(inputs[i].bytes().data())),
+                 inputs_[i]);
   }
   return absl::OkStatus();
+}
+
+void CpuExecutable::CopyToPlaces(std::byte* bytes, absl::Span<const Operand> places) {
+  for (const Operand& place : places) {
+    if (place.type.bytes() == 0) continue;
+    const StridedCopy copy(BytesOf(place.type.dtype), place.type.shape,
+                           {bytes, StridesOf(place.type, Format::kPlain)},
+                           {place.data, place.strides()});
+    copy.Run(1);
+  }
 }
 
 absl::Status CpuExecutable::RunOnce() { return RunSegments(&segments_, &steps_, ++runs_); }
@@ -218,12 +221,48 @@ absl::Status CpuExecutable::RunOnce() { return RunSegments(&segments_, &steps_, 
 absl::StatusOr<std::vector<Tensor>> CpuExecutable::Run(absl::Span<const Tensor> inputs) {
   PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
   {
-    const Team::Lead lead(*shared_.team);
+    const Team::Lead lead(*shared_.team, threads_);
     PLAIT_RETURN_IF_ERROR(RunOnce());
   }
   std::vector<Tensor> outputs;
   for (const Operand& place : outputs_) outputs.push_back(ReadRowMajor(place));
   return outputs;
+}
+
+// A whole plan reads inputs and leaves outputs row-major; one of a lone kernel may not.
+absl::StatusOr<BoundTensors> CpuExecutable::Bound() {
+  BoundTensors bound;
+  const auto add = [](const Operand& place, std::vector<BoundTensor>* tensors) {
+    if (place.strides() != StridesOf(place.type, Format::kPlain)) {
+      return absl::UnimplementedError("cpu: an input or output is not row-major in this plan");
+    }
+    tensors->push_back({place.type, place.data});
+    return absl::OkStatus();
+  };
+  unread_inputs_.clear();
+  unread_inputs_.reserve(inputs_.size());
+  for (size_t input = 0; input < inputs_.size(); ++input) {
+    const TensorType& type = graph_.type(graph_.inputs()[input]);
+    if (!inputs_[input].empty()) {
+      PLAIT_RETURN_IF_ERROR(add(inputs_[input].front(), &bound.inputs));
+      continue;
+    }
+    std::string& unread = unread_inputs_.emplace_back(static_cast<size_t>(type.bytes()), '\0');
+    bound.inputs.push_back({type, reinterpret_cast<std::byte*>(unread.data())});
+  }
+  for (const Operand& output : outputs_) PLAIT_RETURN_IF_ERROR(add(output, &bound.outputs));
+  return bound;
+}
+
+absl::Status CpuExecutable::RunBound() {
+  const Team::Lead lead(*shared_.team, threads_);
+  // An input that several places read is bound to the first one.
+  for (const std::vector<Operand>& places : inputs_) {
+    if (places.size() > 1) {
+      CopyToPlaces(places.front().data, absl::MakeConstSpan(places).subspan(1));
+    }
+  }
+  return RunOnce();
 }
 
 Tensor CpuExecutable::ReadRowMajor(const Operand& operand) {
@@ -242,7 +281,7 @@ Tensor CpuExecutable::ReadRowMajor(const Operand& operand) {
 absl::Status CpuExecutable::RunObserved(absl::Span<const Tensor> inputs,
                                         absl::Span<const int> steps, StepObserver observe) {
   PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
-  const Team::Lead lead(*shared_.team);
+  const Team::Lead lead(*shared_.team, threads_);
   for (int step = 0; step < static_cast<int>(steps_.size()); ++step) {
     if (!steps.empty() && steps.front() == step) {
       std::vector<Tensor> read;
@@ -259,7 +298,7 @@ absl::Status CpuExecutable::RunObserved(absl::Span<const Tensor> inputs,
 absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
   std::vector<double> samples;
   samples.reserve(repeats);
-  const Team::Lead lead(*shared_.team);
+  const Team::Lead lead(*shared_.team, threads_);
   for (int i = 0; i < repeats; ++i) {
     // The first kernel should not pay for waking the other threads.
     RunGroups(threads_, 1, [](int) {});

@@ -19,7 +19,8 @@ namespace plait {
 // Two ranges of memory are kept apart on purpose: the arena is written in every run and small
 // enough to stay in the caches where the plan is good; the weights are read once per run, front to
 // back, in the order in which steps run, which is what a processor prefetches best.
-// Not thread-safe: one thread calls at a time, which then leads the executor's team.
+// Not thread-safe: one thread calls at a time, which then leads as many threads of the executor's
+// team as the plan is for.
 class CpuExecutable : public Executable {
  public:
   // What executables of one executor share.
@@ -42,6 +43,8 @@ class CpuExecutable : public Executable {
   // Inputs are brought into the formats that the plan reads and outputs back to row-major on the
   // calling thread, before and after the steps.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override;
+  absl::StatusOr<BoundTensors> Bound() override;
+  absl::Status RunBound() override;
   absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
                            StepObserver observe) override;
   // Microseconds per run, of the steps alone; the team is woken before each, outside of the time.
@@ -66,6 +69,8 @@ class CpuExecutable : public Executable {
   // What the step reads and writes.
   absl::Status AddPlaces(const Plan& plan, const Step& step, const FamilyOffer& family,
                          LoadContext* context) const;
+  // Copies a row-major value to places of the same type.
+  static void CopyToPlaces(std::byte* bytes, absl::Span<const Operand> places);
   static Tensor ReadRowMajor(const Operand& operand);
 
   Graph graph_;
@@ -78,6 +83,7 @@ class CpuExecutable : public Executable {
   std::vector<std::byte*> places_;            // by value of the plan
   std::vector<std::vector<Operand>> inputs_;  // by graph input: one per format that the plan reads
   std::vector<Operand> outputs_;              // by graph output
+  std::vector<std::string> unread_inputs_;    // bound memory of inputs that no step reads
   std::vector<LoadedStep> steps_;
   std::vector<std::vector<Operand>> step_inputs_;  // by step: what it reads
   std::vector<int> step_widths_;                   // by step

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -6,9 +7,11 @@
 #include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
+#include "base/machine_cores.h"
 #include "gpu_worker/backends/cpu/run/device.h"
 #include "gpu_worker/backends/cpu/run/private_caches.h"
 #include "gpu_worker/backends/cpu/run/processor.h"
+#include "gpu_worker/backends/cpu/run/shared_team.h"
 #include "gpu_worker/backends/cpu/run/yardsticks.h"
 #include "gpu_worker/executor/executor.h"
 
@@ -17,12 +20,12 @@ namespace {
 
 class CpuExecutor : public Executor {
  public:
-  CpuExecutor(DeviceDescription device, Placement placement, std::unique_ptr<Onednn> onednn)
+  CpuExecutor(DeviceDescription device, std::shared_ptr<Team> team, std::unique_ptr<Onednn> onednn)
       : device_(std::move(device)),
-        team_(device_.threads, placement),
+        team_(std::move(team)),
         onednn_(std::move(onednn)),
-        yardsticks_(&team_),
-        private_caches_(&team_, DescribeProcessor().l2_bytes) {}
+        yardsticks_(team_.get()),
+        private_caches_(team_.get(), DescribeProcessor().l2_bytes) {}
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
@@ -31,11 +34,12 @@ class CpuExecutor : public Executor {
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
                                                           const WeightSource& weights) override {
-    return CpuExecutable::Create(graph, plan, weights, {&team_, onednn_.get(), &private_caches_});
+    return CpuExecutable::Create(graph, plan, weights,
+                                 {team_.get(), onednn_.get(), &private_caches_});
   }
 
   DeviceDescription device_;
-  Team team_;
+  std::shared_ptr<Team> team_;
   std::unique_ptr<Onednn> onednn_;
   CpuYardsticks yardsticks_;
   PrivateCaches private_caches_;
@@ -72,9 +76,16 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
     PLAIT_RETURN_IF_ERROR(LimitInstructions(options.instruction_set));
   }
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Onednn> onednn, Onednn::Create());
-  return std::make_unique<CpuExecutor>(
-      DescribeCpu(options.threads, options.memory_bytes_max),
-      options.pins_threads ? Placement::kPinned : Placement::kAnywhere, std::move(onednn));
+  DeviceDescription device = DescribeCpu(options.threads, options.memory_bytes_max);
+  const Placement placement = options.pins_threads ? Placement::kPinned : Placement::kAnywhere;
+  std::shared_ptr<Team> team;
+  if (options.shares_threads) {
+    PLAIT_ASSIGN_OR_RETURN(team, SharedTeam(MachineCores(), placement));
+    device.threads = std::min(device.threads, team->threads());
+  } else {
+    team = std::make_shared<Team>(device.threads, placement);
+  }
+  return std::make_unique<CpuExecutor>(std::move(device), std::move(team), std::move(onednn));
 }
 
 }  // namespace plait
