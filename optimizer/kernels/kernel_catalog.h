@@ -46,6 +46,10 @@ class KernelCatalog {
   virtual bool ReadsParts(const Kernel& /*kernel*/) const { return false; }
   virtual bool WritesParts(const Kernel& /*kernel*/) const { return false; }
 
+  // The share of the device's best rates, of computing or of moving bytes, that the kernel is
+  // expected to reach: for a plan that has to be made without measuring. In (0, 1].
+  virtual double ExpectedShare(const Kernel& /*kernel*/) const { return 0.5; }
+
   // The version of a family's code: what profiles of its kernels are kept under, so that another
   // text is another time. Lives as long as the catalog; empty for a family that the backend has
   // not.

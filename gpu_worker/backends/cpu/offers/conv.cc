@@ -25,6 +25,11 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
   return rows;
 }
 
+// Row-major convolutions copy into the order that they compute in, and back.
+double ExpectedShare(const Kernel& kernel) {
+  return kernel.output_formats[0] == Format::kPlain ? 0.3 : 0.7;
+}
+
 }  // namespace
 
 const FamilyOffer kConvOffer = {
@@ -33,6 +38,7 @@ const FamilyOffer kConvOffer = {
     .grow = GrowBehind<Runs>,
     .formats = Formats,
     .variants = NameOfFormat,
+    .expected_share = ExpectedShare,
     .worth_dividing = HasManyFlops,
 };
 

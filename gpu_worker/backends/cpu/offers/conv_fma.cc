@@ -68,6 +68,7 @@ const FamilyOffer kConvFmaOffer = {
     .formats = ChannelsLastRow,
     .reads_parts = true,
     .writes_parts = true,
+    .expected_share = [](const Kernel&) { return 0.7; },
     .worth_dividing = HasManyFlops,
 };
 

@@ -117,6 +117,14 @@ bool CpuCatalog::WritesParts(const Kernel& kernel) const {
   return family != nullptr && family->writes_parts;
 }
 
+double CpuCatalog::ExpectedShare(const Kernel& kernel) const {
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  if (family == nullptr || family->expected_share == nullptr) {
+    return KernelCatalog::ExpectedShare(kernel);
+  }
+  return family->expected_share(kernel);
+}
+
 absl::string_view CpuCatalog::Version(absl::string_view family) const {
   return CpuFamilyVersion(family);
 }

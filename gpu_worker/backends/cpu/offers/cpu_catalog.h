@@ -18,6 +18,7 @@ class CpuCatalog : public KernelCatalog {
   std::optional<std::string> MoreExact(const Kernel& kernel) const override;
   bool ReadsParts(const Kernel& kernel) const override;
   bool WritesParts(const Kernel& kernel) const override;
+  double ExpectedShare(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
 
  private:

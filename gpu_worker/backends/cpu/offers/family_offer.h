@@ -76,6 +76,9 @@ struct FamilyOffer {
   bool reads_parts = false;
   bool writes_parts = false;
 
+  // See KernelCatalog::ExpectedShare. nullptr: a half.
+  double (*expected_share)(const Kernel& kernel) = nullptr;
+
   // Whether the kernel, given as one that takes one thread, may gain from taking them all.
   // nullptr: never.
   bool (*worth_dividing)(const Graph& graph, const Kernel& kernel) = nullptr;

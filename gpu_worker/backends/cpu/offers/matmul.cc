@@ -32,6 +32,7 @@ const FamilyOffer kMatmulOffer = {
     .runs = Runs,
     .grow = GrowBehind<Runs>,
     .formats = PlainRow,
+    .expected_share = [](const Kernel&) { return 0.6; },
     .worth_dividing = HasManyFlops,
 };
 

@@ -22,6 +22,7 @@ const FamilyOffer kMatmulFmaOffer = {
     .instruction_set = "avx2",
     .grow = GrowBehind<Runs>,
     .formats = PlainRow,
+    .expected_share = [](const Kernel&) { return 0.65; },
     .worth_dividing = HasManyFlops,
 };
 

@@ -42,6 +42,7 @@ const FamilyOffer kPoolOffer = {
     .runs = Runs,
     .formats = Formats,
     .variants = NameOfFormat,
+    .expected_share = [](const Kernel&) { return 0.2; },
     .worth_dividing = HasManyElements,
 };
 

@@ -13,6 +13,7 @@ const FamilyOffer kReferenceOffer = {
     .runs = Runs,
     .last_resort = true,
     .formats = PlainRow,
+    .expected_share = [](const Kernel&) { return 0.01; },
 };
 
 }  // namespace plait
