@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "client/files/file.h"
+#include "loading/model_file.h"
 
 namespace plait {
 namespace {

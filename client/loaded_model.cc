@@ -1,7 +1,5 @@
 #include "client/loaded_model.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
@@ -10,94 +8,18 @@
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
+#include "loading/embedded.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/search/plan_graph.h"
 #include "proto/wire/error.h"
 
 namespace plait {
 namespace {
 
-// The server's without the digest of its build: plans of another release may mean other things.
-constexpr absl::string_view kEngineVersion = "plait-" PLAIT_VERSION;
 // Choosing among variants needs their order only: 10 samples and 50 ms each keep a model of a
 // hundred operators below half a minute.
 constexpr ProfileOptions kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
 constexpr ProfileOptions kQuickTiming = {.samples_max = 1, .time_max = absl::Milliseconds(1)};
-
-// The plan is for a graph whose names and types of inputs and outputs are those of the model.
-absl::Status CheckSameInterface(const Graph& embedded, const Graph& model) {
-  const auto same = [&](absl::Span<const TensorId> a, absl::Span<const TensorId> b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](TensorId x, TensorId y) {
-      const auto& name = embedded.tensor(x).name;
-      const auto& other = model.tensor(y).name;
-      return embedded.type(x) == model.type(y) && name != nullptr && other != nullptr &&
-             *name == *other;
-    });
-  };
-  if (same(embedded.inputs(), model.inputs()) && same(embedded.outputs(), model.outputs())) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError("it is for other inputs or outputs, or for other shapes");
-}
-
-// The graph and plan inside a model, as far as they can be read without knowing the device.
-absl::StatusOr<LoadedModel> ReadPlanned(const EmbeddedPlan& embedded, const Model& model) {
-  const absl::string_view version = embedded.version;
-  if (version.substr(0, version.find('+')) != kEngineVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("it was made by engine ", version, ", this is ", kEngineVersion));
-  }
-  LoadedModel planned;
-  PLAIT_ASSIGN_OR_RETURN(planned.graph, ParseTypedGraph(embedded.graph));
-  PLAIT_ASSIGN_OR_RETURN(planned.plan, ParsePlan(embedded.plan));
-  if (planned.plan.graph_fingerprint != planned.graph.fingerprint().ToString()) {
-    return absl::FailedPreconditionError("it is for another graph");
-  }
-  planned.weights = std::make_shared<ModelWeights>(model.weights());
-  planned.embedded_plan = true;
-  return planned;
-}
-
-// Loads it, if it is for this device and for the model as it is bound.
-absl::StatusOr<LoadedExecutable> LoadPlan(LoadedModel planned, const Graph& bound,
-                                          Executor& executor) {
-  // From the cheapest check to the dearest, and all of them before anything is run.
-  if (planned.plan.device_fingerprint != executor.device().fingerprint) {
-    return absl::FailedPreconditionError(absl::StrCat("it was made for another device (",
-                                                      planned.plan.device_fingerprint,
-                                                      "; optimize the model on this one)"));
-  }
-  PLAIT_RETURN_IF_ERROR(CheckSameInterface(planned.graph, bound));
-  // Graph and plan are a stranger's: loading proves that they read and write only where they may,
-  // and finds weights that the file lacks. What fails here is not used.
-  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
-                         executor.Load(planned.graph, planned.plan, *planned.weights));
-  return LoadedExecutable{std::move(planned), std::move(executable)};
-}
-
-// The shapes given, and of inputs whose dimensions the model leaves open and nobody gives those
-// that the plan was made for.
-Bindings ShapesOf(const Model& model, Bindings given, const absl::StatusOr<LoadedModel>& planned) {
-  if (!planned.ok()) return given;
-  for (const ModelValue& input : model.inputs()) {
-    const bool is_open = !std::all_of(input.shape.begin(), input.shape.end(),
-                                      [](const Dimension& dimension) { return dimension.known(); });
-    if (!is_open || given.contains(input.name)) continue;
-    for (const TensorId id : planned->graph.inputs()) {
-      const auto& name = planned->graph.tensor(id).name;
-      if (name != nullptr && *name == input.name) given[*name] = planned->graph.type(id).shape;
-    }
-  }
-  return given;
-}
-
-// The same of a model that may have none: NotFound.
-absl::StatusOr<LoadedModel> FindPlanned(const Model& model) {
-  PLAIT_ASSIGN_OR_RETURN(const std::optional<EmbeddedPlan> embedded, ReadEmbeddedPlan(model));
-  if (!embedded.has_value()) return absl::NotFoundError("the model has no plan");
-  return ReadPlanned(*embedded, model);
-}
 
 absl::StatusOr<Plan> BaselinePlan(const Graph& graph, const DeviceDescription& device,
                                   LocalProfiles& profiles) {
@@ -111,16 +33,8 @@ absl::StatusOr<Plan> BaselinePlan(const Graph& graph, const DeviceDescription& d
   PLAIT_ASSIGN_OR_RETURN(
       PlannedGraph planned,
       PlanBaseline(graph, search_device,
-                   {device.fingerprint, std::string(kEngineVersion), device.threads}, budgeted));
+                   {device.fingerprint, std::string(PlanEngineVersion()), device.threads}, budgeted));
   return std::move(planned.plan);
-}
-
-absl::Status CheckNoOpaqueNode(const Bound& bound) {
-  if (bound.opaque_nodes.empty()) return absl::OkStatus();
-  const OpaqueNode& node = bound.opaque_nodes.front();
-  return wire::Error(
-      v1::ERROR_REASON_MODEL_REJECTED,
-      absl::StrCat("node ", node.name, ": ", node.op_type, " cannot be run: ", node.reason));
 }
 
 // A model whose plan came with it, with its executable; any other without.
@@ -133,23 +47,25 @@ absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const Load
   PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path));
   const absl::StatusOr<Model> model = ImportOnnx(bytes);
   if (!model.ok()) return rejected(model.status());
-  absl::StatusOr<LoadedModel> planned = absl::NotFoundError("no plan is asked for");
-  if (!loading.ignore_plan) planned = FindPlanned(*model);
-  absl::StatusOr<Bound> bound = Bind(*model, ShapesOf(*model, loading.shapes, planned));
+  PlanReason reason = PlanReason::kNotWanted;
+  absl::StatusOr<LoadedPlan> planned = absl::NotFoundError("no plan is asked for");
+  if (!loading.ignore_plan) planned = ReadPlan(*model, &reason);
+  absl::StatusOr<Bound> bound = Bind(
+      *model, planned.ok() ? ShapesFor(*model, *planned, loading.shapes) : loading.shapes);
   if (!bound.ok()) return rejected(bound.status());
-  if (!absl::IsNotFound(planned.status())) {
-    absl::StatusOr<LoadedExecutable> loaded =
-        planned.ok() ? LoadPlan(*std::move(planned), bound->graph, executor)
-                     : absl::StatusOr<LoadedExecutable>(planned.status());
-    if (loaded.ok()) {
-      loaded->model.path = path;
-      return loaded;
-    }
+  if (planned.ok()) planned = LoadPlan(*std::move(planned), bound->graph, executor, &reason);
+  if (planned.ok()) {
+    return LoadedExecutable{{path, std::move(planned->graph), std::move(planned->plan),
+                             std::move(planned->weights), true},
+                            std::move(planned->executable)};
+  }
+  if (reason != PlanReason::kNone && reason != PlanReason::kNotWanted) {
     warnings->push_back(absl::StrCat(
-        path, ": the plan in the model is ignored: ", std::string(loaded.status().message())));
+        path, ": the plan in the model is ignored: ", std::string(planned.status().message())));
   }
   // Without an embedded plan every node needs a kernel.
-  PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(*bound));
+  PLAIT_RETURN_IF_ERROR(
+      wire::WithReason(CheckNoOpaqueNode(*bound), v1::ERROR_REASON_MODEL_REJECTED));
   LoadedModel loaded;
   loaded.path = path;
   loaded.graph = bound->graph;
@@ -161,12 +77,6 @@ absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const Load
 }
 
 }  // namespace
-
-absl::StatusOr<LoadedExecutable> LoadEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
-                                                  const Graph& bound, Executor& executor) {
-  PLAIT_ASSIGN_OR_RETURN(LoadedModel planned, ReadPlanned(embedded, model));
-  return LoadPlan(std::move(planned), bound, executor);
-}
 
 std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor) {
   return std::make_unique<LocalProfiles>(executor, kTiming);

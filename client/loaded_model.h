@@ -9,7 +9,6 @@
 #include "client/local_profiler.h"
 #include "gpu_worker/executor/executor.h"
 #include "optimizer/onnx/bind.h"
-#include "optimizer/onnx/embedded_plan.h"
 
 namespace plait {
 
@@ -59,13 +58,6 @@ struct LoadedExecutable {
 absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
                                                 Executor& executor,
                                                 std::vector<std::string>* warnings);
-
-// The graph and plan inside a model, loaded, if they are for this device and for the model's
-// interface, which is `bound`'s. What the plan says is a stranger's word, and proved.
-// Errors: FailedPrecondition when it is for something else, all others when it is damaged or cannot
-// be loaded; in any case why it is not used.
-absl::StatusOr<LoadedExecutable> LoadEmbeddedPlan(const EmbeddedPlan& embedded, const Model& model,
-                                                  const Graph& bound, Executor& executor);
 
 // --device, --threads, --instruction-set and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.

@@ -1,4 +1,5 @@
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -10,6 +11,7 @@
 #include "client/files/file.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
+#include "loading/embedded.h"
 #include "optimizer/onnx/import.h"
 #include "proto/wire/error.h"
 
@@ -73,6 +75,14 @@ std::string Table(const Json& plans) {
   return text;
 }
 
+// OK, or why the plan inside the model is not used.
+absl::Status CheckFits(const Model& model, const Bindings& shapes, Executor& executor) {
+  PlanReason reason = PlanReason::kNone;
+  PLAIT_ASSIGN_OR_RETURN(LoadedPlan planned, ReadPlan(model, &reason));
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, ShapesFor(model, planned, shapes)));
+  return LoadPlan(std::move(planned), bound.graph, executor, &reason).status();
+}
+
 absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
   const std::string& path = context.arguments.positionals()[0];
   const auto rejected = [&](const absl::Status& status) {
@@ -88,11 +98,9 @@ absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
   const absl::StatusOr<std::optional<EmbeddedPlan>> embedded = ReadEmbeddedPlan(*model);
   if (!embedded.ok()) return rejected(embedded.status());
   if (embedded->has_value()) {
-    const absl::StatusOr<Bound> bound = Bind(*model, LoadingOptions(context.arguments).shapes);
-    if (!bound.ok()) return rejected(bound.status());
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(context.arguments));
-    json["plans"].push_back(
-        PlanJson(**embedded, LoadEmbeddedPlan(**embedded, *model, bound->graph, *executor).status()));
+    const Bindings shapes = LoadingOptions(context.arguments).shapes;
+    json["plans"].push_back(PlanJson(**embedded, CheckFits(*model, shapes, *executor)));
   }
   context.console.out << (context.console.json ? JsonText(json) : Table(json["plans"]));
   return ExitCode::kOk;

@@ -7,10 +7,6 @@
 
 namespace plait {
 
-// The bytes of a regular file. Errors: NotFound, PermissionDenied, InvalidArgument for a folder,
-// ResourceExhausted above kModelBytesMax, Internal; all name the file.
-absl::StatusOr<std::string> ReadFile(const std::string& path);
-
 // Replaces a file in one step: whoever reads it sees the old bytes or the new ones, never a part.
 // Errors: those of the file system, naming the file.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
@@ -27,9 +23,7 @@ absl::Status MakeFolders(const std::string& path);
 // Errors: as MakeFolders; PermissionDenied.
 absl::Status MakePrivateFolder(const std::string& path);
 
-// A model file with the external data that it names packed into it. That data is looked for beside
-// the model only, and never behind a symbolic link or under a second name, because the model may
-// come from a stranger. Errors: those of ReadFile and PackExternalData, naming the model's file.
+// ReadPackedModel, whose errors say MODEL_REJECTED where the model is at fault.
 absl::StatusOr<std::string> ReadModelFile(const std::string& path);
 
 }  // namespace plait

@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "client/files/file.h"
 #include "client/files/npy.h"
+#include "loading/model_file.h"
 #include "optimizer/onnx/messages/tensor_file.h"
 
 namespace plait {

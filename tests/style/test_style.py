@@ -44,12 +44,13 @@ MAY_INCLUDE |= {"optimizer/search": [room for room in MAY_INCLUDE if room != "op
 OPTIMIZER = [*MAY_INCLUDE["optimizer/search"], "optimizer/search"]
 # A worker runs plans and parses no model of a stranger's.
 EXECUTING = [room for room in PLANNING if room != "optimizer/onnx"]
+# What loads a model to run it, on any device.
+LOADING = [*OPTIMIZER, "gpu_worker/executor", "gpu_worker/backends"]
 CLIENT = [
-    *OPTIMIZER,
+    *LOADING,
+    "loading",
     "proto/wire",
     "plait/v1",
-    "gpu_worker/executor",
-    "gpu_worker/backends",
 ]
 CUDA = ["gpu_worker/backends/cuda/driver", "gpu_worker/backends/cuda/problem"]
 # The names that a request may use: lists, read where they are checked.
@@ -165,6 +166,9 @@ MAY_INCLUDE |= {
         "gpu_worker/executor",
         "gpu_worker/backends",
     ],
+    "loading": LOADING,
+    "runtime": [*LOADING, "loading", "plait"],
+    "runtime/include/plait": [],
     "client/files": CLIENT,
     "client/doctor": CLIENT,
     "client/gate": CLIENT,
@@ -227,7 +231,8 @@ def cpp_sources():
 
 
 def production(path):
-    return not relative(path).startswith(("tests/", "bench/"))
+    # Examples are a user's programs, and as such no part of ours.
+    return not relative(path).startswith(("tests/", "bench/", "runtime/examples/"))
 
 
 def without_comments_and_strings(text):

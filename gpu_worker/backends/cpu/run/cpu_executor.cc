@@ -3,11 +3,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/instruction_set_names.h"
+#include "base/machine_cores.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
-#include "base/machine_cores.h"
 #include "gpu_worker/backends/cpu/run/device.h"
 #include "gpu_worker/backends/cpu/run/private_caches.h"
 #include "gpu_worker/backends/cpu/run/processor.h"

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace plait {
+
+// The bytes of a regular file. Errors: NotFound, PermissionDenied, InvalidArgument for a folder,
+// ResourceExhausted above kModelBytesMax, Internal; all name the file.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// A model file with the external data that it names packed into it. That data is looked for beside
+// the model only, and never behind a symbolic link or under a second name, because the model may
+// come from a stranger. Errors: those of ReadFile and PackExternalData, naming the model's file.
+absl::StatusOr<std::string> ReadPackedModel(const std::string& path);
+
+}  // namespace plait
