@@ -1,0 +1,355 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "loading/model_file.h"
+#include "plait/runtime.h"
+#include "runtime/process.h"
+#include "runtime/session.h"
+
+// The C interface over Session: what comes in is checked here, and handles are owned by the caller.
+
+struct plait_error {
+  int32_t code;
+  std::string message;
+};
+
+struct plait_session {
+  std::unique_ptr<plait::Session> session;
+};
+
+namespace plait {
+namespace {
+
+// What the first version of each struct had: callers may know less than this library, never less
+// than that.
+constexpr size_t kTensorBytesMin = 48;
+constexpr size_t kInputShapeBytesMin = 32;
+constexpr size_t kOptionsBytesMin = 48;
+constexpr size_t kPlanInfoBytesMin = 40;
+
+int32_t CodeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return PLAIT_ERROR_INVALID_ARGUMENT;
+    case absl::StatusCode::kNotFound:
+      return PLAIT_ERROR_NOT_FOUND;
+    case absl::StatusCode::kPermissionDenied:
+      return PLAIT_ERROR_PERMISSION_DENIED;
+    case absl::StatusCode::kUnimplemented:
+      return PLAIT_ERROR_UNSUPPORTED;
+    case absl::StatusCode::kResourceExhausted:
+      return PLAIT_ERROR_RESOURCE_EXHAUSTED;
+    case absl::StatusCode::kFailedPrecondition:
+      return PLAIT_ERROR_FAILED_PRECONDITION;
+    case absl::StatusCode::kAborted:
+      return PLAIT_ERROR_FORKED;
+    default:
+      return PLAIT_ERROR_INTERNAL;
+  }
+}
+
+plait_error* ErrorOf(const absl::Status& status) {
+  if (status.ok()) return nullptr;
+  return std::make_unique<plait_error>(plait_error{CodeOf(status), std::string(status.message())})
+      .release();
+}
+
+absl::Status CheckSize(size_t size, size_t size_min, absl::string_view name) {
+  if (size >= size_min) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": struct_size is ", size,
+                                                 ", must be at least ", size_min,
+                                                 " (set it with its _INIT)"));
+}
+
+absl::Status CheckNotNull(const void* pointer, absl::string_view name) {
+  if (pointer != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": must not be NULL"));
+}
+
+// Element `index` of an array whose elements are as large as the caller's first one says.
+template <typename Struct>
+const Struct& ElementOf(const Struct* array, size_t index) {
+  return *reinterpret_cast<const Struct*>(reinterpret_cast<const char*>(array) +
+                                          index * array->struct_size);
+}
+
+absl::StatusOr<Bindings> ReadShapes(const plait_input_shape* shapes, size_t count) {
+  Bindings bindings;
+  if (count == 0) return bindings;
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(shapes, "input_shapes"));
+  PLAIT_RETURN_IF_ERROR(CheckSize(shapes->struct_size, kInputShapeBytesMin, "input_shapes"));
+  for (size_t i = 0; i < count; ++i) {
+    const plait_input_shape& shape = ElementOf(shapes, i);
+    PLAIT_RETURN_IF_ERROR(CheckNotNull(shape.name, "input_shapes: name"));
+    if (shape.rank > kTensorRankMax) {
+      return absl::InvalidArgumentError(absl::StrCat("input_shapes: '", shape.name, "': rank ",
+                                                     shape.rank, " is above ", kTensorRankMax));
+    }
+    if (shape.rank > 0) PLAIT_RETURN_IF_ERROR(CheckNotNull(shape.dims, "input_shapes: dims"));
+    bindings[shape.name] = Shape(shape.dims, shape.dims + shape.rank);
+  }
+  return bindings;
+}
+
+absl::StatusOr<SessionOptions> ReadOptions(const plait_session_options* given) {
+  SessionOptions options;
+  if (given == nullptr) return options;
+  PLAIT_RETURN_IF_ERROR(CheckSize(given->struct_size, kOptionsBytesMin, "options"));
+  if (given->device != nullptr) options.device = given->device;
+  options.threads = given->threads;
+  options.pins_threads = given->pin_threads != 0;
+  options.ignores_plan = given->ignore_plan != 0;
+  options.requires_plan = given->require_plan != 0;
+  PLAIT_ASSIGN_OR_RETURN(options.shapes, ReadShapes(given->input_shapes, given->input_shape_count));
+  return options;
+}
+
+absl::Status Create(absl::string_view model, const plait_session_options* given,
+                    plait_session** session) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(session, "session"));
+  PLAIT_RETURN_IF_ERROR(ClaimProcess());
+  PLAIT_ASSIGN_OR_RETURN(const SessionOptions options, ReadOptions(given));
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Session> created, Session::Create(model, options));
+  *session = std::make_unique<plait_session>(plait_session{std::move(created)}).release();
+  return absl::OkStatus();
+}
+
+absl::Status CreateFromFile(const char* path, const plait_session_options* options,
+                            plait_session** session) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(path, "path"));
+  PLAIT_ASSIGN_OR_RETURN(const std::string model, ReadPackedModel(path));
+  return Annotate(Create(model, options, session), path);
+}
+
+// The fields that the caller's header has; the others are not there.
+template <typename Struct>
+void Write(const Struct& from, Struct* to) {
+  const size_t size = to->struct_size;
+  std::memcpy(to, &from, std::min(size, sizeof(Struct)));
+  to->struct_size = size;
+}
+
+absl::Status Describe(absl::Span<const SessionTensor> tensors, size_t index, bool bound,
+                      plait_tensor* described) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(described, "tensor"));
+  PLAIT_RETURN_IF_ERROR(CheckSize(described->struct_size, kTensorBytesMin, "tensor"));
+  if (index >= tensors.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor ", index, ": there are ", tensors.size(), ", numbered from 0"));
+  }
+  const TensorType& type = tensors[index].type;
+  plait_tensor tensor = PLAIT_TENSOR_INIT;
+  tensor.element_type = static_cast<int32_t>(type.dtype);
+  tensor.rank = type.shape.size();
+  tensor.dims = type.shape.data();
+  tensor.data = bound ? tensors[index].data : nullptr;
+  tensor.byte_size = static_cast<size_t>(type.bytes());
+  Write(tensor, described);
+  return absl::OkStatus();
+}
+
+absl::Status CheckTensor(const plait_tensor& given, const SessionTensor& wanted) {
+  if (given.memory_kind != PLAIT_MEMORY_CPU) {
+    return absl::InvalidArgumentError(absl::StrCat("memory kind ", given.memory_kind,
+                                                   " is not known; there is PLAIT_MEMORY_CPU"));
+  }
+  const Shape& shape = wanted.type.shape;
+  // Before its dimensions are read: a rank that is wrong may be any number.
+  if (given.rank != shape.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("must be ", wanted.type.ToString(), ", is of rank ", given.rank));
+  }
+  if (given.rank > 0) PLAIT_RETURN_IF_ERROR(CheckNotNull(given.dims, "dims"));
+  if (given.element_type != static_cast<int32_t>(wanted.type.dtype) ||
+      !std::equal(shape.begin(), shape.end(), given.dims)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "must be ", wanted.type.ToString(), ", is of element type ", given.element_type, " and ",
+        ShapeToString(Shape(given.dims, given.dims + given.rank))));
+  }
+  const auto bytes = static_cast<size_t>(wanted.type.bytes());
+  if (given.byte_size != bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("byte_size must be ", bytes, ", is ", given.byte_size));
+  }
+  return bytes == 0 ? absl::OkStatus() : CheckNotNull(given.data, "data");
+}
+
+// The addresses of all inputs, or of all outputs.
+absl::StatusOr<std::vector<void*>> ReadTensors(const plait_tensor* given, size_t count,
+                                               absl::Span<const SessionTensor> wanted,
+                                               absl::string_view kind) {
+  if (count != wanted.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has ", wanted.size(), " ", kind, "s, given are ", count));
+  }
+  std::vector<void*> places;
+  if (count == 0) return places;
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(given, kind));
+  PLAIT_RETURN_IF_ERROR(CheckSize(given->struct_size, kTensorBytesMin, kind));
+  for (size_t i = 0; i < count; ++i) {
+    const plait_tensor& tensor = ElementOf(given, i);
+    const absl::Status status = CheckTensor(tensor, wanted[i]);
+    if (!status.ok()) {
+      return Annotate(status, absl::StrCat(kind, " ", i, " ('", wanted[i].name, "')"));
+    }
+    places.push_back(tensor.data);
+  }
+  return places;
+}
+
+// A NULL, or a session of the parent's.
+absl::Status CheckUsable(const plait_session* handle) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(handle, "session"));
+  return ClaimProcess();
+}
+
+absl::Status Run(Session& session, absl::Span<const plait_tensor* const> arrays,
+                 absl::Span<const size_t> counts) {
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<void*> inputs,
+                         ReadTensors(arrays[0], counts[0], session.inputs(), "input"));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<void*> outputs,
+                         ReadTensors(arrays[1], counts[1], session.outputs(), "output"));
+  return session.Run(inputs, outputs);
+}
+
+int32_t ReasonOf(PlanReason reason) {
+  switch (reason) {
+    case PlanReason::kFits:
+      return PLAIT_PLAN_FITS;
+    case PlanReason::kNone:
+      return PLAIT_PLAN_NOT_IN_MODEL;
+    case PlanReason::kNotWanted:
+      return PLAIT_PLAN_NOT_WANTED;
+    case PlanReason::kOtherEngine:
+      return PLAIT_PLAN_OTHER_ENGINE;
+    case PlanReason::kOtherDevice:
+      return PLAIT_PLAN_OTHER_DEVICE;
+    case PlanReason::kOtherModel:
+      return PLAIT_PLAN_OTHER_MODEL;
+    case PlanReason::kInvalid:
+      return PLAIT_PLAN_INVALID;
+  }
+  return PLAIT_PLAN_INVALID;
+}
+
+absl::Status GetPlan(const plait_session* handle, plait_plan_info* given) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(handle, "session"));
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(given, "plan"));
+  PLAIT_RETURN_IF_ERROR(CheckSize(given->struct_size, kPlanInfoBytesMin, "plan"));
+  const SessionPlan& plan = handle->session->plan();
+  plait_plan_info info = PLAIT_PLAN_INFO_INIT;
+  info.source = plan.is_embedded ? PLAIT_PLAN_EMBEDDED : PLAIT_PLAN_DEFAULT;
+  info.reason = ReasonOf(plan.reason);
+  info.explanation = plan.explanation.c_str();
+  info.threads = plan.threads;
+  info.kernels = plan.kernels;
+  info.streams = plan.streams;
+  info.reference_nodes = plan.reference_nodes;
+  Write(info, given);
+  return absl::OkStatus();
+}
+
+const char* NameOf(absl::Span<const SessionTensor> tensors, size_t index) {
+  return index < tensors.size() ? tensors[index].name.c_str() : nullptr;
+}
+
+}  // namespace
+}  // namespace plait
+
+using plait::ErrorOf;
+
+const char* plait_version(void) { return PLAIT_VERSION; }
+int32_t plait_abi_version(void) { return PLAIT_RUNTIME_ABI_VERSION; }
+
+int32_t plait_error_get_code(const plait_error* error) {
+  return error == nullptr ? 0 : error->code;
+}
+const char* plait_error_message(const plait_error* error) {
+  return error == nullptr ? "" : error->message.c_str();
+}
+void plait_error_destroy(plait_error* error) { std::unique_ptr<plait_error> owned(error); }
+
+plait_error* plait_session_create_from_file(const char* path, const plait_session_options* options,
+                                            plait_session** session) {
+  return ErrorOf(plait::CreateFromFile(path, options, session));
+}
+
+plait_error* plait_session_create_from_memory(const void* model, size_t size,
+                                              const plait_session_options* options,
+                                              plait_session** session) {
+  const absl::Status status = plait::CheckNotNull(model, "model");
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::Create({static_cast<const char*>(model), size}, options, session));
+}
+
+// In a forked child the threads that would have to end are the parent's: the memory stays.
+void plait_session_destroy(plait_session* session) {
+  std::unique_ptr<plait_session> owned(session);
+  if (plait::IsForked()) static_cast<void>(owned.release());
+}
+
+size_t plait_session_input_count(const plait_session* session) {
+  return session == nullptr ? 0 : session->session->inputs().size();
+}
+size_t plait_session_output_count(const plait_session* session) {
+  return session == nullptr ? 0 : session->session->outputs().size();
+}
+const char* plait_session_input_name(const plait_session* session, size_t index) {
+  return session == nullptr ? nullptr : plait::NameOf(session->session->inputs(), index);
+}
+const char* plait_session_output_name(const plait_session* session, size_t index) {
+  return session == nullptr ? nullptr : plait::NameOf(session->session->outputs(), index);
+}
+
+plait_error* plait_session_describe_input(const plait_session* session, size_t index,
+                                          plait_tensor* tensor) {
+  const absl::Status status = plait::CheckNotNull(session, "session");
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::Describe(session->session->inputs(), index, false, tensor));
+}
+
+plait_error* plait_session_describe_output(const plait_session* session, size_t index,
+                                           plait_tensor* tensor) {
+  const absl::Status status = plait::CheckNotNull(session, "session");
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::Describe(session->session->outputs(), index, false, tensor));
+}
+
+plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,
+                               size_t input_count, const plait_tensor* outputs,
+                               size_t output_count) {
+  const absl::Status status = plait::CheckUsable(session);
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::Run(*session->session, {inputs, outputs}, {input_count, output_count}));
+}
+
+plait_error* plait_session_bound_input(plait_session* session, size_t index, plait_tensor* tensor) {
+  const absl::Status status = plait::CheckNotNull(session, "session");
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::Describe(session->session->inputs(), index, true, tensor));
+}
+
+plait_error* plait_session_bound_output(plait_session* session, size_t index,
+                                        plait_tensor* tensor) {
+  const absl::Status status = plait::CheckNotNull(session, "session");
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::Describe(session->session->outputs(), index, true, tensor));
+}
+
+plait_error* plait_session_run_bound(plait_session* session) {
+  const absl::Status status = plait::CheckUsable(session);
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(session->session->RunBound());
+}
+
+plait_error* plait_session_get_plan(const plait_session* session, plait_plan_info* plan) {
+  return ErrorOf(plait::GetPlan(session, plan));
+}

@@ -1,0 +1,48 @@
+/* The layout that programs were compiled with, as numbers, and a header that is plain C99. What
+ * changes here breaks them: fields are added at the end, which this file then records. */
+#include "plait/runtime.h"
+
+#define RECORDED(name, condition) typedef char name[(condition) ? 1 : -1]
+#define FIELD(type, field, offset) \
+  RECORDED(type##_##field, offsetof(struct type, field) == (offset))
+
+RECORDED(plait_tensor_size, sizeof(plait_tensor) == 48);
+FIELD(plait_tensor, struct_size, 0);
+FIELD(plait_tensor, element_type, 8);
+FIELD(plait_tensor, memory_kind, 12);
+FIELD(plait_tensor, rank, 16);
+FIELD(plait_tensor, dims, 24);
+FIELD(plait_tensor, data, 32);
+FIELD(plait_tensor, byte_size, 40);
+
+RECORDED(plait_input_shape_size, sizeof(plait_input_shape) == 32);
+FIELD(plait_input_shape, struct_size, 0);
+FIELD(plait_input_shape, name, 8);
+FIELD(plait_input_shape, dims, 16);
+FIELD(plait_input_shape, rank, 24);
+
+RECORDED(plait_session_options_size, sizeof(plait_session_options) == 48);
+FIELD(plait_session_options, struct_size, 0);
+FIELD(plait_session_options, device, 8);
+FIELD(plait_session_options, input_shapes, 16);
+FIELD(plait_session_options, input_shape_count, 24);
+FIELD(plait_session_options, threads, 32);
+FIELD(plait_session_options, pin_threads, 36);
+FIELD(plait_session_options, ignore_plan, 40);
+FIELD(plait_session_options, require_plan, 44);
+
+RECORDED(plait_plan_info_size, sizeof(plait_plan_info) == 40);
+FIELD(plait_plan_info, struct_size, 0);
+FIELD(plait_plan_info, source, 8);
+FIELD(plait_plan_info, reason, 12);
+FIELD(plait_plan_info, explanation, 16);
+FIELD(plait_plan_info, threads, 24);
+FIELD(plait_plan_info, kernels, 28);
+FIELD(plait_plan_info, streams, 32);
+FIELD(plait_plan_info, reference_nodes, 36);
+
+RECORDED(the_abi_version, PLAIT_RUNTIME_ABI_VERSION == 0);
+RECORDED(error_codes, PLAIT_ERROR_INVALID_ARGUMENT == 1 && PLAIT_ERROR_INTERNAL == 8);
+RECORDED(element_types, PLAIT_ELEMENT_FLOAT32 == 1 && PLAIT_ELEMENT_BFLOAT16 == 16);
+RECORDED(plan_sources, PLAIT_PLAN_EMBEDDED == 1 && PLAIT_PLAN_DEFAULT == 2);
+RECORDED(plan_reasons, PLAIT_PLAN_FITS == 1 && PLAIT_PLAN_INVALID == 7);
