@@ -33,7 +33,8 @@ absl::StatusOr<Plan> BaselinePlan(const Graph& graph, const DeviceDescription& d
   PLAIT_ASSIGN_OR_RETURN(
       PlannedGraph planned,
       PlanBaseline(graph, search_device,
-                   {device.fingerprint, std::string(PlanEngineVersion()), device.threads}, budgeted));
+                   {device.fingerprint, std::string(PlanEngineVersion()), device.threads},
+                   budgeted));
   return std::move(planned.plan);
 }
 
@@ -50,8 +51,8 @@ absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const Load
   PlanReason reason = PlanReason::kNotWanted;
   absl::StatusOr<LoadedPlan> planned = absl::NotFoundError("no plan is asked for");
   if (!loading.ignore_plan) planned = ReadPlan(*model, &reason);
-  absl::StatusOr<Bound> bound = Bind(
-      *model, planned.ok() ? ShapesFor(*model, *planned, loading.shapes) : loading.shapes);
+  absl::StatusOr<Bound> bound =
+      Bind(*model, planned.ok() ? ShapesFor(*model, *planned, loading.shapes) : loading.shapes);
   if (!bound.ok()) return rejected(bound.status());
   if (planned.ok()) planned = LoadPlan(*std::move(planned), bound->graph, executor, &reason);
   if (planned.ok()) {

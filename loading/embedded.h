@@ -37,22 +37,20 @@ struct LoadedPlan {
   std::unique_ptr<Executable> executable;  // nullptr until it is loaded on a device
 };
 
-// The graph and plan inside of `model`, not loaded yet. They are a stranger's: sizes and version are
-// compared, and that one is for the other; all else is proven by LoadPlan. `reason` says why there
-// is none, and kFits otherwise.
-// Errors: NotFound where the model has none; ResourceExhausted, FailedPrecondition, InvalidArgument:
-// the message completes "the plan in the model is ignored: ".
+// The graph and plan inside of `model`, not loaded yet. They are a stranger's: sizes and version
+// are compared, and that one is for the other; all else is proven by LoadPlan. `reason` says why
+// there is none, and kFits otherwise. Errors: NotFound where the model has none; ResourceExhausted,
+// FailedPrecondition, InvalidArgument: the message completes "the plan in the model is ignored: ".
 absl::StatusOr<LoadedPlan> ReadPlan(const Model& model, PlanReason* reason);
 
-// The shapes given, and of inputs whose dimensions the model leaves open and nobody gives, those that
-// the plan was made for.
+// The shapes given, and of inputs whose dimensions the model leaves open and nobody gives, those
+// that the plan was made for.
 Bindings ShapesFor(const Model& model, const LoadedPlan& planned, Bindings given);
 
-// What ReadPlan gave, loaded, if it is for this device; `bound` is the model's own graph. A plan from
-// a file is hostile input: device and interface are compared first, then the executor proves and
-// loads it. Whatever the result, `reason` says why.
-// Errors: FailedPrecondition, ResourceExhausted, InvalidArgument, NotFound, Unimplemented, with
-// messages as those of ReadPlan.
+// What ReadPlan gave, loaded, if it is for this device; `bound` is the model's own graph. A plan
+// from a file is hostile input: device and interface are compared first, then the executor proves
+// and loads it. Whatever the result, `reason` says why. Errors: FailedPrecondition,
+// ResourceExhausted, InvalidArgument, NotFound, Unimplemented, with messages as those of ReadPlan.
 absl::StatusOr<LoadedPlan> LoadPlan(LoadedPlan planned, const Graph& bound, Executor& executor,
                                     PlanReason* reason);
 

@@ -54,11 +54,8 @@ absl::Status CheckDimensions(const Model& model, const Bindings& shapes) {
 }
 
 // How many threads the plan inside a model is for; 0: there is none that could be used.
-int PlannedThreads(const std::optional<EmbeddedPlan>& embedded) {
-  if (!embedded.has_value()) return 0;
-  if (static_cast<int64_t>(embedded->plan.size()) > kGraphTextBytesMax) return 0;
-  const absl::StatusOr<Plan> plan = ParsePlan(embedded->plan);
-  return plan.ok() ? std::clamp(plan->threads, 0, static_cast<int>(kThreadsMax)) : 0;
+int PlannedThreads(const absl::StatusOr<LoadedPlan>& planned) {
+  return planned.ok() ? std::clamp(planned->plan.threads, 0, static_cast<int>(kThreadsMax)) : 0;
 }
 
 }  // namespace
@@ -71,35 +68,39 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(absl::string_view model
         absl::StrCat("threads: must be from 0 to ", kThreadsMax, ", is ", options.threads));
   }
   PLAIT_ASSIGN_OR_RETURN(const Model imported, ImportOnnx(model));
-  PLAIT_RETURN_IF_ERROR(CheckDimensions(imported, options.shapes));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(imported, options.shapes));
   std::unique_ptr<Session> session(new Session());
-  PLAIT_RETURN_IF_ERROR(session->Load(imported, bound, options));
+  absl::StatusOr<LoadedPlan> planned = ReadPlan(imported, &session->plan_.reason);
+  if (options.ignores_plan && planned.ok()) {
+    session->plan_.reason = PlanReason::kNotWanted;
+    planned = absl::NotFoundError("it is not wanted");
+  }
+  const Bindings shapes =
+      planned.ok() ? ShapesFor(imported, *planned, options.shapes) : options.shapes;
+  PLAIT_RETURN_IF_ERROR(CheckDimensions(imported, shapes));
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(imported, shapes));
+  PLAIT_RETURN_IF_ERROR(session->Load(imported, bound, options, std::move(planned)));
   return session;
 }
 
-absl::Status Session::Load(const Model& model, const Bound& bound, const SessionOptions& options) {
-  std::optional<EmbeddedPlan> embedded = ReadEmbeddedPlan(model);
-  plan_.reason = embedded.has_value() ? PlanReason::kNotWanted : PlanReason::kNone;
-  if (options.ignores_plan) embedded.reset();
-  const int threads = options.threads > 0 ? options.threads : PlannedThreads(embedded);
+absl::Status Session::Load(const Model& model, const Bound& bound, const SessionOptions& options,
+                           absl::StatusOr<LoadedPlan> planned) {
+  const int threads = options.threads > 0 ? options.threads : PlannedThreads(planned);
   PLAIT_ASSIGN_OR_RETURN(executor_,
                          OpenExecutor(options.device, {.threads = threads,
                                                        .pins_threads = options.pins_threads,
                                                        .shares_threads = true}));
-  std::string why = plan_.reason == PlanReason::kNone ? "there is no plan in the model"
-                                                      : "the plan in the model is not wanted";
-  if (embedded.has_value()) {
-    absl::StatusOr<LoadedPlan> loaded =
-        LoadEmbeddedPlan(*embedded, model, bound.graph, *executor_, &plan_.reason);
-    if (loaded.ok()) {
-      plan_.is_embedded = true;
-      plan_.explanation = "the plan in the model is used";
-      return Adopt(*std::move(loaded));
-    }
-    why = absl::StrCat("the plan in the model is ignored: ",
-                       absl::string_view(loaded.status().message()));
+  if (planned.ok()) {
+    planned = LoadPlan(*std::move(planned), bound.graph, *executor_, &plan_.reason);
   }
+  if (planned.ok()) {
+    plan_.is_embedded = true;
+    plan_.explanation = "the plan in the model is used";
+    return Adopt(*std::move(planned));
+  }
+  const std::string why = plan_.reason == PlanReason::kNone
+                              ? "there is no plan in the model"
+                              : absl::StrCat("the plan in the model is ignored: ",
+                                             absl::string_view(planned.status().message()));
   if (options.requires_plan) return absl::FailedPreconditionError(why);
   plan_.explanation = absl::StrCat(
       why,

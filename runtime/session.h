@@ -66,8 +66,9 @@ class Session {
 
  private:
   Session() = default;
-  // Loads the model by one of the two plans. Errors: as Create.
-  absl::Status Load(const Model& model, const Bound& bound, const SessionOptions& options);
+  // Loads the model by `planned`, where that can be, or by a predicted plan. Errors: as Create.
+  absl::Status Load(const Model& model, const Bound& bound, const SessionOptions& options,
+                    absl::StatusOr<LoadedPlan> planned);
   absl::Status LoadPredicted(const Model& model, const Bound& bound);
   // Takes over what was loaded. Errors: those of Executable::Bound.
   absl::Status Adopt(LoadedPlan loaded);

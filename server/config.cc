@@ -32,8 +32,7 @@ constexpr Setting kSettings[] = {
      "Where /livez and /readyz are served, too, whatever metrics do"},
     {"insecure", &Config::insecure, "", "No TLS; for loopback and unix sockets only"},
     {"insecure_any_address", &Config::insecure_any_address, "",
-     "No TLS for clients, also where other machines reach the address: whoever listens\nin on the "
-     "way reads models, and may answer in the server's place"},
+     "No TLS for clients, whoever can listen in on the way or answer in the server's place"},
     {"tls_cert", &Config::tls_cert, "FILE", "The server's certificate chain (PEM)"},
     {"tls_key", &Config::tls_key, "FILE", "The server's private key (PEM)"},
     {"tls_client_ca", &Config::tls_client_ca, "FILE",

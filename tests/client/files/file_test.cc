@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loading/model_file.h"
 #include "onnx/onnx_pb.h"
 
 namespace plait {

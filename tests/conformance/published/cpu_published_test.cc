@@ -49,7 +49,7 @@ absl::StatusOr<Plan> PlanOf(const Graph& graph, const DeviceDescription& device,
 class CpuPublishedTest : public testing::TestWithParam<bool> {};
 
 TEST_P(CpuPublishedTest, ComputesWhatOnnxPublishes) {
-  const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(kPublishedRoot);
+  const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(PublishedRoot());
   if (!cases.ok()) GTEST_SKIP() << cases.status() << " (install libonnx-testdata)";
   const auto executor = OpenExecutor("cpu", {.threads = 2});
   ASSERT_TRUE(executor.ok()) << executor.status();

@@ -1,6 +1,7 @@
 #include "tests/conformance/published/published_case.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -104,6 +105,11 @@ absl::StatusOr<std::string> FixInputs(onnx::ModelProto model, bool lists,
 }
 
 }  // namespace
+
+std::string PublishedRoot() {
+  const char* const given = std::getenv("PLAIT_PUBLISHED_CASES");
+  return given != nullptr ? given : "/usr/share/libonnx-testdata/data";
+}
 
 absl::StatusOr<std::vector<PublishedCase>> FindPublishedCases(const std::string& root) {
   std::vector<PublishedCase> cases;

@@ -9,10 +9,11 @@
 
 namespace plait {
 
-// Where Debian's libonnx-testdata lies.
-constexpr char kPublishedRoot[] = "/usr/share/libonnx-testdata/data";
+// Where the cases lie: the folder that PLAIT_PUBLISHED_CASES names, in the layout of Debian's
+// libonnx-testdata, or that itself.
+std::string PublishedRoot();
 
-// A model of ONNX's published test data (Debian's libonnx-testdata) with one set of inputs and the
+// A model of ONNX's published test data with one set of inputs and the
 // outputs that are expected for it.
 struct PublishedCase {
   std::string name;  // "node/test_add/0": folder and data set

@@ -32,7 +32,8 @@ PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const
 // from their format (float32: 1e-3 relative, 1e-7 absolute, as ONNX's own runner has it).
 std::string DifferenceOf(const std::vector<Tensor>& expected, const std::vector<Tensor>& got);
 
-// Fails the running test when a case fails that known_failures.txt does not list with its reason,
+// Fails the running test when a case fails that known_failures.txt (here, or in the folder that
+// PLAIT_PUBLISHED_CASES names) does not list with its reason,
 // when a listed one passes, or when far fewer cases apply than are known to.
 void ExpectOnlyKnownFailures(const PublishedReport& report);
 

@@ -11,7 +11,7 @@ namespace plait {
 namespace {
 
 TEST(ReferencePublishedTest, ComputesWhatOnnxPublishes) {
-  const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(kPublishedRoot);
+  const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(PublishedRoot());
   if (!cases.ok()) GTEST_SKIP() << cases.status() << " (install libonnx-testdata)";
   const PublishedReport report = RunPublishedCases(*cases, [](const LoadedCase& loaded) {
     return EvaluateGraph(loaded.graph, loaded.inputs, loaded.model.weights());
@@ -21,7 +21,7 @@ TEST(ReferencePublishedTest, ComputesWhatOnnxPublishes) {
 }
 
 TEST(ReferencePublishedTest, WhatIsExportedIsImportedAsTheSameGraph) {
-  const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(kPublishedRoot);
+  const absl::StatusOr<std::vector<PublishedCase>> cases = FindPublishedCases(PublishedRoot());
   if (!cases.ok()) GTEST_SKIP() << cases.status() << " (install libonnx-testdata)";
   int checked = 0;
   for (const PublishedCase& published : *cases) {

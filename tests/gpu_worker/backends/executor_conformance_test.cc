@@ -99,8 +99,10 @@ const Lie kLies[] = {
     {"a dimension more", nullptr, [](TensorType* type) { type->shape.push_back(3); }},
     {"a smaller result", nullptr,
      [](TensorType* type) {
+       const Shape honest = type->shape;
        for (int64_t& dim : type->shape) dim = 1;
-       if (type->elements() == 1 && type->rank() < 2) type->shape.assign(3, 1);
+       // What is as small as can be has another rank.
+       if (type->shape == honest || type->rank() < 2) type->shape.assign(honest.size() + 2, 1);
      }},
     {"another element type", nullptr,
      [](TensorType* type) {

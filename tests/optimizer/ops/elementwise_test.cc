@@ -342,9 +342,10 @@ TEST(ElementwiseTest, GivesTheTraitsThatRulesRelyOn) {
     EXPECT_EQ(SpecOf(op).inputs.max, 2) << OpKindName(op);
     EXPECT_FALSE(HasTraits(op, kElementwiseUnary)) << OpKindName(op);
   }
-  EXPECT_THAT(OperatorsWith(kElementwiseBinary | kCommutative),
-              ElementsAre(OpKind::kAdd, OpKind::kAnd, OpKind::kEqual, OpKind::kMul, OpKind::kOr,
-                          OpKind::kXor));
+  EXPECT_THAT(
+      OperatorsWith(kElementwiseBinary | kCommutative),
+      ElementsAre(OpKind::kAdd, OpKind::kAnd, OpKind::kBitwiseAnd, OpKind::kBitwiseOr,
+                  OpKind::kBitwiseXor, OpKind::kEqual, OpKind::kMul, OpKind::kOr, OpKind::kXor));
   EXPECT_TRUE(HasTraits(OpKind::kClip, kElementwiseUnary));
   EXPECT_TRUE(HasTraits(OpKind::kSum, kCommutative));
 }
