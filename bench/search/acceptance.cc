@@ -1,11 +1,11 @@
 // Says how often a search would accept a plan that is not faster, how often it sees one that is,
-// and whether its intervals hold: `acceptance TRIALS PLANTED MODEL.onnx...` works by the rules of a
-// job on the cpu device, and prints a line of JSON for each model. TRIALS times the baseline plan
+// and whether its intervals hold: `acceptance EQUAL PLANTED MODEL.onnx...` works by the rules of a
+// job on the cpu device, and prints a line of JSON for each model. EQUAL times the baseline plan
 // is verified beside itself; PLANTED times each it is verified beside a baseline with some kernels
 // more, which make that about 3 and 5 % slower:
 //
-//   accepted          of TRIALS, in which the equal plan was accepted; at most 5 % are promised
-//   held              of TRIALS, whose interval holds what a measurement of 15 rounds in two
+//   accepted          of EQUAL, in which the equal plan was accepted; at most 5 % are promised
+//   held              of EQUAL, whose interval holds what a measurement of 15 rounds in two
 //                     further loads found; 95 % are promised
 //   planted           per gain: the kernels planted, the gain found (median of the trials), and the
 //                     trials in which it was accepted; 80 % are promised at 3 %, 95 % at 5 %
@@ -16,16 +16,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "bench/search/planted_plans.h"
+#include "bench/search/trials.h"
 #include "client/loaded_model.h"
 #include "client/local_profiler.h"
-#include "gpu_worker/backends/catalogs.h"
-#include "gpu_worker/backends/open_executor.h"
 #include "optimizer/search/load_effect.h"
 #include "optimizer/search/verify_candidates.h"
 
@@ -117,37 +115,14 @@ class Subject {
   int held_ = 0;
 };
 
-absl::Status Run(int trials, int planted, const std::vector<std::string>& paths) {
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
-                         OpenExecutor("cpu", {.pins_threads = true}));
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog,
-                         CatalogFor(executor->device()));
-  for (const std::string& path : paths) {
-    std::vector<std::string> warnings;
-    PLAIT_ASSIGN_OR_RETURN(
-        const LoadedModel model,
-        LoadModel(path, {.ignore_plan = true, .quick = true}, *executor, &warnings));
-    PLAIT_ASSIGN_OR_RETURN(const std::string found,
-                           Subject(*executor, *catalog, model).Run(trials, planted));
-    std::printf("{\"model\": \"%s\", %s}\n", path.c_str(), found.c_str());
-    std::fflush(stdout);
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 }  // namespace plait
 
 int main(int argc, char** argv) {
-  int trials = 0;
-  int planted = 0;
-  if (argc < 4 || !absl::SimpleAtoi(argv[1], &trials) || !absl::SimpleAtoi(argv[2], &planted) ||
-      trials < 0 || planted < 0) {
-    std::fputs("usage: acceptance TRIALS PLANTED MODEL.onnx...\n", stderr);
-    return 2;
-  }
-  const absl::Status status = plait::Run(trials, planted, {argv + 3, argv + argc});
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "acceptance: %s\n", status.ToString().c_str());
-  return 1;
+  return plait::TrialsMain(
+      "acceptance", argc, argv,
+      [](plait::Executor& executor, const plait::KernelCatalog& catalog,
+         const plait::LoadedModel& model, plait::TrialCounts counts) {
+        return plait::Subject(executor, catalog, model).Run(counts.equal, counts.planted);
+      });
 }

@@ -17,17 +17,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "bench/search/planted_plans.h"
+#include "bench/search/trials.h"
 #include "client/gate/measure_pairs.h"
 #include "client/gate/outcome.h"
 #include "client/loaded_model.h"
-#include "gpu_worker/backends/catalogs.h"
-#include "gpu_worker/backends/open_executor.h"
 
 namespace plait {
 namespace {
@@ -79,53 +77,25 @@ absl::StatusOr<Trials> Gate(Executor& executor, const GatedPlan& base, const Gat
 }
 
 absl::StatusOr<std::string> TryModel(Executor& executor, const KernelCatalog& catalog,
-                                     const LoadedModel& model, int equal, int planted) {
+                                     const LoadedModel& model, TrialCounts counts) {
   LocalVerifier verifier(executor, *model.weights);
   PlantedPlans plans(executor, catalog, model.graph, verifier);
   PLAIT_ASSIGN_OR_RETURN(const PlanCandidate plan, plans.Baseline());
   const GatedPlan base = {plan.graph, plan.plan, *model.weights};
-  PLAIT_ASSIGN_OR_RETURN(const Trials same, Gate(executor, base, base, equal));
+  PLAIT_ASSIGN_OR_RETURN(const Trials same, Gate(executor, base, base, counts.equal));
   std::string text = absl::StrFormat("\"equal\": {%s}", same.Json());
-  if (planted == 0) return text;
+  if (counts.planted == 0) return text;
   PLAIT_ASSIGN_OR_RETURN(const int count, plans.CountFor(kPlanted));
   PLAIT_ASSIGN_OR_RETURN(const PlanCandidate slower, plans.Slower(count));
   PLAIT_ASSIGN_OR_RETURN(
       const Trials slow,
-      Gate(executor, base, {slower.graph, slower.plan, *model.weights}, planted));
+      Gate(executor, base, {slower.graph, slower.plan, *model.weights}, counts.planted));
   return absl::StrFormat("%s, \"planted\": {\"kernels\": %d, %s}", text, count, slow.Json());
-}
-
-absl::Status Run(int equal, int planted, const std::vector<std::string>& paths) {
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
-                         OpenExecutor("cpu", {.pins_threads = true}));
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog,
-                         CatalogFor(executor->device()));
-  for (const std::string& path : paths) {
-    std::vector<std::string> warnings;
-    PLAIT_ASSIGN_OR_RETURN(
-        const LoadedModel model,
-        LoadModel(path, {.ignore_plan = true, .quick = true}, *executor, &warnings));
-    PLAIT_ASSIGN_OR_RETURN(const std::string found,
-                           TryModel(*executor, *catalog, model, equal, planted));
-    std::printf("{\"model\": \"%s\", %s}\n", path.c_str(), found.c_str());
-    std::fflush(stdout);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
 }  // namespace plait
 
 int main(int argc, char** argv) {
-  int equal = 0;
-  int planted = 0;
-  if (argc < 4 || !absl::SimpleAtoi(argv[1], &equal) || !absl::SimpleAtoi(argv[2], &planted) ||
-      equal < 1 || planted < 0) {
-    std::fputs("usage: gate_trials EQUAL PLANTED MODEL.onnx...\n", stderr);
-    return 2;
-  }
-  const absl::Status status = plait::Run(equal, planted, {argv + 3, argv + argc});
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "gate_trials: %s\n", status.ToString().c_str());
-  return 1;
+  return plait::TrialsMain("gate_trials", argc, argv, plait::TryModel);
 }
