@@ -104,10 +104,12 @@ typedef struct plait_tensor {
 /* ---- Sessions ---- */
 
 /* A model that is loaded on a device. Shapes are static: dimensions that a model leaves open are
- * given when its session is created, and another size is another session. */
+ * given when its session is created, or those that the plan inside was made for; another size is
+ * another session. */
 typedef struct plait_session plait_session;
 
-/* The shape of an input whose model leaves dimensions open. A dimension with a name holds for all
+/* The shape of an input whose model leaves dimensions open; needed where there is no plan inside the
+ * model, and for others than the plan's. A dimension with a name holds for all
  * inputs that have one of that name. */
 typedef struct plait_input_shape {
   size_t struct_size;
