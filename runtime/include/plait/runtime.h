@@ -108,9 +108,9 @@ typedef struct plait_tensor {
  * another session. */
 typedef struct plait_session plait_session;
 
-/* The shape of an input whose model leaves dimensions open; needed where there is no plan inside the
- * model, and for others than the plan's. A dimension with a name holds for all
- * inputs that have one of that name. */
+/* The shape of an input whose model leaves dimensions open: needed where there is no plan inside
+ * the model, and for other shapes than the plan's. A dimension with a name holds for all inputs
+ * that have one of that name. */
 typedef struct plait_input_shape {
   size_t struct_size;
   const char* name;
