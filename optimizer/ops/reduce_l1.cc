@@ -27,13 +27,6 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-// What is left of it over no axes.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
-  return ExpandElements(node, builder, [](TensorId x, Expansion* expansion) {
-    return expansion->Add(OpKind::kAbs, {x});
-  });
-}
-
 }  // namespace
 
 // y = the sum of |x| over the axes, which are an input since opset 18.
@@ -45,7 +38,7 @@ const OpSpec kReduceL1Spec = {
     .evaluate = Evaluate,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
-    .expand = Expand,
+    .expand = ExpandElementsBy<OpKind::kAbs>,
     .expands_at_import = ReducesNothing,
 };
 

@@ -1,27 +1,13 @@
 #include <cmath>
 
-#include "base/status_macros.h"
-#include "optimizer/ops/shared/elementwise.h"
 #include "optimizer/ops/shared/reduction.h"
 
 namespace plait {
 namespace {
 
 absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
-  if (y == nullptr) return NoMeaningInField();
-  PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
-  Reduce(
-      reduction, *inputs[0], 0.0, [](double sum, double x) { return sum + x; }, y);
-  for (double& value : *y) value = std::log(value);
-  return absl::OkStatus();
-}
-
-// What is left of it over no axes.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
-  return ExpandElements(node, builder, [](TensorId x, Expansion* expansion) {
-    return expansion->Add(OpKind::kLog, {x});
-  });
+  return EvaluateFloatSum(
+      call, inputs, outputs, [](double x) { return x; }, [](double sum) { return std::log(sum); });
 }
 
 }  // namespace
@@ -36,7 +22,7 @@ const OpSpec kReduceLogSumSpec = {
     .evaluate = Evaluate,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
-    .expand = Expand,
+    .expand = ExpandElementsBy<OpKind::kLog>,
     .expands_at_import = ReducesNothing,
 };
 

@@ -27,13 +27,6 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-// What is left of it over no axes.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
-  return ExpandElements(node, builder, [](TensorId x, Expansion* expansion) {
-    return expansion->Add(OpKind::kIdentity, {x});
-  });
-}
-
 }  // namespace
 
 // y = the logarithm of the sum of exp(x) over the axes, which are an input since opset 18; minus
@@ -46,7 +39,7 @@ const OpSpec kReduceLogSumExpSpec = {
     .evaluate = Evaluate,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
-    .expand = Expand,
+    .expand = ExpandElementsBy<OpKind::kIdentity>,
     .expands_at_import = ReducesNothing,
 };
 

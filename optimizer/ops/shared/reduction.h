@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "optimizer/ops/shared/broadcast.h"
+#include "optimizer/ops/shared/elementwise.h"
 #include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/type_set.h"
@@ -65,6 +66,13 @@ absl::StatusOr<std::vector<TensorId>> ExpandElements(
     const Node& node, GraphBuilder* builder,
     absl::FunctionRef<TensorId(TensorId x, Expansion* expansion)> element);
 
+// The same where an element becomes what `op` makes of it.
+template <OpKind op>
+absl::StatusOr<std::vector<TensorId>> ExpandElementsBy(const Node& node, GraphBuilder* builder) {
+  return ExpandElements(node, builder,
+                        [](TensorId x, Expansion* expansion) { return expansion->Add(op, {x}); });
+}
+
 // OpSpec::expands_at_import of those: when nothing is reduced.
 bool ReducesNothing(const OpCall& call);
 
@@ -85,6 +93,21 @@ void Reduce(const Reduction& reduction, const EvalTensor& input, T initial, Comb
                     T& result = (*output)[offsets[0]];
                     result = combine(result, x[index]);
                   });
+}
+
+// OpSpec::evaluate of floats: finish(sum of term(x)) over the elements of each result.
+// Errors: as ReductionOf; Unimplemented in GF(p).
+template <typename Term, typename Finish>
+absl::Status EvaluateFloatSum(const OpCall& call, EvalInputs inputs, EvalOutputs outputs, Term term,
+                              Finish finish) {
+  auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
+  if (y == nullptr) return NoMeaningInField();
+  const absl::StatusOr<Reduction> reduction = ReductionOf(call);
+  if (!reduction.ok()) return reduction.status();
+  Reduce(
+      *reduction, *inputs[0], 0.0, [&](double sum, double x) { return sum + term(x); }, y);
+  for (double& value : *y) value = finish(value);
+  return absl::OkStatus();
 }
 
 }  // namespace plait
