@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/cost/measuring_rules.h"
+#include "optimizer/search/measure_batch.h"
 
 // Six candidates of a model that runs for 4 ms: base 1 2, base 3 4 and base 5 6 run for five rounds
 // each, then the best two of all, say base 1 4, for five more. Candidate 4 has the best median of
@@ -64,20 +65,6 @@ bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasuremen
 bool MayWin(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline) {
   return measurement.error.empty() && measurement.equivalence.verdict != Verdict::kDifferent &&
          AreComparable(baseline, measurement);
-}
-
-// What the log says of a batch that was ended because it took too long.
-std::vector<CandidateMeasurement> NoneOf(absl::Span<const PlanCandidate> candidates,
-                                         const absl::Status& status) {
-  CandidateMeasurement none;
-  none.error = std::string(status.message());
-  return std::vector<CandidateMeasurement>(candidates.size(), none);
-}
-
-bool IsNone(absl::Span<const CandidateMeasurement> measurements) {
-  return measurements.size() > 1 &&
-         std::all_of(measurements.begin(), measurements.end(),
-                     [](const CandidateMeasurement& one) { return !one.error.empty(); });
 }
 
 class Verification {
@@ -140,20 +127,10 @@ class Verification {
     std::vector<PlanCandidate> candidates;
     for (const int index : chosen) candidates.push_back(candidates_[index]);
     TellFraction();
-    absl::StatusOr<std::vector<CandidateMeasurement>> answer =
-        context_.verifier.Verify(candidates, batch);
-    if (candidates.size() > 1 && absl::IsDeadlineExceeded(answer.status())) {
-      answer = NoneOf(candidates, answer.status());
-    }
-    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements, std::move(answer));
+    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
+                           MeasureBatch(candidates, batch, context_.verifier, context_.log));
     seconds_behind_ += std::min(SecondsOf(candidates, batch), batch.seconds_max);
-    if (measurements.size() != candidates.size()) {
-      return absl::InternalError(absl::StrCat("the verifier answered about ", measurements.size(),
-                                              " of ", candidates.size(), " candidates"));
-    }
-    for (size_t i = 0; i < candidates.size(); ++i) measurements[i].candidate = candidates[i].id;
-    context_.log.AddVerification(measurements);
-    is_overdue_ = IsNone(measurements);
+    is_overdue_ = WasEnded(measurements);
     if (is_overdue_) return measurements;
     measured_.insert(chosen.begin() + 1, chosen.end());
     const CandidateMeasurement& baseline = measurements.front();
