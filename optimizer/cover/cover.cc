@@ -44,7 +44,7 @@ class CoverSearch {
       double best_us = kNever;
       for (const int group : table.groups_at[node]) {
         if (table.groups[group].nodes.size() == 1) {
-          best_us = std::min(best_us, LatencyUs(table.groups[group]));
+          best_us = std::min(best_us, CostUs(table.groups[group]));
         }
       }
       single_us_.push_back(best_us == kNever ? 0 : best_us);
@@ -85,9 +85,7 @@ class CoverSearch {
     int group;
   };
 
-  double LatencyUs(const KernelGroup& group) const {
-    return plait::LatencyUs(group, options_.width);
-  }
+  double CostUs(const KernelGroup& group) const { return plait::CostUs(group, options_.width); }
 
   // Of states with the same future only the cheapest stay, and of those the best few. A state that
   // has covered more nodes ahead has paid for them already, so it is ranked without their usual
@@ -137,7 +135,7 @@ class CoverSearch {
     CoverState next = parent;
     next.parent = static_cast<int>(choices_.size()) - 1;
     next.group = group_index;
-    next.latency_us += LatencyUs(group);
+    next.latency_us += CostUs(group);
     for (const NodeId member : group.nodes) {
       if (member == node) continue;
       next.ahead.insert(std::lower_bound(next.ahead.begin(), next.ahead.end(), member), member);

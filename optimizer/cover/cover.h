@@ -25,6 +25,14 @@ inline double LatencyUs(const KernelGroup& group, CoverWidth width) {
                                     : std::min(group.whole.latency_us, group.part.latency_us);
 }
 
+// The same with the price of what the group loses: what a cover has the least of.
+inline double CostUs(const KernelGroup& group, CoverWidth width) {
+  const double part_us = group.part.latency_us + group.part.price_us;
+  return width == CoverWidth::kPart
+             ? part_us
+             : std::min(group.whole.latency_us + group.whole.price_us, part_us);
+}
+
 // What is covered, and how thoroughly. A value; what it asks for beyond the table is time and
 // memory, both of which grow with states_max.
 struct CoverOptions {

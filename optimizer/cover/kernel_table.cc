@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "optimizer/kernels/format_mask.h"
 #include "optimizer/kernels/kernel_key.h"
 
@@ -26,7 +27,8 @@ struct OpenGroup {
 };
 
 void KeepFaster(std::optional<KernelChoice>& best, const KernelChoice& choice) {
-  if (!best.has_value() || choice.latency_us < best->latency_us) best = choice;
+  const auto cost_us = [](const KernelChoice& of) { return of.latency_us + of.price_us; };
+  if (!best.has_value() || cost_us(choice) < cost_us(*best)) best = choice;
 }
 
 bool IsRowMajor(const Kernel& kernel) {
@@ -84,17 +86,24 @@ void KernelOffers::AddOffersAt(NodeId node) {
   // Variants of one node set follow each other, so what depends on the set alone is kept.
   const size_t first_shape = shapes_.size();
   Fingerprint structure;
-  for (Kernel& kernel : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
-    const bool needs_admission = options_.catalog.NeedsAdmission(kernel);
-    if (needs_admission && (!options_.fuse || !ExchangeRefused(kernel))) continue;
-    if (shapes_.size() == first_shape || kernel.nodes != shapes_.back().nodes) {
+  absl::flat_hash_set<Fingerprint>
+      lossy;  // A variant may be offered, and be another's variant too.
+  for (const Kernel& offered : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
+    const bool needs_admission = options_.catalog.NeedsAdmission(offered);
+    if (needs_admission && !options_.fuse) continue;
+    if (shapes_.size() == first_shape || offered.nodes != shapes_.back().nodes) {
       shapes_.push_back(
-          {kernel.nodes, InputsOf(graph_, kernel.nodes), OutputsOf(graph_, kernel.nodes)});
-      structure = StructureFingerprint(graph_, kernel.nodes);
+          {offered.nodes, InputsOf(graph_, offered.nodes), OutputsOf(graph_, offered.nodes)});
+      structure = StructureFingerprint(graph_, offered.nodes);
     }
-    const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
-    offers_.push_back(
-        {std::move(kernel), static_cast<int>(shapes_.size()) - 1, fingerprint, needs_admission});
+    const std::vector<Kernel> variants =
+        needs_admission ? VariantsOf(offered) : std::vector<Kernel>{offered};
+    for (const Kernel& kernel : variants) {
+      const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
+      if (needs_admission && !lossy.insert(fingerprint).second) continue;
+      offers_.push_back(
+          {kernel, static_cast<int>(shapes_.size()) - 1, fingerprint, needs_admission});
+    }
   }
 }
 
@@ -110,6 +119,31 @@ bool KernelOffers::ExchangeRefused(Kernel& kernel) const {
     kernel.variant = *std::move(variant);
   }
   return true;
+}
+
+std::vector<Kernel> KernelOffers::VariantsOf(const Kernel& kernel) const {
+  if (options_.admissions == nullptr || !options_.admissions->AdmitsLosses()) {
+    Kernel exchanged = kernel;
+    if (!ExchangeRefused(exchanged)) return {};
+    return {std::move(exchanged)};
+  }
+  std::vector<Kernel> variants;
+  const auto add = [&](auto next) {
+    Kernel variant = kernel;
+    while (std::optional<std::string> name = next(variant)) {
+      variant.variant = *std::move(name);
+      if (!IsRefused(variant)) variants.push_back(variant);
+    }
+  };
+  add([&](const Kernel& of) { return options_.catalog.LessExact(of); });
+  if (!IsRefused(kernel)) variants.push_back(kernel);
+  add([&](const Kernel& of) { return options_.catalog.MoreExact(of); });
+  return variants;
+}
+
+double KernelOffers::PriceUs(const Offer& offer) const {
+  if (!offer.needs_admission || options_.admissions == nullptr) return 0;
+  return options_.admissions->PriceUs(graph_, offer.kernel);
 }
 
 ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {
@@ -244,7 +278,11 @@ void KernelOffers::AddGroupsAt(NodeId node, const PartPrices& prices, KernelTabl
     const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
     const PartPrices::Measured measured = MeasuredOf(offer, *profile);
     AddChoice(open, {nodes, inputs, outputs}, measured.takes_all,
-              {offer.kernel, prices.LatencyUs(measured), profile->bytes, profile->compute_share});
+              {.kernel = offer.kernel,
+               .latency_us = prices.LatencyUs(measured),
+               .price_us = PriceUs(offer),
+               .bytes = profile->bytes,
+               .compute_share = profile->compute_share});
   }
   for (OpenGroup& group : open) add(Close(std::move(group)));
 }
@@ -265,7 +303,10 @@ KernelTable KernelOffers::Table() const {
     group.outputs = {tensor};
     group.input_formats = kernel.input_formats;
     group.output_formats = kernel.output_formats;
-    group.whole = {kernel, profile->latency_us_median, profile->bytes, profile->compute_share};
+    group.whole = {.kernel = kernel,
+                   .latency_us = profile->latency_us_median,
+                   .bytes = profile->bytes,
+                   .compute_share = profile->compute_share};
     group.part = group.whole;
   }
   return table;

@@ -18,6 +18,7 @@ namespace plait {
 struct KernelChoice {
   Kernel kernel;
   double latency_us = 0;     // median, with what is copied for its sake (PartPrices)
+  double price_us = 0;       // of the accuracy that it loses (Admissions::PriceUs)
   int64_t bytes = 0;         // that it moves
   double compute_share = 1;  // of the device while it runs, as measured
 };
@@ -64,7 +65,8 @@ struct KernelTableOptions {
   const ProfileCache& profiles;
   // False for the baseline, whose kernels are single nodes and need no admission.
   bool fuse = true;
-  // Kernels that it refuses are not offered. nullptr: nothing is refused.
+  // Kernels that it refuses are not offered, and where it admits losses less exact ones are.
+  // nullptr: nothing is refused.
   const Admissions* admissions = nullptr;
 };
 
@@ -116,6 +118,10 @@ class KernelOffers {
   bool IsRefused(const Kernel& kernel) const;
   // Exchanges a variant that is refused for a more exact one; false: all are refused.
   bool ExchangeRefused(Kernel& kernel) const;
+  // What may run in the kernel's place: itself, or the one that it is exchanged for. Where losses
+  // are admitted, all of its variants, because each has its price.
+  std::vector<Kernel> VariantsOf(const Kernel& kernel) const;
+  double PriceUs(const Offer& offer) const;
   ProfileQuery QueryOf(const Offer& offer) const;
   // The row-major kernel of that node alone to be measured next. `is_known`: there is a measured
   // one that runs, and nothing to do. nullptr: none is left.

@@ -41,6 +41,12 @@ class KernelCatalog {
     return std::nullopt;
   }
 
+  // The variant that is offered beside one where a plan may lose accuracy: it is faster and loses
+  // more. nullopt: there is none.
+  virtual std::optional<std::string> LessExact(const Kernel& /*kernel*/) const {
+    return std::nullopt;
+  }
+
   // Whether the kernel reads, or writes, images in channels-last whose pixels lie further apart
   // than they have channels: parts of others (Value::first_channel in optimizer/plan/plan.h).
   virtual bool ReadsParts(const Kernel& /*kernel*/) const { return false; }

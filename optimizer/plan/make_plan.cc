@@ -20,6 +20,7 @@ class PlanBuilder {
     plan_.device_fingerprint = binding.device_fingerprint;
     plan_.engine_version = binding.engine_version;
     plan_.threads = binding.threads;
+    plan_.precision = binding.precision;
     std::vector<PlacedStep> steps;
     for (const Placement& placement : schedule) {
       steps.push_back({&cover_.steps[placement.launch], &KernelOf(placement)});

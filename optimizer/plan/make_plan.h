@@ -10,9 +10,10 @@ namespace plait {
 
 // What a plan is bound to, beside its graph.
 struct PlanBinding {
-  std::string device_fingerprint;  // whose profiles decided
-  std::string engine_version;      // that made the plan
-  int threads = 1;                 // the device's width; a kernel that takes it all runs alone
+  std::string device_fingerprint;    // whose profiles decided
+  std::string engine_version;        // that made the plan
+  int threads = 1;                   // the device's width; a kernel that takes it all runs alone
+  std::string precision = "strict";  // what its kernels were chosen to keep
 };
 
 // Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs

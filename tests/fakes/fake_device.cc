@@ -96,6 +96,13 @@ std::optional<std::string> FakeCatalog::MoreExact(const Kernel& kernel) const {
   return "careful";
 }
 
+std::optional<std::string> FakeCatalog::LessExact(const Kernel& kernel) const {
+  if (!offers_rough_digits || kernel.family != "digits" || !kernel.variant.empty()) {
+    return std::nullopt;
+  }
+  return "rough";
+}
+
 absl::string_view FakeCatalog::Version(absl::string_view /*family*/) const { return "1"; }
 
 Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
@@ -115,6 +122,7 @@ Profile FakeProfiler::ProfileOf(const ProfileKey& key) const {
   }
   const auto factor = family_factor.find(key.family);
   if (factor != family_factor.end()) us *= factor->second;
+  if (key.variant == "rough") us *= 0.5;
   profile.latency_us_median = us;
   profile.latency_us_p10 = us;
   profile.compute_share = static_cast<double>(key.width) / ThreadsOf(key.device_fingerprint);
@@ -170,8 +178,8 @@ absl::StatusOr<std::vector<LayerError>> FakeVerifier::MeasureErrors(const PlanCa
   for (const int step : steps) {
     const Kernel& kernel = candidate.plan.steps[step].kernel;
     const TensorId output = candidate.graph.node(kernel.nodes.front()).outputs[0];
-    asked.push_back(absl::StrCat(kernel.variant == "careful" ? "careful " : "", kernel.family, " ",
-                                 *candidate.graph.tensor(output).name));
+    asked.push_back(absl::StrCat(kernel.variant, kernel.variant.empty() ? "" : " ", kernel.family,
+                                 " ", *candidate.graph.tensor(output).name));
     const auto known = layer_errors.find(asked.back());
     errors.push_back(known == layer_errors.end() ? LayerError() : known->second);
   }

@@ -33,6 +33,7 @@ class FakeCatalog : public KernelCatalog {
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
   bool NeedsAdmission(const Kernel& kernel) const override { return kernel.family == "digits"; }
   std::optional<std::string> MoreExact(const Kernel& kernel) const override;
+  std::optional<std::string> LessExact(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
   bool ReadsParts(const Kernel& kernel) const override {
     return takes_parts && kernel.family != family_that_reads_none;
@@ -46,6 +47,7 @@ class FakeCatalog : public KernelCatalog {
   std::string family_that_writes_none;
   bool offers_digits = false;
   bool offers_careful_digits = false;  // the variant "careful", where digits are refused
+  bool offers_rough_digits = false;    // the variant "rough", where accuracy may be lost
 
  private:
   void AddVariants(const Graph& graph, const std::vector<NodeId>& nodes,
@@ -58,7 +60,7 @@ class FakeCatalog : public KernelCatalog {
 // Times computed from a kernel's graph: each node takes what `node_us` says of its operator (10 us
 // where it says nothing), a fused kernel 0.6 times the sum, n threads speed up by 0.9 n, a
 // channels-last kernel takes 0.5 times as long, and one of a family what `family_factor` says of
-// it. Reorders take 4 us. Not thread-safe.
+// it, half of that if the variant is "rough". Reorders take 4 us. Not thread-safe.
 class FakeProfiler : public Profiler {
  public:
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override;
@@ -84,7 +86,8 @@ class FakeVerifier : public Verifier {
   absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
                                                         absl::Span<const int> steps) override;
 
-  // By family and, behind a space, the name of what the kernel's first node produces.
+  // By variant, if it has a name, family, and the name of what the kernel's first node produces,
+  // with spaces between.
   std::map<std::string, LayerError> layer_errors;
   std::vector<std::vector<std::string>> errors_asked;  // per call, named in the same way
   double candidate_factor = 0.5;  // time of the first candidate, relative to the baseline
