@@ -47,6 +47,7 @@ const FamilyOffer kConvInt8Offer = {
     .formats = ChannelsLastRow,
     .variants = DigitVariants,
     .more_exact = MoreExactDigits,
+    .less_exact = LessExactDigits,
     .worth_dividing = HasManyFlops,
 };
 

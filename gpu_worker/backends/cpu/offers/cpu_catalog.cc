@@ -107,6 +107,12 @@ std::optional<std::string> CpuCatalog::MoreExact(const Kernel& kernel) const {
   return family->more_exact(kernel.variant);
 }
 
+std::optional<std::string> CpuCatalog::LessExact(const Kernel& kernel) const {
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  if (family == nullptr || family->less_exact == nullptr) return std::nullopt;
+  return family->less_exact(kernel.variant);
+}
+
 bool CpuCatalog::ReadsParts(const Kernel& kernel) const {
   const FamilyOffer* const family = FindFamily(kernel.family);
   return family != nullptr && family->reads_parts;

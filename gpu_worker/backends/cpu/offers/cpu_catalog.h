@@ -16,6 +16,7 @@ class CpuCatalog : public KernelCatalog {
   Kernel Reorder(const TensorType& type, Format from, Format to) const override;
   bool NeedsAdmission(const Kernel& kernel) const override;
   std::optional<std::string> MoreExact(const Kernel& kernel) const override;
+  std::optional<std::string> LessExact(const Kernel& kernel) const override;
   bool ReadsParts(const Kernel& kernel) const override;
   bool WritesParts(const Kernel& kernel) const override;
   double ExpectedShare(const Kernel& kernel) const override;

@@ -11,4 +11,9 @@ std::optional<std::string> MoreExactDigits(absl::string_view variant) {
   return std::nullopt;
 }
 
+std::optional<std::string> LessExactDigits(absl::string_view variant) {
+  if (variant == "x6") return "x3";
+  return std::nullopt;
+}
+
 }  // namespace plait

@@ -72,6 +72,9 @@ struct FamilyOffer {
   // See KernelCatalog::MoreExact. nullptr: no variant has a more exact one.
   std::optional<std::string> (*more_exact)(absl::string_view variant) = nullptr;
 
+  // See KernelCatalog::LessExact. nullptr: no variant has a less exact one.
+  std::optional<std::string> (*less_exact)(absl::string_view variant) = nullptr;
+
   // See KernelCatalog::ReadsParts and WritesParts: of all kernels of the family.
   bool reads_parts = false;
   bool writes_parts = false;

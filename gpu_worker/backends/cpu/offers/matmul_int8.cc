@@ -24,6 +24,7 @@ const FamilyOffer kMatmulInt8Offer = {
     .formats = PlainRow,
     .variants = DigitVariants,
     .more_exact = MoreExactDigits,
+    .less_exact = LessExactDigits,
     .worth_dividing = HasManyFlops,
 };
 
