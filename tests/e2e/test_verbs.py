@@ -158,6 +158,24 @@ def test_verify_tries_the_inputs_it_is_given(cli, folder, model_file):
     assert "--inputs DIR" in cli.run("verify", model, model, "--random-inputs", "0").expect(2).err
 
 
+def test_verify_says_what_is_lost_of_exact_outputs(cli, folder, model_file):
+    original = model_file("tiny_resnet")
+    optimized = folder / "out.onnx"
+    cli.run("optimize", original, "-o", optimized, "--budget", "5s").expect(0)
+    result = cli.run("verify", original, optimized, "--plan", "--against", "float64",
+                     "--json").expect(0).json
+    assert result["against"] == "float64" and result["inputs_tried"] == 1
+    assert [model["path"] for model in result["models"]] == [str(original), str(optimized)]
+    for model in result["models"]:
+        for output in model["outputs"]:
+            assert 0 < output["rms_error"] <= output["max_abs_error"]
+            assert 1e-9 < output["max_rel_error"] < 1e-5
+    assert 0 < result["rms_ratio"] <= 2
+    same = ("verify", original, original, "--against")
+    assert "rms ratio" in cli.run(*same, "float64").expect(0).out
+    assert "only float64" in cli.run(*same, "fp16").expect(2).err
+
+
 def test_bench_compares_two_models(cli, folder, model_file):
     original = model_file("tiny_resnet")
     optimized = folder / "out.onnx"
