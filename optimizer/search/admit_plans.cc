@@ -98,7 +98,7 @@ class PlanAdmission {
     for (const int step : steps) {
       const Kernel& kernel = candidate.plan.steps[step].kernel;
       const LayerError& error = *admissions_.Find(candidate.graph, kernel);
-      if (IsAdmitted(error)) continue;
+      if (admissions_.Of(candidate.graph, kernel) != Admission::kRefused) continue;
       Refused& refused = by_family[kernel.family];
       ++refused.count;
       const bool is_worse = std::max(error.error, error.hard_error) >

@@ -20,7 +20,8 @@
 //   region           a piece of a graph as a graph, and back
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
 //   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
-//   verify_candidates  the device decides (with verifier, speedup)
+//   fit_precision    lets plans lose as much of it as is allowed
+//   verify_candidates  the device decides (with verifier, measure_batch, speedup)
 //   progress_sink    how far a search is, for those who wait
 //   budget, parallel   when to stop, and how to use several processors
 namespace plait {
@@ -39,6 +40,9 @@ struct SearchOptions {
   std::string engine_version;      // written into plans, never interpreted here
   // 6: the simulator's order is good but not perfect, and each further plan costs device time.
   int candidates_max = 6;  // plans verified on the device, beside the baseline
+  // How far outputs may be from the baseline's (see fit_precision.h), where plans may lose
+  // accuracy. 0: they may not, and every kernel has that of fp32.
+  double rel_error_max = 0;
   PartitionOptions partition;
   BacktrackingOptions backtracking;  // rules and cost model are set by the search
   VerificationOptions verification;

@@ -11,6 +11,7 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/search/admit_plans.h"
+#include "optimizer/search/fit_precision.h"
 #include "optimizer/search/region_cost.h"
 
 namespace plait {
@@ -101,9 +102,12 @@ class Optimizer {
   // would be left for searching, none of them is used.
   double SecondsForAdmission() {
     if (!IsSearched()) return 0;
-    const double seconds =
+    double seconds =
         SecondsToAdmit(plans_[0].candidate, context_.catalog, options_.verification.given_inputs);
     if (seconds == 0) return 0;
+    if (options_.rel_error_max > 0) {
+      seconds += SecondsToFitPrecision(plans_[0].candidate, options_.verification.given_inputs);
+    }
     const bool has_seconds =
         context_.budget.HasSeconds(2 * seconds + kSecondsPerStep + seconds_to_decide_);
     context_.log.AddTimeAnswer(has_seconds);
@@ -129,6 +133,10 @@ class Optimizer {
 
   absl::Status AddCandidates() {
     context_.progress.OnPhase("canonicalize", 0.05);
+    if (options_.rel_error_max > 0) {
+      binding_.precision = "auto";
+      admissions_.SetPrice(0);
+    }
     RewrittenGraph canonical;
     PLAIT_ASSIGN_OR_RETURN(canonical.graph,
                            Canonicalize(graph_, options_.rules, &canonical.counts));
@@ -224,6 +232,10 @@ class Optimizer {
                                                             plan.origin);
                                         }};
     PLAIT_RETURN_IF_ERROR(AdmitPlans(admission, admissions_, plans_, result_.trace));
+    if (options_.rel_error_max > 0) {
+      PLAIT_RETURN_IF_ERROR(
+          FitPrecision(admission, options_.rel_error_max, admissions_, plans_, result_.trace));
+    }
     for (size_t i = 1; i < plans_.size(); ++i) {
       absl::StrAppendFormat(&result_.trace, "candidate %d: %.6g us, %s\n", static_cast<int>(i),
                             plans_[i].planned.predicted_us, plans_[i].planned.origin);

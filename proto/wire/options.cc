@@ -30,8 +30,8 @@ constexpr absl::string_view kSchedulePolicies[] = {
 #include "optimizer/schedule/policies.def"
 #undef PLAIT_POLICY
 };
-// All kernels are as accurate as fp32: a name stands here once a kernel keeps to it.
-constexpr absl::string_view kPrecisions[] = {"strict"};
+// A name stands here once kernels keep to it.
+constexpr absl::string_view kPrecisions[] = {"strict", "auto"};
 
 constexpr absl::string_view kBodies[] = {"auto", "original", "portable", "searched"};
 
@@ -104,6 +104,10 @@ absl::Status CheckNumbers(const v1::OptimizeOptions& options) {
   if (!(options.max_rel_error() >= 0 && options.max_rel_error() <= 1)) {
     return Invalid("max_rel_error", absl::StrCat("must be 0 to 1, is ", options.max_rel_error()));
   }
+  if (options.precision() == "auto" && options.max_rel_error() == 0) {
+    return Invalid("max_rel_error",
+                   "must say how much may be lost where the precision is \"auto\"");
+  }
   if (options.opset() != 0 && (options.opset() < kOpsetMin || options.opset() > kOpsetMax)) {
     return Invalid("opset", absl::StrCat("must be 0 or ", kOpsetMin, " to ", kOpsetMax, ", is ",
                                          options.opset()));
@@ -163,7 +167,10 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   if (checked.device().empty()) checked.set_device("cpu");
   if (checked.search().empty()) checked.set_search("plait");
   if (checked.schedule().empty()) checked.set_schedule("plait");
-  if (checked.precision().empty()) checked.set_precision("strict");
+  // Who says how much may be lost wants it to be lost.
+  if (checked.precision().empty()) {
+    checked.set_precision(checked.max_rel_error() > 0 ? "auto" : "strict");
+  }
   if (checked.body().empty()) checked.set_body(std::string(DefaultBody(checked)));
   if (!checked.has_portable()) checked.set_portable(checked.body() == "portable");
   PLAIT_RETURN_IF_ERROR(CheckDeviceId("options.device", checked.device()));

@@ -11,7 +11,8 @@
 namespace plait::wire {
 
 // The names accepted, in the order in which help texts show them; the default is the last of the
-// policies, and the first of the precisions, of which there is one, and of the bodies.
+// policies, and the first of the precisions, but for a request that says how much may be lost, and
+// of the bodies.
 absl::Span<const absl::string_view> SearchPolicies();
 absl::Span<const absl::string_view> SchedulePolicies();
 absl::Span<const absl::string_view> Precisions();

@@ -308,6 +308,9 @@ class ChildSearch {
     const int threads = start_.search_threads();
     options.threads = threads > 0 ? threads : MachineCores();
     options.engine_version = start_.engine_version();
+    if (start_.options().precision() == "auto") {
+      options.rel_error_max = start_.options().max_rel_error();
+    }
     options.verification.accept_inconclusive = start_.options().accept_inconclusive();
     options.verification.given_inputs = start_.options().input_sets_size();
     return options;

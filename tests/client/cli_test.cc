@@ -91,7 +91,7 @@ TEST(CliTest, OffersNoPrecisionOrDeviceThatIsNotThere) {
     EXPECT_THAT(help, testing::Not(testing::HasSubstr(name)));
   }
   EXPECT_EQ(RunWords({"optimize", "model.onnx", "--precision", "bf16"}).err,
-            "plait: optimize : options.precision: must be one of strict, is \"bf16\"\n");
+            "plait: optimize : options.precision: must be one of strict, auto, is \"bf16\"\n");
 }
 
 TEST(CliTest, PrintsTheVersionAsJson) {

@@ -82,11 +82,29 @@ TEST(WireOptionsTest, RefusesAnOptionThatItDoesNotKnow) {
 // A precision that no kernel has would be accepted and do nothing.
 TEST(WireOptionsTest, RefusesPrecisionsWithoutKernels) {
   v1::OptimizeOptions options;
-  for (const char* precision : {"tf32", "bf16", "fp16", "int8", "auto"}) {
+  for (const char* precision : {"tf32", "bf16", "fp16", "int8"}) {
     options.set_precision(precision);
-    EXPECT_EQ(CheckedOptions(options).status().message(),
-              absl::StrCat("options.precision: must be one of strict, is \"", precision, "\""));
+    EXPECT_EQ(
+        CheckedOptions(options).status().message(),
+        absl::StrCat("options.precision: must be one of strict, auto, is \"", precision, "\""));
   }
+}
+
+TEST(WireOptionsTest, TakesAnErrorForAWishToLoseAccuracy) {
+  v1::OptimizeOptions options;
+  EXPECT_EQ(CheckedOptions(options)->precision(), "strict");
+  options.set_max_rel_error(1e-5);
+  EXPECT_EQ(CheckedOptions(options)->precision(), "auto");
+  options.set_precision("strict");
+  EXPECT_EQ(CheckedOptions(options)->precision(), "strict");
+}
+
+TEST(WireOptionsTest, AsksHowMuchMayBeLost) {
+  v1::OptimizeOptions options;
+  options.set_precision("auto");
+  const absl::Status status = CheckedOptions(options).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(FieldOf(status), "options.max_rel_error") << status;
 }
 
 TEST(WireOptionsTest, AcceptsEveryNameItLists) {
@@ -99,6 +117,7 @@ TEST(WireOptionsTest, AcceptsEveryNameItLists) {
     options.set_schedule(std::string(name));
     EXPECT_TRUE(CheckedOptions(options).ok()) << name;
   }
+  options.set_max_rel_error(1e-3);
   for (const auto name : Precisions()) {
     options.set_precision(std::string(name));
     EXPECT_TRUE(CheckedOptions(options).ok()) << name;
