@@ -147,12 +147,14 @@ absl::Status Session::Run(absl::Span<const void* const> inputs, absl::Span<void*
   const absl::MutexLock lock(&mutex_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = static_cast<size_t>(inputs_[i].type.bytes());
-    if (bytes > 0) std::memcpy(inputs_[i].data, inputs[i], bytes);
+    if (bytes > 0 && inputs[i] != inputs_[i].data) std::memcpy(inputs_[i].data, inputs[i], bytes);
   }
   PLAIT_RETURN_IF_ERROR(executable_->RunBound());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto bytes = static_cast<size_t>(outputs_[i].type.bytes());
-    if (bytes > 0) std::memcpy(outputs[i], outputs_[i].data, bytes);
+    if (bytes > 0 && outputs[i] != outputs_[i].data) {
+      std::memcpy(outputs[i], outputs_[i].data, bytes);
+    }
   }
   return absl::OkStatus();
 }

@@ -57,7 +57,8 @@ class Session {
   const std::vector<SessionTensor>& outputs() const { return outputs_; }
   const SessionPlan& plan() const { return plan_; }
 
-  // Copies inputs from, and outputs to, the caller's bytes; one address for each, in order.
+  // Copies inputs from, and outputs to, the caller's bytes; one address for each, in order. What
+  // lies in the session's own data already is not copied.
   // REQUIRES: each holds as many bytes as its tensor has. Errors: those of kernels.
   absl::Status Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs);
 

@@ -166,7 +166,8 @@ PLAIT_API plait_error* plait_session_describe_output(const plait_session* sessio
                                                      plait_tensor* tensor);
 
 /* Runs the model once on the caller's buffers: all inputs and all outputs, each as described. Bytes
- * are copied in before and out after. Errors: INVALID_ARGUMENT naming the tensor; FORKED. */
+ * are copied in before and out after, but for those that lie in the session's own buffers, see
+ * below. Errors: INVALID_ARGUMENT naming the tensor; FORKED. */
 PLAIT_API plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,
                                          size_t input_count, const plait_tensor* outputs,
                                          size_t output_count);
