@@ -82,8 +82,22 @@ for names, feed in wrong:
         raise AssertionError((names, feed))
 try:
     plait.InferenceSession(b"no model")
-except plait.Error as error:
-    assert error.code == 1 and str(error)
+except plait.InvalidRequestError as error:
+    assert error.reason == "INVALID_REQUEST" and str(error)
+else:
+    raise AssertionError
+try:
+    plait.InferenceSession("none.onnx")
+except plait.NotFoundError as error:
+    assert "none.onnx" in str(error)
+else:
+    raise AssertionError
+for providers in (["CPUExecutionProvider"], [("CUDAExecutionProvider", {}), "CPUExecutionProvider"]):
+    plait.InferenceSession(sys.argv[1], providers=providers)
+try:
+    plait.InferenceSession(sys.argv[1], providers=["CUDAExecutionProvider"])
+except ValueError as error:
+    assert "CUDAExecutionProvider" in str(error)
 else:
     raise AssertionError
 np.save(sys.argv[3], whole)
@@ -101,6 +115,101 @@ def test_a_session_has_onnxruntimes_methods(installed, planned_model, tmp_path):
     expected = judge.run(None, {judge.get_inputs()[0].name: array})[0]
     np.testing.assert_allclose(np.load(tmp_path / "output.npy"), expected, rtol=0,
                                atol=models.REL_ERROR_MAX * np.abs(expected).max())
+
+
+BINDING = """
+import gc
+import sys
+import numpy as np
+import plait
+
+
+class Foreign:  # what a tensor of another library is for numpy
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Elsewhere(Foreign):
+    def __dlpack__(self, **options):
+        raise BufferError("it lies on a GPU")
+
+
+def refused(call, *words):
+    try:
+        call(*words)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(words)
+
+
+session = plait.InferenceSession(sys.argv[1])
+info, = session.get_inputs()
+output = session.get_outputs()[0]
+first, second = (np.random.default_rng(seed).standard_normal(info.shape).astype(np.float32)
+                 for seed in (1, 2))
+expected = [session.run(None, {info.name: array})[0] for array in (first, second)]
+assert not np.array_equal(*expected)
+np.testing.assert_array_equal(session.run(None, {info.name: Foreign(first)})[0], expected[0])
+assert "GPU" in refused(session.run, None, {info.name: Elsewhere(first)})
+
+# The session's own buffers: nothing is copied.
+own, written = session.input_buffer(info.name), session.output_buffer(output.name)
+binding = session.io_binding()
+assert "not bound" in refused(session.run_with_iobinding, binding)
+binding.bind_cpu_input(info.name, own)
+binding.bind_output(output.name)
+for array, result in zip((first, second), expected):
+    own[...] = array
+    session.run_with_iobinding(binding)
+    value, = binding.get_outputs()
+    assert value.data_ptr() == written.ctypes.data and value.shape() == output.shape
+    np.testing.assert_array_equal(value.numpy(), result)
+    np.testing.assert_array_equal(np.from_dlpack(value), result)
+kept, = binding.copy_outputs_to_cpu()
+own[...] = first
+session.run_with_iobinding(binding)
+np.testing.assert_array_equal(kept, expected[1])
+
+# The caller's buffers, by array and by address.
+given, place = second.copy(), np.full(output.shape, np.nan, np.float32)
+binding.bind_cpu_input(info.name, Foreign(given))
+binding.bind_output(output.name, "cpu", 0, np.float32, output.shape, place.ctypes.data)
+session.run_with_iobinding(binding)
+np.testing.assert_array_equal(place, expected[1])
+given[...] = first
+session.run_with_iobinding(binding)
+np.testing.assert_array_equal(place, expected[0])
+binding.clear_binding_inputs()
+binding.bind_input(info.name, "cpu", 0, np.float32, info.shape, second.ctypes.data)
+session.run_with_iobinding(binding)
+np.testing.assert_array_equal(binding.get_outputs()[0].numpy(), expected[1])
+
+address = second.ctypes.data
+assert "cuda" in refused(binding.bind_output, output.name, "cuda")
+assert "int64" in refused(binding.bind_input, info.name, "cpu", 0, np.int64, info.shape, address)
+assert "[1]" in refused(binding.bind_input, info.name, "cpu", 0, np.float32, [1], address)
+assert "none" in refused(binding.bind_cpu_input, "none", first)
+assert "none" in refused(session.input_buffer, "none")
+
+# A buffer keeps the session that it belongs to.
+del session, binding, value
+gc.collect()
+own[...] = second
+np.testing.assert_array_equal(own, second)
+"""
+
+
+@SANITIZED
+def test_bound_buffers_are_read_and_written_in_place(installed, tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(models.light_model("tiny_resnet"))
+    python(installed, "-c", BINDING, model)
 
 
 SHAPES = """

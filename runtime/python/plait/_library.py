@@ -1,17 +1,21 @@
 """libplait_runtime through ctypes; plait/runtime.h says what everything means."""
 
+from __future__ import annotations
+
 import ctypes
 import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.errors import error_of
 
 PLAN_EMBEDDED = 1
 
-
-class Error(RuntimeError):
-    """What libplait_runtime says; `code` is a plait_error_code."""
-
-    def __init__(self, code, message):
-        super().__init__(message)
-        self.code = code
+# plait_error_code -> an ErrorReason.
+_REASONS = {1: "INVALID_REQUEST", 2: "NOT_FOUND", 3: "PERMISSION_DENIED", 4: "UNSUPPORTED",
+            5: "LIMIT_EXCEEDED", 6: "INVALID_REQUEST", 7: "FORKED"}
 
 
 class Tensor(ctypes.Structure):
@@ -41,7 +45,7 @@ class PlanInfo(ctypes.Structure):
                 ("streams", ctypes.c_int32), ("reference_nodes", ctypes.c_int32)]
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     # In a wheel beside this file, else wherever the system finds libraries.
     beside = pathlib.Path(__file__).parent / "lib" / "libplait_runtime.so.0"
     library = ctypes.CDLL(str(beside) if beside.exists() else "libplait_runtime.so.0")
@@ -50,15 +54,15 @@ def _load():
     for name, parameters in {
         "create_from_file": [text, ctypes.POINTER(Options), ctypes.POINTER(pointer)],
         "create_from_memory": [text, size, ctypes.POINTER(Options), ctypes.POINTER(pointer)],
-        "describe_input": [pointer, size, ctypes.POINTER(Tensor)],
-        "describe_output": [pointer, size, ctypes.POINTER(Tensor)],
+        "bound_input": [pointer, size, ctypes.POINTER(Tensor)],
+        "bound_output": [pointer, size, ctypes.POINTER(Tensor)],
         "run": [pointer, ctypes.POINTER(Tensor), size, ctypes.POINTER(Tensor), size],
         "get_plan": [pointer, ctypes.POINTER(PlanInfo)],
     }.items():
         function = getattr(library, f"plait_session_{name}")
         function.restype, function.argtypes = pointer, parameters
         function.errcheck = _raise
-    for name, result, parameters in [
+    others: list[tuple[str, Any, list[Any]]] = [
         ("plait_version", text, []),
         ("plait_error_get_code", ctypes.c_int32, [pointer]),
         ("plait_error_message", text, [pointer]),
@@ -68,29 +72,30 @@ def _load():
         ("plait_session_output_count", size, [pointer]),
         ("plait_session_input_name", text, [pointer, size]),
         ("plait_session_output_name", text, [pointer, size]),
-    ]:
+    ]
+    for name, result, parameters in others:
         function = getattr(library, name)
         function.restype, function.argtypes = result, parameters
     return library
 
 
-def _raise(error, _function, _arguments):
+def _raise(error: int | None, _function: object, _arguments: object) -> None:
     if not error:
         return
     code = _LIBRARY.plait_error_get_code(error)
     message = _LIBRARY.plait_error_message(error).decode()
     _LIBRARY.plait_error_destroy(error)
-    raise Error(code, message)
+    raise error_of(_REASONS.get(code, "INTERNAL"), message)
 
 
 _LIBRARY = _load()
 
 
-def version():
-    return _LIBRARY.plait_version().decode()
+def version() -> str:
+    return str(_LIBRARY.plait_version().decode())
 
 
-def input_shapes(shapes):
+def input_shapes(shapes: Mapping[str, Sequence[int]]) -> ctypes.Array[InputShape]:
     """An array of InputShape, which keeps what it points to."""
     array = (InputShape * len(shapes))()
     for element, (name, dims) in zip(array, shapes.items()):
@@ -101,58 +106,64 @@ def input_shapes(shapes):
     return array
 
 
-def create_from_file(path, options):
+def create_from_file(path: str, options: Options) -> Handle:
     handle = ctypes.c_void_p()
     _LIBRARY.plait_session_create_from_file(path.encode(), ctypes.byref(options),
                                             ctypes.byref(handle))
     return Handle(handle)
 
 
-def create_from_memory(model, options):
+def create_from_memory(model: bytes, options: Options) -> Handle:
     handle = ctypes.c_void_p()
     _LIBRARY.plait_session_create_from_memory(model, len(model), ctypes.byref(options),
                                               ctypes.byref(handle))
     return Handle(handle)
 
 
+class Tensors:
+    """The addresses of all inputs, or of all outputs, for Handle.run: at first the session's own
+    buffers. What they point to must live as long as it is used."""
+
+    def __init__(self, bound: ctypes.Array[Tensor]) -> None:
+        self.array = type(bound).from_buffer_copy(bound)
+
+    def point(self, index: int, array: np.ndarray[Any, Any]) -> None:
+        """An array without gaps, of the session's type and shape, is read or written there."""
+        self.array[index].data = array.__array_interface__["data"][0]
+
+
 class Handle:
     """A plait_session, destroyed with this object."""
 
-    def __init__(self, handle):
+    def __init__(self, handle: ctypes.c_void_p) -> None:
         self._handle = handle
         # When the interpreter ends, the module's names may be gone before this object.
         self._destroy = _LIBRARY.plait_session_destroy
-        self._described = {kind: [tensor for _, tensor in self.tensors(kind)]
-                           for kind in ("input", "output")}
+        self._run = _LIBRARY.plait_session_run
+        self.input_names, self.inputs = self._describe("input")
+        self.output_names, self.outputs = self._describe("output")
 
-    def __del__(self):
+    def __del__(self) -> None:
         self._destroy(self._handle)
 
-    def tensors(self, kind):
-        """Name and description of each input, or of each output."""
-        found = []
-        for index in range(getattr(_LIBRARY, f"plait_session_{kind}_count")(self._handle)):
-            tensor = Tensor(struct_size=ctypes.sizeof(Tensor))
-            getattr(_LIBRARY, f"plait_session_describe_{kind}")(self._handle, index,
-                                                                ctypes.byref(tensor))
+    def _describe(self, kind: str) -> tuple[list[str], ctypes.Array[Tensor]]:
+        """The names of all inputs or outputs, and the session's own buffers."""
+        count = getattr(_LIBRARY, f"plait_session_{kind}_count")(self._handle)
+        tensors = (Tensor * count)()
+        names = []
+        for index, tensor in enumerate(tensors):
+            tensor.struct_size = ctypes.sizeof(Tensor)
+            getattr(_LIBRARY, f"plait_session_bound_{kind}")(self._handle, index,
+                                                             ctypes.byref(tensor))
             name = getattr(_LIBRARY, f"plait_session_{kind}_name")(self._handle, index)
-            found.append((name.decode(), tensor))
-        return found
+            names.append(name.decode())
+        return names, tensors
 
-    def plan(self):
+    def plan(self) -> PlanInfo:
         info = PlanInfo(struct_size=ctypes.sizeof(PlanInfo))
         _LIBRARY.plait_session_get_plan(self._handle, ctypes.byref(info))
         return info
 
-    def run(self, inputs, outputs):
-        """Numpy arrays without gaps, of the session's types and shapes."""
-        given = [self._arrays(kind, arrays) for kind, arrays in [("input", inputs),
-                                                                 ("output", outputs)]]
-        _LIBRARY.plait_session_run(self._handle, given[0], len(inputs), given[1], len(outputs))
-
-    def _arrays(self, kind, arrays):
-        tensors = (Tensor * len(arrays))()
-        for index, array in enumerate(arrays):
-            tensors[index] = self._described[kind][index]
-            tensors[index].data = array.ctypes.data
-        return tensors
+    def run(self, inputs: Tensors, outputs: Tensors) -> None:
+        given, written = inputs.array, outputs.array
+        self._run(self._handle, given, len(given), written, len(written))

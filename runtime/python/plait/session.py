@@ -1,0 +1,137 @@
+"""Runs ONNX models by the plans that plait has put into them, with onnxruntime's method names."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plait import _library
+from plait.io_binding import IOBinding
+from plait.node_arg import Array, NodeArg
+
+
+class InferenceSession:
+    """A model that is loaded on a device.
+
+        session = plait.InferenceSession("model.onnx")
+        scores, = session.run(None, {"input": image})
+
+    May be used from several threads; runs take turns, and other Python threads go on meanwhile."""
+
+    def __init__(self, path_or_bytes: str | os.PathLike[str] | bytes | bytearray | memoryview, *,
+                 device: str = "cpu", threads: int = 0,
+                 input_shapes: Mapping[str, Sequence[int]] | None = None,
+                 pin_threads: bool = False, ignore_plan: bool = False, require_plan: bool = False,
+                 providers: Sequence[Any] | None = None) -> None:
+        """`path_or_bytes`: a path, or a serialized ModelProto. `threads`: of a run; 0: as many as
+        the plan inside the model is for. `input_shapes`: name to shape, of inputs whose model
+        leaves dimensions open. `pin_threads`: threads stay on a processor each, for a program that
+        has the machine to itself. `ignore_plan`, `require_plan`: the plan inside the model is not
+        used; without it there is an error. `providers`: onnxruntime's; plait stands for
+        "CPUExecutionProvider", which has to be among them.
+
+        Raises plait.Error: NotFoundError, PermissionDeniedError, InvalidRequestError (a malformed
+        model, a dimension that nothing gives), UnsupportedError, LimitExceededError, ForkedError.
+        """
+        names = [p if isinstance(p, str) else p[0] for p in providers or ["CPUExecutionProvider"]]
+        if "CPUExecutionProvider" not in names:
+            raise ValueError(f"providers: plait runs on the processor, and not as {names}")
+        shapes = _library.input_shapes(input_shapes or {})
+        options = _library.Options(
+            struct_size=ctypes.sizeof(_library.Options), device=device.encode(),
+            input_shapes=shapes, input_shape_count=len(shapes), threads=threads,
+            pin_threads=pin_threads, ignore_plan=ignore_plan, require_plan=require_plan)
+        if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
+            self._handle = _library.create_from_memory(bytes(path_or_bytes), options)
+        else:
+            self._handle = _library.create_from_file(os.fspath(path_or_bytes), options)
+        handle = self._handle
+        self._inputs = [NodeArg(*each) for each in zip(handle.input_names, handle.inputs)]
+        self._outputs = [NodeArg(*each) for each in zip(handle.output_names, handle.outputs)]
+        self._input_names = frozenset(handle.input_names)
+
+    def get_inputs(self) -> list[NodeArg]:
+        """In the model's order."""
+        return list(self._inputs)
+
+    def get_outputs(self) -> list[NodeArg]:
+        """In the model's order."""
+        return list(self._outputs)
+
+    def get_providers(self) -> list[str]:
+        """What onnxruntime calls the device that a session runs on."""
+        return ["CPUExecutionProvider"]
+
+    @property
+    def plan(self) -> str:
+        """Which plan the session runs and why, as a sentence."""
+        return str(self._handle.plan().explanation.decode())
+
+    @property
+    def uses_embedded_plan(self) -> bool:
+        """Whether that is the plan which `plait optimize` has put into the model."""
+        return bool(self._handle.plan().source == _library.PLAN_EMBEDDED)
+
+    def run(self, output_names: Sequence[str | NodeArg] | None, input_feed: Mapping[str, Any],
+            run_options: Any = None) -> list[Array]:
+        """The outputs of those names (None: all) as new arrays, for a dict of all inputs. An input
+        of the model's type without gaps is read where it lies, as numpy array or as anything else
+        that has `__dlpack__`, such as a torch tensor. Raises ValueError for a name that the model
+        has not, and for another type or shape."""
+        del run_options  # there are none so far
+        if not self._input_names.issuperset(input_feed):
+            unknown = next(name for name in input_feed if name not in self._input_names)
+            raise ValueError(f"the model has no input {unknown!r}; it has "
+                             f"{[arg.name for arg in self._inputs]}")
+        wanted = self._indices(output_names)
+        inputs = _library.Tensors(self._handle.inputs)
+        outputs = _library.Tensors(self._handle.outputs)
+        kept = []  # what the addresses point to
+        for index, arg in enumerate(self._inputs):
+            if arg.name not in input_feed:
+                raise ValueError(f"input {arg.name!r} is missing")
+            kept.append(arg.array_of(input_feed[arg.name]))
+            inputs.point(index, kept[-1])
+        # Those that nobody wants stay where they are.
+        results = {index: self._outputs[index].new_array() for index in wanted}
+        for index, array in results.items():
+            outputs.point(index, array)
+        self._handle.run(inputs, outputs)
+        return [results[index] for index in wanted]
+
+    def _indices(self, output_names: Sequence[str | NodeArg] | None) -> Sequence[int]:
+        if output_names is None:
+            return range(len(self._outputs))
+        names = [arg.name for arg in self._outputs]
+        wanted = [name.name if isinstance(name, NodeArg) else name for name in output_names]
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise ValueError(f"the model has no output {missing[0]!r}; it has {names}")
+        return [names.index(name) for name in wanted]
+
+    def io_binding(self) -> IOBinding:
+        """A new binding, of which a session may have several."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
+        """Runs the model on the buffers of a binding. Raises ValueError for an input that is not
+        bound."""
+        del run_options  # there are none so far
+        self._handle.run(*iobinding._addresses())
+
+    def input_buffer(self, name: str) -> Array:
+        """The session's own buffer of an input, which the model reads in place: bound, it is not
+        copied. There is one per session: threads that use it have to agree among themselves."""
+        return self._buffer(self._inputs, self._handle.inputs, name)
+
+    def output_buffer(self, name: str) -> Array:
+        """The session's own buffer of an output, good until its next run."""
+        return self._buffer(self._outputs, self._handle.outputs, name)
+
+    def _buffer(self, args: list[NodeArg], tensors: Any, name: str) -> Array:
+        for arg, tensor in zip(args, tensors):
+            if arg.name == name:
+                return arg.array_at(tensor.data, self._handle)
+        raise ValueError(f"the model has no {name!r}; it has {[arg.name for arg in args]}")
