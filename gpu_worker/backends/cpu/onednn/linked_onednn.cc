@@ -14,6 +14,17 @@ int omp_get_num_threads() { return plait::OpenMpThreads(); }
 int omp_get_thread_num() { return plait::OpenMpThread(); }
 int omp_in_parallel() { return plait::OpenMpIsParallel(); }
 
+// By the names that the private copy calls them by, so that a program whose file was told to need
+// the copy in the place of libdnnl runs with it as well: a wheel holds one oneDNN for all.
+void PLMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned flags) {
+  plait::OpenMpParallel(run, data, threads, flags);
+}
+void PLMP_barrier() { plait::OpenMpBarrier(); }
+int plm_get_max_threads() { return plait::OpenMpMaxThreads(); }
+int plm_get_num_threads() { return plait::OpenMpThreads(); }
+int plm_get_thread_num() { return plait::OpenMpThread(); }
+int plm_in_parallel() { return plait::OpenMpIsParallel(); }
+
 }  // extern "C"
 
 namespace plait {
