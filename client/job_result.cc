@@ -45,9 +45,12 @@ absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& clie
   // The signal that came while the request was on its way.
   if (context.interrupts.interrupted()) cancel();
   ProgressBar bar(context.console.err, context.console.err_is_terminal);
+  const auto show = [&](const v1::Event& event) {
+    if (!context.arguments.Has("--events")) return bar.Show(event);
+    context.console.err << JsonLine(EventJson(event)) << std::flush;
+  };
   // A cancelled job ends here like any other: the server says so.
-  absl::StatusOr<v1::Job> job =
-      client.Watch(job_id, 0, [&](const v1::Event& event) { bar.Show(event); });
+  absl::StatusOr<v1::Job> job = client.Watch(job_id, 0, show);
   bar.Clear();
   return job;
 }

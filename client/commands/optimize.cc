@@ -23,6 +23,8 @@ std::vector<OptionSpec> Options() {
   AddJobOptions(&options);
   options.push_back(
       {"--explain", OptionKind::kSwitch, "", "tell each rule's law and what the search decided"});
+  options.push_back({"--events", OptionKind::kSwitch, "",
+                     "print each event of the job on standard error, as watch --json does"});
   options.push_back({"--validate-only", OptionKind::kSwitch, "", "check the request, do nothing"});
   AddServerOptions(&options);
   AddEmbeddedOptions(&options);

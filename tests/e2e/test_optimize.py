@@ -12,6 +12,7 @@ import pytest
 
 import models
 import processes
+import schemas
 from waiting import wait_until
 
 LATENCY = {"latency_us_median", "latency_us_p10", "latency_us_p95", "samples"}
@@ -141,6 +142,16 @@ def test_an_opset_below_the_models_is_refused_before_the_search(cli, folder, mod
                        "--budget", "60s", "--json").expect(2)
     assert "opset 7" in finished.last_error_line
     assert "search\n" not in finished.err
+
+
+def test_events_are_lines_of_json_on_standard_error(cli, folder, model_file):
+    finished = optimize(cli, model_file("tiny_resnet"), folder / "a.onnx", "--events").expect(0)
+    events = [json.loads(line) for line in finished.err.splitlines() if line.startswith("{")]
+    for event in events:
+        schemas.check("watch", event)
+    assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
+    assert (events[0]["type"], events[-1]["type"]) == ("QUEUED", "SUCCEEDED")
+    assert finished.json["output"]
 
 
 def test_explaining_tells_what_the_search_decided(cli, folder, model_file):
