@@ -17,17 +17,34 @@ from plait.errors import __all__ as _errors
 
 if TYPE_CHECKING:
     from plait._library import version
-
+    from plait.client import Client as Client
     from plait.io_binding import IOBinding as IOBinding
     from plait.io_binding import Value as Value
     from plait.node_arg import NodeArg as NodeArg
+    from plait.optimizing import optimize as optimize
+    from plait.options import JobOptions as JobOptions
+    from plait.options import Tls as Tls
+    from plait.results import Capabilities as Capabilities
+    from plait.results import Device as Device
+    from plait.results import Event as Event
+    from plait.results import Job as Job
+    from plait.results import JobError as JobError
+    from plait.results import OptimizeResult as OptimizeResult
     from plait.session import InferenceSession as InferenceSession
 
     __version__ = version()
 
-# Name -> the module that it lies in.
-_HOMES = {"InferenceSession": "session", "IOBinding": "io_binding", "Value": "io_binding",
-          "NodeArg": "node_arg"}
+# The names, by the modules that they lie in.
+_NAMES = {
+    "client": ("Client",),
+    "io_binding": ("IOBinding", "Value"),
+    "node_arg": ("NodeArg",),
+    "optimizing": ("optimize",),
+    "options": ("JobOptions", "Tls"),
+    "results": ("Capabilities", "Device", "Event", "Job", "JobError", "OptimizeResult"),
+    "session": ("InferenceSession",),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [*_HOMES, *_errors, "__version__"]
 

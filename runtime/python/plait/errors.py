@@ -12,11 +12,13 @@ __all__ = [
 
 class Error(RuntimeError):
     """What plait says. `reason` is for programs: an ErrorReason of plait/v1/error.proto without its
-    prefix, such as "MODEL_REJECTED"; str(error) is for people, and names the thing and the fix."""
+    prefix, such as "MODEL_REJECTED"; str(error) is for people, and names the thing and the fix.
+    `retry_seconds`: a server that may be asked again says after how long; else None."""
 
     def __init__(self, message: str, reason: str = "INTERNAL") -> None:
         super().__init__(message)
         self.reason = reason
+        self.retry_seconds: float | None = None
 
 
 class InternalError(Error):

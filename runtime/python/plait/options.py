@@ -1,0 +1,64 @@
+"""How to optimize, and how to reach a server."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Union
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class JobOptions(TypedDict, total=False):
+    """How to optimize: keywords of plait.optimize and of Client.submit. What is left out has the
+    default of `plait optimize` (docs/cli.md says more of each)."""
+
+    device: str
+    """A device that Client.devices names; "cpu"."""
+    threads: int
+    """Threads that the model may use; 0: all that the device has."""
+    budget: float
+    """Seconds that all of it may take; 60."""
+    search: str
+    """How graphs are searched: "none", "taso", "autograph" or "plait"."""
+    schedule: str
+    """How kernels are placed on streams."""
+    precision: str
+    """The accuracy to keep: "strict"."""
+    max_rel_error: float
+    """The largest relative error of an output."""
+    accept_inconclusive: bool
+    """Return the fastest plan also where comparing outputs proves little."""
+    body: str
+    """The file's graph for other runtimes: "auto", "original", "portable" or "searched"."""
+    shapes: Mapping[str, Sequence[int]]
+    """The shapes of inputs with symbolic dimensions."""
+    inputs: Sequence[Mapping[str, Any]]
+    """Up to 8 calls of the model, each a dict of all inputs as arrays, on which outputs are
+    compared beside random ones."""
+    opset: int
+    """Of the result; 0: that of the model."""
+    seed: int
+    """Of everything random."""
+    result_cache: bool
+    """False: search again even if the result of an equal request is known."""
+
+
+NAMES = tuple(JobOptions.__annotations__)
+
+
+def check_names(options: Mapping[str, Any]) -> None:
+    """Raises TypeError, as Python does for a keyword that a function has not."""
+    for name in options:
+        if name not in NAMES:
+            raise TypeError(f"there is no option {name!r}; there are {', '.join(NAMES)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tls:
+    """PEM files: `ca`, who may sign the server; `cert` and `key`, the caller's own certificate."""
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None

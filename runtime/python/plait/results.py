@@ -1,0 +1,258 @@
+"""What an optimization has made, and the jobs of a server.
+
+Fields have the names and meanings of docs/schema (optimize, jobs, watch, devices) and of the
+comments in plait/v1/*.proto. A server may know more fields than this version: those are left out.
+Nothing here can be changed, and may be shared between threads."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+import typing
+from collections.abc import Mapping
+# Not `X | None`, which Python 3.9 cannot evaluate, as read() does.
+from typing import Any, Optional, TypeVar, Union
+
+_T = TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelReport:
+    """The model that was given."""
+
+    digest: str
+    nodes: int
+    opaque_nodes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceReport:
+    """Where it was measured."""
+
+    id: str
+    name: str
+    fingerprint: str
+    predicted: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class BaselineReport:
+    """The original, one kernel for each operator; times of one run in microseconds."""
+
+    latency_us_median: float
+    latency_us_p10: float
+    latency_us_p95: float
+    samples: int
+    kernels: int
+    fallback_nodes: int
+    offchip_bytes: int
+    predicted_us: float
+    load_ms: Optional[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizedReport(BaselineReport):
+    """What was returned."""
+
+    precision: str
+    origin: Optional[str]
+    schedule: Optional[str]
+    portable: bool
+    body: Optional[str]
+    formats: dict[str, float]
+    copies: Optional[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputError:
+    """How far one output is from the original's; None: infinitely."""
+
+    name: str
+    max_abs_error: Optional[float]
+    max_rel_error: Optional[float]
+    rms_error: Optional[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class EquivalenceReport:
+    """How both were compared. `verdict`: "equivalent", "different" or "inconclusive"."""
+
+    verdict: str
+    max_abs_error: Optional[float]
+    max_rel_error: Optional[float]
+    inputs_tried: int
+    outputs: tuple[OutputError, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchReport:
+    """Where the time went and what was found."""
+
+    seconds: float
+    profiling_seconds: float
+    verification_seconds: float
+    candidates: int
+    candidates_measured: int
+    profiles_measured: int
+    profiles_cached: int
+    rules_applied: dict[str, int]
+    regions: int
+    regions_solved: int
+    budget_exhausted: bool
+    trace: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanReport:
+    """The plan inside the result."""
+
+    digest: str
+    streams: int
+    arena_bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputReport:
+    """Where the optimized model is; `path` is empty where no file was written."""
+
+    path: str
+    digest: str
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizeResult:
+    """What was done to a model, how much faster it became, and how that was checked. `speedup` is
+    the baseline's time divided by the optimized model's, and never below 1."""
+
+    id: str
+    cached: bool
+    model: ModelReport
+    device: DeviceReport
+    schema_version: int
+    engine_version: str
+    warnings: tuple[str, ...]
+    baseline: BaselineReport
+    optimized: OptimizedReport
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+    equivalence: EquivalenceReport
+    search: SearchReport
+    plan: PlanReport
+    measurement_log: str
+    output: OutputReport
+
+
+@dataclasses.dataclass(frozen=True)
+class JobError:
+    """Why a job ended without a result; `reason` as plait.Error has it."""
+
+    reason: str
+    message: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A job as it was when the server was asked. `state`: "QUEUED", "RUNNING", "SUCCEEDED",
+    "FAILED", "CANCELLED" or "QUARANTINED"."""
+
+    id: str
+    state: str
+    device: str
+    model: str
+    submitted_at: Optional[datetime.datetime] = None
+    started_at: Optional[datetime.datetime] = None
+    ended_at: Optional[datetime.datetime] = None
+    phase: str = ""
+    fraction: float = 0.0
+    seconds_left: float = 0.0
+    speedup: float = 0.0
+    speedup_predicted: float = 0.0
+    error: Optional[JobError] = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the state is final."""
+        return self.state not in ("QUEUED", "RUNNING")
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """Something that happened to a job. `type`: "QUEUED", "STARTED", "PHASE" (`text` names it),
+    "PROGRESS", "INCUMBENT" (`speedup` is predicted), "MEASURED", "WORKER_LOST", or a final state;
+    later versions may have others."""
+
+    sequence: int
+    type: str
+    time: Optional[datetime.datetime]
+    text: str
+    fraction: float
+    seconds_left: float
+    speedup: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """A device that jobs can name, and how busy it is."""
+
+    id: str
+    name: str
+    fingerprint: str
+    cores: int
+    instruction_set: str
+    memory_bytes: int
+    predicted: bool
+    workers: int
+    workers_idle: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Capabilities:
+    """The names and limits that a server accepts."""
+
+    version: str
+    engine_version: str
+    opset_min: int
+    opset_max: int
+    search_policies: tuple[str, ...]
+    schedule_policies: tuple[str, ...]
+    precisions: tuple[str, ...]
+    bodies: tuple[str, ...]
+    model_bytes_max: int
+    model_nodes_max: int
+    blob_chunk_bytes_max: int
+    budget_seconds_max: float
+    warnings: tuple[str, ...]
+
+
+def read(kind: type[_T], data: Mapping[str, Any]) -> _T:
+    """A class of this file from JSON. Raises KeyError where a field is missing."""
+    hints = typing.get_type_hints(kind)
+    values = {}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        has_default = field.default is not dataclasses.MISSING
+        if field.name in data or not has_default:
+            values[field.name] = _value(hints[field.name], data[field.name])
+    return kind(**values)
+
+
+def _value(hint: Any, data: Any) -> Any:
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Union:
+        return None if data is None else _value(parts[0], data)
+    if origin is tuple:
+        return tuple(_value(parts[0], element) for element in data)
+    if dataclasses.is_dataclass(hint):
+        return read(typing.cast(type, hint), data)
+    if hint is datetime.datetime:
+        return _time(data)
+    return data
+
+
+def _time(text: str) -> datetime.datetime:
+    """Of RFC 3339 in UTC, to the microsecond."""
+    whole, _, rest = text.rstrip("Z").partition(".")
+    digits = re.sub(r"\D", "", rest)[:6].ljust(6, "0")
+    time = datetime.datetime.strptime(f"{whole}.{digits}", "%Y-%m-%dT%H:%M:%S.%f")
+    return time.replace(tzinfo=datetime.timezone.utc)
