@@ -1,0 +1,236 @@
+"""plait.Client against the wheel's own daemon and worker."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import Environment, programs
+
+from test_tls import Authority
+from waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def environment(wheel, tmp_path_factory):
+    """With what `plait[client]` brings, at its newest."""
+    made = Environment(tmp_path_factory.mktemp("client"))
+    made.install(f"{wheel}[client]")
+    return made
+
+
+class Server:
+    """The wheel's plaitd, on the address that it has chosen or was given."""
+
+    def __init__(self, environment, folder, *options, listen="127.0.0.1:0"):
+        command = [environment.program("plaitd"), "--data-dir", folder, "--listen", listen,
+                   "--metrics-listen", "127.0.0.1:0", *(options or ["--insecure"])]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env=environment.variables)
+        self.address = json.loads(self.process.stdout.readline())["address"]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(environment, tmp_path_factory):
+    made = Server(environment, tmp_path_factory.mktemp("data"))
+    listing = [environment.program("plait"), "devices", "--server", made.address, "--json"]
+    wait_until(lambda: json.loads(subprocess.check_output(
+        listing, env=environment.variables))["devices"], "a worker connects")
+    yield made
+    made.kill()
+
+
+JOB = """
+import hashlib
+import sys
+import numpy as np
+import plait
+
+address, model, output = sys.argv[1:]
+with plait.Client(address, tenant="wheel") as client, plait.Client(address) as other:
+    device, = client.devices()
+    assert device.id == "cpu" and device.workers == 1 and device.cores >= 1
+    capabilities = client.capabilities()
+    assert capabilities.version == plait.__version__ and "plait" in capabilities.search_policies
+    assert capabilities.budget_seconds_max > 60 and not capabilities.warnings
+
+    array = np.random.default_rng(1).standard_normal((1, 3, 32, 32)).astype(np.float32)
+    job = client.submit(model, budget=5, seed=7, inputs=[{"input": array}], request_id="one")
+    assert client.submit(model, budget=5, seed=7, inputs=[{"input": array}],
+                         request_id="one").id == job.id
+    assert job.submitted_at.tzinfo and job.device == "cpu"
+    with open(model, "rb") as file:
+        assert job.model == hashlib.sha256(file.read()).hexdigest()
+    events = list(client.watch(job.id))
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    assert (events[0].type, events[-1].type) == ("QUEUED", "SUCCEEDED")
+    assert list(client.watch(job.id, events[-2].sequence)) == events[-1:]
+    assert client.wait(job.id) == client.get(job.id) and client.get(job.id).is_over
+
+    result = client.result(job.id, output)
+    with open(output, "rb") as file:
+        assert hashlib.sha256(file.read()).hexdigest() == result.output.digest
+    assert result.id == job.id and result.output.path == output and result.speedup >= 1
+    assert result.equivalence.inputs_tried >= 2 or result.optimized.origin == "baseline"
+    session = plait.InferenceSession(output)
+    assert session.run(None, {"input": array})[0].size
+
+    waiting = client.submit(model, budget=600, result_cache=False)
+    assert client.cancel(waiting.id).id == waiting.id
+    assert client.wait(waiting.id).state == "CANCELLED"
+    assert [job.id for job in client.jobs()] == [waiting.id, job.id]
+    assert [job.id for job in client.jobs(limit=1)] == [waiting.id]
+    assert [job.id for job in client.jobs("state = SUCCEEDED")] == [job.id]
+    assert not list(other.jobs())
+    rejected = client.submit(b"no model")
+    for call in [
+        lambda: client.result(waiting.id), lambda: client.result(rejected.id, output + ".no"),
+        lambda: other.get(job.id), lambda: client.submit(model, search="all"),
+        lambda: client.submit(model, budget=6, request_id="one"),
+        lambda: client.submit(model, device="cuda:3"), lambda: list(client.jobs("colour = red")),
+        lambda: client.submit(model, colour="red"),
+        lambda: list(client.watch("none")),
+    ]:
+        try:
+            call()
+        except (plait.Error, TypeError) as error:
+            print(type(error).__name__, getattr(error, "reason", ""))
+            unavailable = isinstance(error, plait.DeviceUnavailableError)
+            assert unavailable == (getattr(error, "retry_seconds", None) is not None), error
+    client.delete(waiting.id)
+    try:
+        client.get(waiting.id)
+    except plait.NotFoundError as error:
+        print("deleted")
+"""
+
+
+def test_a_job_from_beginning_to_end(environment, server, model, tmp_path):
+    out = environment.python(JOB, server.address, model, tmp_path / "out.onnx")
+    assert out.splitlines() == [
+        "CancelledError CANCELLED", "ModelRejectedError MODEL_REJECTED",
+        "NotFoundError NOT_FOUND", "InvalidRequestError INVALID_REQUEST",
+        "InvalidRequestError REQUEST_ID_REUSED", "DeviceUnavailableError DEVICE_UNAVAILABLE",
+        "InvalidRequestError INVALID_REQUEST", "TypeError ", "NotFoundError NOT_FOUND", "deleted"]
+    assert not (tmp_path / "out.onnx.no").exists()
+
+
+WATCH = """
+import sys
+import plait
+
+with plait.Client(sys.argv[1], patience=60) as client:
+    job = client.submit(sys.argv[2], budget=8, result_cache=False)
+    for event in client.watch(job.id):
+        print(event.sequence, event.type, flush=True)
+"""
+
+
+def test_a_watch_goes_on_when_the_daemon_was_killed(environment, model, tmp_path):
+    server = Server(environment, tmp_path / "data")
+    watch = subprocess.Popen(
+        [environment.program("python"), "-c", WATCH, server.address, model], text=True,
+        stdout=subprocess.PIPE, env=environment.variables)
+    lines = []
+    for line in watch.stdout:
+        lines.append(line.split())
+        if line.endswith("PHASE\n"):
+            break
+    server.kill()
+    server = Server(environment, tmp_path / "data", listen=server.address)
+    lines += [line.split() for line in watch.communicate(timeout=programs.RUN_SECONDS_MAX)[0]
+              .splitlines()]
+    server.kill()
+    assert watch.returncode == 0
+    assert [int(number) for number, _ in lines] == list(range(1, len(lines) + 1))
+    assert [kind for _, kind in lines].count("STARTED") == 2 and lines[-1][1] == "SUCCEEDED"
+
+
+SECURE = """
+import sys
+import plait
+
+address, folder = sys.argv[1:]
+ca, cert, key = (f"{folder}/{name}" for name in ("ours.pem", "client.pem", "client.key"))
+for tls in [plait.Tls(ca, cert, key), plait.Tls(ca), None]:
+    with plait.Client(address, tls=tls, patience=0.5) as client:
+        try:
+            print(len(client.devices()))
+        except plait.UnreachableError:
+            print("nobody")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
+def test_certificates_are_shown_and_checked(environment, tmp_path):
+    ours = Authority(tmp_path, "ours")
+    for name in ("server", "client"):
+        ours.sign(name)
+    server = Server(environment, tmp_path / "data", "--workers", "none",
+                    "--tls-cert", ours.certificate("server"), "--tls-key", ours.key("server"),
+                    "--tls-client-ca", ours.certificate("ours"))
+    out = environment.python(SECURE, server.address, tmp_path)
+    server.kill()
+    assert out.splitlines() == ["0", "nobody", "nobody"]
+
+
+REFUSED = """
+import plait
+
+for words in [dict(address="nowhere"), dict(address="127.0.0.1:1", insecure=True, tls=plait.Tls()),
+              dict(address="10.0.0.1:1", tls=plait.Tls(cert="x.pem"))]:
+    try:
+        plait.Client(**words)
+    except ValueError as error:
+        print(error)
+with plait.Client("127.0.0.1:1", patience=0.5) as client:
+    try:
+        client.devices()
+    except plait.UnreachableError as error:
+        print(error.reason)
+"""
+
+
+def test_what_makes_no_sense_is_refused(environment):
+    out = environment.python(REFUSED).splitlines()
+    assert [line.partition(":")[0] for line in out] == ["address", "insecure", "tls",
+                                                       "UNREACHABLE"]
+
+
+STUBS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from google.protobuf import descriptor_pb2, descriptor_pool
+
+# A program's own file of the same name, and other content.
+file = descriptor_pb2.FileDescriptorProto(name="plait/v1/blob.proto", package="plait.v1")
+file.message_type.add(name="Digest").field.add(name="other", number=1, type=9, label=1)
+descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
+import plait
+print(len(plait.Client(sys.argv[1]).devices()))
+"""
+
+
+def test_it_shares_a_process_with_other_stubs(environment, server):
+    assert environment.python(STUBS, server.address) == "1\n"
+
+
+def test_without_grpcio_it_says_what_to_install(bare):
+    code = ("import plait\n"
+            "try:\n    plait.Client('127.0.0.1:1')\n"
+            "except ImportError as error:\n    print(error)")
+    assert "pip install 'plait[client]'" in bare.python(code)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="old wheels are for one Python each")
+def test_the_oldest_versions_that_it_asks_for_will_do(wheel, server, model, tmp_path):
+    old = Environment(tmp_path / "old")
+    old.install(wheel, "grpcio==1.51.1", "protobuf==4.22.0", "numpy==1.23.5")
+    assert old.python(JOB, server.address, model, tmp_path / "out.onnx").endswith("deleted\n")
