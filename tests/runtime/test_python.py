@@ -92,7 +92,8 @@ except plait.NotFoundError as error:
     assert "none.onnx" in str(error)
 else:
     raise AssertionError
-for providers in (["CPUExecutionProvider"], [("CUDAExecutionProvider", {}), "CPUExecutionProvider"]):
+for providers in (["CPUExecutionProvider"],
+                  [("CUDAExecutionProvider", {}), "CPUExecutionProvider"]):
     plait.InferenceSession(sys.argv[1], providers=providers)
 try:
     plait.InferenceSession(sys.argv[1], providers=["CUDAExecutionProvider"])

@@ -1,0 +1,44 @@
+"""Type hints: true of the package, and seen by those who use it."""
+
+import subprocess
+import sys
+
+from conftest import ROOT
+
+USE = """
+import plait
+
+def progress(event: plait.Event) -> None:
+    print(event.fraction + 1.0)
+
+result = plait.optimize("a.onnx", budget=5, shapes={"x": [1, 2]}, on_progress=progress)
+reveal_type(result.optimized.latency_us_median)
+session = plait.InferenceSession("a.onnx", threads=2)
+reveal_type(session.get_inputs()[0].shape)
+with plait.Client("127.0.0.1:1", tls=plait.Tls(ca="ca.pem")) as client:
+    reveal_type(client.submit("a.onnx", seed=3).state)
+plait.optimize("a.onnx", colour=3)
+plait.optimize("a.onnx", budget="long")
+"""
+
+
+def mypy(*words):
+    finished = subprocess.run([sys.executable, "-m", "mypy", *map(str, words)], cwd=ROOT, text=True,
+                              capture_output=True, check=False)
+    return finished.returncode, finished.stdout + finished.stderr
+
+
+def test_the_package_keeps_its_types(tmp_path):
+    code, out = mypy("--cache-dir", tmp_path)
+    assert code == 0, out
+
+
+def test_users_see_them(tmp_path):
+    program = tmp_path / "use.py"
+    program.write_text(USE)
+    code, out = mypy("--cache-dir", tmp_path / "cache", program)
+    revealed = [line.split('"')[1].removeprefix("builtins.") for line in out.splitlines()
+                if "Revealed type" in line]
+    assert revealed == ["float", "list[int]", "str"], out
+    assert 'Unexpected keyword argument "colour"' in out and code == 1
+    assert 'Argument "budget" to "optimize" has incompatible type "str"' in out
