@@ -5,7 +5,8 @@ Nothing is downloaded but Python packages, which go into environments of their o
 Every constant parameter is re-drawn, and every file is run on two inputs before it counts as done.
 
 Styles: torchscript (default) is opset 17, as deployed models look today; dynamo is opset 20 with
-whole LayerNormalization and Gelu nodes, written to NAME.dynamo.onnx. vit_b_16 and gpt2 exist in
+whole LayerNormalization and Gelu nodes, written to NAME.dynamo.onnx; newest is opset 23 with whole
+Attention nodes, written to NAME.newest.onnx. vit_b_16 and gpt2 exist in
 the dynamo style only and are written as NAME.onnx in the default style too. nasnet_* come from
 Keras and rnntc_sru is written by hand: they have one style.
 """
@@ -22,11 +23,17 @@ import environments
 TORCH = ("resnet50", "resnext50", "inception_v3", "bert_base", "bert_large", "mobilenet_v2",
          "efficientnet_b0", "densenet121", "squeezenet", "vit_b_16", "gpt2")
 # Models that no kernel was written for: what plait does with a stranger's.
-OTHERS = ("albert", "convnext_tiny", "regnet_y_1_6gf", "segformer_b0", "swin_t", "wav2vec2")
+OTHERS = (
+    "albert", "convnext_tiny", "regnet_y_1_6gf", "segformer_b0", "swin_t", "wav2vec2",
+    "clip_text", "conformer", "deeplabv3", "diffusion_block", "distilbert", "edsr",
+    "efficientnet_v2_s", "espcn", "fcos", "gpt2_cached", "keyword_gru", "llama", "llama_cached",
+    "lraspp", "lstm_tagger", "maxvit_t", "pose", "shufflenet_v2", "spatial_transformer", "ssdlite",
+    "t5_decoder", "t5_encoder", "unet", "vocoder", "whisper_decoder", "whisper_encoder", "yolo")
+QUANTIZED = ("bert_int8", "mobilenet_v2_int8", "resnet50_int8")
 KERAS = ("nasnet_large", "nasnet_mobile")
 SRU = ("rnntc_sru",)
 ALL = TORCH + KERAS + SRU
-KNOWN = ALL + OTHERS
+KNOWN = ALL + OTHERS + QUANTIZED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Exporter:
 
 EXPORTERS = (
     Exporter("export_torch.py", environments.torch_environment, TORCH + OTHERS, has_styles=True),
+    Exporter("export_quantized.py", environments.torch_environment, QUANTIZED),
     Exporter("export_sru.py", environments.torch_environment, SRU),
     Exporter("export_keras.py", environments.keras_environment, KERAS),
 )
@@ -72,8 +80,9 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(KNOWN))
     parser.add_argument("--all", action="store_true",
-                        help=f"export every model of the style but {', '.join(OTHERS)}")
-    parser.add_argument("--style", choices=["torchscript", "dynamo"], default="torchscript")
+                        help="export the fourteen models whose skeletons are kept")
+    parser.add_argument("--style", choices=["torchscript", "dynamo", "newest"],
+                        default="torchscript")
     parser.add_argument("--out", default=os.path.relpath(environments.BUILD / "models"),
                         help="folder for the .onnx files (build/models)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the parameters (0)")
@@ -83,9 +92,10 @@ def parse():
         parser.error(f"unknown model {unknown[0]!r}; there are {', '.join(KNOWN)}")
     if arguments.all == bool(arguments.names):
         parser.error("give either --all or the names of models")
-    styled = TORCH if arguments.style == "dynamo" else ALL
-    if not set(arguments.names) <= set(styled + OTHERS):
-        parser.error("only models from torchvision and transformers have the dynamo style")
+    styled = ALL if arguments.style == "torchscript" else TORCH
+    named = OTHERS + QUANTIZED if arguments.style == "torchscript" else OTHERS
+    if not set(arguments.names) <= set(styled + named):
+        parser.error("only models from torch have the dynamo and newest styles")
     arguments.names = arguments.names or list(styled)
     return arguments
 

@@ -16,42 +16,28 @@ import onnx
 import torch
 
 import export_common
+import sequence_models
+import vision_models
+from vision_models import torchvision_model
 
-TOKENS_OF_BERT = 128
 TOKENS_OF_GPT2 = 64
-SAMPLES_OF_SOUND = 16000
 TORCHSCRIPT_OPSET = 17
-DYNAMO_OPSET = 20
+DYNAMO_OPSETS = {"dynamo": 20, "newest": 23}
 
 # These two use operators that the TorchScript exporter cannot write.
 DYNAMO_ONLY = {"vit_b_16", "gpt2"}
 
 
-def vision_model(name, side=224, **options):
-    """Returns (model, inputs, input names, output names) of a torchvision classifier."""
-    import torchvision
-    model = getattr(torchvision.models, name)(weights=None, **options)
-    return model, (torch.rand(1, 3, side, side) * 2 - 1,), ["input"], ["output"]
-
-
 def inception_v3():
     # The auxiliary head exists for training only; transform_input would add a fixed rescaling.
-    return vision_model("inception_v3", side=299, init_weights=True, transform_input=False)
-
-
-def over_tokens(encoder):
-    """Returns an encoder over a masked text, without a pooler: what follows differs by task."""
-    ids = torch.randint(0, 100, (1, TOKENS_OF_BERT))
-    mask = torch.ones(1, TOKENS_OF_BERT, dtype=torch.int64)
-    wrapped = HiddenState(encoder, "input_ids", "attention_mask")
-    return wrapped, (ids, mask), ["input_ids", "attention_mask"], ["last_hidden_state"]
+    return torchvision_model("inception_v3", side=299, init_weights=True, transform_input=False)
 
 
 def bert(**sizes):
-    """Returns a BERT encoder; the eager attention is the one whose operators export as such."""
+    """Returns a BERT encoder."""
     import transformers
-    config = transformers.BertConfig(attn_implementation="eager", **sizes)
-    return over_tokens(transformers.BertModel(config, add_pooling_layer=False))
+    model = transformers.BertModel(transformers.BertConfig(**sizes), add_pooling_layer=False)
+    return sequence_models.over_tokens(model)
 
 
 def bert_large():
@@ -62,75 +48,26 @@ def bert_large():
 def gpt2():
     """Returns the GPT-2 decoder without a language head, over a full window and no cache."""
     import transformers
-    model = transformers.GPT2Model(
-        transformers.GPT2Config(attn_implementation="eager", use_cache=False))
-    ids = torch.randint(0, 100, (1, TOKENS_OF_GPT2))
-    return HiddenState(model, "input_ids"), (ids,), ["input_ids"], ["last_hidden_state"]
-
-
-def albert():
-    """Returns an ALBERT encoder: twelve layers that share the weights of one."""
-    import transformers
-    config = transformers.AlbertConfig(
-        attn_implementation="eager", hidden_size=768, num_attention_heads=12,
-        intermediate_size=3072)
-    return over_tokens(transformers.AlbertModel(config, add_pooling_layer=False))
-
-
-def wav2vec2():
-    """Returns the encoder of a speech model over a second of sound."""
-    import transformers
-    model = transformers.Wav2Vec2Model(
-        transformers.Wav2Vec2Config(attn_implementation="eager", apply_spec_augment=False))
-    sound = torch.rand(1, SAMPLES_OF_SOUND) * 2 - 1
-    return HiddenState(model, "input_values"), (sound,), ["input_values"], ["last_hidden_state"]
-
-
-def segformer_b0():
-    """Returns a segmentation network; its logits have a quarter of the image's side."""
-    import transformers
-    config = transformers.SegformerConfig(attn_implementation="eager", num_labels=150)
-    model = Logits(transformers.SegformerForSemanticSegmentation(config), "pixel_values")
-    return model, (torch.rand(1, 3, 256, 256) * 2 - 1,), ["input"], ["output"]
-
-
-class HiddenState(torch.nn.Module):
-    """Calls a transformers model by keyword and returns a plain tensor instead of its record."""
-
-    def __init__(self, model, *inputs):
-        super().__init__()
-        self.model = model
-        self.inputs = inputs
-
-    def forward(self, first, second=None):
-        return self.model(**dict(zip(self.inputs, (first, second)))).last_hidden_state
-
-
-class Logits(HiddenState):
-    """The same for models that have a head."""
-
-    def forward(self, first, second=None):
-        return self.model(**dict(zip(self.inputs, (first, second)))).logits
+    model = transformers.GPT2Model(transformers.GPT2Config(use_cache=False))
+    model = sequence_models.HiddenState(model, "input_ids")
+    ids = sequence_models.token_ids(TOKENS_OF_GPT2)
+    return model, (ids,), ["input_ids"], ["last_hidden_state"]
 
 
 MODELS = {
-    "resnet50": lambda: vision_model("resnet50"),
-    "resnext50": lambda: vision_model("resnext50_32x4d"),
+    "resnet50": lambda: torchvision_model("resnet50"),
+    "resnext50": lambda: torchvision_model("resnext50_32x4d"),
     "inception_v3": inception_v3,
-    "mobilenet_v2": lambda: vision_model("mobilenet_v2"),
-    "efficientnet_b0": lambda: vision_model("efficientnet_b0"),
-    "densenet121": lambda: vision_model("densenet121"),
-    "squeezenet": lambda: vision_model("squeezenet1_1"),
-    "vit_b_16": lambda: vision_model("vit_b_16"),
+    "mobilenet_v2": lambda: torchvision_model("mobilenet_v2"),
+    "efficientnet_b0": lambda: torchvision_model("efficientnet_b0"),
+    "densenet121": lambda: torchvision_model("densenet121"),
+    "squeezenet": lambda: torchvision_model("squeezenet1_1"),
+    "vit_b_16": lambda: torchvision_model("vit_b_16"),
     "bert_base": bert,
     "bert_large": bert_large,
     "gpt2": gpt2,
-    "albert": albert,
-    "convnext_tiny": lambda: vision_model("convnext_tiny"),
-    "regnet_y_1_6gf": lambda: vision_model("regnet_y_1_6gf"),
-    "segformer_b0": segformer_b0,
-    "swin_t": lambda: vision_model("swin_t"),
-    "wav2vec2": wav2vec2,
+    **vision_models.MODELS,
+    **sequence_models.MODELS,
 }
 
 
@@ -158,7 +95,8 @@ def settle_batch_norms(model, inputs):
     Fresh statistics are 0 and 1, which would fold away to nothing; drawn ones would let the
     activations of a deep network explode or vanish.
     """
-    norms = [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    kinds = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d)
+    norms = [module for module in model.modules() if isinstance(module, kinds)]
     if not norms:
         return
     for norm in norms:
@@ -170,11 +108,18 @@ def settle_batch_norms(model, inputs):
     model.eval()
 
 
-def to_onnx(model, inputs, input_names, output_names, dynamo):
-    """Returns the exported ModelProto with static shapes."""
-    if dynamo:
+def choose_attention(model, style):
+    """Makes models of transformers spell attention out, but where one node can say it."""
+    for module in model.modules():
+        if hasattr(module, "set_attn_implementation"):
+            module.set_attn_implementation("sdpa" if style == "newest" else "eager")
+
+
+def to_onnx(model, inputs, input_names, output_names, opset):
+    """Returns the exported ModelProto with static shapes, by the exporter of that opset."""
+    if opset != TORCHSCRIPT_OPSET:
         program = torch.onnx.export(
-            model, inputs, dynamo=True, opset_version=DYNAMO_OPSET, input_names=input_names,
+            model, inputs, dynamo=True, opset_version=opset, input_names=input_names,
             output_names=output_names, verbose=False)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.onnx"
@@ -192,12 +137,14 @@ def export(name, style, seed, folder):
     torch.manual_seed(seed)
     model, inputs, input_names, output_names = MODELS[name]()
     model.eval()
+    choose_attention(model, style)
     redraw_constants(model)
     settle_batch_norms(model, inputs)
-    dynamo = style == "dynamo" or name in DYNAMO_ONLY
+    exporter = "dynamo" if name in DYNAMO_ONLY and style == "torchscript" else style
+    opset = DYNAMO_OPSETS.get(exporter, TORCHSCRIPT_OPSET)
     with torch.no_grad():
-        proto = to_onnx(model, inputs, input_names, output_names, dynamo)
-    suffix = ".dynamo.onnx" if style == "dynamo" else ".onnx"
+        proto = to_onnx(model, inputs, input_names, output_names, opset)
+    suffix = ".onnx" if style == "torchscript" else f".{style}.onnx"
     export_common.finish(proto, pathlib.Path(folder) / (name + suffix))
 
 
@@ -205,7 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="+", choices=sorted(MODELS), metavar="NAME")
     parser.add_argument("--out", required=True, help="folder for the .onnx files")
-    parser.add_argument("--style", choices=["torchscript", "dynamo"], default="torchscript")
+    parser.add_argument("--style", choices=["torchscript", *DYNAMO_OPSETS], default="torchscript")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
