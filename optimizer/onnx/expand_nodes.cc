@@ -35,9 +35,11 @@ absl::Status CannotExpress(const Graph& graph, NodeId id, int opset, const absl:
 
 // The results take over the names of the node's outputs, so readers notice nothing.
 absl::Status ExpandNode(const Graph& graph, NodeId id, GraphCopier* copier, GraphBuilder* builder) {
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorId> outputs,
-                         SpecOf(graph.node(id).op).expand(copier->Detached(id), builder));
   const auto& wanted = graph.node(id).outputs;
+  Node node = copier->Detached(id);
+  node.outputs = wanted;
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorId> outputs,
+                         SpecOf(node.op).expand(node, builder));
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == kNoTensor) continue;
     if (i >= outputs.size() || outputs[i] == kNoTensor) {

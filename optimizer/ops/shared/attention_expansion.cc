@@ -6,14 +6,13 @@
 #include "optimizer/ops/shared/expansion.h"
 
 // Attention in simpler operators: Softmax(scale * query * key^T + bias) * value, with the query
-// packed, grouped or masked as the node says. For packed [1, 128, 768] with 12 heads: Reshape and
-// Transpose to [1, 12, 128, 64], MatMul to scores of [1, 12, 128, 128], Softmax along the last
-// axis, MatMul back, Transpose and Reshape to what came in.
+// packed, grouped or masked as the node says; or, where all that is not plain can be said by
+// operators around it, a plain Attention between those. For packed [1, 128, 768] with 12 heads:
+// Reshape and Transpose to [1, 12, 128, 64], MatMul to scores of [1, 12, 128, 128], Softmax along
+// the last axis, MatMul back, Transpose and Reshape to what came in.
 
 namespace plait {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The least finite value: only -infinity is below it.
 // float16 and bfloat16 have no limits of their own here.
@@ -46,54 +45,124 @@ TensorId Unpack(TensorId tensor, int64_t heads, Expansion* expansion) {
   return Transpose(split, {0, 2, 1, 3}, expansion);
 }
 
-// 0 where the query may attend, -infinity above the diagonal.
-// A constant: shapes are known, so that the mask costs an addition and nothing else.
-TensorId CausalBias(const AttentionShape& shape, DataType dtype, Expansion* expansion) {
-  std::vector<double> bias(static_cast<size_t>(shape.queries * shape.keys));
-  for (int64_t i = 0; i < shape.queries; ++i) {
-    for (int64_t j = i + 1; j < shape.keys; ++j) bias[i * shape.keys + j] = -kInfinity;
-  }
-  return expansion->Constant(Tensor::FromDoubles({dtype, {shape.queries, shape.keys}}, bias));
-}
-
-// What is added to the scores; kNoTensor when nothing is.
-TensorId Bias(const Node& node, const AttentionShape& shape, Expansion* expansion) {
-  const DataType dtype = expansion->type(node.inputs[0]).dtype;
+// The inputs as [batch, heads, sequence, size], or packed as they came where nothing is added to
+// them, and what is added to the scores.
+struct Parts {
+  TensorId query = kNoTensor;
+  TensorId key = kNoTensor;
+  TensorId value = kNoTensor;
   TensorId bias = kNoTensor;
-  if (node.inputs.size() > 3 && node.inputs[3] != kNoTensor) {
-    bias = node.inputs[3];
-    if (expansion->type(bias).dtype == DataType::kBool) {
-      bias = expansion->Add(OpKind::kWhere, {bias, expansion->Scalar(dtype, 0),
-                                             expansion->Scalar(dtype, -kInfinity)});
-    }
-  }
-  if (node.attributes->Int("is_causal", 0) == 0) return bias;
-  const TensorId causal = CausalBias(shape, dtype, expansion);
-  return bias == kNoTensor ? causal : expansion->Add(OpKind::kAdd, {bias, causal});
+};
+
+// Keys or values, those of a cache in front.
+TensorId Present(const Node& node, size_t input, const AttentionShape& shape,
+                 Expansion* expansion) {
+  TensorId present = node.inputs[input];
+  if (shape.packed) present = Unpack(present, shape.key_heads, expansion);
+  if (!HasInput(node, input + 3)) return present;
+  return expansion->Add(OpKind::kConcat, {node.inputs[input + 3], present}, {{"axis", int64_t{2}}});
 }
 
-// What softcap, mask and Softmax make of the scores.
-// Scores as [batch, heads, queries, keys] to weights of the same shape.
-TensorId Weights(const Node& node, const AttentionShape& shape, TensorId scores,
-                 Expansion* expansion) {
+Parts Unpacked(const Node& node, const AttentionShape& shape, Expansion* expansion) {
+  Parts parts;
+  parts.query = node.inputs[0];
+  if (shape.packed) parts.query = Unpack(parts.query, shape.heads, expansion);
+  parts.key = Present(node, 1, shape, expansion);
+  parts.value = Present(node, 2, shape, expansion);
+  parts.bias = AttentionBias(node, shape, expansion);
+  return parts;
+}
+
+// The result as the node gives it, of [batch, heads, queries, value size].
+TensorId Packed(TensorId y, const AttentionShape& shape, Expansion* expansion) {
+  if (!shape.packed) return y;
+  return Reshape(Transpose(y, {0, 2, 1, 3}, expansion),
+                 {shape.batch, shape.queries, shape.heads * shape.value_size}, expansion);
+}
+
+// What qk_matmul_output may show.
+struct Stages {
+  TensorId product = kNoTensor;
+  TensorId capped = kNoTensor;
+  TensorId biased = kNoTensor;
+  TensorId weights = kNoTensor;
+};
+
+// What softcap, bias and Softmax make of scores of [batch, heads, queries, keys].
+Stages Weigh(const Node& node, TensorId scores, TensorId bias, Expansion* expansion) {
   const DataType dtype = expansion->type(scores).dtype;
+  Stages stages{.product = scores, .capped = scores};
   const double softcap = node.attributes->Float("softcap", 0);
   if (softcap > 0) {
     const TensorId cap = expansion->Scalar(dtype, softcap);
     const TensorId ratio = expansion->Add(OpKind::kDiv, {scores, cap});
-    scores = expansion->Add(OpKind::kMul, {expansion->Add(OpKind::kTanh, {ratio}), cap});
+    stages.capped = expansion->Add(OpKind::kMul, {expansion->Add(OpKind::kTanh, {ratio}), cap});
   }
-  const TensorId bias = Bias(node, shape, expansion);
-  if (bias != kNoTensor) scores = expansion->Add(OpKind::kAdd, {scores, bias});
-  const TensorId weights = expansion->Add(OpKind::kSoftmax, {scores}, {{"axis", int64_t{3}}});
-  if (node.inputs.size() <= 3 || node.inputs[3] == kNoTensor) return weights;
-  // A query that a mask keeps from every key has a row of -infinity, whose Softmax is NaN; its
-  // weights are zeros by definition. Only the bias tells such a row from one that overflowed.
-  const TensorId last = expansion->Constant(Tensor::Int64s({-1}));
-  const TensorId largest = expansion->Add(OpKind::kReduceMax, {bias, last});
+  stages.biased =
+      bias == kNoTensor ? stages.capped : expansion->Add(OpKind::kAdd, {stages.capped, bias});
+  stages.weights = expansion->Add(OpKind::kSoftmax, {stages.biased}, {{"axis", int64_t{3}}});
+  if (bias == kNoTensor) return stages;
+  // A query that may attend to no key has a row of -infinity, whose Softmax is NaN; its weights are
+  // zeros by definition. Only the bias tells such a row from one that overflowed.
+  const TensorId largest = expansion->Add(OpKind::kReduceMax, {bias, expansion->Ints({-1})});
   const TensorId lowest = expansion->Scalar(dtype, LowestOf(dtype));
   const TensorId excluded = expansion->Add(OpKind::kLess, {largest, lowest});
-  return expansion->Add(OpKind::kWhere, {excluded, expansion->Scalar(dtype, 0), weights});
+  stages.weights =
+      expansion->Add(OpKind::kWhere, {excluded, expansion->Scalar(dtype, 0), stages.weights});
+  return stages;
+}
+
+TensorId Shown(const Node& node, const Stages& stages) {
+  switch (node.attributes->Int("qk_matmul_output_mode", 0)) {
+    case 1:
+      return stages.capped;
+    case 2:
+      return stages.biased;
+    case 3:
+      return stages.weights;
+    default:
+      return stages.product;
+  }
+}
+
+// MatMul, Softmax and MatMul, and the results of all four outputs.
+std::vector<TensorId> AsProducts(const Node& node, const AttentionShape& shape,
+                                 Expansion* expansion) {
+  const Parts parts = Unpacked(node, shape, expansion);
+  // With two key heads and four query heads, heads 0 and 1 read key head 0: [batch, 4, queries,
+  // size] becomes [batch, 2, 2 * queries, size], and one MatMul does both. Query heads that share a
+  // key head are neighbours: together they are one longer sequence.
+  const bool grouped = shape.heads != shape.key_heads;
+  const int64_t rows = shape.heads / shape.key_heads * shape.queries;
+  const auto group = [&](TensorId tensor, int64_t columns) {
+    if (!grouped) return tensor;
+    return Reshape(tensor, {shape.batch, shape.key_heads, rows, columns}, expansion);
+  };
+  const auto ungroup = [&](TensorId tensor, int64_t columns) {
+    if (!grouped) return tensor;
+    return Reshape(tensor, {shape.batch, shape.heads, shape.queries, columns}, expansion);
+  };
+  const DataType dtype = expansion->type(node.inputs[0]).dtype;
+  const TensorId scale = expansion->Scalar(dtype, AttentionScale(*node.attributes, shape));
+  // The query is scaled and not the scores, which are more.
+  const TensorId scaled = expansion->Add(OpKind::kMul, {group(parts.query, shape.size), scale});
+  const TensorId scores =
+      expansion->Add(OpKind::kMatMul, {scaled, Transpose(parts.key, {0, 1, 3, 2}, expansion)});
+  const Stages stages = Weigh(node, ungroup(scores, shape.keys), parts.bias, expansion);
+  const TensorId y =
+      expansion->Add(OpKind::kMatMul, {group(stages.weights, shape.keys), parts.value});
+  return {Packed(ungroup(y, shape.value_size), shape, expansion), parts.key, parts.value,
+          Shown(node, stages)};
+}
+
+std::vector<TensorId> AsPlain(const Node& node, const AttentionShape& shape, Expansion* expansion) {
+  const Parts parts = Unpacked(node, shape, expansion);
+  const double scale = AttentionScale(*node.attributes, shape);
+  std::vector<TensorId> inputs = {parts.query, parts.key, parts.value};
+  if (parts.bias != kNoTensor) inputs.push_back(parts.bias);
+  const TensorId y =
+      expansion->Add(OpKind::kAttention, std::move(inputs), {{"scale", static_cast<float>(scale)}});
+  return {Packed(y, shape, expansion), parts.key, parts.value};
 }
 
 }  // namespace
@@ -101,45 +170,16 @@ TensorId Weights(const Node& node, const AttentionShape& shape, TensorId scores,
 absl::StatusOr<std::vector<TensorId>> ExpandAttention(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   std::vector<TensorType> types;
-  for (size_t i = 0; i < 3; ++i) types.push_back(expansion.type(node.inputs[i]));
+  for (const TensorId input : node.inputs) types.push_back(expansion.type(input));
   PLAIT_ASSIGN_OR_RETURN(const AttentionShape shape, ReadAttentionShape(*node.attributes, types));
-  TensorId query = node.inputs[0];
-  TensorId key = node.inputs[1];
-  TensorId value = node.inputs[2];
-  if (shape.packed) {
-    query = Unpack(query, shape.heads, &expansion);
-    key = Unpack(key, shape.key_heads, &expansion);
-    value = Unpack(value, shape.key_heads, &expansion);
-  }
-  // With two key heads and four query heads, heads 0 and 1 read key head 0: [batch, 4, queries,
-  // size] becomes [batch, 2, 2 * queries, size], and one MatMul does both. Query heads that share a
-  // key head are neighbours: together they are one longer sequence.
-  const bool grouped = shape.heads != shape.key_heads;
-  const int64_t rows = shape.heads / shape.key_heads * shape.queries;
-  if (grouped) {
-    query = Reshape(query, {shape.batch, shape.key_heads, rows, shape.size}, &expansion);
-  }
-  const TensorId scale = expansion.Scalar(types[0].dtype, AttentionScale(*node.attributes, shape));
-  // The query is scaled and not the scores, which are more.
-  const TensorId scaled = expansion.Add(OpKind::kMul, {query, scale});
-  TensorId scores =
-      expansion.Add(OpKind::kMatMul, {scaled, Transpose(key, {0, 1, 3, 2}, &expansion)});
-  if (grouped) {
-    scores = Reshape(scores, {shape.batch, shape.heads, shape.queries, shape.keys}, &expansion);
-  }
-  TensorId weights = Weights(node, shape, scores, &expansion);
-  if (grouped) {
-    weights = Reshape(weights, {shape.batch, shape.key_heads, rows, shape.keys}, &expansion);
-  }
-  TensorId y = expansion.Add(OpKind::kMatMul, {weights, value});
-  if (grouped) {
-    y = Reshape(y, {shape.batch, shape.heads, shape.queries, shape.value_size}, &expansion);
-  }
-  if (shape.packed) {
-    y = Reshape(Transpose(y, {0, 2, 1, 3}, &expansion),
-                {shape.batch, shape.queries, shape.heads * shape.value_size}, &expansion);
-  }
-  return expansion.Outputs({y});
+  const OpCall call{*node.attributes, types, {}, static_cast<int>(node.outputs.size())};
+  const bool shows_scores = node.outputs.size() > 3 && node.outputs[3] != kNoTensor;
+  const bool caps_scores = node.attributes->Float("softcap", 0) > 0;
+  const bool as_products = IsPlainAttention(call) || shows_scores || caps_scores;
+  std::vector<TensorId> outputs =
+      as_products ? AsProducts(node, shape, &expansion) : AsPlain(node, shape, &expansion);
+  outputs.resize(node.outputs.size());
+  return expansion.Outputs(std::move(outputs));
 }
 
 }  // namespace plait

@@ -13,6 +13,11 @@ constexpr DataType WideType(DataType dtype) {
   return dtype == DataType::kFloat16 || dtype == DataType::kBfloat16 ? DataType::kFloat32 : dtype;
 }
 
+// Whether the node has an input at that place.
+inline bool HasInput(const Node& node, size_t index) {
+  return index < node.inputs.size() && node.inputs[index] != kNoTensor;
+}
+
 // Writes the nodes of an OpSpec::expand one after the other: types are inferred, and the first
 // error is kept until Outputs(), so that an expansion reads like its formula. The nodes have the
 // newest opset's form; the exporter lowers each of them. Not thread-safe.

@@ -121,7 +121,7 @@ struct OpSpec {
 
   // Writes the operator as older ones, for opsets before since_opset or when `lower` failed: adds
   // nodes of the newest opset's form to `builder` and returns the outputs, as many as `node` has.
-  // The inputs of `node` are tensors of `builder`. nullptr: cannot be expanded.
+  // Inputs of `node` are tensors of `builder`, an output of kNoTensor is not wanted. nullptr: none.
   // Errors: Unimplemented for a form that older operators cannot express either.
   absl::StatusOr<std::vector<TensorId>> (*expand)(const Node& node,
                                                   GraphBuilder* builder) = nullptr;
