@@ -34,9 +34,11 @@ def finish(model, path):
           f"{path.stat().st_size / 1e6:.1f} MB, outputs are alive", flush=True)
 
 
-def open_session(path, threads=None):
+def open_session(path, threads=None, optimizes=True):
     """Returns an ONNX Runtime session that leaves warnings about the model unsaid."""
     options = onnxruntime.SessionOptions()
+    if not optimizes:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = threads or min(2, os.cpu_count() or 1)
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

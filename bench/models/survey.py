@@ -5,7 +5,8 @@
 
 For each model: how many nodes plait does not understand (opaque) and how many run by reference code
 (fallback), the largest error of its outputs against ONNX Runtime's on the same inputs, relative to
-the output's largest number, what plait gained, and the time that ONNX Runtime took beside. Times
+the output's largest number, what plait gained, and the time that ONNX Runtime took beside. Outputs
+are those of ONNX Runtime without its optimizations: quantized models give others with them. Times
 are what the machine gave while the survey ran: `bench/peers` measures, this finds what to look at.
 
 Exit code 1: a model was not read, has opaque nodes, or has other outputs than in ONNX Runtime.
@@ -47,9 +48,12 @@ def call(command):
 
 def run_in_onnx_runtime(path, feeds):
     """Returns the outputs by name and the median time in microseconds."""
+    plain = export_common.open_session(path, optimizes=False)
+    names = [info.name for info in plain.get_outputs()]
+    outputs = plain.run(names, feeds)
+    del plain
     session = export_common.open_session(path)
-    names = [info.name for info in session.get_outputs()]
-    outputs = session.run(names, feeds)
+    session.run(names, feeds)
     times = []
     for _ in range(RUNS_OF_ONNX_RUNTIME):
         began = time.perf_counter()

@@ -155,7 +155,8 @@ class Yolo(nn.Module):
         weights = boxes.unflatten(1, (4, self.BINS)).flatten(3).softmax(2)
         reach = (weights * self.distances.view(1, 1, -1, 1)).sum(2)
         rows, columns = torch.meshgrid(
-            torch.arange(height) + 0.5, torch.arange(width) + 0.5, indexing="ij")
+            torch.arange(height, dtype=level.dtype) + 0.5,
+            torch.arange(width, dtype=level.dtype) + 0.5, indexing="ij")
         centers = torch.stack([columns.flatten(), rows.flatten()]).unsqueeze(0)
         first, last = centers - reach[:, :2], centers + reach[:, 2:]
         return torch.cat([(first + last) / 2, last - first], 1) * stride

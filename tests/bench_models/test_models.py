@@ -199,3 +199,39 @@ def test_a_model_that_mixes_the_parts_of_a_batch_is_refused(tmp_path):
     done = run_tool("models/batch.py", tmp_path / "m.onnx", 2, tmp_path / "batch.onnx")
     assert done.returncode == 1 and "other outputs than alone" in done.stderr
     assert not (tmp_path / "batch.onnx").exists()
+
+
+# Does what survey.py asks of plait: FAULT is what is wrong with it.
+FAKE_PLAIT = """#!{python}
+import json, pathlib, sys
+import numpy as np, onnxruntime
+arguments, fault = sys.argv[1:], "{fault}"
+if arguments[0] == "optimize":
+    pathlib.Path(arguments[3]).write_bytes(pathlib.Path(arguments[1]).read_bytes())
+    if fault == "refuses":
+        sys.exit("plait: optimize: no such thing")
+    measured = {{"latency_us_median": 2.0, "fallback_nodes": 3}}
+    print(json.dumps({{"model": {{"nodes": 7, "opaque_nodes": ["a"] if fault == "opaque" else []}},
+                       "baseline": measured, "optimized": measured, "speedup": 1.0}}))
+else:
+    session = onnxruntime.InferenceSession(arguments[1], providers=["CPUExecutionProvider"])
+    inputs, outputs = pathlib.Path(arguments[3]), pathlib.Path(arguments[5])
+    outputs.mkdir()
+    feeds = {{i.name: np.load(inputs / (i.name + ".npy")) for i in session.get_inputs()}}
+    for info, array in zip(session.get_outputs(), session.run(None, feeds)):
+        np.save(outputs / (info.name + ".npy"), array + (fault == "wrong"))
+    print("{{}}")
+"""
+
+
+@pytest.mark.parametrize("fault, says", [
+    ("", "| tiny_bert | 7 | 0 | 3 | "), ("opaque", "| tiny_bert | 7 | 1 | 3 | nan |"),
+    ("wrong", "| tiny_bert | 7 | 0 | 3 | "), ("refuses", "| tiny_bert | plait: optimize: no such")])
+def test_survey_says_what_plait_does_not_do_right(fault, says, tmp_path):
+    model = light.write("tiny_bert", tmp_path)
+    plait = tmp_path / "plait"
+    plait.write_text(FAKE_PLAIT.format(python=sys.executable, fault=fault))
+    plait.chmod(0o755)
+    done = run_tool("models/survey.py", "--plait", plait, model)
+    assert says in done.stdout, done.stderr
+    assert done.returncode == (1 if fault else 0)
