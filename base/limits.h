@@ -54,6 +54,10 @@ constexpr int64_t kProfilesMax = 1'000'000;
 constexpr int64_t kNameBytesMax = 256;
 // 64 MiB: a graph with its plan as text; NasNet-large takes 0.5 MiB.
 constexpr int64_t kGraphTextBytesMax = int64_t{64} << 20;
+// 64 plans in a file: three numbers of threads for four sizes of a batch and five of a sequence.
+constexpr int kPlansPerModelMax = 64;
+// 256 MiB: the texts of all plans of a file, unpacked; those of one have kGraphTextBytesMax each.
+constexpr int64_t kPlanTextsBytesMax = int64_t{256} << 20;
 // 64 MiB: a measurement log is read as a whole; the search of the demonstration model, with 165
 // nodes, writes 0.4 MB.
 constexpr int64_t kMeasurementLogBytesMax = int64_t{64} << 20;

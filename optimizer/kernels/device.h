@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 namespace plait {
 
 // A device as the search needs to know it; the worker reports one.
@@ -17,5 +19,14 @@ struct DeviceDescription {
   int threads = 1;              // cores granted; the width of a kernel that takes the whole device
   int64_t memory_bytes = 0;
 };
+
+// What a fingerprint says, which begins with the backend and has further fields behind semicolons:
+// "cpu;_name;_make;_avx512;_threads=2". Pure and thread-safe, for any text.
+absl::string_view BackendOfFingerprint(absl::string_view fingerprint);
+// One of kInstructionSetNames; empty where the fingerprint has none, as other backends' do.
+absl::string_view InstructionSetOfFingerprint(absl::string_view fingerprint);
+// The fingerprint of the same device with another number of threads granted. One that does not tell
+// the number stays as it is.
+std::string FingerprintWithThreads(absl::string_view fingerprint, int threads);
 
 }  // namespace plait
