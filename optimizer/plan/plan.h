@@ -51,17 +51,21 @@ struct Value {
 };
 
 // How a device runs a graph: kernels in launch order, their streams and dependencies, and where
-// every tensor lies. Bound to a graph, a device and an engine version: on a mismatch it is ignored
-// with a warning, never half used. Steps of full width (that of the device) run alone.
+// every tensor lies. Bound to a graph, and made on a device: on which others it may run is said in
+// loading/choose_plan.h. It is used as a whole or not at all. The engine version says who made it
+// and binds nothing. Steps of full width (that of the device) run alone.
 struct Plan {
-  // Raised whenever the text form changes; older texts are refused, never converted.
-  static constexpr int kVersion = 3;
+  // Raised whenever the text form changes. Texts of the version before are read as well, so that
+  // files and programs need not be replaced on the same day; older and newer ones are refused.
+  static constexpr int kVersion = 4;
+  static constexpr int kVersionMin = kVersion - 1;
 
   std::string graph_fingerprint;
   std::string device_fingerprint;
   std::string engine_version;
   std::string precision = "strict";
-  int threads = 1;  // the device's width that the plan was made for
+  bool predicted = false;  // its kernels were chosen by predicted times; texts of version 3: false
+  int threads = 1;         // the device's width that the plan was made for
   int streams = 1;
   std::vector<Step> steps;    // in launch order
   std::vector<Value> values;  // an alias behind the value that it shares bytes with
@@ -74,10 +78,13 @@ struct Plan {
 // that PrintPlan wrote. Equal plans have equal texts, so a text can be hashed and compared.
 std::string PrintPlan(const Plan& plan);
 
-// The inverse. The text may be hostile, so every number is checked and nothing is allocated by a
-// number alone; what parses still has to pass CheckPlan.
-// Errors: InvalidArgument naming the line.
+// The inverse, for texts of kVersionMin to kVersion. The text may be hostile, so every number is
+// checked and nothing is allocated by a number alone; what parses still has to pass CheckPlan.
+// Errors: InvalidArgument naming the line; Unimplemented for another version.
 absl::StatusOr<Plan> ParsePlan(absl::string_view text);
+
+// The same without values and steps: for choosing among plans. What follows is not read.
+absl::StatusOr<Plan> ParsePlanHeader(absl::string_view text);
 
 // Checks a plan against its graph: every node runs exactly once, every input of a step was produced
 // before it in the partial order (streams, waits, full-width steps), every graph output is

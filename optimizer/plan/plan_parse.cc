@@ -11,9 +11,12 @@ namespace plait {
 namespace {
 
 constexpr int kIntMax = std::numeric_limits<int>::max();
+constexpr int kVersionWithPredicted = 4;
 
 class PlanParser {
  public:
+  explicit PlanParser(bool header_only) : header_only_(header_only) {}
+
   absl::StatusOr<Plan> Parse(absl::string_view text) {
     int line_number = 0;
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -23,6 +26,7 @@ class PlanParser {
       absl::Status status = ParseLine(&scanner);
       if (status.ok()) status = scanner.ExpectEnd();
       if (!status.ok()) return Annotate(status, absl::StrCat("plan: line ", line_number));
+      if (header_only_ && stage_ == Stage::kValues) return std::move(plan_);
     }
     if (stage_ != Stage::kClosed) {
       return absl::InvalidArgumentError(
@@ -39,6 +43,7 @@ class PlanParser {
     kDevice,
     kEngine,
     kPrecision,
+    kPredicted,
     kThreads,
     kStreams,
     kArena,
@@ -51,7 +56,9 @@ class PlanParser {
     if (stage_ == Stage::kClosed) return scanner->ExpectEnd();
     if (stage_ < Stage::kValues) {
       PLAIT_RETURN_IF_ERROR(ParseHeader(scanner));
-      stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
+      Advance();
+      // Version 3 had no such line: all of its plans were measured.
+      if (stage_ == Stage::kPredicted && version_ < kVersionWithPredicted) Advance();
       return absl::OkStatus();
     }
     if (stage_ == Stage::kValues && scanner->Consume("value ")) return ParseValue(scanner);
@@ -60,6 +67,8 @@ class PlanParser {
     stage_ = Stage::kClosed;
     return scanner->Expect("}");
   }
+
+  void Advance() { stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1); }
 
   absl::Status ParseHeader(TextScanner* scanner) {
     switch (stage_) {
@@ -73,6 +82,8 @@ class PlanParser {
         return ParseString("engine ", &plan_.engine_version, scanner);
       case Stage::kPrecision:
         return ParseString("precision ", &plan_.precision, scanner);
+      case Stage::kPredicted:
+        return ParseInt("predicted ", 0, 1, &plan_.predicted, scanner);
       case Stage::kThreads:
         return ParseInt("threads ", 1, kPlanThreadsMax, &plan_.threads, scanner);
       case Stage::kStreams:
@@ -84,11 +95,11 @@ class PlanParser {
 
   absl::Status ParseOpening(TextScanner* scanner) {
     PLAIT_RETURN_IF_ERROR(scanner->Expect("plan "));
-    PLAIT_ASSIGN_OR_RETURN(const int64_t version, scanner->Integer(0, kIntMax));
-    if (version != Plan::kVersion) {
-      return absl::InvalidArgumentError(absl::StrCat("the plan has version ", version,
-                                                     ", this program reads version ",
-                                                     Plan::kVersion, "; optimize the model again"));
+    PLAIT_ASSIGN_OR_RETURN(version_, scanner->Integer(0, kIntMax));
+    if (version_ < Plan::kVersionMin || version_ > Plan::kVersion) {
+      return absl::UnimplementedError(
+          absl::StrCat("the plan has version ", version_, ", this program reads versions ",
+                       Plan::kVersionMin, " and ", Plan::kVersion, "; optimize the model again"));
     }
     return scanner->Expect("{");
   }
@@ -180,18 +191,23 @@ class PlanParser {
     return ParseFormats("output_formats=", &kernel.output_formats, scanner);
   }
 
+  const bool header_only_;
   Stage stage_ = Stage::kOpening;
+  int64_t version_ = 0;
   Plan plan_;
 };
 
-}  // namespace
-
-absl::StatusOr<Plan> ParsePlan(absl::string_view text) {
+absl::StatusOr<Plan> ParseText(absl::string_view text, bool header_only) {
   if (static_cast<int64_t>(text.size()) > kGraphTextBytesMax) {
     return absl::InvalidArgumentError(absl::StrCat(
         "plan: the text has at most ", kGraphTextBytesMax, " bytes, this one has ", text.size()));
   }
-  return PlanParser().Parse(text);
+  return PlanParser(header_only).Parse(text);
 }
+
+}  // namespace
+
+absl::StatusOr<Plan> ParsePlan(absl::string_view text) { return ParseText(text, false); }
+absl::StatusOr<Plan> ParsePlanHeader(absl::string_view text) { return ParseText(text, true); }
 
 }  // namespace plait

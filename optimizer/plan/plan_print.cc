@@ -47,6 +47,7 @@ std::string PrintPlan(const Plan& plan) {
   absl::StrAppend(&text, "  device ", Quote(plan.device_fingerprint), "\n");
   absl::StrAppend(&text, "  engine ", Quote(plan.engine_version), "\n");
   absl::StrAppend(&text, "  precision ", Quote(plan.precision), "\n");
+  absl::StrAppend(&text, "  predicted ", plan.predicted ? 1 : 0, "\n");
   absl::StrAppend(&text, "  threads ", plan.threads, "\n  streams ", plan.streams, "\n  arena ",
                   plan.arena_bytes, "\n");
   for (const Value& value : plan.values) AppendValue(value, &text);
