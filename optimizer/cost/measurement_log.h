@@ -53,6 +53,7 @@ class MeasurementLog {
 
   // nullptr when the job did not use this key. Valid for as long as the log.
   const Profile* FindProfile(const std::string& key_text) const;
+  const std::map<std::string, Profile>& profiles() const { return profiles_; }
   const std::vector<std::vector<CandidateMeasurement>>& verifications() const {
     return verifications_;
   }

@@ -19,6 +19,7 @@
 //                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
 //   region           a piece of a graph as a graph, and back
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
+//   predicted_plan   a graph's plan without measuring
 //   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
 //   fit_precision    lets plans lose as much of it as is allowed
 //   verify_candidates  the device decides (with verifier, measure_batch, speedup)

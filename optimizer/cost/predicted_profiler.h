@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "gpu_worker/executor/profile_kernel.h"
 #include "optimizer/cost/profile.h"
 #include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/kernels/lone_kernel.h"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "loading/predicted_profiler.h"
+#include "optimizer/cost/predicted_profiler.h"
 
 #include <algorithm>
 

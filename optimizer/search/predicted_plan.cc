@@ -1,0 +1,67 @@
+#include "optimizer/search/predicted_plan.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "optimizer/cost/predicted_profiler.h"
+#include "optimizer/search/budget.h"
+
+namespace plait {
+namespace {
+
+// What planning asks for, with a profiler that measures nothing behind it.
+class Prediction {
+ public:
+  Prediction(const DeviceDescription& device, const KernelCatalog& catalog,
+             const std::string& engine_version)
+      : profiler_(device, catalog),
+        profiles_(profiler_, log_),
+        budgeted_(profiles_, budget_, log_),
+        device_{device, catalog, profiles_, {}, &admissions_},
+        binding_{device.fingerprint, engine_version, device.threads} {
+    admissions_.RefuseUnknown();
+    device_.schedule.threads = device.threads;
+  }
+
+  absl::StatusOr<PlannedGraph> Fused(const Graph& graph) {
+    PLAIT_ASSIGN_OR_RETURN(std::vector<PlannedGraph> plans,
+                           PlanFused(graph, device_, binding_, kSequentialPolicy, budgeted_));
+    return Marked(std::move(plans.front()));
+  }
+  absl::StatusOr<PlannedGraph> Baseline(const Graph& graph) {
+    PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned, PlanBaseline(graph, device_, binding_, budgeted_));
+    return Marked(std::move(planned));
+  }
+
+ private:
+  static PlannedGraph Marked(PlannedGraph planned) {
+    planned.plan.predicted = true;
+    return planned;
+  }
+
+  PredictedProfiler profiler_;
+  MeasurementLog log_;
+  ProfileCache profiles_;
+  UnlimitedBudget budget_;
+  BudgetedProfiles budgeted_;
+  Admissions admissions_;
+  SearchDevice device_;
+  PlanBinding binding_;
+};
+
+}  // namespace
+
+absl::StatusOr<PlannedGraph> PredictedPlan(const Graph& graph, const DeviceDescription& device,
+                                           const KernelCatalog& catalog,
+                                           const std::string& engine_version) {
+  return Prediction(device, catalog, engine_version).Fused(graph);
+}
+
+absl::StatusOr<PlannedGraph> PredictedBaseline(const Graph& graph, const DeviceDescription& device,
+                                               const KernelCatalog& catalog,
+                                               const std::string& engine_version) {
+  return Prediction(device, catalog, engine_version).Baseline(graph);
+}
+
+}  // namespace plait
