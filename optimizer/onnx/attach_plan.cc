@@ -25,8 +25,8 @@ bool IsOurs(const WireField& field) {
 
 // Protobuf takes the fields of a message in any order, so that further entries may stand at the
 // end.
-absl::StatusOr<ModelWithPlan> AttachPlan(absl::string_view model,
-                                         const std::optional<EmbeddedPlan>& plan) {
+absl::StatusOr<ModelWithPlan> AttachPlans(absl::string_view model,
+                                          absl::Span<const EmbeddedPlan> plans) {
   ModelWithPlan result;
   WireReader reader(model);
   size_t begin = 0;  // of what is kept next
@@ -39,8 +39,7 @@ absl::StatusOr<ModelWithPlan> AttachPlan(absl::string_view model,
     begin = place + field->whole.size();
   }
   if (begin < model.size()) result.kept.push_back(model.substr(begin));
-  if (!plan.has_value()) return result;
-  for (const auto& [key, value] : MetadataOf(*plan)) {
+  for (const auto& [key, value] : MetadataOf(plans)) {
     std::string entry;
     AppendLengthDelimited(kKey, key, &entry);
     AppendLengthDelimited(kValue, value, &entry);

@@ -1,16 +1,17 @@
 #pragma once
 
-#include <array>
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "optimizer/onnx/model.h"
 
 namespace plait {
 
-// The keys of plait's own entries in metadata_props.
+// The keys of plait's own entries in metadata_props. Those of the first plan stand as they are, so
+// that programs which know one plan only find it; further ones have ".1", ".2" and so on behind.
 constexpr absl::string_view kMetadataPrefix = "plait.";
 constexpr absl::string_view kPlanKey = "plait.plan";
 constexpr absl::string_view kGraphKey = "plait.graph";
@@ -24,13 +25,16 @@ struct EmbeddedPlan {
   std::string version;  // of the engine that wrote both
 };
 
-// Key and value of each entry of the metadata that carries the plan, its texts packed.
-std::array<std::pair<absl::string_view, std::string>, 3> MetadataOf(const EmbeddedPlan& plan);
+// Key and value of each entry of the metadata that carries the plans, their texts packed. A graph
+// that several plans are for is there once: the others name the number of the plan that has it.
+// REQUIRES: at most kPlansPerModelMax plans.
+std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const EmbeddedPlan> plans);
 
-// The plan inside a model; nullopt unless the model has all three entries. The texts may come from
-// anyone: their parsers check them.
-// Errors: InvalidArgument for texts that are not packed as they should be; ResourceExhausted above
-// kGraphTextBytesMax.
-absl::StatusOr<std::optional<EmbeddedPlan>> ReadEmbeddedPlan(const Model& model);
+// The plans inside a model, in order; the first one that lacks one of its three entries ends them.
+// The texts may come from anyone: their parsers check them. A plan whose texts are not packed as
+// they should be has an error of its own: InvalidArgument; ResourceExhausted above
+// kGraphTextBytesMax, and for those that take all of them together above kPlanTextsBytesMax.
+// Errors: ResourceExhausted above kPlansPerModelMax.
+absl::StatusOr<std::vector<absl::StatusOr<EmbeddedPlan>>> ReadEmbeddedPlans(const Model& model);
 
 }  // namespace plait

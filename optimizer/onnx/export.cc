@@ -81,8 +81,8 @@ class Exporter {
   }
 
   absl::StatusOr<onnx::ModelProto> Run(const Model& model, int opset,
-                                       const std::optional<EmbeddedPlan>& plan) {
-    WriteHeader(opset, plan);
+                                       absl::Span<const EmbeddedPlan> plans) {
+    WriteHeader(opset, plans);
     WriteDeclarations(model);
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       if (graph_.tensor(id).producer == kNoNode) WriteIdentities(id);
@@ -101,7 +101,7 @@ class Exporter {
   }
 
  private:
-  void WriteHeader(int opset, const std::optional<EmbeddedPlan>& plan) {
+  void WriteHeader(int opset, absl::Span<const EmbeddedPlan> plans) {
     model_.ir_version = std::max<int64_t>(original_.ir_version(), IrVersionFor(opset));
     model_.producer_name = original_.producer_name;
     model_.producer_version = original_.producer_version;
@@ -120,9 +120,7 @@ class Exporter {
     for (const auto& entry : original_.metadata_props) {
       if (!absl::StartsWith(entry.key(), kMetadataPrefix)) model_.metadata_props.push_back(entry);
     }
-    if (plan.has_value()) {
-      for (const auto& [key, value] : MetadataOf(*plan)) AddMetadata(key, value);
-    }
+    for (const auto& [key, value] : MetadataOf(plans)) AddMetadata(key, value);
     graph_out_.name = original_.graph().name();
     graph_out_.doc_string = original_.graph().doc_string;
   }
@@ -268,7 +266,8 @@ absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph
   PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandNodes(graph, opset));
   PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));
   Exporter exporter(original, expanded, weights, std::move(names));
-  PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model, exporter.Run(original, opset, options.plan));
+  PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model,
+                         exporter.Run(original, opset, options.plans));
   return WriteMessage(model, "the exported model");
 }
 

@@ -15,7 +15,7 @@ struct ExportOptions {
   // The opset to write; 0: the original model's. Never lower than that.
   int opset = 0;
   // Goes into metadata_props; entries of that kind in the original are dropped in any case.
-  std::optional<EmbeddedPlan> plan;
+  std::vector<EmbeddedPlan> plans;
 };
 
 // Whether a model can be written with this opset (0: its own): `graph` came from binding it. Says

@@ -142,16 +142,16 @@ TEST(ExportTest, DropsUnusedInitializersAndComputesExpressions) {
 
 TEST(ExportTest, EmbedsThePlanAndReadsItBack) {
   ExportOptions options;
-  options.plan = EmbeddedPlan{"the plan", "the graph", "1.2.3"};
+  options.plans = {EmbeddedPlan{"the plan", "the graph", "1.2.3"}};
   const absl::StatusOr<Model> model =
       ImportOnnx(Export(Load(SmallNet(13)), options).SerializeAsString());
   ASSERT_TRUE(model.ok()) << model.status();
-  const absl::StatusOr<std::optional<EmbeddedPlan>> plan = ReadEmbeddedPlan(*model);
-  ASSERT_TRUE(plan.ok() && plan->has_value()) << plan.status();
-  EXPECT_EQ((*plan)->plan, "the plan");
-  EXPECT_EQ((*plan)->graph, "the graph");
-  EXPECT_EQ((*plan)->version, "1.2.3");
-  EXPECT_FALSE(ReadEmbeddedPlan(Load(SmallNet(13)).model)->has_value());
+  const auto plans = ReadEmbeddedPlans(*model);
+  ASSERT_TRUE(plans.ok() && plans->size() == 1 && plans->front().ok()) << plans.status();
+  EXPECT_EQ(plans->front()->plan, "the plan");
+  EXPECT_EQ(plans->front()->graph, "the graph");
+  EXPECT_EQ(plans->front()->version, "1.2.3");
+  EXPECT_TRUE(ReadEmbeddedPlans(Load(SmallNet(13)).model)->empty());
 }
 
 TEST(ExportTest, EqualArgumentsGiveEqualBytes) {
