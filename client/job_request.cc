@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "client/input_sets.h"
+#include "client/plan_options.h"
 #include "client/shape_option.h"
 #include "proto/wire/options.h"
 
@@ -42,6 +43,9 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--accept-inconclusive", OptionKind::kSwitch, "",
        "return the fastest plan even if comparing outputs proves little"},
       kShapeOption,
+      kShapeRangeOption,
+      kPlanForOption,
+      kAllowPredictedOption,
       kInputsOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
       {"--body", OptionKind::kText, "BODY", body},
@@ -81,6 +85,7 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
     v1::Shape& proto = (*options.mutable_shapes())[name];
     for (const int64_t dim : shape) proto.add_dims(dim);
   }
+  AddPlanOptions(arguments, &options);
   return wire::CheckedOptions(options);
 }
 

@@ -8,9 +8,9 @@
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "loading/embedded.h"
+#include "loading/default_plan.h"
 #include "optimizer/onnx/import.h"
-#include "optimizer/search/plan_graph.h"
+#include "optimizer/search/predicted_plan.h"
 #include "proto/wire/error.h"
 
 namespace plait {
@@ -19,10 +19,13 @@ namespace {
 // Choosing among variants needs their order only: 10 samples and 50 ms each keep a model of a
 // hundred operators below half a minute.
 constexpr ProfileOptions kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
-constexpr ProfileOptions kQuickTiming = {.samples_max = 1, .time_max = absl::Milliseconds(1)};
+constexpr char kNotWanted[] = "the plan in the model is ignored: it is not wanted";
+constexpr char kPredicted[] =
+    "; kernels are chosen by predicted times (optimize the model on this machine with `plait "
+    "optimize`)";
 
-absl::StatusOr<Plan> BaselinePlan(const Graph& graph, const DeviceDescription& device,
-                                  LocalProfiles& profiles) {
+absl::StatusOr<Plan> MeasuredBaseline(const Graph& graph, const DeviceDescription& device,
+                                      LocalProfiles& profiles) {
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
   // A plan is needed, however long it takes.
   UnlimitedBudget budget;
@@ -38,44 +41,98 @@ absl::StatusOr<Plan> BaselinePlan(const Graph& graph, const DeviceDescription& d
   return std::move(planned.plan);
 }
 
-// A model whose plan came with it, with its executable; any other without.
-absl::StatusOr<LoadedExecutable> LoadPlanned(const std::string& path, const LoadOptions& loading,
-                                             Executor& executor,
-                                             std::vector<std::string>* warnings) {
-  const auto rejected = [&](const absl::Status& status) {
-    return wire::WithReason(Annotate(status, path), v1::ERROR_REASON_MODEL_REJECTED);
-  };
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path));
-  const absl::StatusOr<Model> model = ImportOnnx(bytes);
-  if (!model.ok()) return rejected(model.status());
-  PlanReason reason = PlanReason::kNotWanted;
-  absl::StatusOr<LoadedPlan> planned = absl::NotFoundError("no plan is asked for");
-  if (!loading.ignore_plan) planned = ReadPlan(*model, &reason);
-  absl::StatusOr<Bound> bound =
-      Bind(*model, planned.ok() ? ShapesFor(*model, *planned, loading.shapes) : loading.shapes);
-  if (!bound.ok()) return rejected(bound.status());
-  if (planned.ok()) planned = LoadPlan(*std::move(planned), bound->graph, executor, &reason);
-  if (planned.ok()) {
-    return LoadedExecutable{{path, std::move(planned->graph), std::move(planned->plan),
-                             std::move(planned->weights), true},
-                            std::move(planned->executable)};
+// A model on its way from a file to a device.
+class Loading {
+ public:
+  Loading(const std::string& path, const LoadOptions& options, Executor& executor)
+      : path_(path), options_(options), executor_(executor) {}
+
+  // With its executable where the plan came with the model or was made without measuring.
+  absl::StatusOr<LoadedExecutable> Run(std::vector<std::string>* warnings) {
+    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path_));
+    absl::StatusOr<Model> model = ImportOnnx(bytes);
+    if (!model.ok()) return Rejected(model.status());
+    const std::vector<FilePlan> plans = ReadFilePlans(*model);
+    PlanChoice choice;
+    const bool has_plan = !plans.empty() && !options_.ignore_plan;
+    if (has_plan || plans.empty()) {
+      choice = ChoosePlan(*model, plans, options_.shapes, executor_);
+    } else {
+      choice.explanation = kNotWanted;
+    }
+    if (!choice.loaded.has_value()) {
+      if (options_.require_plan) return Rejected(absl::FailedPreconditionError(choice.explanation));
+      absl::StatusOr<Bound> bound = Bind(*model, ShapesOfPlans(*model, plans, options_.shapes));
+      if (!bound.ok()) return Rejected(bound.status());
+      // A plan that does not fit stands for a default plan, whatever the verb.
+      if (!has_plan && options_.without_plan != PlanWithout::kPredicted) {
+        return WithBaseline(*model, *bound, choice);
+      }
+      PLAIT_RETURN_IF_ERROR(
+          LoadDefault(*model, *bound, has_plan ? plans : std::vector<FilePlan>(), &choice));
+    }
+    if (has_plan && choice.grade != PlanGrade::kExact) {
+      warnings->push_back(absl::StrCat(path_, ": ", choice.explanation));
+    }
+    return Adopt(std::move(choice));
   }
-  if (reason != PlanReason::kNone && reason != PlanReason::kNotWanted) {
-    warnings->push_back(absl::StrCat(
-        path, ": the plan in the model is ignored: ", std::string(planned.status().message())));
+
+ private:
+  absl::Status Rejected(const absl::Status& status) const {
+    return wire::WithReason(Annotate(status, path_), v1::ERROR_REASON_MODEL_REJECTED);
   }
+
+  LoadedExecutable Adopt(PlanChoice choice) const {
+    LoadedPlan& loaded = *choice.loaded;
+    return {{path_, std::move(loaded.graph), std::move(loaded.plan), std::move(loaded.weights),
+             choice.grade >= PlanGrade::kSameInstructionSet, choice.grade,
+             std::move(choice.explanation)},
+            std::move(loaded.executable)};
+  }
+
   // Without an embedded plan every node needs a kernel.
-  PLAIT_RETURN_IF_ERROR(
-      wire::WithReason(CheckNoOpaqueNode(*bound), v1::ERROR_REASON_MODEL_REJECTED));
-  LoadedModel loaded;
-  loaded.path = path;
-  loaded.graph = bound->graph;
-  loaded.weights = std::make_shared<ModelWeights>(model->weights());
-  LocalProfiles own(executor, loading.quick ? kQuickTiming : kTiming);
-  LocalProfiles& profiles = loading.profiles == nullptr ? own : *loading.profiles;
-  PLAIT_ASSIGN_OR_RETURN(loaded.plan, BaselinePlan(loaded.graph, executor.device(), profiles));
-  return LoadedExecutable{std::move(loaded), nullptr};
-}
+  static absl::Status CheckNodes(const Bound& bound) {
+    return wire::WithReason(CheckNoOpaqueNode(bound), v1::ERROR_REASON_MODEL_REJECTED);
+  }
+
+  absl::Status LoadDefault(const Model& model, const Bound& bound,
+                           const std::vector<FilePlan>& plans, PlanChoice* choice) {
+    PLAIT_RETURN_IF_ERROR(CheckNodes(bound));
+    PLAIT_ASSIGN_OR_RETURN(choice->loaded, LoadDefaultPlan(model, bound, plans, executor_));
+    choice->grade = PlanGrade::kDefault;
+    choice->explanation += kPredicted;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<LoadedExecutable> WithBaseline(const Model& model, const Bound& bound,
+                                                const PlanChoice& choice) {
+    PLAIT_RETURN_IF_ERROR(CheckNodes(bound));
+    LoadedModel loaded;
+    loaded.path = path_;
+    loaded.graph = bound.graph;
+    loaded.weights = std::make_shared<ModelWeights>(model.weights());
+    loaded.explanation = choice.explanation + "; it runs one kernel for each operator";
+    PLAIT_ASSIGN_OR_RETURN(loaded.plan, Baseline(loaded.graph));
+    return LoadedExecutable{std::move(loaded), nullptr};
+  }
+
+  absl::StatusOr<Plan> Baseline(const Graph& graph) {
+    if (options_.without_plan == PlanWithout::kMeasuredBaseline) {
+      LocalProfiles own(executor_, kTiming);
+      LocalProfiles& profiles = options_.profiles == nullptr ? own : *options_.profiles;
+      return MeasuredBaseline(graph, executor_.device(), profiles);
+    }
+    PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor_.device()));
+    PLAIT_ASSIGN_OR_RETURN(
+        PlannedGraph planned,
+        PredictedBaseline(graph, executor_.device(), *catalog, std::string(PlanEngineVersion())));
+    return std::move(planned.plan);
+  }
+
+  const std::string& path_;
+  const LoadOptions& options_;
+  Executor& executor_;
+};
 
 }  // namespace
 
@@ -85,18 +142,25 @@ std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor) {
 
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings) {
-  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, LoadPlanned(path, loading, executor, warnings));
+  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, Loading(path, loading, executor).Run(warnings));
   return std::move(loaded.model);
 }
 
 absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
                                                 Executor& executor,
                                                 std::vector<std::string>* warnings) {
-  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, LoadPlanned(path, loading, executor, warnings));
+  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, Loading(path, loading, executor).Run(warnings));
   if (loaded.executable != nullptr) return loaded;
   const LoadedModel& model = loaded.model;
   PLAIT_ASSIGN_OR_RETURN(loaded.executable, executor.Load(model.graph, model.plan, *model.weights));
   return loaded;
+}
+
+Json PlanChoiceJson(const LoadedModel& model) {
+  Json json;
+  json["grade"] = std::string(PlanGradeName(model.grade));
+  json["explanation"] = model.explanation;
+  return json;
 }
 
 void AddLoadingOptions(std::vector<OptionSpec>* options) {
@@ -113,6 +177,7 @@ LoadOptions LoadingOptions(const Arguments& arguments) {
   LoadOptions loading;
   for (const auto& [name, shape] : NamedShapes(arguments)) loading.shapes[name] = shape;
   loading.ignore_plan = arguments.Has(kIgnorePlanOption.name);
+  loading.require_plan = arguments.Has(kRequirePlanOption.name);
   return loading;
 }
 

@@ -6,8 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "client/command.h"
+#include "client/json.h"
 #include "client/local_profiler.h"
 #include "gpu_worker/executor/executor.h"
+#include "loading/file_plans.h"
 #include "optimizer/onnx/bind.h"
 
 namespace plait {
@@ -20,14 +22,23 @@ struct LoadedModel {
   Plan plan;
   std::shared_ptr<const WeightSource> weights;
   bool embedded_plan = false;  // the plan came with the file
+  PlanGrade grade = PlanGrade::kNone;
+  std::string explanation;  // which plan that is, and why
+};
+
+// What a model runs by that has no plan inside, or whose plan is ignored.
+enum class PlanWithout {
+  kMeasuredBaseline,   // one kernel per operator, with its fastest variant, measured now
+  kPredictedBaseline,  // the same by predicted times: for verbs that look at outputs only
+  kPredicted,          // the default plan (loading/default_plan.h)
 };
 
 // The shapes bind symbolic dimensions of inputs, by the input's name.
 struct LoadOptions {
   Bindings shapes;
   bool ignore_plan = false;
-  // Kernels are chosen by one short measurement each: for verbs that do not time the model.
-  bool quick = false;
+  bool require_plan = false;
+  PlanWithout without_plan = PlanWithout::kMeasuredBaseline;
   // Of models that are compared, one for all; see MakeProfiles. nullptr: each has its own.
   LocalProfiles* profiles = nullptr;
 };
@@ -35,14 +46,13 @@ struct LoadOptions {
 // For LoadOptions::profiles of models that are timed. `executor` must outlive them.
 std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor);
 
-// Reads a model and finds the plan to run it by: the one inside the file when it is for this device
-// and fits, else the baseline plan, one kernel per operator with its fastest variant, for which
-// kernels are measured now. An embedded plan that does not fit is named in `warnings` and not used.
+// Reads a model and finds the plan to run it by: the best one inside the file (ChoosePlan); where
+// none fits, a default plan, which is made without measuring; where there is none, what
+// LoadOptions::without_plan says. All but an exact plan is named in `warnings`, if there is one in
+// the file, and `explanation` says it in any case.
 // Errors: InvalidArgument (MODEL_REJECTED) for a model that is malformed; FailedPrecondition for
-// one that has operators the device cannot run; those of measuring.
-//
-// A plan from a file is hostile input: its size, version, device, graph and interface are compared,
-// then the executor proves and loads it. Failing any of these is a warning.
+// one that has operators the device cannot run, and (MODEL_REJECTED) where a plan is required and
+// none fits; those of measuring.
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
 
@@ -67,6 +77,11 @@ LoadOptions LoadingOptions(const Arguments& arguments);
 // For those of them that run the plan inside a model unless they are told not to.
 inline constexpr OptionSpec kIgnorePlanOption = {"--ignore-plan", OptionKind::kSwitch, "",
                                                  "do not use the plan inside the model"};
+inline constexpr OptionSpec kRequirePlanOption = {"--require-plan", OptionKind::kSwitch, "",
+                                                  "fail unless a plan inside the model fits"};
+
+// {"grade", "explanation"}: which plan a model runs by.
+Json PlanChoiceJson(const LoadedModel& model);
 
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
 // DEVICE_UNAVAILABLE.

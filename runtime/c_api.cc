@@ -211,13 +211,47 @@ absl::Status CheckUsable(const plait_session* handle) {
   return ClaimProcess();
 }
 
+// The shapes that the caller's inputs have; those of the session where their number or ranks are
+// wrong, so that what compares them with it says so.
+absl::StatusOr<std::shared_ptr<LoadedShapes>> ShapesFor(Session& session,
+                                                        const plait_tensor* inputs, size_t count) {
+  std::vector<Shape> shapes;
+  for (const SessionTensor& input : session.inputs()) shapes.push_back(input.type.shape);
+  if (count != shapes.size() || count == 0) return session.For(shapes);
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(inputs, "input"));
+  PLAIT_RETURN_IF_ERROR(CheckSize(inputs->struct_size, kTensorBytesMin, "input"));
+  for (size_t i = 0; i < count; ++i) {
+    const plait_tensor& input = ElementOf(inputs, i);
+    if (input.rank != shapes[i].size()) continue;
+    if (input.rank > 0) PLAIT_RETURN_IF_ERROR(CheckNotNull(input.dims, "dims"));
+    shapes[i] = Shape(input.dims, input.dims + input.rank);
+  }
+  return session.For(shapes);
+}
+
 absl::Status Run(Session& session, absl::Span<const plait_tensor* const> arrays,
                  absl::Span<const size_t> counts) {
+  PLAIT_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedShapes> shapes,
+                         ShapesFor(session, arrays[0], counts[0]));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<void*> inputs,
-                         ReadTensors(arrays[0], counts[0], session.inputs(), "input"));
+                         ReadTensors(arrays[0], counts[0], shapes->inputs, "input"));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<void*> outputs,
-                         ReadTensors(arrays[1], counts[1], session.outputs(), "output"));
-  return session.Run(inputs, outputs);
+                         ReadTensors(arrays[1], counts[1], shapes->outputs, "output"));
+  return session.Run(*shapes, inputs, outputs);
+}
+
+absl::Status DescribeOutputFor(Session& session, const plait_tensor* inputs, size_t count,
+                               size_t index, plait_tensor* tensor) {
+  if (count != session.inputs().size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has ", session.inputs().size(), " inputs, given are ", count));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedShapes> shapes,
+                         ShapesFor(session, inputs, count));
+  PLAIT_RETURN_IF_ERROR(Describe(shapes->outputs, index, false, tensor));
+  // What was loaded for other shapes may go before the session does.
+  tensor->dims = session.Kept(shapes->outputs[index].type.shape).data();
+  return absl::OkStatus();
 }
 
 int32_t ReasonOf(PlanReason reason) {
@@ -236,6 +270,8 @@ int32_t ReasonOf(PlanReason reason) {
       return PLAIT_PLAN_OTHER_MODEL;
     case PlanReason::kInvalid:
       return PLAIT_PLAN_INVALID;
+    case PlanReason::kSameInstructionSet:
+      return PLAIT_PLAN_SAME_INSTRUCTION_SET;
   }
   return PLAIT_PLAN_INVALID;
 }
@@ -321,6 +357,14 @@ plait_error* plait_session_describe_output(const plait_session* session, size_t 
   const absl::Status status = plait::CheckNotNull(session, "session");
   if (!status.ok()) return ErrorOf(status);
   return ErrorOf(plait::Describe(session->session->outputs(), index, false, tensor));
+}
+
+plait_error* plait_session_describe_output_for(plait_session* session, const plait_tensor* inputs,
+                                               size_t input_count, size_t index,
+                                               plait_tensor* tensor) {
+  const absl::Status status = plait::CheckUsable(session);
+  if (!status.ok()) return ErrorOf(status);
+  return ErrorOf(plait::DescribeOutputFor(*session->session, inputs, input_count, index, tensor));
 }
 
 plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "loading/predicted_plan.h"
+#include "loading/default_plan.h"
 #include "optimizer/onnx/import.h"
 
 namespace plait {
@@ -53,9 +53,33 @@ absl::Status CheckDimensions(const Model& model, const Bindings& shapes) {
   return absl::OkStatus();
 }
 
-// How many threads the plan inside a model is for; 0: there is none that could be used.
-int PlannedThreads(const absl::StatusOr<LoadedPlan>& planned) {
-  return planned.ok() ? std::clamp(planned->plan.threads, 0, static_cast<int>(kThreadsMax)) : 0;
+// The executable and where it reads and writes. The weights are let go: it has packed what it
+// needs.
+absl::StatusOr<std::shared_ptr<LoadedShapes>> Adopt(LoadedPlan loaded, SessionPlan plan) {
+  auto adopted = std::make_shared<LoadedShapes>();
+  PLAIT_ASSIGN_OR_RETURN(const BoundTensors bound, loaded.executable->Bound());
+  const auto take = [&](absl::Span<const TensorId> tensors, absl::Span<const BoundTensor> places,
+                        std::vector<SessionTensor>* taken) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const auto& name = loaded.graph.tensor(tensors[i]).name;
+      taken->push_back({name == nullptr ? "" : *name, places[i].type, places[i].data});
+    }
+  };
+  take(loaded.graph.inputs(), bound.inputs, &adopted->inputs);
+  take(loaded.graph.outputs(), bound.outputs, &adopted->outputs);
+  plan.threads = loaded.plan.threads;
+  plan.streams = loaded.plan.streams;
+  plan.kernels = static_cast<int>(loaded.plan.steps.size());
+  plan.reference_nodes = loaded.executable->fallback_nodes();
+  adopted->plan = std::move(plan);
+  adopted->executable = std::move(loaded.executable);
+  return adopted;
+}
+
+bool HasShapes(const LoadedShapes& loaded, absl::Span<const Shape> shapes) {
+  return std::equal(
+      loaded.inputs.begin(), loaded.inputs.end(), shapes.begin(), shapes.end(),
+      [](const SessionTensor& input, const Shape& shape) { return input.type.shape == shape; });
 }
 
 }  // namespace
@@ -69,91 +93,122 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(absl::string_view model
   }
   PLAIT_ASSIGN_OR_RETURN(const Model imported, ImportOnnx(model));
   std::unique_ptr<Session> session(new Session());
-  absl::StatusOr<LoadedPlan> planned = ReadPlan(imported, &session->plan_.reason);
-  if (options.ignores_plan && planned.ok()) {
-    session->plan_.reason = PlanReason::kNotWanted;
-    planned = absl::NotFoundError("it is not wanted");
+  session->options_ = options;
+  session->plans_ = ReadFilePlans(imported);
+  PLAIT_RETURN_IF_ERROR(session->Open());
+  PLAIT_ASSIGN_OR_RETURN(session->main_, session->Load(imported, options.shapes));
+  if (session->IsOpen(imported)) {
+    session->model_ = imported;
+  } else {
+    session->plans_.clear();
   }
-  const Bindings shapes =
-      planned.ok() ? ShapesFor(imported, *planned, options.shapes) : options.shapes;
-  PLAIT_RETURN_IF_ERROR(CheckDimensions(imported, shapes));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(imported, shapes));
-  PLAIT_RETURN_IF_ERROR(session->Load(imported, bound, options, std::move(planned)));
   return session;
 }
 
-absl::Status Session::Load(const Model& model, const Bound& bound, const SessionOptions& options,
-                           absl::StatusOr<LoadedPlan> planned) {
-  const int threads = options.threads > 0 ? options.threads : PlannedThreads(planned);
-  PLAIT_ASSIGN_OR_RETURN(executor_,
-                         OpenExecutor(options.device, {.threads = threads,
-                                                       .pins_threads = options.pins_threads,
-                                                       .shares_threads = true}));
-  if (planned.ok()) {
-    planned = LoadPlan(*std::move(planned), bound.graph, *executor_, &plan_.reason);
-  }
-  if (planned.ok()) {
-    plan_.is_embedded = true;
-    plan_.explanation = "the plan in the model is used";
-    return Adopt(*std::move(planned));
-  }
-  const std::string why = plan_.reason == PlanReason::kNone
-                              ? "there is no plan in the model"
-                              : absl::StrCat("the plan in the model is ignored: ",
-                                             absl::string_view(planned.status().message()));
-  if (options.requires_plan) return absl::FailedPreconditionError(why);
-  plan_.explanation = absl::StrCat(
-      why,
-      "; kernels are chosen by predicted times (optimize the model on this machine with "
-      "`plait optimize`)");
-  return LoadPredicted(model, bound);
-}
-
-absl::Status Session::LoadPredicted(const Model& model, const Bound& bound) {
-  if (const absl::Status known = CheckNoOpaqueNode(bound); !known.ok()) {
-    return absl::UnimplementedError(known.message());
-  }
-  LoadedPlan loaded;
-  loaded.graph = bound.graph;
-  PLAIT_ASSIGN_OR_RETURN(loaded.plan, PredictedPlan(loaded.graph, executor_->device()));
-  loaded.weights = std::make_shared<ModelWeights>(model.weights());
-  PLAIT_ASSIGN_OR_RETURN(loaded.executable,
-                         executor_->Load(loaded.graph, loaded.plan, *loaded.weights));
-  return Adopt(std::move(loaded));
-}
-
-// The weights are let go: an executable has packed what it needs.
-absl::Status Session::Adopt(LoadedPlan loaded) {
-  PLAIT_ASSIGN_OR_RETURN(const BoundTensors bound, loaded.executable->Bound());
-  const auto take = [&](absl::Span<const TensorId> tensors, absl::Span<const BoundTensor> places,
-                        std::vector<SessionTensor>* taken) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const auto& name = loaded.graph.tensor(tensors[i]).name;
-      taken->push_back({name == nullptr ? "" : *name, places[i].type, places[i].data});
-    }
+// What the plans are for depends on the device, which says how many threads it has only when it is
+// open.
+absl::Status Session::Open() {
+  const auto open = [&](int threads) {
+    return OpenExecutor(
+        options_.device,
+        {.threads = threads, .pins_threads = options_.pins_threads, .shares_threads = true});
   };
-  take(loaded.graph.inputs(), bound.inputs, &inputs_);
-  take(loaded.graph.outputs(), bound.outputs, &outputs_);
-  plan_.threads = loaded.plan.threads;
-  plan_.streams = loaded.plan.streams;
-  plan_.kernels = static_cast<int>(loaded.plan.steps.size());
-  plan_.reference_nodes = loaded.executable->fallback_nodes();
-  const absl::MutexLock lock(&mutex_);
-  executable_ = std::move(loaded.executable);
+  PLAIT_ASSIGN_OR_RETURN(executor_, open(options_.threads));
+  if (options_.threads > 0 || options_.ignores_plan) return absl::OkStatus();
+  const int threads = ThreadsOfPlans(plans_, executor_->device());
+  if (threads == executor_->device().threads) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(executor_, open(threads));
   return absl::OkStatus();
 }
 
-absl::Status Session::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs) {
+absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
+                                                            const Bindings& given) {
+  PlanChoice choice;
+  absl::Span<const FilePlan> plans = plans_;
+  if (options_.ignores_plan && !plans.empty()) {
+    choice.reason = PlanReason::kNotWanted;
+    choice.explanation = "the plan in the model is ignored: it is not wanted";
+    plans = {};
+  } else {
+    choice = ChoosePlan(model, plans, given, *executor_);
+  }
+  SessionPlan plan = {choice.loaded.has_value(), choice.grade, choice.reason, choice.explanation};
+  if (choice.loaded.has_value()) return Adopt(*std::move(choice.loaded), std::move(plan));
+  if (options_.requires_plan) return absl::FailedPreconditionError(choice.explanation);
+  const Bindings shapes = ShapesOfPlans(model, plans, given);
+  PLAIT_RETURN_IF_ERROR(CheckDimensions(model, shapes));
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, shapes));
+  if (const absl::Status known = CheckNoOpaqueNode(bound); !known.ok()) {
+    return absl::UnimplementedError(known.message());
+  }
+  absl::StrAppend(&plan.explanation,
+                  "; kernels are chosen by predicted times (optimize the model on this machine "
+                  "with `plait optimize`)");
+  plan.grade = PlanGrade::kDefault;
+  PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, LoadDefaultPlan(model, bound, plans, *executor_));
+  return Adopt(std::move(loaded), std::move(plan));
+}
+
+bool Session::IsOpen(const Model& model) const {
+  return std::any_of(model.inputs().begin(), model.inputs().end(), [&](const ModelValue& input) {
+    return !options_.shapes.contains(input.name) &&
+           std::any_of(input.shape.begin(), input.shape.end(),
+                       [](const Dimension& dimension) { return !dimension.known(); });
+  });
+}
+
+absl::Status Session::CheckShape(size_t input, const Shape& shape) const {
+  const SessionTensor& usual = main_->inputs[input];
+  const auto is_it = [&](const ModelValue& value) { return value.name == usual.name; };
+  const auto declared = std::find_if(model_->inputs().begin(), model_->inputs().end(), is_it);
+  bool fits = declared != model_->inputs().end() && IsValidShape(shape) &&
+              shape.size() == declared->shape.size();
+  for (size_t axis = 0; fits && axis < shape.size(); ++axis) {
+    const bool may_differ = !declared->shape[axis].known() && !options_.shapes.contains(usual.name);
+    fits = may_differ ? shape[axis] > 0 : shape[axis] == usual.type.shape[axis];
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "input ", input, " ('", usual.name, "'): must be ",
+      declared == model_->inputs().end() ? usual.type.ToString() : declared->TypeToString(),
+      ", is ", ShapeToString(shape)));
+}
+
+absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::For(absl::Span<const Shape> input_shapes) {
+  if (HasShapes(*main_, input_shapes) || !model_.has_value()) return main_;
+  Bindings given = options_.shapes;
+  for (size_t i = 0; i < input_shapes.size(); ++i) {
+    PLAIT_RETURN_IF_ERROR(CheckShape(i, input_shapes[i]));
+    given[main_->inputs[i].name] = input_shapes[i];
+  }
+  const absl::MutexLock lock(&mutex_);
+  const auto known = std::find_if(others_.begin(), others_.end(), [&](const auto& loaded) {
+    return HasShapes(*loaded, input_shapes);
+  });
+  if (known != others_.end()) {
+    others_.splice(others_.begin(), others_, known);
+    return others_.front();
+  }
+  PLAIT_ASSIGN_OR_RETURN(std::shared_ptr<LoadedShapes> loaded, Load(*model_, given));
+  others_.push_front(loaded);
+  if (others_.size() > kSessionShapesMax) others_.pop_back();
+  return loaded;
+}
+
+absl::Status Session::Run(LoadedShapes& shapes, absl::Span<const void* const> inputs,
+                          absl::Span<void* const> outputs) {
   const absl::MutexLock lock(&mutex_);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto bytes = static_cast<size_t>(inputs_[i].type.bytes());
-    if (bytes > 0 && inputs[i] != inputs_[i].data) std::memcpy(inputs_[i].data, inputs[i], bytes);
+    const auto bytes = static_cast<size_t>(shapes.inputs[i].type.bytes());
+    if (bytes > 0 && inputs[i] != shapes.inputs[i].data) {
+      std::memcpy(shapes.inputs[i].data, inputs[i], bytes);
+    }
   }
-  PLAIT_RETURN_IF_ERROR(executable_->RunBound());
+  PLAIT_RETURN_IF_ERROR(shapes.executable->RunBound());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto bytes = static_cast<size_t>(outputs_[i].type.bytes());
-    if (bytes > 0 && outputs[i] != outputs_[i].data) {
-      std::memcpy(outputs[i], outputs_[i].data, bytes);
+    const auto bytes = static_cast<size_t>(shapes.outputs[i].type.bytes());
+    if (bytes > 0 && outputs[i] != shapes.outputs[i].data) {
+      std::memcpy(outputs[i], shapes.outputs[i].data, bytes);
     }
   }
   return absl::OkStatus();
@@ -161,7 +216,13 @@ absl::Status Session::Run(absl::Span<const void* const> inputs, absl::Span<void*
 
 absl::Status Session::RunBound() {
   const absl::MutexLock lock(&mutex_);
-  return executable_->RunBound();
+  return main_->executable->RunBound();
+}
+
+// Elements of a set stay where they are.
+const Shape& Session::Kept(const Shape& shape) {
+  const absl::MutexLock lock(&mutex_);
+  return *kept_.insert(shape).first;
 }
 
 }  // namespace plait

@@ -21,7 +21,8 @@ absl::Status Run(absl::Span<char* const> paths, TrialCounts counts, Trial trial)
     std::vector<std::string> warnings;
     PLAIT_ASSIGN_OR_RETURN(
         const LoadedModel model,
-        LoadModel(path, {.ignore_plan = true, .quick = true}, *executor, &warnings));
+        LoadModel(path, {.ignore_plan = true, .without_plan = PlanWithout::kPredictedBaseline},
+                  *executor, &warnings));
     PLAIT_ASSIGN_OR_RETURN(const std::string found, trial(*executor, *catalog, model, counts));
     std::printf("{\"model\": \"%s\", %s}\n", path, found.c_str());
     std::fflush(stdout);

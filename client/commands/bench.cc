@@ -29,6 +29,7 @@ std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
+  options.push_back(kRequirePlanOption);
   options.push_back({"--rounds", OptionKind::kInteger, "N", "samples of each model; default 50"});
   options.push_back({"--budget", OptionKind::kSeconds, "TIME", "stop after this; default 30s"});
   options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});
@@ -62,6 +63,7 @@ Json ModelJson(const LoadedModel& model, const CandidateMeasurement& measurement
   json["latency_us_p95"] = Quantile(measurement.latency_us, 0.95);
   json["samples"] = measurement.latency_us.size();
   json["embedded_plan"] = model.embedded_plan;
+  json["plan"] = PlanChoiceJson(model);
   json["kernels"] = model.plan.steps.size();
   json["fallback_nodes"] = measurement.fallback_nodes;
   return json;

@@ -1,23 +1,23 @@
-#include <optional>
+#include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/instruction_set_names.h"
-#include "base/limits.h"
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/files/file.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
-#include "loading/embedded.h"
+#include "loading/choose_plan.h"
 #include "optimizer/onnx/import.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "proto/wire/error.h"
 
-// For scripts: 0 whether or not a plan is there or fits; "fits" says whether `run` and `bench`
-// would use it here, by the same checks. A plan whose text is damaged has null for what it would
-// say.
+// For scripts: 0 whether or not plans are there or fit; "fits" says whether `run` and `bench` would
+// use one here if it were alone, by the same checks, and "grade" how well it suits. A plan whose
+// text is damaged has null for what it would say.
 
 namespace plait {
 namespace {
@@ -28,33 +28,52 @@ std::vector<OptionSpec> Options() {
   return options;
 }
 
-// "cpu;_name;_make;_avx512;_threads=2": the field that names a set. nullptr for other devices.
-Json InstructionSetOf(absl::string_view fingerprint) {
-  for (absl::string_view field : absl::StrSplit(fingerprint, ';')) {
-    field = absl::StripPrefix(field, "_");
-    if (!field.empty() && ExpectedInstructionSet(field).empty()) return std::string(field);
+// {"input": [1, 3, 224, 224]}
+Json ShapesJson(const Graph& graph) {
+  Json json = Json::object();
+  for (const TensorId input : graph.inputs()) {
+    const auto& name = graph.tensor(input).name;
+    if (name != nullptr) json[*name] = graph.type(input).shape;
   }
-  return nullptr;
+  return json;
 }
 
-Json PlanJson(const EmbeddedPlan& embedded, const absl::Status& fits) {
-  Json json = {{"device", nullptr},  {"threads", nullptr}, {"instruction_set", nullptr},
-               {"kernels", nullptr}, {"streams", nullptr}, {"arena_bytes", nullptr}};
-  // A longer text is not read at all.
-  const bool is_short = embedded.plan.size() <= static_cast<size_t>(kGraphTextBytesMax);
-  const absl::StatusOr<Plan> plan = ParsePlan(is_short ? embedded.plan : "");
-  if (plan.ok()) {
-    json["device"] = plan->device_fingerprint;
-    json["threads"] = plan->threads;
-    json["instruction_set"] = InstructionSetOf(plan->device_fingerprint);
-    json["kernels"] = plan->steps.size();
-    json["streams"] = plan->streams;
-    json["arena_bytes"] = plan->arena_bytes;
+// Only a plan with a header says what it is for.
+Json PlanJson(const FilePlan& plan) {
+  Json json = {{"device", nullptr},      {"threads", nullptr},  {"instruction_set", nullptr},
+               {"shapes", nullptr},      {"kernels", nullptr},  {"streams", nullptr},
+               {"arena_bytes", nullptr}, {"predicted", nullptr}};
+  if (plan.status.ok()) {
+    const Plan& header = plan.header;
+    const absl::string_view instructions = InstructionSetOfFingerprint(header.device_fingerprint);
+    json["device"] = header.device_fingerprint;
+    json["threads"] = header.threads;
+    if (!instructions.empty()) json["instruction_set"] = std::string(instructions);
+    json["streams"] = header.streams;
+    json["arena_bytes"] = header.arena_bytes;
+    json["predicted"] = header.predicted;
+    const absl::StatusOr<Plan> whole = ParsePlan(plan.texts.plan);
+    if (whole.ok()) json["kernels"] = whole->steps.size();
+    const absl::StatusOr<Graph> graph = ParseTypedGraph(plan.texts.graph);
+    if (graph.ok()) json["shapes"] = ShapesJson(*graph);
   }
-  json["engine_version"] = embedded.version;
-  json["fits"] = fits.ok();
-  json["reason"] = std::string(fits.message());
+  json["engine_version"] = plan.texts.version;
   return json;
+}
+
+std::string ShapesText(const Json& shapes) {
+  std::string text;
+  for (const auto& [name, dims] : shapes.items()) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", name, "=",
+                    absl::StrJoin(dims.get<std::vector<int64_t>>(), "x"));
+  }
+  return text;
+}
+
+std::string FitText(const Json& plan) {
+  if (!plan.value("fits", false)) return "no: " + plan.value("reason", "");
+  const std::string reason = plan.value("reason", "");
+  return reason.empty() ? "yes" : "yes: " + reason;
 }
 
 std::string Table(const Json& plans) {
@@ -65,22 +84,31 @@ std::string Table(const Json& plans) {
       return plan[name].is_null() ? 0 : plan[name].get<int64_t>();
     };
     const std::string device = plan["device"].is_null() ? "unknown" : plan.value("device", "");
+    const bool predicted = !plan["predicted"].is_null() && plan["predicted"].get<bool>();
+    // A line between plans.
     absl::StrAppendFormat(&text,
-                          "device       %s\nengine       %s\nthreads      %d\nkernels      %d\n"
-                          "streams      %d\narena bytes  %d\nfits         %s\n",
-                          device, plan.value("engine_version", ""), number("threads"),
-                          number("kernels"), number("streams"), number("arena_bytes"),
-                          plan.value("fits", false) ? "yes" : "no: " + plan.value("reason", ""));
+                          "%sdevice       %s\nengine       %s\nthreads      %d\nshapes       %s\n"
+                          "made         %s\nkernels      %d\nstreams      %d\narena bytes  %d\n"
+                          "fits         %s\n",
+                          text.empty() ? "" : "\n", device, plan.value("engine_version", ""),
+                          number("threads"), ShapesText(plan["shapes"]),
+                          predicted ? "by predicted times" : "by measuring", number("kernels"),
+                          number("streams"), number("arena_bytes"), FitText(plan));
   }
   return text;
 }
 
-// OK, or why the plan inside the model is not used.
-absl::Status CheckFits(const Model& model, const Bindings& shapes, Executor& executor) {
-  PlanReason reason = PlanReason::kNone;
-  PLAIT_ASSIGN_OR_RETURN(LoadedPlan planned, ReadPlan(model, &reason));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, ShapesFor(model, planned, shapes)));
-  return LoadPlan(std::move(planned), bound.graph, executor, &reason).status();
+// What `run` would do with this plan, if it were the only one, for its own shapes unless others are
+// given.
+void AddFit(const Model& model, const FilePlan& plan, const Bindings& shapes, Executor& executor,
+            Json* json) {
+  const PlanChoice choice = ChoosePlan(model, {&plan, 1}, shapes, executor);
+  const bool fits = choice.loaded.has_value();
+  absl::string_view reason = choice.explanation;
+  absl::ConsumePrefix(&reason, "the plan in the model is ignored: ");
+  (*json)["fits"] = fits;
+  (*json)["grade"] = std::string(PlanGradeName(choice.grade));
+  (*json)["reason"] = choice.grade == PlanGrade::kExact ? "" : std::string(reason);
 }
 
 absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
@@ -95,12 +123,14 @@ absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
   json["schema_version"] = 1;
   json["path"] = path;
   json["plans"] = Json::array();
-  const absl::StatusOr<std::optional<EmbeddedPlan>> embedded = ReadEmbeddedPlan(*model);
-  if (!embedded.ok()) return rejected(embedded.status());
-  if (embedded->has_value()) {
-    PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(context.arguments));
-    const Bindings shapes = LoadingOptions(context.arguments).shapes;
-    json["plans"].push_back(PlanJson(**embedded, CheckFits(*model, shapes, *executor)));
+  const std::vector<FilePlan> plans = ReadFilePlans(*model);
+  std::unique_ptr<Executor> executor;
+  for (const FilePlan& plan : plans) {
+    if (executor == nullptr) {
+      PLAIT_ASSIGN_OR_RETURN(executor, OpenDevice(context.arguments));
+    }
+    Json& listed = json["plans"].emplace_back(PlanJson(plan));
+    AddFit(*model, plan, LoadingOptions(context.arguments).shapes, *executor, &listed);
   }
   context.console.out << (context.console.json ? JsonText(json) : Table(json["plans"]));
   return ExitCode::kOk;

@@ -19,11 +19,14 @@ std::vector<OptionSpec> Options() {
       {"--outputs", OptionKind::kText, "DIR", "where output_<i>.pb and <name>.npy are written"}};
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
+  options.push_back(kRequirePlanOption);
   return options;
 }
 
-Json ResultJson(const Graph& graph, absl::Span<const Tensor> outputs) {
+Json ResultJson(const LoadedModel& model, absl::Span<const Tensor> outputs) {
+  const Graph& graph = model.graph;
   Json json;
+  json["plan"] = PlanChoiceJson(model);
   json["outputs"] = Json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& name = graph.tensor(graph.outputs()[i]).name;
@@ -45,8 +48,8 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   }
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
   LoadOptions loading = LoadingOptions(arguments);
-  // One run does not repay a thorough choice of kernels.
-  loading.quick = true;
+  // One run does not repay measuring kernels.
+  loading.without_plan = PlanWithout::kPredicted;
   std::vector<std::string> warnings;
   PLAIT_ASSIGN_OR_RETURN(const LoadedExecutable loaded,
                          LoadExecutable(arguments.positionals()[0], loading, *executor, &warnings));
@@ -62,7 +65,7 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
     PLAIT_RETURN_IF_ERROR(WriteOutputs(arguments.Text("--outputs"), graph, outputs));
   }
   if (context.console.json) {
-    context.console.out << JsonText(ResultJson(graph, outputs));
+    context.console.out << JsonText(ResultJson(loaded.model, outputs));
     return ExitCode::kOk;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

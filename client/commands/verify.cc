@@ -180,7 +180,7 @@ absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
   }
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenDevice(arguments));
   LoadOptions loading = LoadingOptions(arguments);
-  loading.quick = true;
+  loading.without_plan = PlanWithout::kPredictedBaseline;
   loading.ignore_plan = !arguments.Has("--plan");
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;
@@ -213,6 +213,8 @@ absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
       json["models"] = LossesJson(models, *losses);
       json["rms_ratio"] = losses->rms_ratio();
     }
+    json["plans"] = Json::array();
+    for (const LoadedModel& model : models) json["plans"].push_back(PlanChoiceJson(model));
     context.console.out << JsonText(json);
   } else {
     context.console.out << absl::StrFormat(

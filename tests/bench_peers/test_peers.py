@@ -131,8 +131,8 @@ def test_a_program_that_is_not_plait_has_a_row_that_says_so(tmp_path, script, to
 def test_a_plan_that_is_ignored_is_a_failure_and_not_a_figure(model):
     optimized = model.parent / "optimized" / model.name
     changed = onnx.load(optimized)
-    (version,) = (entry for entry in changed.metadata_props if entry.key == "plait.version")
-    version.value = "plait-9.9.9"
+    (plan,) = (entry for entry in changed.metadata_props if entry.key == "plait.plan")
+    plan.value = "of another form"
     onnx.save(changed, optimized)
     done, _, rows = compare(model, "--optimized", model.parent / "optimized")
     assert done.returncode == 1

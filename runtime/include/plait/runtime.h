@@ -39,7 +39,8 @@ extern "C" {
 #define PLAIT_RUNTIME_ABI_VERSION 0
 #define PLAIT_API __attribute__((visibility("default")))
 
-/* The library's version, such as "0.1.0"; plans are good for the version that made them. */
+/* The library's version, such as "0.1.0". It runs plans in the form that it writes itself, and in
+ * the one before. */
 PLAIT_API const char* plait_version(void);
 /* The PLAIT_RUNTIME_ABI_VERSION that the library was built with. */
 PLAIT_API int32_t plait_abi_version(void);
@@ -103,9 +104,11 @@ typedef struct plait_tensor {
 
 /* ---- Sessions ---- */
 
-/* A model that is loaded on a device. Shapes are static: dimensions that a model leaves open are
- * given when its session is created, or those that the plan inside was made for; another size is
- * another session. */
+/* A model that is loaded on a device, for the shapes that are given when its session is created, or
+ * those that the plan inside was made for. Where the model leaves dimensions open that the options
+ * do not give, a run takes inputs of other sizes too: the first of a shape loads the model for it,
+ * by the plan inside that is for it or by a default plan, and the last 16 shapes stay loaded. Such
+ * a session keeps the model; one whose options give every open dimension does not. */
 typedef struct plait_session plait_session;
 
 /* The shape of an input whose model leaves dimensions open: needed where there is no plan inside
@@ -125,14 +128,14 @@ typedef struct plait_session_options {
   const char* device; /* "cpu"; NULL: that */
   const plait_input_shape* input_shapes;
   size_t input_shape_count;
-  /* Of a run, at most as many as the process has processors. 0: as many as the plan inside the
-   * model was made for, and all where there is none. */
+  /* Of a run, at most as many as the process may keep busy. 0: as many as the best plan inside the
+   * model is for, and all where there is none. */
   int32_t threads;
   /* Not 0: threads stay on a processor each while they compute, for a program that has the machine
    * to itself. All sessions of a process have to agree. */
   int32_t pin_threads;
-  int32_t ignore_plan;  /* not 0: the plan inside the model is not used */
-  int32_t require_plan; /* not 0: without the plan inside the model there is an error */
+  int32_t ignore_plan;  /* not 0: no plan inside the model is used */
+  int32_t require_plan; /* not 0: where no plan inside the model fits there is an error */
 } plait_session_options;
 #define PLAIT_SESSION_OPTIONS_INIT \
   { sizeof(plait_session_options), NULL, NULL, 0, 0, 0, 0, 0 }
@@ -165,9 +168,18 @@ PLAIT_API plait_error* plait_session_describe_input(const plait_session* session
 PLAIT_API plait_error* plait_session_describe_output(const plait_session* session, size_t index,
                                                      plait_tensor* tensor);
 
+/* Describes output `index` of a run with inputs of these shapes, as above; other fields of `inputs`
+ * are not read. Loads the model for them if it has to. Errors: INVALID_ARGUMENT naming the input;
+ * those of creating a session; FORKED. */
+PLAIT_API plait_error* plait_session_describe_output_for(plait_session* session,
+                                                         const plait_tensor* inputs,
+                                                         size_t input_count, size_t index,
+                                                         plait_tensor* tensor);
+
 /* Runs the model once on the caller's buffers: all inputs and all outputs, each as described. Bytes
  * are copied in before and out after, but for those that lie in the session's own buffers, see
- * below. Errors: INVALID_ARGUMENT naming the tensor; FORKED. */
+ * below. Errors: INVALID_ARGUMENT naming the tensor; FORKED; for a shape that is not loaded those of
+ * creating a session. */
 PLAIT_API plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,
                                          size_t input_count, const plait_tensor* outputs,
                                          size_t output_count);
@@ -187,7 +199,7 @@ PLAIT_API plait_error* plait_session_run_bound(plait_session* session);
 /* ---- The plan in use ---- */
 
 typedef enum plait_plan_source {
-  PLAIT_PLAN_EMBEDDED = 1, /* the one inside the model: measured on such a device, and compared */
+  PLAIT_PLAN_EMBEDDED = 1, /* one inside the model: measured on such a device, and compared */
   PLAIT_PLAN_DEFAULT = 2   /* made when the session was created, by predicted times */
 } plait_plan_source;
 
@@ -195,10 +207,12 @@ typedef enum plait_plan_reason {
   PLAIT_PLAN_FITS = 1,
   PLAIT_PLAN_NOT_IN_MODEL = 2,
   PLAIT_PLAN_NOT_WANTED = 3,   /* ignore_plan */
-  PLAIT_PLAN_OTHER_ENGINE = 4, /* another version of plait made it */
-  PLAIT_PLAN_OTHER_DEVICE = 5, /* another processor, or another number of threads */
+  PLAIT_PLAN_OTHER_ENGINE = 4, /* in a form that this version does not read */
+  PLAIT_PLAN_OTHER_DEVICE = 5, /* for other instructions, or another number of threads */
   PLAIT_PLAN_OTHER_MODEL = 6,  /* the model was changed afterwards, or has other shapes */
-  PLAIT_PLAN_INVALID = 7       /* malformed, or more than this device can load */
+  PLAIT_PLAN_INVALID = 7,      /* malformed, or more than this device can load */
+  /* Used: measured on another processor, of these instructions and with so many threads. */
+  PLAIT_PLAN_SAME_INSTRUCTION_SET = 8
 } plait_plan_reason;
 
 typedef struct plait_plan_info {

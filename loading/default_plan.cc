@@ -1,0 +1,62 @@
+#include "loading/default_plan.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/executor/check_load.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/search/predicted_plan.h"
+
+namespace plait {
+namespace {
+
+// A graph of a plan that computes what the model does for these shapes. It is a stranger's: its
+// types are proven before anything is planned by them, and one that is larger than the model's own
+// could take any time.
+std::optional<Graph> RewrittenGraph(absl::Span<const FilePlan> plans, const Graph& bound) {
+  for (const FilePlan& plan : plans) {
+    if (!plan.status.ok()) continue;
+    absl::StatusOr<Graph> graph = ParseTypedGraph(plan.texts.graph);
+    if (!graph.ok() || graph->node_count() > bound.node_count()) continue;
+    if (!HaveSameInterface(*graph, bound) || !CheckTypes(*graph).ok()) continue;
+    return *std::move(graph);
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<LoadedPlan> LoadPredicted(const Model& model, Graph graph, Executor& executor) {
+  LoadedPlan loaded;
+  loaded.graph = std::move(graph);
+  PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor.device()));
+  PLAIT_ASSIGN_OR_RETURN(
+      PlannedGraph planned,
+      PredictedPlan(loaded.graph, executor.device(), *catalog, std::string(PlanEngineVersion())));
+  loaded.plan = std::move(planned.plan);
+  loaded.weights = std::make_shared<ModelWeights>(model.weights());
+  PLAIT_ASSIGN_OR_RETURN(loaded.executable,
+                         executor.Load(loaded.graph, loaded.plan, *loaded.weights));
+  return loaded;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
+                                           absl::Span<const FilePlan> plans, Executor& executor) {
+  PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(bound));
+  if (std::optional<Graph> rewritten = RewrittenGraph(plans, bound.graph)) {
+    absl::StatusOr<LoadedPlan> loaded = LoadPredicted(model, *std::move(rewritten), executor);
+    if (loaded.ok()) return loaded;
+  }
+  return LoadPredicted(model, bound.graph, executor);
+}
+
+absl::Status CheckNoOpaqueNode(const Bound& bound) {
+  if (bound.opaque_nodes.empty()) return absl::OkStatus();
+  const OpaqueNode& node = bound.opaque_nodes.front();
+  return absl::InvalidArgumentError(
+      absl::StrCat("node ", node.name, ": ", node.op_type, " cannot be run: ", node.reason));
+}
+
+}  // namespace plait

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "loading/choose_plan.h"
+
+namespace plait {
+
+// What runs where no plan of a file does: a plan made now by predicted times
+// (optimizer/search/predicted_plan.h) and loaded. It is made for the graph of a plan in the file
+// that is for the same inputs and outputs, if there is one, since that was rewritten and found
+// equal, and for the model's own otherwise. Nothing is measured. `bound` is the model's own graph.
+// Errors: InvalidArgument naming a node that plait does not understand; those of PredictedPlan and
+// Executor::Load.
+absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
+                                           absl::Span<const FilePlan> plans, Executor& executor);
+
+// A model without a plan needs a kernel for every node.
+// Errors: InvalidArgument naming the first node that plait does not understand.
+absl::Status CheckNoOpaqueNode(const Bound& bound);
+
+}  // namespace plait

@@ -1,0 +1,66 @@
+#include "loading/substitute_variants.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/executor/check_load.h"
+
+namespace plait {
+namespace {
+
+// Kernels that the catalog offers for what the step does.
+std::vector<Kernel> OffersFor(const Graph& graph, const KernelCatalog& catalog, const Plan& plan,
+                              const Step& step) {
+  if (!step.kernel.nodes.empty()) {
+    return catalog.KernelsAt(graph, step.kernel.nodes.front(), /*fuse=*/true);
+  }
+  const Value& from = plan.values[step.inputs.front()];
+  const Value& to = plan.values[step.outputs.front()];
+  Kernel reorder = catalog.Reorder(graph.type(from.tensor), from.format, to.format);
+  // Whatever width a reorder would get: any runs.
+  reorder.width = step.kernel.width;
+  return {std::move(reorder)};
+}
+
+bool IsSameButForVariant(const Kernel& offered, const Kernel& kernel) {
+  return offered.family == kernel.family && offered.nodes == kernel.nodes &&
+         offered.width == kernel.width && offered.input_formats == kernel.input_formats &&
+         offered.output_formats == kernel.output_formats;
+}
+
+// Whether another variant was taken. Errors: InvalidArgument where there is none.
+absl::StatusOr<bool> Substitute(const std::vector<Kernel>& offers, const KernelCatalog& catalog,
+                                Kernel* kernel) {
+  const Kernel* substitute = nullptr;
+  for (const Kernel& offered : offers) {
+    if (offered == *kernel) return false;
+    if (substitute == nullptr && IsSameButForVariant(offered, *kernel)) substitute = &offered;
+  }
+  if (substitute == nullptr || catalog.NeedsAdmission(*substitute)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this version has no variant of kernel family \"", kernel->family,
+                     "\" in the place of \"", kernel->variant, "\""));
+  }
+  kernel->variant = substitute->variant;
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<int> SubstituteVariants(const Graph& graph, const KernelCatalog& catalog,
+                                       Plan* plan) {
+  PLAIT_RETURN_IF_ERROR(CheckTypes(graph));
+  PLAIT_RETURN_IF_ERROR(CheckPlan(*plan, graph));
+  int substituted = 0;
+  for (size_t i = 0; i < plan->steps.size(); ++i) {
+    Step& step = plan->steps[i];
+    const std::vector<Kernel> offers = OffersFor(graph, catalog, *plan, step);
+    const absl::StatusOr<bool> is_other = Substitute(offers, catalog, &step.kernel);
+    if (!is_other.ok()) return Annotate(is_other.status(), absl::StrCat("step ", i));
+    if (*is_other) ++substituted;
+  }
+  return substituted;
+}
+
+}  // namespace plait

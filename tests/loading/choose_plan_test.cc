@@ -1,0 +1,188 @@
+#include "loading/choose_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_replace.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "loading/substitute_variants.h"
+#include "tests/loading/planned_model.h"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+
+class ChoosePlanTest : public testing::Test {
+ protected:
+  PlanChoice Choose(const std::vector<EmbeddedPlan>& plans, const Bindings& shapes = {}) {
+    const Model model = ModelWith(plans);
+    return ChoosePlan(model, ReadFilePlans(model), shapes, *executor_);
+  }
+  const DeviceDescription& device() const { return executor_->device(); }
+
+  EmbeddedPlan MadeOn(int64_t rows, const std::string& fingerprint) const {
+    return PlanOfRows(rows, device(), [&](Plan* plan) { plan->device_fingerprint = fingerprint; });
+  }
+  std::string OtherProcessor() const {
+    return absl::StrReplaceAll(device().fingerprint, {{"cpu;_", "cpu;_Other_"}});
+  }
+
+  const std::unique_ptr<Executor> executor_ = OpenCpu(1);
+};
+
+TEST_F(ChoosePlanTest, UsesAPlanOfThisDevice) {
+  const PlanChoice choice = Choose({PlanOfRows(2, device())});
+  ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+  EXPECT_EQ(choice.grade, PlanGrade::kExact);
+  EXPECT_EQ(choice.reason, PlanReason::kFits);
+  EXPECT_EQ(choice.explanation, "the plan in the model is used");
+  EXPECT_EQ(RunOnOnes(*choice.loaded)[0], 224.0f);
+}
+
+TEST_F(ChoosePlanTest, UsesAPlanOfAnotherProcessorAndSaysSo) {
+  const PlanChoice choice = Choose({MadeOn(2, OtherProcessor())});
+  ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+  EXPECT_EQ(choice.grade, PlanGrade::kSameInstructionSet);
+  EXPECT_EQ(choice.reason, PlanReason::kSameInstructionSet);
+  EXPECT_THAT(choice.explanation, HasSubstr("made on another processor"));
+  EXPECT_THAT(choice.explanation, HasSubstr("Other"));
+  EXPECT_EQ(RunOnOnes(*choice.loaded)[0], 224.0f);
+}
+
+TEST_F(ChoosePlanTest, PrefersTheBetterGradeToTheOrder) {
+  const PlanChoice choice = Choose({MadeOn(2, OtherProcessor()), PlanOfRows(3, device())});
+  ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+  EXPECT_EQ(choice.grade, PlanGrade::kExact);
+  EXPECT_EQ(RunOnOnes(*choice.loaded).size(), 24u);
+}
+
+TEST_F(ChoosePlanTest, TakesThePlanOfTheShapesGiven) {
+  const std::vector<EmbeddedPlan> plans = {PlanOfRows(1, device()), PlanOfRows(2, device()),
+                                           PlanOfRows(4, device())};
+  EXPECT_EQ(RunOnOnes(*Choose(plans).loaded).size(), 8u);
+  for (const int64_t rows : {1, 2, 4}) {
+    const PlanChoice choice = Choose(plans, {{"x", {rows, 8}}});
+    ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+    EXPECT_EQ(choice.grade, PlanGrade::kExact);
+    EXPECT_EQ(RunOnOnes(*choice.loaded).size(), static_cast<size_t>(8 * rows));
+  }
+  const PlanChoice choice = Choose(plans, {{"x", {3, 8}}});
+  EXPECT_FALSE(choice.loaded.has_value());
+  EXPECT_EQ(choice.reason, PlanReason::kOtherModel);
+  EXPECT_THAT(choice.explanation, HasSubstr("the 3 plans in the model are ignored"));
+  EXPECT_THAT(choice.explanation, HasSubstr("other shapes"));
+}
+
+TEST_F(ChoosePlanTest, IgnoresPlansForOtherInstructionsAndThreads) {
+  const std::string set(InstructionSetOfFingerprint(device().fingerprint));
+  const std::string other = set == "avx2" ? "avx512" : "avx2";
+  const PlanChoice of_other_set = Choose({MadeOn(
+      2, absl::StrReplaceAll(device().fingerprint, {{"_" + set + ";", "_" + other + ";"}}))});
+  EXPECT_FALSE(of_other_set.loaded.has_value());
+  EXPECT_EQ(of_other_set.reason, PlanReason::kOtherDevice);
+  EXPECT_THAT(of_other_set.explanation, HasSubstr("it was made for another device (" + other));
+
+  const PlanChoice of_more_threads =
+      Choose({PlanOfRows(2, device(), [](Plan* plan) { plan->threads = 2; })});
+  EXPECT_FALSE(of_more_threads.loaded.has_value());
+  EXPECT_EQ(of_more_threads.grade, PlanGrade::kNone);
+  EXPECT_THAT(of_more_threads.explanation, HasSubstr("2 threads"));
+}
+
+TEST_F(ChoosePlanTest, ReadsTheVersionBeforeAndNoOlderOne) {
+  const EmbeddedPlan now = PlanOfRows(2, device());
+  EmbeddedPlan before = now;
+  before.plan = absl::StrReplaceAll(now.plan, {{"plan 4 {", "plan 3 {"}, {"  predicted 0\n", ""}});
+  ASSERT_NE(before.plan, now.plan);
+  EXPECT_EQ(Choose({before}).grade, PlanGrade::kExact);
+  for (const char* const version : {"plan 2 {", "plan 5 {"}) {
+    EmbeddedPlan other = now;
+    other.plan = absl::StrReplaceAll(now.plan, {{"plan 4 {", version}});
+    const PlanChoice choice = Choose({other});
+    EXPECT_FALSE(choice.loaded.has_value());
+    EXPECT_EQ(choice.reason, PlanReason::kOtherEngine);
+  }
+}
+
+TEST_F(ChoosePlanTest, SaysWhichEngineMadeAPlan) {
+  EmbeddedPlan plan = PlanOfRows(2, device());
+  plan.version = "plait-9.9.9+abc";
+  const PlanChoice choice = Choose({plan});
+  EXPECT_EQ(choice.grade, PlanGrade::kExact);
+  EXPECT_THAT(choice.explanation, HasSubstr("made by engine plait-9.9.9+abc"));
+}
+
+TEST_F(ChoosePlanTest, SaysThatAPlanWasPredicted) {
+  const PlanChoice choice =
+      Choose({PlanOfRows(2, device(), [](Plan* plan) { plan->predicted = true; })});
+  EXPECT_EQ(choice.grade, PlanGrade::kExact);
+  EXPECT_THAT(choice.explanation, HasSubstr("by predicted times"));
+}
+
+TEST_F(ChoosePlanTest, RunsAnUnknownVariantByAnotherOfItsFamily) {
+  EmbeddedPlan newer =
+      PlanOfRows(2, device(), [](Plan* plan) { plan->steps[0].kernel.variant = "of_next_year"; });
+  newer.version = "plait-9.9.9";
+  const PlanChoice choice = Choose({newer});
+  ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+  EXPECT_EQ(choice.grade, PlanGrade::kExact);
+  EXPECT_THAT(choice.explanation, HasSubstr("1 of its kernels run in other variants"));
+  EXPECT_EQ(RunOnOnes(*choice.loaded)[7], 280.0f);
+}
+
+TEST_F(ChoosePlanTest, IgnoresAPlanOfAnUnknownFamily) {
+  const PlanChoice choice = Choose(
+      {PlanOfRows(2, device(), [](Plan* plan) { plan->steps[0].kernel.family = "of_next_year"; })});
+  EXPECT_FALSE(choice.loaded.has_value());
+  EXPECT_EQ(choice.reason, PlanReason::kInvalid);
+  EXPECT_THAT(choice.explanation, HasSubstr("no kernel family \"of_next_year\""));
+}
+
+// Nobody has measured the error of what would stand in for it.
+TEST_F(ChoosePlanTest, NothingStandsInForAKernelThatNeedsAdmission) {
+  class Strict : public KernelCatalog {
+   public:
+    explicit Strict(const KernelCatalog& catalog) : catalog_(catalog) {}
+    std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const override {
+      return catalog_.KernelsAt(graph, node, fuse);
+    }
+    Kernel Reorder(const TensorType& type, Format from, Format to) const override {
+      return catalog_.Reorder(type, from, to);
+    }
+    bool NeedsAdmission(const Kernel&) const override { return true; }
+    absl::string_view Version(absl::string_view family) const override {
+      return catalog_.Version(family);
+    }
+
+   private:
+    const KernelCatalog& catalog_;
+  };
+  const auto catalog = CatalogFor(device());
+  const PlanChoice choice = Choose({PlanOfRows(2, device())});
+  ASSERT_TRUE(choice.loaded.has_value());
+  Plan plan = choice.loaded->plan;
+  const Graph& graph = choice.loaded->graph;
+  EXPECT_EQ(SubstituteVariants(graph, **catalog, &plan).value(), 0);
+  plan.steps[0].kernel.variant = "of_next_year";
+  Plan copy = plan;
+  EXPECT_EQ(SubstituteVariants(graph, **catalog, &copy).value(), 1);
+  EXPECT_EQ(copy, choice.loaded->plan);
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(SubstituteVariants(graph, Strict(**catalog), &plan).status()));
+}
+
+TEST_F(ChoosePlanTest, PassesOverAPlanThatCannotBeLoaded) {
+  EmbeddedPlan hostile = PlanOfRows(2, device());
+  hostile.graph = "graph {";
+  const PlanChoice choice = Choose({hostile, PlanOfRows(3, device())});
+  ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+  EXPECT_EQ(RunOnOnes(*choice.loaded).size(), 24u);
+  const PlanChoice none = Choose({hostile});
+  EXPECT_FALSE(none.loaded.has_value());
+  EXPECT_EQ(none.reason, PlanReason::kInvalid);
+  EXPECT_EQ(Choose({}).reason, PlanReason::kNone);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gpu_worker/executor/executor.h"
+#include "loading/choose_plan.h"
+
+namespace plait {
+
+// The processor, with this many threads. Fails the test where it cannot be opened.
+std::unique_ptr<Executor> OpenCpu(int threads);
+
+// "y = Relu(x * w)" for x of [N, 8], with N open.
+std::string OpenModel();
+
+// A plan of that model for N rows on the device, as it is embedded.
+EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device);
+// The same after a change of the plan.
+EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,
+                        const std::function<void(Plan*)>& change);
+
+// The model with these plans inside.
+Model ModelWith(absl::Span<const EmbeddedPlan> plans);
+
+// What the plan of a choice computes of rows of ones.
+std::vector<float> RunOnOnes(const LoadedPlan& loaded);
+
+}  // namespace plait

@@ -1,0 +1,191 @@
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "optimizer/onnx/attach_plan.h"
+#include "plait/runtime.h"
+#include "tests/loading/planned_model.h"
+
+// Sessions of a model with an open batch: runs of any size of it, by the plan for it or a default
+// one.
+
+namespace plait {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+struct ErrorDeleter {
+  void operator()(plait_error* error) const { plait_error_destroy(error); }
+};
+struct SessionDeleter {
+  void operator()(plait_session* session) const { plait_session_destroy(session); }
+};
+using Error = std::unique_ptr<plait_error, ErrorDeleter>;
+using Session = std::unique_ptr<plait_session, SessionDeleter>;
+
+std::string Text(const Error& error) { return plait_error_message(error.get()); }
+
+// OpenModel with plans of one thread for 2 and for 4 rows.
+std::string ModelWithPlans() {
+  const auto executor = OpenCpu(1);
+  const std::string original = OpenModel();
+  const ModelWithPlan written = *AttachPlans(
+      original, {PlanOfRows(2, executor->device()), PlanOfRows(4, executor->device())});
+  std::string bytes;
+  for (const absl::string_view kept : written.kept) bytes.append(kept.data(), kept.size());
+  return bytes + written.appended;
+}
+
+Session Created(const plait_session_options& options) {
+  const std::string model = ModelWithPlans();
+  plait_session* session = nullptr;
+  const Error error(
+      plait_session_create_from_memory(model.data(), model.size(), &options, &session));
+  EXPECT_EQ(error, nullptr) << Text(error);
+  return Session(session);
+}
+
+Session Created() {
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  return Created(options);
+}
+
+plait_tensor Rows(const int64_t dims[2], void* data) {
+  plait_tensor tensor = PLAIT_TENSOR_INIT;
+  tensor.element_type = PLAIT_ELEMENT_FLOAT32;
+  tensor.rank = 2;
+  tensor.dims = dims;
+  tensor.data = data;
+  tensor.byte_size = static_cast<size_t>(dims[0] * dims[1]) * sizeof(float);
+  return tensor;
+}
+
+// A run on rows of ones, into outputs of the same shape; every first column must be 224.
+Error RunRows(plait_session* session, int64_t rows) {
+  const int64_t dims[] = {rows, 8};
+  std::vector<float> x(static_cast<size_t>(8 * rows), 1.0f);
+  std::vector<float> y(x.size());
+  const plait_tensor input = Rows(dims, x.data());
+  const plait_tensor output = Rows(dims, y.data());
+  Error error(plait_session_run(session, &input, 1, &output, 1));
+  if (error != nullptr) return error;
+  for (size_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(y[i], 224.0f + 8 * static_cast<float>(i % 8)) << rows << " rows, element " << i;
+  }
+  return error;
+}
+
+TEST(RuntimeShapesTest, RunsAnySizeOfAnOpenDimension) {
+  const Session session = Created();
+  ASSERT_NE(session, nullptr);
+  plait_tensor usual = PLAIT_TENSOR_INIT;
+  ASSERT_EQ(plait_session_describe_input(session.get(), 0, &usual), nullptr);
+  EXPECT_EQ(usual.dims[0], 2);
+  // More than stay loaded, and some again.
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t rows = 1; rows <= 20; ++rows) {
+      const Error error = RunRows(session.get(), rows);
+      EXPECT_EQ(error, nullptr) << Text(error);
+    }
+  }
+}
+
+TEST(RuntimeShapesTest, DescribesOutputsOfOtherShapes) {
+  const Session session = Created();
+  plait_tensor first = PLAIT_TENSOR_INIT;
+  for (int64_t rows = 1; rows <= 20; ++rows) {
+    const int64_t dims[] = {rows, 8};
+    const plait_tensor input = Rows(dims, nullptr);
+    plait_tensor output = PLAIT_TENSOR_INIT;
+    ASSERT_EQ(plait_session_describe_output_for(session.get(), &input, 1, 0, &output), nullptr);
+    EXPECT_EQ(output.rank, 2u);
+    EXPECT_EQ(output.dims[0], rows);
+    EXPECT_EQ(output.byte_size, static_cast<size_t>(rows) * 8 * sizeof(float));
+    EXPECT_EQ(output.data, nullptr);
+    if (rows == 1) first = output;
+  }
+  EXPECT_EQ(first.dims[0], 1) << "dimensions live as long as the session";
+}
+
+TEST(RuntimeShapesTest, RefusesShapesThatTheModelDoesNotHave) {
+  const Session session = Created();
+  const int64_t wide[] = {2, 9};
+  const int64_t none[] = {0, 8};
+  const int64_t huge[] = {int64_t{1} << 60, 8};
+  std::vector<float> data(32);
+  for (const int64_t* const dims : {wide, none, huge}) {
+    const plait_tensor input = Rows(dims, data.data());
+    const plait_tensor output = Rows(dims, data.data());
+    const Error error(plait_session_run(session.get(), &input, 1, &output, 1));
+    EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_INVALID_ARGUMENT);
+    EXPECT_THAT(Text(error), HasSubstr("input 0 ('x'): must be float32[N,8], is"));
+  }
+  plait_tensor output = PLAIT_TENSOR_INIT;
+  const Error missing(plait_session_describe_output_for(session.get(), nullptr, 0, 0, &output));
+  EXPECT_THAT(Text(missing), HasSubstr("the model has 1 inputs, given are 0"));
+}
+
+// Its outputs are still compared with what they have to be.
+TEST(RuntimeShapesTest, RefusesOutputsOfAnotherShape) {
+  const Session session = Created();
+  const int64_t three[] = {3, 8};
+  const int64_t two[] = {2, 8};
+  std::vector<float> data(24);
+  const plait_tensor input = Rows(three, data.data());
+  const plait_tensor output = Rows(two, data.data());
+  const Error error(plait_session_run(session.get(), &input, 1, &output, 1));
+  EXPECT_THAT(Text(error), HasSubstr("output 0 ('y'): must be float32[3,8]"));
+}
+
+TEST(RuntimeShapesTest, AShapeThatTheOptionsGiveStays) {
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  const int64_t dims[] = {4, 8};
+  plait_input_shape shape = PLAIT_INPUT_SHAPE_INIT;
+  shape.name = "x";
+  shape.dims = dims;
+  shape.rank = 2;
+  options.input_shapes = &shape;
+  options.input_shape_count = 1;
+  const Session session = Created(options);
+  ASSERT_NE(session, nullptr);
+  plait_plan_info plan = PLAIT_PLAN_INFO_INIT;
+  ASSERT_EQ(plait_session_get_plan(session.get(), &plan), nullptr);
+  EXPECT_EQ(plan.reason, PLAIT_PLAN_FITS) << plan.explanation;
+  EXPECT_EQ(plan.threads, 1);
+  EXPECT_EQ(RunRows(session.get(), 4), nullptr);
+  EXPECT_THAT(Text(RunRows(session.get(), 2)), HasSubstr("must be float32[4,8]"));
+}
+
+TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  options.require_plan = 1;
+  const Session session = Created(options);
+  EXPECT_EQ(RunRows(session.get(), 2), nullptr);
+  EXPECT_EQ(RunRows(session.get(), 4), nullptr);
+  const Error error = RunRows(session.get(), 3);
+  EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_FAILED_PRECONDITION);
+  EXPECT_THAT(Text(error), HasSubstr("the 2 plans in the model are ignored"));
+}
+
+TEST(RuntimeShapesTest, ShapesMayBeRunFromSeveralThreads) {
+  const Session session = Created();
+  std::vector<std::jthread> threads;
+  std::vector<int> failed(4);
+  for (size_t thread = 0; thread < failed.size(); ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int64_t run = 0; run < 60; ++run) {
+        const int64_t rows = 1 + (run * 7 + static_cast<int64_t>(thread)) % 20;
+        if (RunRows(session.get(), rows) != nullptr) ++failed[thread];
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_THAT(failed, Each(0));
+}
+
+}  // namespace
+}  // namespace plait
