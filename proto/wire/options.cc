@@ -16,6 +16,7 @@
 #include "proto/wire/error.h"
 #include "proto/wire/known_fields.h"
 #include "proto/wire/names.h"
+#include "proto/wire/plan_options.h"
 
 namespace plait::wire {
 namespace {
@@ -179,6 +180,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   PLAIT_RETURN_IF_ERROR(CheckOneOf("precision", checked.precision(), kPrecisions));
   PLAIT_RETURN_IF_ERROR(CheckBody(checked));
   PLAIT_RETURN_IF_ERROR(CheckNumbers(checked));
+  PLAIT_RETURN_IF_ERROR(CheckPlanOptions(checked));
   // Counted before they are looked at.
   if (checked.shapes().size() > kShapesMax) {
     return Invalid("shapes", absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",

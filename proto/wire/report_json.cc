@@ -2,12 +2,14 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace plait::wire {
 namespace {
 
 // Null for what the plait that made the report did not tell yet; every load takes some time.
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json NumberOrNull(bool is_null, double number) { return is_null ? Json() : Json(number); }
 Json TimeOrNull(double time_ms) { return time_ms > 0 ? Json(time_ms) : Json(); }
 
 // Baseline and optimized are two messages with the same fields.
@@ -113,6 +115,35 @@ Json PlanJson(const v1::Report& report) {
   return json;
 }
 
+Json PlansJson(const v1::Report& report) {
+  Json json = Json::array();
+  for (const v1::PlanReport& plan : report.plans()) {
+    Json entry;
+    entry["device"] = plan.device();
+    entry["threads"] = plan.threads();
+    entry["shapes"] = Json::object();
+    for (const v1::PlanShape& shape : plan.shapes()) {
+      entry["shapes"][shape.input()] =
+          Json(std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
+    }
+    entry["latency_us_median"] = plan.latency_us_median();
+    entry["speedup"] = NumberOrNull(plan.predicted(), plan.speedup());
+    entry["speedup_low"] = NumberOrNull(plan.predicted(), plan.speedup_low());
+    entry["speedup_high"] = NumberOrNull(plan.predicted(), plan.speedup_high());
+    entry["predicted"] = plan.predicted();
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json DefaultPlanJson(const v1::Report& report) {
+  if (!report.has_default_plan()) return Json();
+  Json json;
+  json["latency_us_median"] = report.default_plan().latency_us_median();
+  json["ratio"] = report.default_plan().ratio();
+  return json;
+}
+
 }  // namespace
 
 std::string VerdictName(v1::Verdict verdict) {
@@ -145,6 +176,8 @@ Json ReportJson(const v1::Report& report, bool with_trace) {
   json["equivalence"] = EquivalenceJson(report.equivalence());
   json["search"] = SearchJson(report.search(), with_trace);
   json["plan"] = PlanJson(report);
+  json["plans"] = PlansJson(report);
+  json["default_plan"] = DefaultPlanJson(report);
   json["measurement_log"] = report.measurement_log().sha256_hex();
   json["output"]["path"] = report.output().path();
   json["output"]["digest"] = report.output().digest().sha256_hex();

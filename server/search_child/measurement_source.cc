@@ -12,10 +12,11 @@ namespace {
 
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kStrictTolerance = 1e-4;
-RemoteVerifier::Options VerifierOptions(const v1::OptimizeOptions& options) {
+RemoteVerifier::Options VerifierOptions(const MeasurementRequest& request) {
+  const v1::OptimizeOptions& options = request.start.options();
   return {.seed = options.seed(),
           .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance,
-          .input_sets = options.input_sets()};
+          .input_sets = request.has_input_sets ? options.input_sets() : InputSets()};
 }
 
 // Of the time that a task may take: a prediction is not exact, and a task that is ended was for
@@ -61,11 +62,10 @@ class TimeBudget : public Budget {
 
 class DeviceSource : public MeasurementSource {
  public:
-  DeviceSource(const internal::Start& start, absl::Duration end, ChildConnection& connection,
-               Clock& clock)
+  DeviceSource(const MeasurementRequest& request, ChildConnection& connection, Clock& clock)
       : profiler_(connection, clock),
-        verifier_(connection, clock, VerifierOptions(start.options())),
-        budget_(clock, end, absl::Seconds(start.task_seconds_max()), connection) {}
+        verifier_(connection, clock, VerifierOptions(request)),
+        budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
 
   Profiler& profiler() override { return profiler_; }
   Verifier& verifier() override { return verifier_; }
@@ -102,11 +102,11 @@ class LogSource : public MeasurementSource {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
-    const internal::Start& start, absl::Duration end, ChildConnection& connection, Clock& clock) {
-  if (!start.options().has_measurement_log()) {
-    return std::make_unique<DeviceSource>(start, end, connection, clock);
+    const MeasurementRequest& request, ChildConnection& connection, Clock& clock) {
+  if (!request.start.options().has_measurement_log()) {
+    return std::make_unique<DeviceSource>(request, connection, clock);
   }
-  absl::StatusOr<MeasurementLog> log = MeasurementLog::Parse(start.replay_log());
+  absl::StatusOr<MeasurementLog> log = MeasurementLog::Parse(request.replay_log);
   if (!log.ok()) {
     return wire::Error(
         v1::ERROR_REASON_INVALID_REQUEST,

@@ -36,11 +36,19 @@ class MeasurementSource {
   virtual absl::Duration verification_time() const = 0;
 };
 
-// What Start asks for: the log in it, or the daemon. What is passed must outlive the source. `end`
-// is when the budget ends, on the clock, monotonic. Errors: InvalidArgument when the log cannot be
-// read. A log is a client's file: its lines are read with checks, and a question that it does not
-// answer is an error of the search.
+// What a search of a job is measured by.
+struct MeasurementRequest {
+  const internal::Start& start;
+  absl::Duration end;            // of the search's budget, on the monotonic clock
+  absl::string_view replay_log;  // what is read where the job is replayed
+  // The job's inputs are compared too: they have the shapes of one search.
+  bool has_input_sets = true;
+};
+
+// What Start asks for: a log, or the daemon. What is passed must outlive the source. Errors:
+// InvalidArgument when the log cannot be read. A log is a client's file: its lines are read with
+// checks, and a question that it does not answer is an error of the search.
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
-    const internal::Start& start, absl::Duration end, ChildConnection& connection, Clock& clock);
+    const MeasurementRequest& request, ChildConnection& connection, Clock& clock);
 
 }  // namespace plait

@@ -1,6 +1,5 @@
 #include "server/search_child/result_file.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,22 +16,32 @@ namespace {
 
 constexpr char kWhat[] = "the optimized model";
 
-// The plan, or a warning why there is none.
-std::optional<EmbeddedPlan> PlanOf(const ResultFile& result, std::vector<std::string>& warnings) {
-  const SearchResult& found = result.found;
-  absl::StatusOr<EmbeddedPlan> plan =
-      result.body == Body::kOriginal
-          ? EmbedPlanInOriginal(found.graph, found.plan, result.engine_version)
-          : EmbedPlan(found.graph, found.plan, result.model.weights(), result.engine_version);
-  if (plan.ok()) return *std::move(plan);
-  warnings.push_back(
-      absl::StrCat("the optimized model carries no plan: ", std::string(plan.status().message())));
-  return std::nullopt;
+// The plans, or a warning for each that is missing. Each names the device as it is with the plan's
+// threads, and not with all that the worker has which measured it.
+std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::string>& warnings) {
+  std::vector<EmbeddedPlan> plans;
+  const auto add = [&](const SearchResult& found) {
+    Plan plan = found.plan;
+    plan.device_fingerprint = FingerprintWithThreads(plan.device_fingerprint, plan.threads);
+    absl::StatusOr<EmbeddedPlan> embedded =
+        result.body == Body::kOriginal
+            ? EmbedPlanInOriginal(found.graph, plan, result.engine_version)
+            : EmbedPlan(found.graph, plan, result.model.weights(), result.engine_version);
+    if (embedded.ok()) {
+      plans.push_back(*std::move(embedded));
+    } else {
+      warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
+                                      std::string(embedded.status().message())));
+    }
+  };
+  add(result.found);
+  for (const SearchedPlan& further : result.further) add(further.found);
+  return plans;
 }
 
 absl::Status WriteOriginal(const ResultFile& result, int file, std::vector<std::string>& warnings) {
   PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written,
-                         AttachPlan(result.bytes, PlanOf(result, warnings)));
+                         AttachPlans(result.bytes, PlansOf(result, warnings)));
   for (const absl::string_view kept : written.kept) {
     PLAIT_RETURN_IF_ERROR(AppendToFile(file, kept, kWhat));
   }
@@ -60,7 +69,7 @@ absl::Status WriteRewritten(const ResultFile& result, int file,
   const Graph& graph = result.found.graph;
   ExportOptions options;
   options.opset = result.opset;
-  options.plan = PlanOf(result, warnings);
+  options.plans = PlansOf(result, warnings);
   PLAIT_ASSIGN_OR_RETURN(const std::string bytes,
                          ExportOnnx(result.model, graph, result.model.weights(), options));
   const absl::Status same = CheckExport(bytes, graph, result.model.weights());

@@ -9,6 +9,7 @@
 #include "optimizer/onnx/model.h"
 #include "optimizer/search/optimize.h"
 #include "plait/v1/optimization.pb.h"
+#include "server/search_child/further_plans.h"
 
 namespace plait {
 
@@ -32,7 +33,8 @@ struct ResultFile {
   absl::string_view bytes;  // of the original
   const Model& model;       // that was imported from them
   const SearchResult& found;
-  int opset = 0;  // see ExportOptions
+  absl::Span<const SearchedPlan> further;  // whose plans the file has too; only with the original
+  int opset = 0;                           // see ExportOptions
   const std::string& engine_version;
 };
 

@@ -6,10 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -26,14 +22,19 @@
 #include "optimizer/search/speedup.h"
 #include "proto/wire/device.h"
 #include "proto/wire/error.h"
-#include "proto/wire/measurement.h"
-#include "proto/wire/profile.h"
 #include "server/search_child/apply_limits.h"
 #include "server/search_child/connection.h"
+#include "server/search_child/default_plan.h"
 #include "server/search_child/failure_reason.h"
+#include "server/search_child/further_plans.h"
 #include "server/search_child/input_sets.h"
+#include "server/search_child/known_profiles.h"
+#include "server/search_child/log_sections.h"
+#include "server/search_child/map_model.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/output_file.h"
+#include "server/search_child/plan_reports.h"
+#include "server/search_child/plan_targets.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
 #include "server/search_child/result_file.h"
@@ -58,10 +59,17 @@ class ProgressSender : public ProgressSink {
   ProgressSender(ChildConnection& connection, Clock& clock, absl::Duration end)
       : connection_(connection), clock_(clock), end_(end) {}
 
+  // Of several plans the first one's progress is told as the job's own, and only how far the others
+  // are.
+  void set_plan(int plan, int plans) {
+    plan_ = plan;
+    plans_ = plans;
+  }
+
   void OnImport() { SendPhase("import", 0, BudgetLeft()); }
   void OnPhase(absl::string_view phase, double fraction) override {
     // The search is over, and the job is not.
-    const bool is_over = phase == "done";
+    const bool is_over = phase == "done" && plan_ + 1 == plans_;
     SendPhase(is_over ? "export" : phase, OfJob(fraction), is_over ? 0 : BudgetLeft());
   }
   void OnFraction(double fraction, double seconds_left) override {
@@ -74,8 +82,8 @@ class ProgressSender : public ProgressSink {
   void OnMeasured(double speedup) override { SendSpeedup(v1::EVENT_TYPE_MEASURED, speedup); }
 
  private:
-  static double OfJob(double fraction) {
-    return kPreparationFraction + (1 - 2 * kPreparationFraction) * fraction;
+  double OfJob(double fraction) const {
+    return kPreparationFraction + (1 - 2 * kPreparationFraction) * (plan_ + fraction) / plans_;
   }
   static v1::Event EventOf(v1::EventType type) {
     v1::Event event;
@@ -93,6 +101,7 @@ class ProgressSender : public ProgressSink {
     Send(event);
   }
   void SendSpeedup(v1::EventType type, double speedup) {
+    if (plan_ > 0) return;
     v1::Event event = EventOf(type);
     event.set_speedup(speedup);
     Send(event);
@@ -107,93 +116,84 @@ class ProgressSender : public ProgressSink {
   ChildConnection& connection_;
   Clock& clock_;
   const absl::Duration end_;
+  int plan_ = 0;  // that is searched for, of so many
+  int plans_ = 1;
 };
-
-// Mapped and not read: pages of weights that nothing looks at never take memory.
-absl::StatusOr<absl::string_view> MapModel() {
-  struct stat file = {};
-  if (fstat(kChildModel, &file) != 0) return absl::InternalError("the model cannot be read");
-  if (file.st_size == 0) {
-    return wire::Error(v1::ERROR_REASON_MODEL_REJECTED, "the model has no bytes");
-  }
-  const auto size = static_cast<size_t>(file.st_size);
-  void* const bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, kChildModel, 0);
-  if (bytes == MAP_FAILED) {
-    return wire::Error(v1::ERROR_REASON_LIMIT_EXCEEDED,
-                       absl::StrCat("a model of ", size, " bytes does not fit into memory"));
-  }
-  return absl::string_view(static_cast<const char*>(bytes), size);
-}
-
-absl::StatusOr<Bound> BindModel(const Model& model, const v1::OptimizeOptions& options) {
-  Bindings bindings;
-  for (const auto& [name, shape] : options.shapes()) {
-    bindings[name] = Shape(shape.dims().begin(), shape.dims().end());
-  }
-  return Bind(model, bindings);
-}
-
-// The device as far as the job may use it.
-absl::StatusOr<DeviceDescription> DeviceOf(const internal::Start& start) {
-  PLAIT_ASSIGN_OR_RETURN(DeviceDescription device, wire::DeviceFromProto(start.device()));
-  const int threads_max = start.options().threads();
-  if (threads_max > 0) device.threads = std::min(device.threads, threads_max);
-  return device;
-}
-
-// A profile that cannot be trusted is measured again. Returns the device's load effect, if it is
-// among them.
-std::optional<LoadEffect> LoadProfiles(const internal::Start& start, ProfileCache& profiles) {
-  std::optional<LoadEffect> effect;
-  for (const v1::StoredProfile& stored : start.profiles()) {
-    if (stored.has_load_effect()) {
-      if (!wire::CheckLoadEffect(stored.load_effect(), "load_effect").ok()) continue;
-      effect = {stored.load_effect().deviation(), static_cast<int>(stored.load_effect().loads())};
-      continue;
-    }
-    const absl::StatusOr<Profile> profile = wire::ProfileFromProto(stored.profile());
-    if (profile.ok()) profiles.Load(stored.key(), *profile);
-  }
-  return effect;
-}
 
 // The search for one job.
 class ChildSearch {
  public:
   ChildSearch(const internal::Start& start, ChildConnection& connection)
-      : start_(start), connection_(connection), clock_(SystemClock()) {}
+      : start_(start), connection_(connection), clock_(SystemClock()), began_(clock_.Monotonic()) {}
 
   absl::StatusOr<internal::Result> Run() {
-    const absl::Duration began = clock_.Monotonic();
-    const absl::Duration budget = absl::Seconds(start_.options().budget_seconds());
-    ProgressSender progress(connection_, clock_, began + budget);
+    ProgressSender progress(connection_, clock_, began_ + Budget());
     progress.OnImport();
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
     // The first look at a stranger's bytes, under limits that were set before.
-    absl::StatusOr<Model> model = ImportOnnx(bytes);
+    const absl::StatusOr<Model> model = ImportOnnx(bytes);
     if (!model.ok()) return ModelFailure(model.status());
-    absl::StatusOr<Bound> bound = BindModel(*model, start_.options());
+    PLAIT_ASSIGN_OR_RETURN(whole_device_, wire::DeviceFromProto(start_.device()));
+    PLAIT_ASSIGN_OR_RETURN(
+        targets_, PlanTargetsOf(*model, start_.options(), whole_device_, &shape_warnings_));
+    const absl::StatusOr<Bound> bound = Bind(*model, targets_.front().shapes);
     if (!bound.ok()) return ModelFailure(bound.status());
     body_ = BodyOf(start_.options(), *bound);
-    // Now, and not when everything has been searched.
-    PLAIT_RETURN_IF_ERROR(
-        wire::WithReason(CheckExportOpset(*model, bound->graph, start_.options().opset()),
-                         v1::ERROR_REASON_INVALID_REQUEST));
-    PLAIT_RETURN_IF_ERROR(CheckInputSets(start_.options().input_sets(), bound->graph));
+    PLAIT_RETURN_IF_ERROR(CheckRequest(*model, *bound));
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
-    const absl::Duration import_time = clock_.Monotonic() - began;
-    const absl::Duration end =
-        began + budget - (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
-    PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device, DeviceOf(start_));
-    PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, device));
+    const absl::Duration import_time = clock_.Monotonic() - began_;
+    end_ = began_ + Budget() - (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
+    PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, whole_device_));
     if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
+    return Search({*model, bytes, *bound}, progress);
+  }
 
+ private:
+  // The model as it came in, while it is searched.
+  struct Original {
+    const Model& model;
+    absl::string_view bytes;
+    const Bound& bound;
+  };
+
+  absl::Duration Budget() const { return absl::Seconds(start_.options().budget_seconds()); }
+
+  // Now, and not when everything has been searched.
+  absl::Status CheckRequest(const Model& model, const Bound& bound) const {
+    if (targets_.size() > 1 && body_ != Body::kOriginal) {
+      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
+                         "a file with several plans has the original's body, and there is no plan "
+                         "around nodes that are not understood");
+    }
+    PLAIT_RETURN_IF_ERROR(
+        wire::WithReason(CheckExportOpset(model, bound.graph, start_.options().opset()),
+                         v1::ERROR_REASON_INVALID_REQUEST));
+    return CheckInputSets(start_.options().input_sets(), bound.graph);
+  }
+
+  // Plans that are searched for, and not predicted.
+  int SearchCount() const {
+    const auto is_measured = [](const PlanTarget& target) { return !target.predicted; };
+    return static_cast<int>(std::count_if(targets_.begin(), targets_.end(), is_measured));
+  }
+
+  // The first one's part of the budget: what is left is shared equally.
+  absl::Duration FirstEnd() const {
+    const absl::Duration now = clock_.Monotonic();
+    return now + (end_ - now) / SearchCount();
+  }
+
+  // Searches for the first plan, which report and body are of, and then for the others.
+  absl::StatusOr<internal::Result> Search(const Original& original, ProgressSender& progress) {
+    const DeviceDescription device = DeviceWithThreads(whole_device_, targets_.front().threads);
     const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
     // A worker of another build may have a backend that is not here.
     if (!catalog.ok()) return wire::WithReason(catalog.status(), v1::ERROR_REASON_UNSUPPORTED);
-    PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<MeasurementSource> source,
-                           MakeMeasurementSource(start_, end, connection_, clock_));
+    PLAIT_ASSIGN_OR_RETURN(
+        const std::unique_ptr<MeasurementSource> source,
+        MakeMeasurementSource({start_, FirstEnd(), SplitLogs(start_.replay_log()).front()},
+                              connection_, clock_));
     MeasurementLog log;
     ProfileCache profiles(source->profiler(), log);
     PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect, FindLoadEffect(LoadProfiles(start_, profiles),
@@ -204,30 +204,54 @@ class ChildSearch {
     const SearchContext context = {device,   **catalog,          schedule_device,
                                    profiles, source->verifier(), source->budget(),
                                    log,      progress,           effect};
+    progress.set_plan(0, SearchCount());
+    const SearchOptions options = Options();
     // Nearly all of the time goes by in here.
-    absl::StatusOr<SearchResult> found = Optimize(bound->graph, Options(), context);
+    absl::StatusOr<SearchResult> found = Optimize(original.bound.graph, options, context);
     if (!found.ok()) return SearchFailure(found.status(), start_.options());
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(PooledLoadEffect(effect, found->load_effect)));
+    const std::optional<DefaultPlanTimes> default_plan =
+        MeasureDefaultPlan(*found, context, start_.engine_version());
+    const auto begin_plan = [&](int plan) { progress.set_plan(plan, SearchCount()); };
+    PLAIT_ASSIGN_OR_RETURN(
+        FurtherPlans further,
+        SearchFurtherPlans({start_, original.model, whole_device_, targets_, options, effect,
+                            *found, log, end_, progress, begin_plan},
+                           connection_, clock_));
+    further.logs.insert(further.logs.begin(), log.ToText());
+    further.profiling_time += source->profiling_time();
+    further.verification_time += source->verification_time();
+    further.profiles_measured += profiles.profiles_measured();
+    further.profiles_cached += profiles.profiles_cached();
+    PLAIT_ASSIGN_OR_RETURN(internal::Result result, Finish(original, *found, further));
+    SetPlanReports({start_.device().id(), targets_.front(), *found, further.plans, default_plan},
+                   result.mutable_report());
+    return result;
+  }
 
-    std::vector<std::string> warnings = Warnings(*bound, *found, began);
-    PLAIT_RETURN_IF_ERROR(Export(*model, bytes, *found, warnings));
-    SearchFacts facts = {bound->graph, bound->opaque_nodes, BodyName(body_), warnings};
-    facts.profiling_seconds = absl::ToDoubleSeconds(source->profiling_time());
-    facts.verification_seconds = absl::ToDoubleSeconds(source->verification_time());
-    facts.seconds = absl::ToDoubleSeconds(clock_.Monotonic() - began) - facts.profiling_seconds -
+  // Writes the file, and tells of it.
+  absl::StatusOr<internal::Result> Finish(const Original& original, const SearchResult& found,
+                                          const FurtherPlans& further) const {
+    std::vector<std::string> warnings = Warnings(original.bound, found, began_);
+    warnings.insert(warnings.end(), further.warnings.begin(), further.warnings.end());
+    PLAIT_RETURN_IF_ERROR(Export(original, found, further.plans, warnings));
+    SearchFacts facts = {original.bound.graph, original.bound.opaque_nodes, BodyName(body_),
+                         warnings};
+    facts.profiling_seconds = absl::ToDoubleSeconds(further.profiling_time);
+    facts.verification_seconds = absl::ToDoubleSeconds(further.verification_time);
+    facts.seconds = absl::ToDoubleSeconds(clock_.Monotonic() - began_) - facts.profiling_seconds -
                     facts.verification_seconds;
-    facts.profiles_measured = profiles.profiles_measured();
-    facts.profiles_cached = profiles.profiles_cached();
+    facts.profiles_measured = further.profiles_measured;
+    facts.profiles_cached = further.profiles_cached;
     internal::Result result;
-    *result.mutable_report() = MakeReport(start_, facts, *found);
-    *result.mutable_plan() = MakePlanMessage(*found);
+    *result.mutable_report() = MakeReport(start_, facts, found);
+    *result.mutable_plan() = MakePlanMessage(found);
     *result.mutable_report()->mutable_plan() = result.plan().summary();
-    result.set_measurement_log(log.ToText());
+    result.set_measurement_log(JoinLogs(further.logs));
     result.set_stopped_early(connection_.stop_requested());
     return result;
   }
 
- private:
   // What cannot fit is refused before a worker tries it. A replay loads nothing, and of a device
   // that does not say what memory it has nothing is known.
   absl::Status CheckModelMemory(const Graph& graph, const DeviceDescription& device) const {
@@ -273,6 +297,7 @@ class ChildSearch {
   std::vector<std::string> Warnings(const Bound& bound, const SearchResult& found,
                                     absl::Duration began) const {
     std::vector<std::string> warnings = bound.warnings;
+    warnings.insert(warnings.end(), shape_warnings_.begin(), shape_warnings_.end());
     if (found.seconds_needed > 0) warnings.push_back(BudgetWarning(found, began));
     if (found.task_too_long) warnings.emplace_back(kTaskWarning);
     if (body_ == Body::kOriginal && !bound.opaque_nodes.empty()) {
@@ -316,12 +341,14 @@ class ChildSearch {
     return options;
   }
 
-  absl::Status Export(const Model& model, absl::string_view bytes, const SearchResult& found,
+  absl::Status Export(const Original& original, const SearchResult& found,
+                      absl::Span<const SearchedPlan> further,
                       std::vector<std::string>& warnings) const {
     const ResultFile result = {.body = body_,
-                               .bytes = bytes,
-                               .model = model,
+                               .bytes = original.bytes,
+                               .model = original.model,
                                .found = found,
+                               .further = further,
                                .opset = start_.options().opset(),
                                .engine_version = start_.engine_version()};
     return WriteResultFile(result, kChildOutput, warnings);
@@ -330,7 +357,12 @@ class ChildSearch {
   const internal::Start& start_;
   ChildConnection& connection_;
   Clock& clock_;
-  Body body_ = Body::kOriginal;  // of the result's file
+  const absl::Duration began_;
+  absl::Duration end_;               // of the search, before the file is written
+  Body body_ = Body::kOriginal;      // of the result's file
+  DeviceDescription whole_device_;   // with all threads that it has
+  std::vector<PlanTarget> targets_;  // what plans are made for
+  std::vector<std::string> shape_warnings_;
 };
 
 }  // namespace

@@ -250,6 +250,9 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { *options.mutable_measurement_log() = DigestToProto(DigestOf("a log")); },
       [](auto& options) { *options.add_input_sets()->add_values() = InputOf("x"); },
       [](auto& options) { options.set_body("original"); },
+      [](auto& options) { options.add_plan_for()->add_threads(1); },
+      [](auto& options) { options.set_allow_predicted(true); },
+      [](auto& options) { (*options.mutable_shape_ranges())["x"].add_dims()->set_low(1); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.
   ASSERT_EQ(std::size(kChanges),

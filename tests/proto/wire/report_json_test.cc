@@ -28,7 +28,12 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("verification_seconds":0.0,"candidates":7,"candidates_measured":0,"profiles_measured":0,)"
       R"("profiles_cached":0,"rules_applied":{"remove_identity":2},"regions":3,)"
       R"("regions_solved":2,"budget_exhausted":false},)"
-      R"("plan":{"digest":"ef","streams":2,"arena_bytes":4096},"measurement_log":"01",)"
+      R"("plan":{"digest":"ef","streams":2,"arena_bytes":4096},)"
+      R"("plans":[{"device":"cpu","threads":2,"shapes":{"x":[1,8]},"latency_us_median":50.0,)"
+      R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,"predicted":false},)"
+      R"({"device":"cpu","threads":4,"shapes":{},"latency_us_median":30.0,"speedup":null,)"
+      R"("speedup_low":null,"speedup_high":null,"predicted":true}],)"
+      R"("default_plan":{"latency_us_median":60.0,"ratio":1.2},"measurement_log":"01",)"
       R"("output":{"path":"out.onnx","digest":"cd"}})"
       "\n");
 }

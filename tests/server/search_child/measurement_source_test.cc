@@ -80,8 +80,8 @@ class MeasurementSourceTest : public testing::Test {
     Say(message);
     const absl::StatusOr<internal::Start> heard = connection_->ReadStart();
     EXPECT_TRUE(heard.ok()) << heard.status();
-    return MakeMeasurementSource(*heard, clock_.Monotonic() + absl::Minutes(1), *connection_,
-                                 clock_);
+    return MakeMeasurementSource(
+        {*heard, clock_.Monotonic() + absl::Minutes(1), heard->replay_log()}, *connection_, clock_);
   }
 
   void AnswerFirstQuestion(const worker::v1::KernelProfile& profile) {

@@ -1,0 +1,159 @@
+#include "server/search_child/further_plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/search/predicted_plan.h"
+#include "server/search_child/failure_reason.h"
+#include "server/search_child/known_profiles.h"
+#include "server/search_child/log_sections.h"
+#include "server/search_child/measurement_source.h"
+
+namespace plait {
+namespace {
+
+// "2 threads and x=1x3x224x224"
+std::string TargetText(const PlanTarget& target) {
+  const std::string shapes =
+      absl::StrJoin(target.shapes, ", ", [](std::string* out, const auto& entry) {
+        absl::StrAppend(out, entry.first, "=", absl::StrJoin(entry.second, "x"));
+      });
+  return absl::StrCat(target.threads, " threads", shapes.empty() ? "" : " and ", shapes);
+}
+
+class Search {
+ public:
+  Search(const FurtherPlansRequest& request, ChildConnection& connection, Clock& clock)
+      : request_(request),
+        connection_(connection),
+        clock_(clock),
+        logs_(SplitLogs(request.start.replay_log())) {
+    AddKnown(request.first_log);
+  }
+
+  absl::StatusOr<FurtherPlans> Run() {
+    for (size_t i = 1; i < request_.targets.size(); ++i) {
+      const PlanTarget& target = request_.targets[i];
+      if (target.predicted) {
+        PLAIT_RETURN_IF_ERROR(Predict(target));
+        continue;
+      }
+      if (!HasTime()) {
+        result_.warnings.push_back(absl::StrCat("the budget left no time for a plan for ",
+                                                TargetText(target), ", which the file lacks"));
+        continue;
+      }
+      request_.begin_plan(static_cast<int>(result_.logs.size()) + 1);
+      PLAIT_RETURN_IF_ERROR(Measure(target, i));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool is_replay() const { return request_.start.options().has_measurement_log(); }
+
+  // Logs of the first plan and of those that were measured so far come first.
+  bool HasTime() const {
+    if (is_replay()) return result_.logs.size() + 1 < logs_.size();
+    return !connection_.stop_requested() && clock_.Monotonic() < request_.end;
+  }
+
+  // An equal part of what is left, for this plan and for each behind it.
+  absl::Duration EndOf(size_t target) const {
+    const auto is_measured = [](const PlanTarget& one) { return !one.predicted; };
+    const auto left = std::count_if(request_.targets.begin() + static_cast<int64_t>(target),
+                                    request_.targets.end(), is_measured);
+    const absl::Duration now = clock_.Monotonic();
+    return now + (request_.end - now) / left;
+  }
+
+  void AddKnown(const MeasurementLog& log) {
+    for (const auto& [key, profile] : log.profiles()) known_.emplace(key, profile);
+  }
+
+  absl::Status Measure(const PlanTarget& target, size_t number) {
+    const absl::StatusOr<Bound> bound = Bind(request_.model, target.shapes);
+    if (!bound.ok()) return ModelFailure(bound.status());
+    const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
+    PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
+    // Inputs that were given have the shapes of the first plan.
+    const bool has_input_sets = target.shapes == request_.targets.front().shapes;
+    PLAIT_ASSIGN_OR_RETURN(
+        const std::unique_ptr<MeasurementSource> source,
+        MakeMeasurementSource({request_.start, EndOf(number),
+                               is_replay() ? logs_[result_.logs.size() + 1] : "", has_input_sets},
+                              connection_, clock_));
+    MeasurementLog log;
+    ProfileCache profiles(source->profiler(), log);
+    LoadProfiles(request_.start, profiles);
+    for (const auto& [key, profile] : known_) profiles.Load(key, profile);
+    const LoadEffect effect = is_replay() ? source->load_effect() : request_.load_effect;
+    log.set_load_effect(effect);
+    ScheduleDevice schedule;
+    schedule.streams_max = device.threads;
+    const SearchContext context = {device,   *catalog,           schedule,
+                                   profiles, source->verifier(), source->budget(),
+                                   log,      request_.progress,  effect};
+    SearchOptions options = request_.options;
+    if (!has_input_sets) options.verification.given_inputs = 0;
+    absl::StatusOr<SearchResult> found = Optimize(bound->graph, options, context);
+    if (!found.ok()) return SearchFailure(found.status(), request_.start.options());
+    AddKnown(log);
+    result_.plans.push_back({target, *std::move(found)});
+    result_.logs.push_back(log.ToText());
+    result_.profiling_time += source->profiling_time();
+    result_.verification_time += source->verification_time();
+    result_.profiles_measured += profiles.profiles_measured();
+    result_.profiles_cached += profiles.profiles_cached();
+    return absl::OkStatus();
+  }
+
+  // What was found for the same shapes; nullptr where there was no time for it.
+  const SearchResult* FoundFor(const PlanTarget& target) const {
+    if (target.shapes == request_.targets.front().shapes) return &request_.first;
+    for (const SearchedPlan& plan : result_.plans) {
+      if (!plan.target.predicted && plan.target.shapes == target.shapes) return &plan.found;
+    }
+    return nullptr;
+  }
+
+  absl::Status Predict(const PlanTarget& target) {
+    const SearchResult* const found = FoundFor(target);
+    if (found == nullptr) {
+      result_.warnings.push_back(absl::StrCat("there is no plan for ", TargetText(target),
+                                              ", because there was no time for its shapes"));
+      return absl::OkStatus();
+    }
+    const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
+    PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
+    const absl::StatusOr<PlannedGraph> planned =
+        PredictedPlan(found->graph, device, *catalog, request_.start.engine_version());
+    if (!planned.ok()) return SearchFailure(planned.status(), request_.start.options());
+    SearchResult predicted;
+    predicted.graph = found->graph;
+    predicted.plan = planned->plan;
+    predicted.predicted_us = planned->predicted_us;
+    result_.plans.push_back({target, std::move(predicted)});
+    return absl::OkStatus();
+  }
+
+  const FurtherPlansRequest& request_;
+  ChildConnection& connection_;
+  Clock& clock_;
+  const std::vector<absl::string_view> logs_;
+  std::map<std::string, Profile> known_;  // that were measured in this job
+  FurtherPlans result_;
+};
+
+}  // namespace
+
+absl::StatusOr<FurtherPlans> SearchFurtherPlans(const FurtherPlansRequest& request,
+                                                ChildConnection& connection, Clock& clock) {
+  return Search(request, connection, clock).Run();
+}
+
+}  // namespace plait

@@ -1,0 +1,45 @@
+#include "server/search_child/plan_reports.h"
+
+#include "base/limits.h"
+#include "base/statistics.h"
+#include "proto/wire/error.h"
+
+namespace plait {
+namespace {
+
+void AddPlan(const std::string& device, const PlanTarget& target, const SearchResult& found,
+             v1::Report* report) {
+  v1::PlanReport& plan = *report->add_plans();
+  plan.set_device(device);
+  plan.set_threads(target.threads);
+  plan.set_predicted(target.predicted);
+  for (const TensorId input : found.graph.inputs()) {
+    v1::PlanShape& shape = *plan.add_shapes();
+    // Names may be any bytes.
+    shape.set_input(wire::ValidUtf8(*found.graph.tensor(input).name, kNameBytesMax));
+    for (const int64_t dim : found.graph.type(input).shape) shape.add_dims(dim);
+  }
+  if (target.predicted) {
+    plan.set_latency_us_median(found.predicted_us);
+    return;
+  }
+  plan.set_latency_us_median(Median(found.optimized_latency_us));
+  plan.set_speedup(found.speedup.median);
+  plan.set_speedup_low(found.speedup.low);
+  plan.set_speedup_high(found.speedup.high);
+}
+
+}  // namespace
+
+void SetPlanReports(const PlanReportFacts& facts, v1::Report* report) {
+  if (facts.first.plan.steps.empty()) return;
+  AddPlan(facts.device, facts.first_target, facts.first, report);
+  for (const SearchedPlan& plan : facts.further) {
+    AddPlan(facts.device, plan.target, plan.found, report);
+  }
+  if (!facts.default_plan.has_value()) return;
+  report->mutable_default_plan()->set_latency_us_median(facts.default_plan->latency_us_median);
+  report->mutable_default_plan()->set_ratio(facts.default_plan->ratio);
+}
+
+}  // namespace plait
