@@ -178,8 +178,8 @@ PLAIT_API plait_error* plait_session_describe_output_for(plait_session* session,
 
 /* Runs the model once on the caller's buffers: all inputs and all outputs, each as described. Bytes
  * are copied in before and out after, but for those that lie in the session's own buffers, see
- * below. Errors: INVALID_ARGUMENT naming the tensor; FORKED; for a shape that is not loaded those of
- * creating a session. */
+ * below. Errors: INVALID_ARGUMENT naming the tensor; FORKED; for a shape that is not loaded those
+ * of creating a session. */
 PLAIT_API plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,
                                          size_t input_count, const plait_tensor* outputs,
                                          size_t output_count);
