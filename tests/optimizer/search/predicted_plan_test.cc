@@ -1,0 +1,58 @@
+#include "optimizer/search/predicted_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_device.h"
+
+namespace plait {
+namespace {
+
+Graph Chain() {
+  return GraphOf(R"(graph {
+    input %x: float32[2,8]
+    const %w: float32[8,8] = synthetic 1
+    %p = MatMul(%x, %w) {}
+    %t = Tanh(%p) {}
+    %y = Exp(%t) {}
+    output %y
+  })");
+}
+
+TEST(PredictedPlanTest, FusesAndSaysThatItWasPredicted) {
+  const absl::StatusOr<PlannedGraph> planned =
+      PredictedPlan(Chain(), FakeDevice(2), FakeCatalog(2), "engine");
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_TRUE(planned->plan.predicted);
+  EXPECT_LT(planned->plan.steps.size(), 3u);
+  EXPECT_GT(planned->predicted_us, 0);
+  EXPECT_EQ(planned->plan.engine_version, "engine");
+  EXPECT_TRUE(CheckPlan(planned->plan, Chain()).ok());
+}
+
+TEST(PredictedPlanTest, ABaselineHasAKernelForEachNode) {
+  const absl::StatusOr<PlannedGraph> planned =
+      PredictedBaseline(Chain(), FakeDevice(2), FakeCatalog(2), "engine");
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_TRUE(planned->plan.predicted);
+  EXPECT_EQ(planned->plan.steps.size(), 3u);
+}
+
+TEST(PredictedPlanTest, EqualQuestionsHaveEqualAnswers) {
+  const FakeCatalog catalog(2);
+  const DeviceDescription device = FakeDevice(2);
+  EXPECT_EQ(PrintPlan(PredictedPlan(Chain(), device, catalog, "engine")->plan),
+            PrintPlan(PredictedPlan(Chain(), device, catalog, "engine")->plan));
+}
+
+// Nobody has measured its error.
+TEST(PredictedPlanTest, HasNoKernelThatNeedsAdmission) {
+  FakeCatalog catalog(2);
+  catalog.offers_digits = true;
+  const absl::StatusOr<PlannedGraph> planned =
+      PredictedPlan(Chain(), FakeDevice(2), catalog, "engine");
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  for (const Step& step : planned->plan.steps) EXPECT_NE(step.kernel.family, "digits");
+}
+
+}  // namespace
+}  // namespace plait
