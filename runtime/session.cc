@@ -1,10 +1,10 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -197,26 +197,26 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::For(absl::Span<const Shap
 
 absl::Status Session::Run(LoadedShapes& shapes, absl::Span<const void* const> inputs,
                           absl::Span<void* const> outputs) {
-  const absl::MutexLock lock(&mutex_);
+  // No memory is taken for as many as nearly all models have.
+  absl::InlinedVector<BoundCopy, 8> before;
+  absl::InlinedVector<BoundCopy, 8> after;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto bytes = static_cast<size_t>(shapes.inputs[i].type.bytes());
-    if (bytes > 0 && inputs[i] != shapes.inputs[i].data) {
-      std::memcpy(shapes.inputs[i].data, inputs[i], bytes);
-    }
+    const SessionTensor& own = shapes.inputs[i];
+    if (own.data == inputs[i]) continue;
+    before.push_back({own.data, static_cast<const std::byte*>(inputs[i]), own.type.bytes()});
   }
-  PLAIT_RETURN_IF_ERROR(shapes.executable->RunBound());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto bytes = static_cast<size_t>(shapes.outputs[i].type.bytes());
-    if (bytes > 0 && outputs[i] != shapes.outputs[i].data) {
-      std::memcpy(outputs[i], shapes.outputs[i].data, bytes);
-    }
+    const SessionTensor& own = shapes.outputs[i];
+    if (own.data == outputs[i]) continue;
+    after.push_back({static_cast<std::byte*>(outputs[i]), own.data, own.type.bytes()});
   }
-  return absl::OkStatus();
+  const absl::MutexLock lock(&mutex_);
+  return shapes.executable->RunBound(before, after);
 }
 
 absl::Status Session::RunBound() {
   const absl::MutexLock lock(&mutex_);
-  return main_->executable->RunBound();
+  return main_->executable->RunBound({}, {});
 }
 
 // Elements of a set stay where they are.

@@ -12,7 +12,8 @@ absl::StatusOr<BoundTensors> Executable::Bound() {
   return absl::UnimplementedError("this backend does not show its memory");
 }
 
-absl::Status Executable::RunBound() {
+absl::Status Executable::RunBound(absl::Span<const BoundCopy> /*before*/,
+                                  absl::Span<const BoundCopy> /*after*/) {
   return absl::UnimplementedError("this backend does not show its memory");
 }
 

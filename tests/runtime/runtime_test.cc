@@ -188,6 +188,33 @@ TEST(RuntimeTest, RunsOnItsOwnBuffers) {
   }
 }
 
+// Copies are made in pieces, by all threads; one buffer is the session's own.
+TEST(RuntimeTest, CopiesLargeTensorsWhole) {
+  constexpr int64_t kCount = 100003;
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  options.threads = 2;
+  const Session session =
+      Created(GraphBytes(13, R"(g (float[100003] a, float[100003] b) => (float[100003] sum) {
+        sum = Add(a, b)
+      })"),
+              options);
+  ASSERT_NE(session, nullptr);
+  std::vector<float> a = Numbers(kCount, 5);
+  std::vector<float> sum(kCount + 1, -1);
+  plait_tensor inputs[] = {PLAIT_TENSOR_INIT, PLAIT_TENSOR_INIT};
+  plait_tensor output = PLAIT_TENSOR_INIT;
+  ASSERT_EQ(plait_session_describe_input(session.get(), 0, &inputs[0]), nullptr);
+  ASSERT_EQ(plait_session_bound_input(session.get(), 1, &inputs[1]), nullptr);
+  ASSERT_EQ(plait_session_describe_output(session.get(), 0, &output), nullptr);
+  inputs[0].data = a.data();
+  output.data = sum.data();
+  auto* const b = static_cast<float*>(inputs[1].data);
+  for (int64_t i = 0; i < kCount; ++i) b[i] = static_cast<float>(i);
+  ASSERT_EQ(plait_session_run(session.get(), inputs, 2, &output, 1), nullptr);
+  for (int64_t i = 0; i < kCount; ++i) ASSERT_EQ(sum[i], a[i] + b[i]) << i;
+  EXPECT_EQ(sum[kCount], -1);
+}
+
 // An input that nothing reads, one that is an output too, a constant output, and one without bytes.
 TEST(RuntimeTest, RunsModelsWhoseInputsAndOutputsAreOdd) {
   const Session session =

@@ -44,7 +44,8 @@ class CpuExecutable : public Executable {
   // calling thread, before and after the steps.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override;
   absl::StatusOr<BoundTensors> Bound() override;
-  absl::Status RunBound() override;
+  absl::Status RunBound(absl::Span<const BoundCopy> before,
+                        absl::Span<const BoundCopy> after) override;
   absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
                            StepObserver observe) override;
   // Microseconds per run, of the steps alone; the team is woken before each, outside of the time.
