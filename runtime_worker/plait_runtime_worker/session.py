@@ -1,0 +1,131 @@
+"""A model in a runtime, in a process of its own, as the worker sees it."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from plait_runtime_worker import frames
+
+PACKAGE_FOLDER = pathlib.Path(__file__).resolve().parents[1]
+# The last words of a process that has died.
+WORDS_BYTES_MAX = 2000
+# An answer holds the outputs of one run.
+ANSWER_BYTES_MAX = 4 << 30
+
+
+class Failed(Exception):
+    """The runtime refused the model, crashed at it, or met a limit: the model's own fault."""
+
+
+class Overdue(Exception):
+    """The task's time is over."""
+
+
+class Session:
+    """Use as a context manager: the process ends with the block. Methods raise Failed or Overdue,
+    and then the session is of no use any more. `ends_at` is when the task's time is over."""
+
+    def __init__(self, settings, ends_at):
+        self.ends_at = ends_at
+        self.folder = tempfile.TemporaryDirectory(prefix="plait-runtime-")
+        # Empty, and not to be written to: what a model might name beside itself is not there.
+        os.chmod(self.folder.name, 0o500)
+        self.words = tempfile.TemporaryFile()
+        command = [sys.executable, "-s", "-m", "plait_runtime_worker.session_child",
+                   str(os.getpid()), str(settings.memory_bytes), str(settings.cpu_seconds)]
+        environment = {"PYTHONPATH": os.pathsep.join([str(PACKAGE_FOLDER)] + settings.paths),
+                       "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.words, bufsize=0,
+            cwd=self.folder.name, env=environment, start_new_session=True)
+        self.reader = frames.Reader(self.process.stdout)
+        try:
+            self._ask({"command": "start", "runtime": settings.runtime,
+                       "threads": settings.threads, "precision": settings.precision})
+        except (Failed, Overdue):
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends the process; no other session waits for it."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.words.close()
+        self.folder.cleanup()
+
+    def give(self, model, sets):
+        """The bytes of the model, and sets of (name, dtype, dims, bytes)."""
+        described = [[[name, dtype, dims] for name, dtype, dims, _ in one] for one in sets]
+        values = [value for one in sets for _, _, _, value in one]
+        self._ask({"command": "give", "inputs": described}, [*values, model])
+
+    def load(self):
+        """Loads the model, in place of what was loaded before, and runs it once; milliseconds."""
+        fields, _ = self._ask({"command": "load"})
+        return float(fields["load_ms"])
+
+    def outputs(self, index):
+        """The outputs on one set of inputs, as arrays."""
+        import numpy
+
+        fields, runs = self._ask({"command": "outputs", "set": index})
+        try:
+            return [numpy.frombuffer(run, dtype).reshape(dims)
+                    for (dtype, dims), run in zip(fields["outputs"], runs, strict=True)]
+        except (ValueError, TypeError, KeyError) as error:
+            raise Failed("its process answered nonsense") from error
+
+    def time(self, untimed, timed):
+        """Runs it; microseconds of each timed run."""
+        fields, _ = self._ask({"command": "time", "untimed": untimed, "timed": timed})
+        samples = [float(sample) for sample in fields["samples_us"]]
+        if len(samples) != timed or not all(0 < sample < float("inf") for sample in samples):
+            raise Failed("its process answered nonsense")
+        return samples
+
+    def _ask(self, request, runs=()):
+        # A process that does not read, or computes for ever, is killed when the time is over.
+        left = max(0.0, self.ends_at - time.monotonic())
+        timer = threading.Timer(left + 1, self.process.kill)
+        timer.start()
+        try:
+            frames.write(self.process.stdin, request, runs)
+            fields, values = self.reader.read(self.ends_at, ANSWER_BYTES_MAX)
+        except frames.Late:
+            raise Overdue() from None
+        except (frames.Broken, MemoryError) as error:
+            if time.monotonic() >= self.ends_at:
+                raise Overdue() from None
+            raise Failed(self._death()) from error
+        finally:
+            timer.cancel()
+        if "error" in fields:
+            raise Failed(str(fields["error"]))
+        return fields, values
+
+    def _death(self):
+        try:
+            code = self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return "its process broke off"
+        self.words.seek(0)
+        words = self.words.read()[-WORDS_BYTES_MAX:].decode(errors="replace").split("\n")
+        last = next((line for line in reversed(words) if line.strip()), "")
+        if code == -signal.SIGXCPU:
+            return "the runtime needs more processor time than it may use"
+        how = (f"crashed ({signal.Signals(-code).name})" if code < 0 else f"exited with {code}")
+        return f"the runtime {how}" + (f": {last.strip()}" if last else "")
