@@ -22,4 +22,8 @@ const Profile* MeasurementLog::FindProfile(const std::string& key_text) const {
   return found == profiles_.end() ? nullptr : &found->second;
 }
 
+void MeasurementLog::AddRuntimeMeasurement(RuntimeMeasurement measurement) {
+  runtime_measurements_.push_back(std::move(measurement));
+}
+
 }  // namespace plait

@@ -11,6 +11,7 @@
 #include "optimizer/cost/layer_error.h"
 #include "optimizer/cost/load_effect.h"
 #include "optimizer/cost/profile.h"
+#include "optimizer/cost/runtime_measurement.h"
 
 namespace plait {
 
@@ -42,6 +43,7 @@ class MeasurementLog {
   // One measurement per candidate of the batch, the baseline first.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
   void AddErrorMeasurement(ErrorMeasurement measurement);
+  void AddRuntimeMeasurement(RuntimeMeasurement measurement);
   // What the budget said of the time that is left, in the order in which it was asked.
   void AddTimeAnswer(bool has_time) { time_answers_.push_back(has_time); }
   // To which the profiles were scaled.
@@ -58,6 +60,9 @@ class MeasurementLog {
     return verifications_;
   }
   const std::vector<ErrorMeasurement>& error_measurements() const { return error_measurements_; }
+  const std::vector<RuntimeMeasurement>& runtime_measurements() const {
+    return runtime_measurements_;
+  }
   int64_t exhausted_at_step() const { return exhausted_at_step_; }
   const std::vector<bool>& time_answers() const { return time_answers_; }
   const Yardsticks& yardsticks() const { return yardsticks_; }
@@ -77,6 +82,7 @@ class MeasurementLog {
   std::map<std::string, Profile> profiles_;
   std::vector<std::vector<CandidateMeasurement>> verifications_;
   std::vector<ErrorMeasurement> error_measurements_;
+  std::vector<RuntimeMeasurement> runtime_measurements_;
   int64_t exhausted_at_step_ = kNeverExhausted;
   std::vector<bool> time_answers_;
   Yardsticks yardsticks_;

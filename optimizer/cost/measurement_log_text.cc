@@ -20,6 +20,7 @@ namespace {
 //   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
 //                      outputs (0 or 1), errors of outputs, fallback nodes, error text
 //   step_errors        id, steps, errors of steps
+//   runtime            name, version, options, threads, number of the candidate lines that follow
 //   exhausted_at_step  the step that the budget refused, -1: none
 //   time_answers       1 or 0 for each time that was asked for
 //   yardsticks         to which profiles were scaled
@@ -261,6 +262,15 @@ ErrorMeasurement ReadStepErrors(FieldReader& reader) {
   return measurement;
 }
 
+RuntimeMeasurement ReadRuntime(FieldReader& reader) {
+  RuntimeMeasurement measurement;
+  measurement.runtime = reader.NextEscaped();
+  measurement.version = reader.NextEscaped();
+  measurement.options = reader.NextEscaped();
+  measurement.threads = reader.NextInteger<int>();
+  return measurement;
+}
+
 }  // namespace
 
 std::string MeasurementLog::ToText() const {
@@ -277,6 +287,14 @@ std::string MeasurementLog::ToText() const {
   for (const ErrorMeasurement& measurement : error_measurements_) {
     absl::StrAppend(&text, StepErrorsLine(measurement));
   }
+  for (const RuntimeMeasurement& measurement : runtime_measurements_) {
+    absl::StrAppend(&text, "runtime\t", absl::CEscape(measurement.runtime), "\t",
+                    absl::CEscape(measurement.version), "\t", absl::CEscape(measurement.options),
+                    "\t", measurement.threads, "\t", measurement.models.size(), "\n");
+    for (const CandidateMeasurement& model : measurement.models) {
+      absl::StrAppend(&text, CandidateLine(model));
+    }
+  }
   absl::StrAppend(&text, "exhausted_at_step\t", exhausted_at_step_, "\n");
   absl::StrAppend(&text, "time_answers\t");
   for (const bool has_time : time_answers_) text += has_time ? '1' : '0';
@@ -289,6 +307,7 @@ std::string MeasurementLog::ToText() const {
 absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
   MeasurementLog log;
   int64_t candidates_left = 0;
+  bool is_of_runtime = false;  // whose the candidate lines are
   int line_number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     ++line_number;
@@ -303,15 +322,22 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
     FieldReader reader(line);
     const absl::string_view record = reader.Next();
     if ((candidates_left > 0) != (record == "candidate")) {
-      return wrong("a verification is followed by exactly its candidates");
+      return wrong("a verification, as a runtime, is followed by exactly its candidates");
     }
     if (record == "profile") {
       ReadProfile(reader, log);
     } else if (record == "verification") {
       candidates_left = reader.NextInteger<int64_t>();
+      is_of_runtime = false;
       log.verifications_.emplace_back();
+    } else if (record == "runtime") {
+      log.runtime_measurements_.push_back(ReadRuntime(reader));
+      candidates_left = reader.NextInteger<int64_t>();
+      is_of_runtime = true;
     } else if (record == "candidate") {
-      log.verifications_.back().push_back(ReadCandidate(reader));
+      auto& candidates =
+          is_of_runtime ? log.runtime_measurements_.back().models : log.verifications_.back();
+      candidates.push_back(ReadCandidate(reader));
       --candidates_left;
     } else if (record == "step_errors") {
       log.error_measurements_.push_back(ReadStepErrors(reader));

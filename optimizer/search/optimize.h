@@ -64,6 +64,15 @@ struct SearchContext {
   LoadEffect load_effect = {};  // of the device
 };
 
+// A graph that the search ranked among the best, with the rules on the way to it.
+struct KeptGraph {
+  Graph graph;
+  RuleCounts rules_applied;
+};
+
+// How many are kept besides the one that is returned.
+inline constexpr int kKeptGraphsMax = 3;
+
 // What came out. Latencies are microseconds of the whole graph.
 struct SearchResult {
   Graph graph;  // the input graph when nothing beat it
@@ -98,6 +107,8 @@ struct SearchResult {
   int regions_solved = 0;
   int candidates_measured = 0;  // plans that ran on the device, beside the baseline
   RuleCounts rules_applied;     // on the way to `graph`; empty when not improved
+  // Others than `graph` and the original, the best first: another runtime may like one of them.
+  std::vector<KeptGraph> other_graphs;
   bool budget_exhausted = false;
   // 0, or the seconds that verifying one candidate takes, for which there was no time: then the
   // baseline was returned, and something may have been faster.

@@ -258,6 +258,7 @@ class Optimizer {
     result_.plan = winner.candidate.plan;
     result_.predicted_us = winner.planned.predicted_us;
     result_.rules_applied = winner.counts;
+    KeepOtherGraphs();
     result_.baseline_latency_us = std::move(verified.baseline.latency_us);
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
     result_.baseline_load_ms = Median(verified.baseline.load_ms);
@@ -277,6 +278,18 @@ class Optimizer {
                           verified.winner, result_.speedup.median, result_.speedup.certain,
                           result_.speedup.low, result_.speedup.high);
     return absl::OkStatus();
+  }
+
+  // Plans of one graph follow each other: each graph counts once.
+  void KeepOtherGraphs() {
+    absl::flat_hash_set<std::string> seen = {graph_.fingerprint().ToString(),
+                                             result_.graph.fingerprint().ToString()};
+    for (const RankedPlan& plan : plans_) {
+      if (result_.other_graphs.size() == kKeptGraphsMax) return;
+      const Graph& graph = plan.candidate.graph;
+      if (!seen.insert(graph.fingerprint().ToString()).second) continue;
+      result_.other_graphs.push_back({graph, plan.counts});
+    }
   }
 
   const Graph& graph_;
