@@ -8,7 +8,16 @@
 namespace plait::wire {
 
 absl::Status CheckDevice(const v1::Device& device) {
-  PLAIT_RETURN_IF_ERROR(CheckDeviceId("device.id", device.id()));
+  if (device.runtime_version().empty()) {
+    PLAIT_RETURN_IF_ERROR(CheckDeviceId("device.id", device.id()));
+  } else {
+    PLAIT_RETURN_IF_ERROR(CheckRuntime("device.id", device.id()));
+    PLAIT_RETURN_IF_ERROR(CheckName("device.runtime_version", device.runtime_version()));
+    // What "cpu" and "plait" say must stay what it was.
+    if (device.backend() != device.id() || device.id() == "cpu" || device.id() == "plait") {
+      return FieldError("device.backend", "must be the id of a runtime, which is its name");
+    }
+  }
   // Never guessed from the id.
   PLAIT_RETURN_IF_ERROR(CheckName("device.backend", device.backend()));
   PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", device.fingerprint()));

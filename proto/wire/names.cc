@@ -80,6 +80,15 @@ absl::Status CheckDeviceId(absl::string_view field, absl::string_view id) {
   return Invalid(field, "cpu or cuda:<number>", id);
 }
 
+absl::Status CheckRuntime(absl::string_view field, absl::string_view name) {
+  const bool is_name = !name.empty() && name.size() <= kIdBytesMax &&
+                       std::all_of(name.begin(), name.end(), [](char c) {
+                         return absl::ascii_islower(c) || absl::ascii_isdigit(c);
+                       });
+  if (is_name) return absl::OkStatus();
+  return Invalid(field, "1 to 64 lowercase letters or digits", name);
+}
+
 absl::Status CheckBackend(absl::string_view field, absl::string_view backend) {
   if (std::find(std::begin(kBackends), std::end(kBackends), backend) != std::end(kBackends)) {
     return absl::OkStatus();

@@ -23,6 +23,11 @@ absl::Status CheckRequestId(absl::string_view id);
 // Errors: InvalidArgument naming the field and the two forms.
 absl::Status CheckDeviceId(absl::string_view field, absl::string_view id);
 
+// A runtime of whole models, as a device's id and in OptimizeOptions.runtimes: 1..64 lowercase
+// letters or digits; "plait" is one.
+// Errors: InvalidArgument naming the field.
+absl::Status CheckRuntime(absl::string_view field, absl::string_view name);
+
 // A backend that this build can search for and measure on: a line of backends.def.
 // Errors: InvalidArgument naming the field and the backends there are.
 absl::Status CheckBackend(absl::string_view field, absl::string_view backend);

@@ -34,6 +34,9 @@ constexpr absl::string_view kSchedulePolicies[] = {
 // A name stands here once kernels keep to it.
 constexpr absl::string_view kPrecisions[] = {"strict", "auto"};
 
+// More than there are.
+constexpr int kRuntimesMax = 16;
+
 constexpr absl::string_view kBodies[] = {"auto", "original", "portable", "searched"};
 
 // `field` is one of OptimizeOptions.
@@ -153,6 +156,22 @@ absl::Status CheckInputSets(const v1::OptimizeOptions& options) {
   return absl::OkStatus();
 }
 
+// Which of them there are is for the server to say. Sorted and each once, so that the same wish has
+// the same key.
+absl::Status CheckRuntimes(v1::OptimizeOptions& options) {
+  auto& names = *options.mutable_runtimes();
+  if (names.size() > kRuntimesMax) {
+    return Invalid("runtimes",
+                   absl::StrCat("at most ", kRuntimesMax, " are allowed, has ", names.size()));
+  }
+  for (const std::string& name : names) {
+    PLAIT_RETURN_IF_ERROR(CheckRuntime("options.runtimes", name));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Span<const absl::string_view> SearchPolicies() { return kSearchPolicies; }
@@ -199,6 +218,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
     }
   }
   PLAIT_RETURN_IF_ERROR(CheckInputSets(checked));
+  PLAIT_RETURN_IF_ERROR(CheckRuntimes(checked));
   return checked;
 }
 

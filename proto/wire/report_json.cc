@@ -144,6 +144,36 @@ Json DefaultPlanJson(const v1::Report& report) {
   return json;
 }
 
+Json RuntimeJson(const v1::RuntimeReport& line) {
+  Json json;
+  json["runtime"] = line.runtime();
+  json["version"] = line.version();
+  json["options"] = line.options();
+  json["threads"] = line.threads();
+  json["original_us_median"] = TimeOrNull(line.original_us_median());
+  json["original_us_p10"] = TimeOrNull(line.original_us_p10());
+  json["original_us_p95"] = TimeOrNull(line.original_us_p95());
+  json["latency_us_median"] = TimeOrNull(line.latency_us_median());
+  json["latency_us_p10"] = TimeOrNull(line.latency_us_p10());
+  json["latency_us_p95"] = TimeOrNull(line.latency_us_p95());
+  json["ratio"] = line.ratio();
+  json["ratio_low"] = line.ratio_low();
+  json["ratio_high"] = line.ratio_high();
+  json["note"] = line.note();
+  return json;
+}
+
+Json RecommendedJson(const v1::Report& report) {
+  if (!report.has_recommended()) return Json();
+  const v1::Recommendation& recommended = report.recommended();
+  Json json;
+  json["runtime"] = recommended.runtime();
+  json["threads"] = recommended.threads();
+  json["options"] = recommended.options();
+  json["latency_us"] = recommended.latency_us();
+  return json;
+}
+
 }  // namespace
 
 std::string VerdictName(v1::Verdict verdict) {
@@ -178,6 +208,11 @@ Json ReportJson(const v1::Report& report, bool with_trace) {
   json["plan"] = PlanJson(report);
   json["plans"] = PlansJson(report);
   json["default_plan"] = DefaultPlanJson(report);
+  json["runtimes"] = Json::array();
+  for (const v1::RuntimeReport& line : report.runtimes()) {
+    json["runtimes"].push_back(RuntimeJson(line));
+  }
+  json["recommended"] = RecommendedJson(report);
   json["measurement_log"] = report.measurement_log().sha256_hex();
   json["output"]["path"] = report.output().path();
   json["output"]["digest"] = report.output().digest().sha256_hex();
