@@ -5,7 +5,7 @@
 
 namespace plait {
 
-// Whether the task names the blob, as its model, its table of weights or the value of an input:
+// Whether the task names the blob, as a model, its table of weights or the value of an input:
 // what the worker that has the task needs to read. Pure and thread-safe.
 bool NamesBlob(const worker::v1::Task& task, const Digest& blob);
 

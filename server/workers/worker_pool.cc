@@ -25,6 +25,7 @@ bool IsSameDevice(const v1::Device& a, const v1::Device& b) {
 }
 
 absl::string_view KindOf(const worker::v1::Task& task) {
+  if (task.has_measure_models()) return "measure_models";
   return task.has_profile() ? "profile" : "measure";
 }
 
@@ -178,6 +179,7 @@ void WorkerPool::TakeResult(const worker::v1::Completed& completed, Worker& work
 void WorkerPool::Assign(const std::string& worker_id, Worker& worker) {
   // A worker that is idle stays so; what waits is withdrawn by its jobs.
   if (draining_) return;
+  if (SharesProcessor(worker) && IsProcessorTaken(worker.device)) return;
   // Linear: a search asks one question at a time, so as many wait as jobs run.
   auto next = waiting_.end();
   int64_t next_turn = 0;
@@ -318,7 +320,9 @@ void WorkerPool::Drain() {
 }
 
 bool WorkerPool::HasWorkFor(const v1::Device& device) const {
-  return draining_ || std::any_of(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
+  if (draining_) return true;
+  return !IsProcessorTaken(device) &&
+         std::any_of(waiting_.begin(), waiting_.end(), [&](const std::string& id) {
            return IsSameDevice(tasks_.at(id).device, device);
          });
 }
@@ -371,9 +375,7 @@ void WorkerPool::UpdateWaiters() {
 void WorkerPool::UpdateMeasuring() {
   // Only the processor is shared with searches: a GPU is not disturbed by them.
   const bool measuring = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
-    const Worker& worker = entry.second;
-    return !worker.task_id.empty() && worker.device.id() == "cpu" &&
-           worker.place == WorkerPlace::kThisHost;
+    return !entry.second.task_id.empty() && SharesProcessor(entry.second);
   });
   // Signals to all children are not free, and most calls of workers change nothing.
   if (measuring == measuring_) return;

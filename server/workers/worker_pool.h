@@ -38,7 +38,8 @@ struct WorkerPoolOptions {
   // A worker ends a task at its deadline itself, and says so. One that cannot even do that is given
   // this long on top before the pool ends the task in its place: a few of its calls.
   absl::Duration deadline_grace = absl::Seconds(5);
-  // Called with the kind ("profile", "measure") and the outcome ("ok", "error", "retried", "lost").
+  // Called with the kind ("profile", "measure", "measure_models") and the outcome ("ok", "error",
+  // "retried", "lost").
   // With the pool's lock held: must be short and must not call the pool.
   std::function<void(absl::string_view kind, absl::string_view outcome)> task_ended;
   // Called when the first task begins or the last one ends on a processor of this machine, which
@@ -234,6 +235,11 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Count(const PoolTask& task, absl::string_view outcome) const;
   bool HasWorkFor(const v1::Device& device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the worker runs on the processor on which the searches of this server run.
+  static bool SharesProcessor(const Worker& worker);
+  // Whether a worker of another device is at a task on this machine's processor. Runtimes are such
+  // devices of the same processor: whoever were measured beside another would be disturbed.
+  bool IsProcessorTaken(const v1::Device& device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Called after every change of who is at which task.
   void AssignmentsChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Tells `measuring_here` of a change, never of the same twice.

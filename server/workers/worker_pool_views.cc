@@ -8,6 +8,20 @@
 
 namespace plait {
 
+bool WorkerPool::SharesProcessor(const Worker& worker) {
+  const bool is_of_processor =
+      worker.device.id() == "cpu" || !worker.device.runtime_version().empty();
+  return is_of_processor && worker.place == WorkerPlace::kThisHost;
+}
+
+bool WorkerPool::IsProcessorTaken(const v1::Device& device) const {
+  if (device.id() != "cpu" && device.runtime_version().empty()) return false;
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return !worker.task_id.empty() && worker.device.id() != device.id() && SharesProcessor(worker);
+  });
+}
+
 bool WorkerPool::HasTaskWithBlob(absl::string_view worker_id, const Digest& blob) {
   absl::MutexLock lock(&mutex_);
   const auto worker = workers_.find(worker_id);

@@ -108,9 +108,13 @@ absl::Status WorkerSupervisor::CheckMemory(pid_t process_id) const {
 ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) const {
   ProcessOptions process;
   process.program = options_.program;
-  process.arguments = {options_.program,        "--device", options_.device, "--server",
-                       options_.server_address, "--id",     worker_id,       "--parent",
-                       absl::StrCat(getpid())};
+  process.arguments = {options_.program};
+  const auto add = [&](const std::vector<std::string>& words) {
+    process.arguments.insert(process.arguments.end(), words.begin(), words.end());
+  };
+  add(options_.program_arguments);
+  add({"--device", options_.device, "--server", options_.server_address, "--id", worker_id,
+       "--parent", absl::StrCat(getpid())});
   if (!options_.blobs_folder.empty()) {
     process.arguments.push_back("--blobs");
     process.arguments.push_back(options_.blobs_folder);
@@ -129,7 +133,7 @@ ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) con
     process.arguments.push_back(absl::StrCat(options_.memory_bytes_max));
   }
   // Nothing of the daemon's own is the worker's to see.
-  process.environment.emplace();
+  process.environment = options_.environment;
   // What it prints goes to the log: standard output is the daemon's interface.
   process.descriptors = {{STDERR_FILENO, STDOUT_FILENO}};
   return process;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -15,9 +16,11 @@
 namespace plait {
 
 struct WorkerSupervisorOptions {
-  std::string program;          // plait-worker
-  std::string device;           // what the worker shall own: "cpu"
-  std::string server_address;   // where it calls: "unix:PATH"
+  std::string program;                              // plait-worker
+  std::vector<std::string> program_arguments = {};  // in front of all others
+  std::vector<std::string> environment = {};        // "NAME=value"; nothing else reaches it
+  std::string device;                               // what the worker shall own: "cpu"
+  std::string server_address;                       // where it calls: "unix:PATH"
   std::string blobs_folder;     // of the server's blobs, which the worker reads there; may be empty
   int threads = 0;              // granted to the device; 0: all
   std::string instruction_set;  // the best that kernels may use; empty: all there are

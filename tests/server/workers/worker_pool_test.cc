@@ -106,6 +106,40 @@ TEST_F(WorkerPoolTest, GivesTheOldestTaskToAnIdleWorker) {
   EXPECT_EQ(response.task().attempt(), 1);
 }
 
+TEST_F(WorkerPoolTest, OneDeviceOfThisProcessorMeasuresAtATime) {
+  v1::Device runtime = Cpu();
+  runtime.set_id("fast");
+  runtime.set_runtime_version("1");
+  worker::v1::SynchronizeRequest request = From("r1");
+  *request.mutable_device() = runtime;
+  worker::v1::Task models;
+  models.mutable_measure_models()->set_rounds(1);
+  pool_.Submit(runtime, models, [](const worker::v1::TaskResult&) {});
+  Submit("a");
+  const worker::v1::Task task = Idle("w1").task();
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).has_idle());
+  Complete("w1", task, Success());
+  EXPECT_THAT(measuring_, ElementsAre(true, false));
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).task().has_measure_models());
+  EXPECT_THAT(measuring_, ElementsAre(true, false, true));
+  Submit("b");
+  EXPECT_TRUE(Idle("w1").has_idle());
+}
+
+TEST_F(WorkerPoolTest, ARuntimeElsewhereWaitsForNobody) {
+  v1::Device runtime = Cpu();
+  runtime.set_id("fast");
+  runtime.set_runtime_version("1");
+  worker::v1::SynchronizeRequest request = From("r1");
+  *request.mutable_device() = runtime;
+  worker::v1::Task models;
+  models.mutable_measure_models()->set_rounds(1);
+  pool_.Submit(runtime, models, [](const worker::v1::TaskResult&) {});
+  Submit("a");
+  EXPECT_TRUE(Idle("w1").has_task());
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kElsewhere).has_task());
+}
+
 TEST_F(WorkerPoolTest, LetsTenantsTakeTurns) {
   for (const char* key : {"a1", "a2", "a3"}) Submit(key, "alice");
   for (const char* key : {"b1", "b2"}) Submit(key, "bob");
