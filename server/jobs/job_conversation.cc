@@ -30,22 +30,6 @@ absl::Status Lie(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
 }
 
-// Whether a worker's answer is about what it was asked, in the same order; an error is about all.
-bool IsAbout(const worker::v1::TaskResult& result, const std::vector<std::string>& names) {
-  if (result.has_error()) return true;
-  std::vector<std::string> answered;
-  for (const auto& profile : result.profile().profiles()) answered.push_back(profile.key());
-  for (const auto& candidate : result.measure().candidates()) answered.push_back(candidate.id());
-  return answered == names;
-}
-
-worker::v1::TaskResult AnswerAboutAnotherTask() {
-  worker::v1::TaskResult result;
-  result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kInternal));
-  result.mutable_error()->set_message("the worker's answer is about another task");
-  return result;
-}
-
 void SetProgress(const JobProgress::Estimate& estimate, v1::Event& event) {
   event.set_fraction(estimate.fraction);
   event.set_seconds_left(estimate.seconds_left);
@@ -58,12 +42,13 @@ ConversationEnd EndOf(ConversationOutcome outcome, absl::Status status = absl::O
 }  // namespace
 
 JobConversation::JobConversation(const ConversationContext& context, const LeasedJob& job,
-                                 const v1::Device& device, JobWeights& weights,
+                                 const v1::Device& device, const JobFiles& files,
                                  std::shared_ptr<Wakeup> wakeup)
     : context_(context),
       job_(job),
       device_(device),
-      weights_(weights),
+      weights_(files.weights),
+      models_(files.models),
       wakeup_(std::move(wakeup)),
       mailbox_(std::make_shared<Mailbox>(wakeup_)) {}
 
@@ -86,6 +71,7 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
                                                      const ConversationOptions& options) {
   if (std::optional<ConversationEnd> end = CheckTimes(child, options)) return end;
   TellProgress(options);
+  EndLateQuestions();
   if (absl::Status status = ForwardAnswers(child); !status.ok()) {
     return EndOf(ConversationOutcome::kFault, std::move(status));
   }
@@ -113,6 +99,7 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
   if (now >= next_heartbeat_) {
     next_heartbeat_ = now + options.lease / 4;
     weights_.NoteUse();
+    models_.NoteUse();
     const absl::StatusOr<bool> cancelled = context_.jobs.Heartbeat(job_.lease, options.lease);
     // Any other error is the storage's, and the next heartbeat tries again while the lease lasts.
     if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
@@ -127,33 +114,6 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
     if (!child.Send(message).ok()) return EndOf(ConversationOutcome::kDeadline);
   }
   return std::nullopt;
-}
-
-absl::Status JobConversation::ForwardAnswers(SearchChildProcess& child) {
-  std::vector<Answer> answers;
-  {
-    absl::MutexLock lock(&mailbox_->mutex);
-    answers.swap(mailbox_->answers);
-  }
-  for (Answer& answer : answers) {
-    const auto found = open_.find(answer.number);
-    // Each question has one answer; a second one would be nobody's.
-    if (found == open_.end()) continue;
-    if (!IsAbout(answer.result, found->second.names)) answer.result = AnswerAboutAnotherTask();
-    if (answer.result.has_profile()) KeepProfiles(answer.result.profile());
-    open_.erase(found);
-    if (open_.empty()) stopped_until_answer_ = context_.park.StoppedFor(child.process_id());
-    internal::ParentMessage message;
-    if (answer.is_profile) {
-      message.mutable_profile_reply()->set_request_number(answer.number);
-      *message.mutable_profile_reply()->mutable_result() = std::move(answer.result);
-    } else {
-      message.mutable_measure_reply()->set_request_number(answer.number);
-      *message.mutable_measure_reply()->mutable_result() = std::move(answer.result);
-    }
-    PLAIT_RETURN_IF_ERROR(child.Send(message));
-  }
-  return absl::OkStatus();
 }
 
 absl::Duration JobConversation::TimeOfOthers(const SearchChildProcess& child) {
@@ -185,14 +145,23 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
       *task.mutable_profile() = std::move(*message.mutable_profile_request()->mutable_task());
       // The child has one device, and it is not the child who chooses it.
       task.mutable_profile()->set_device_fingerprint(device_.fingerprint());
-      status = Ask(message.profile_request().request_number(), std::move(task));
+      status = Ask(message.profile_request().request_number(), std::move(task), device_);
       break;
     case internal::ChildMessage::kMeasureRequest:
       *task.mutable_measure() = std::move(*message.mutable_measure_request()->mutable_task());
       weights_.NameIn(job_.job.model(), task);
       status = CheckInputs(task.measure());
       if (!status.ok()) break;
-      status = Ask(message.measure_request().request_number(), std::move(task));
+      status = Ask(message.measure_request().request_number(), std::move(task), device_);
+      break;
+    case internal::ChildMessage::kMeasureModelsRequest:
+      status = AskRuntime(*message.mutable_measure_models_request(), options.task_time_max);
+      break;
+    case internal::ChildMessage::kBlobsWritten:
+      status = models_.Store(message.blobs_written());
+      if (!status.ok() && !absl::IsInvalidArgument(status)) {
+        return EndOf(ConversationOutcome::kStorage, std::move(status));
+      }
       break;
     case internal::ChildMessage::kWeightsWritten:
       status = weights_.Store();
@@ -274,7 +243,7 @@ void JobConversation::TellProgress(const ConversationOptions& options) {
   Record(event);
 }
 
-absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
+absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task, const v1::Device& device) {
   // A number that is used again could take the reply of the question before.
   if (!used_numbers_.insert(number).second) return Lie("a request number was used twice");
   if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
@@ -292,13 +261,13 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task) {
   Question& question = open_[number];
   question.parsed_bytes = parsed_bytes;
   question.names = std::move(names);
-  const bool is_profile = task.has_profile();
+  const auto kind = task.work_case();
   question.interest = context_.pool.Submit(
-      device_, std::move(task),
-      [mailbox = mailbox_, number, is_profile](const worker::v1::TaskResult& result) {
+      device, std::move(task),
+      [mailbox = mailbox_, number, kind](const worker::v1::TaskResult& result) {
         {
           absl::MutexLock lock(&mailbox->mutex);
-          mailbox->answers.push_back({number, is_profile, result});
+          mailbox->answers.push_back({number, kind, result});
         }
         mailbox->wakeup->Signal();
       },
@@ -327,6 +296,9 @@ absl::StatusOr<std::vector<std::string>> JobConversation::NamesIn(
   for (const worker::v1::Candidate& candidate : task.measure().candidates()) {
     names.push_back(candidate.id());
   }
+  for (const v1::Digest& model : task.measure_models().models()) {
+    names.push_back(model.sha256_hex());
+  }
   return names;
 }
 
@@ -344,35 +316,6 @@ absl::Status JobConversation::CheckInputs(const worker::v1::MeasureTask& task) c
       return Lie("an input that is not the job's");
     }
   }
-  return absl::OkStatus();
-}
-
-v1::StoredProfile JobConversation::NewProfile(absl::string_view key) const {
-  v1::StoredProfile profile;
-  profile.set_key(key.data(), key.size());
-  profile.set_device_fingerprint(device_.fingerprint());
-  profile.mutable_measure_time()->set_seconds(absl::ToUnixSeconds(context_.clock.Now()));
-  return profile;
-}
-
-void JobConversation::KeepProfiles(const worker::v1::ProfileResult& result) {
-  std::vector<v1::StoredProfile> stored;
-  for (const worker::v1::KernelProfile& measured : result.profiles()) {
-    if (!measured.has_profile()) continue;
-    v1::StoredProfile profile = NewProfile(measured.key());
-    *profile.mutable_profile() = measured.profile();
-    if (wire::CheckStoredProfile(profile, "profile").ok()) stored.push_back(std::move(profile));
-  }
-  // A lost profile is measured again.
-  context_.profiles.Put(stored).status().IgnoreError();
-}
-
-absl::Status JobConversation::KeepLoadEffect(const v1::LoadEffect& effect) {
-  v1::StoredProfile profile = NewProfile(wire::kLoadEffectKey);
-  *profile.mutable_load_effect() = effect;
-  if (!wire::CheckStoredProfile(profile, "profile").ok())
-    return Lie("a load effect that none can be");
-  context_.profiles.Put({profile}).status().IgnoreError();
   return absl::OkStatus();
 }
 

@@ -10,11 +10,13 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "plait/internal/search_child.pb.h"
+#include "server/jobs/job_models.h"
 #include "server/jobs/job_progress.h"
 #include "server/jobs/job_weights.h"
 #include "server/jobs/search_child_process.h"
 #include "server/jobs/search_park.h"
 #include "server/jobs/wakeup.h"
+#include "server/workers/runtimes.h"
 #include "server/workers/worker_pool.h"
 #include "storage/job_store.h"
 #include "storage/profile_store.h"
@@ -62,6 +64,13 @@ struct ConversationContext {
   WorkerPool& pool;
   SearchPark& park;
   Clock& clock;
+  Runtimes* runtimes = nullptr;  // of this machine; null: there are none
+};
+
+// What the job's child writes for workers. Both must outlive the conversation.
+struct JobFiles {
+  JobWeights& weights;
+  JobModels& models;
 };
 
 // Talks with the search child of one job until it ends: passes its questions to the workers and
@@ -75,11 +84,11 @@ struct ConversationContext {
 class JobConversation {
  public:
   // `wakeup` ends a wait early; signalled when the job changed in the store or the daemon stops.
-  // The job, the context and `weights`, those of its child, are borrowed until the conversation is
+  // The job, the context and `files`, those of its child, are borrowed until the conversation is
   // destroyed. `device` is a copy: a worker that leaves later does not change whose times are
   // stored.
   JobConversation(const ConversationContext& context, const LeasedJob& job,
-                  const v1::Device& device, JobWeights& weights, std::shared_ptr<Wakeup> wakeup);
+                  const v1::Device& device, const JobFiles& files, std::shared_ptr<Wakeup> wakeup);
   // Withdraws the questions that are still open.
   // An answer that arrives meanwhile falls into the mailbox, which the callback keeps alive.
   ~JobConversation();
@@ -96,8 +105,8 @@ class JobConversation {
   // What a worker said to a question of the child's.
   // It is taken as it came, and goes to the child unread except for profiles, which are kept.
   struct Answer {
-    int64_t number = 0;       // that the child gave to its question
-    bool is_profile = false;  // which of the two replies it wants
+    int64_t number = 0;  // that the child gave to its question
+    worker::v1::Task::WorkCase kind = worker::v1::Task::kMeasure;  // tells which reply it wants
     worker::v1::TaskResult result;
   };
   // Where workers' answers arrive, on any thread. Shared with the callbacks, one of which may still
@@ -118,6 +127,9 @@ class JobConversation {
     // Keys of the kernels or ids of the candidates that were asked about. The worker's answer must
     // name the same ones in this order: otherwise one plan's outputs could vouch for another.
     std::vector<std::string> names;
+    // Monotonic; when the conversation answers it itself. Of a runtime only: a device's task waits
+    // for a worker as its job does.
+    absl::Duration ends_at = absl::InfiniteDuration();
   };
 
   // Each of these does one thing and returns the end, if that was it.
@@ -143,7 +155,12 @@ class JobConversation {
   absl::Status TakeEvent(const v1::Event& event);
   // Errors: InvalidArgument for a repeated number, for too many questions and for open ones that
   // together take more memory than one message may.
-  absl::Status Ask(int64_t number, worker::v1::Task task);
+  absl::Status Ask(int64_t number, worker::v1::Task task, const v1::Device& device);
+  // Errors: InvalidArgument as Ask, and for what is not the job's.
+  absl::Status AskRuntime(internal::MeasureModelsRequest& request, absl::Duration task_time_max);
+  // Answers the questions that no worker has answered in time.
+  void EndLateQuestions();
+  static internal::ParentMessage ReplyOf(Answer& answer);
   // What the task asks about, in its order.
   // Errors: InvalidArgument for a key that is not its kernel's.
   absl::StatusOr<std::vector<std::string>> NamesIn(const worker::v1::Task& task) const;
@@ -168,6 +185,7 @@ class JobConversation {
   const LeasedJob& job_;
   const v1::Device device_;
   JobWeights& weights_;
+  JobModels& models_;
   const std::shared_ptr<Wakeup> wakeup_;
   const std::shared_ptr<Mailbox> mailbox_;
   // By the child's number. Used by Run's thread only, as is all below.

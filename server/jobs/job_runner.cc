@@ -1,5 +1,6 @@
 #include "server/jobs/job_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,9 +87,12 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   const std::optional<v1::Device> device = FindDevice(job.job.options().device());
   // The worker has gone since the job was taken: it waits for the next one.
   if (!device) return jobs.Release(job.lease);
+  const absl::StatusOr<std::vector<v1::Device>> runtimes = FindRuntimes(job.job.options());
+  if (!runtimes.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, runtimes.status());
+  const internal::Start start = MakeStart(spec, *device, *runtimes);
   if (!job.job.options().no_result_cache()) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
-                           jobs.FindResult(KeyOf(spec, device->fingerprint())));
+                           jobs.FindResult(KeyOf(start, spec)));
     if (earlier) {
       PLAIT_ASSIGN_OR_RETURN(const bool is_there, HasAllBlobs(*earlier));
       if (is_there) return FinishFromCache(job, *earlier);
@@ -103,7 +107,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   // Before the child, which inherits it; a crash of the daemon leaves no file behind.
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor output, OpenOutputFile(options_.data_directory));
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor weights, OpenOutputFile(options_.data_directory));
-  const internal::Start start = MakeStart(spec, *device);
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor models, OpenOutputFile(options_.data_directory));
 
   const absl::Duration time_max = spec.budget + options_.grace;
   const int cores = MachineCores();
@@ -114,9 +118,10 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   }
   child_options.limits.cpu_seconds_max = absl::ToInt64Seconds(time_max) * cores;
   child_options.limits.output_bytes_max = kModelBytesMax;
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<SearchChildProcess> child,
-                         SearchChildProcess::Start(
-                             child_options, {model->number(), output.number(), weights.number()}));
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::unique_ptr<SearchChildProcess> child,
+      SearchChildProcess::Start(
+          child_options, {model->number(), output.number(), weights.number(), models.number()}));
   {
     // A hundred megabytes, of which nothing is kept here while the job runs.
     PLAIT_ASSIGN_OR_RETURN(const internal::ParentMessage first, FirstMessage(spec, start));
@@ -127,9 +132,10 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   {
     const ParkedChild parked(context_.park, child->process_id());
     JobWeights job_weights(*context_.stores.blobs, weights.number());
-    JobConversation conversation(
-        {jobs, *context_.stores.profiles, context_.pool, context_.park, context_.clock}, job,
-        *device, job_weights, std::move(wakeup));
+    JobModels job_models(*context_.stores.blobs, models.number(), *runtimes);
+    JobConversation conversation({jobs, *context_.stores.profiles, context_.pool, context_.park,
+                                  context_.clock, context_.runtimes},
+                                 job, *device, {job_weights, job_models}, std::move(wakeup));
     // The one place where time passes.
     end = conversation.Run(*child, {time_max, options_.lease, options_.task_time_max, &stopping});
   }
@@ -206,7 +212,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
   end.state = v1::JOB_STATE_SUCCEEDED;
   end.result = *std::move(stored);
   // In the transaction that ends the job: a key never names a job without its result.
-  end.cache_as = KeyOf(spec, start.device().fingerprint());
+  end.cache_as = KeyOf(start, spec);
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
@@ -238,7 +244,8 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithError(const LeasedJob& job, v1::Job
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
-internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& device) const {
+internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& device,
+                                     const std::vector<v1::Device>& runtimes) const {
   const v1::Job& job = spec.leased.job;
   internal::Start start;
   start.set_job_id(job.id());
@@ -251,6 +258,8 @@ internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& devi
   start.set_model_file_descriptor(kChildModel);
   start.set_output_file_descriptor(kChildOutput);
   start.set_weights_file_descriptor(kChildWeights);
+  start.set_blobs_file_descriptor(kChildBlobs);
+  for (const v1::Device& runtime : runtimes) *start.add_runtimes() = runtime;
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
   start.set_task_seconds_max(absl::ToDoubleSeconds(options_.task_time_max));
@@ -275,12 +284,42 @@ absl::StatusOr<internal::ParentMessage> JobRunner::FirstMessage(const JobSpec& s
   return message;
 }
 
-ResultKey JobRunner::KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const {
+ResultKey JobRunner::KeyOf(const internal::Start& start, const JobSpec& spec) const {
   const v1::Job& job = spec.leased.job;
   // Where a comparison would have taken longer than a task may, the result is the original.
-  const std::string engine =
+  std::string engine =
       absl::StrCat(options_.engine_version, " ", absl::FormatDuration(options_.task_time_max));
-  return {job.tenant(), spec.model, device_fingerprint, wire::OptionsHash(job.options()), engine};
+  // Another version of a runtime may be faster with another file.
+  for (const v1::Device& runtime : start.runtimes()) {
+    absl::StrAppend(&engine, " ", runtime.fingerprint());
+  }
+  return {job.tenant(), spec.model, start.device().fingerprint(), wire::OptionsHash(job.options()),
+          engine};
+}
+
+absl::StatusOr<std::vector<v1::Device>> JobRunner::FindRuntimes(
+    const v1::OptimizeOptions& options) {
+  const auto& names = options.runtimes();
+  const auto is_named = [&](const std::string& name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool is_only_plait = names.size() == 1 && names.Get(0) == "plait";
+  std::vector<v1::Device> runtimes;
+  // A replay measures nothing: its log says which runtimes there were.
+  if (is_only_plait || options.has_measurement_log()) return runtimes;
+  Runtimes::Found here;
+  if (context_.runtimes != nullptr) here = context_.runtimes->Await(kRuntimesWait);
+  std::vector<v1::Device> connected;
+  for (DeviceAvailability& entry : context_.pool.Devices()) {
+    connected.push_back(std::move(entry.device));
+  }
+  for (v1::Device& runtime : RuntimesOf(here, connected)) {
+    if (is_named(runtime.id())) runtimes.push_back(std::move(runtime));
+  }
+  const auto named = names.size() - std::count(names.begin(), names.end(), "plait");
+  if (static_cast<int64_t>(runtimes.size()) >= named) return runtimes;
+  return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
+                     "a runtime that the job names is not there any more (plait devices)");
 }
 
 std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {

@@ -9,6 +9,7 @@
 #include "server/jobs/job_spec.h"
 #include "server/jobs/search_park.h"
 #include "server/telemetry/metrics.h"
+#include "server/workers/runtimes.h"
 #include "server/workers/worker_pool.h"
 #include "storage/stores.h"
 
@@ -22,6 +23,7 @@ namespace plait {
 //   search_child_process  the child as a process: frames, limits, evidence of its death
 //   job_artifacts         the child's output as blobs that the tenant may read
 //   job_weights           the child's table of weights as a blob that workers may read
+//   job_models            the child's rewritten models, with inputs, as blobs for runtimes
 //   search_park, wakeup   children that stand still while others are timed; a waker for poll()
 // Decisions about a job's state are the store's (storage/job_operations); this folder only reports
 // what happened. The child is trusted in nothing, workers in what proto/wire has checked.
@@ -53,6 +55,7 @@ struct JobRunnerContext {
   SearchPark& park;
   Metrics& metrics;
   Clock& clock;
+  Runtimes* runtimes = nullptr;  // of this machine; null: there are none
 };
 
 // Takes one leased job to its end, which is one of these:
@@ -105,13 +108,17 @@ class JobRunner {
   // All that the child is told of its job, but for what it needs to know of measurements. It gets
   // no path and no address, but nothing besides its limits keeps it from what the daemon's user may
   // do.
-  internal::Start MakeStart(const JobSpec& spec, const v1::Device& device) const;
+  internal::Start MakeStart(const JobSpec& spec, const v1::Device& device,
+                            const std::vector<v1::Device>& runtimes) const;
   // `start` with the newest profiles of the device, or with the log that the job replays.
   // Errors: those of the storage.
   absl::StatusOr<internal::ParentMessage> FirstMessage(const JobSpec& spec,
                                                        const internal::Start& start);
   // What the job's result depends on, by which a later job of the tenant finds it.
-  ResultKey KeyOf(const JobSpec& spec, const std::string& device_fingerprint) const;
+  ResultKey KeyOf(const internal::Start& start, const JobSpec& spec) const;
+  // Those that the job names, or all that there are. Waits until it is known which those are.
+  // Errors: DEVICE_UNAVAILABLE for one that has gone since the job was submitted.
+  absl::StatusOr<std::vector<v1::Device>> FindRuntimes(const v1::OptimizeOptions& options);
   // Of a connected worker; nothing when there is none with this id.
   std::optional<v1::Device> FindDevice(const std::string& id);
 

@@ -91,7 +91,8 @@ absl::StatusOr<std::unique_ptr<SearchChildProcess>> SearchChildProcess::Start(
                                  {child_socket.number(), kChildSocket},
                                  {files.model, kChildModel},
                                  {files.output, kChildOutput},
-                                 {files.weights, kChildWeights}};
+                                 {files.weights, kChildWeights},
+                                 {files.blobs, kChildBlobs}};
   absl::StatusOr<Process> process = Process::Start(process_options);
   if (!process.ok()) return StartError(process.status().message());
   return std::unique_ptr<SearchChildProcess>(

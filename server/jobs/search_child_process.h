@@ -38,6 +38,7 @@ struct SearchChildFiles {
   int model = -1;    // for reading
   int output = -1;   // for writing, as is the next one: empty, and without names
   int weights = -1;  // the table of the model's weights
+  int blobs = -1;    // rewritten models and inputs, for runtimes
 };
 
 // The process that searches for one job, seen from the daemon, which believes nothing that it says:

@@ -9,6 +9,7 @@ constexpr int kChildSocket = 3;
 constexpr int kChildModel = 4;
 constexpr int kChildOutput = 5;
 constexpr int kChildWeights = 6;
+constexpr int kChildBlobs = 7;
 
 // How a child ends that has met one of its limits.
 // Processor time and file size end it by signal (SIGXCPU, SIGXFSZ); memory has no signal, so the

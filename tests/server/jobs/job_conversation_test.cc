@@ -47,8 +47,8 @@ class JobConversationTest : public testing::Test {
     SearchChildOptions options;
     options.program = PLAIT_FAKE_SEARCH_CHILD;
     const absl::StatusOr<FileDescriptor> weights = OpenOutputFile(testing::TempDir());
-    const auto child =
-        SearchChildProcess::Start(options, {output->number(), output->number(), weights->number()});
+    const auto child = SearchChildProcess::Start(
+        options, {output->number(), output->number(), weights->number(), output->number()});
     EXPECT_TRUE(child.ok()) << child.status();
     internal::ParentMessage message;
     message.mutable_start()->mutable_options()->set_search(how);
@@ -60,8 +60,9 @@ class JobConversationTest : public testing::Test {
       park_.SetQuiet(false);
     }
     JobWeights job_weights(*stores_.blobs, weights->number());
+    JobModels job_models(*stores_.blobs, output->number(), {});
     JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, park_, clock_}, job_,
-                                 Cpu(), job_weights, wakeup_);
+                                 Cpu(), {job_weights, job_models}, wakeup_);
     return conversation.Run(**child, {time_max_, lease_, task_time_max_, &stopping_});
   }
 
