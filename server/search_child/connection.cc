@@ -49,6 +49,17 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::Measure(worker::v1::Meas
   return AwaitReply(number);
 }
 
+absl::StatusOr<worker::v1::TaskResult> ChildConnection::MeasureModels(
+    const std::string& runtime, worker::v1::MeasureModelsTask task) {
+  internal::ChildMessage message;
+  const int64_t number = NextNumber();
+  message.mutable_measure_models_request()->set_request_number(number);
+  message.mutable_measure_models_request()->set_runtime(runtime);
+  *message.mutable_measure_models_request()->mutable_task() = std::move(task);
+  PLAIT_RETURN_IF_ERROR(Send(message));
+  return AwaitReply(number);
+}
+
 absl::StatusOr<absl::Duration> ChildConnection::StoppedTime() {
   {
     absl::MutexLock lock(&mutex_);
@@ -81,6 +92,9 @@ void ChildConnection::Listen() {
       replies_[reply.request_number()] = std::move(*reply.mutable_result());
     } else if (message.has_measure_reply()) {
       internal::MeasureReply& reply = *message.mutable_measure_reply();
+      replies_[reply.request_number()] = std::move(*reply.mutable_result());
+    } else if (message.has_measure_models_reply()) {
+      internal::MeasureModelsReply& reply = *message.mutable_measure_models_reply();
       replies_[reply.request_number()] = std::move(*reply.mutable_result());
     } else if (message.has_stopped_time_reply()) {
       stopped_time_ = absl::Microseconds(message.stopped_time_reply().stopped_us());

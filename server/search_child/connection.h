@@ -46,6 +46,8 @@ class ChildConnection {
   // as it came: who asks judges it.
   absl::StatusOr<worker::v1::TaskResult> Profile(worker::v1::ProfileTask task);
   absl::StatusOr<worker::v1::TaskResult> Measure(worker::v1::MeasureTask task);
+  absl::StatusOr<worker::v1::TaskResult> MeasureModels(const std::string& runtime,
+                                                       worker::v1::MeasureModelsTask task);
 
   // How long other jobs have held this one up: it was stopped, or its device measured for them.
   // Errors: Unavailable when the daemon is gone. REQUIRES: called on one thread at a time.

@@ -12,10 +12,11 @@ namespace {
 
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kStrictTolerance = 1e-4;
+
 RemoteVerifier::Options VerifierOptions(const MeasurementRequest& request) {
   const v1::OptimizeOptions& options = request.start.options();
   return {.seed = options.seed(),
-          .tolerance = options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance,
+          .tolerance = ToleranceOf(options),
           .input_sets = request.has_input_sets ? options.input_sets() : InputSets()};
 }
 
@@ -71,6 +72,7 @@ class DeviceSource : public MeasurementSource {
   Verifier& verifier() override { return verifier_; }
   Budget& budget() override { return budget_; }
   LoadEffect load_effect() const override { return {}; }
+  const MeasurementLog* log() const override { return nullptr; }
   absl::Duration profiling_time() const override { return profiler_.elapsed(); }
   absl::Duration verification_time() const override { return verifier_.elapsed(); }
 
@@ -89,6 +91,7 @@ class LogSource : public MeasurementSource {
   Verifier& verifier() override { return verifier_; }
   Budget& budget() override { return budget_; }
   LoadEffect load_effect() const override { return log_.load_effect(); }
+  const MeasurementLog* log() const override { return &log_; }
   absl::Duration profiling_time() const override { return absl::ZeroDuration(); }
   absl::Duration verification_time() const override { return absl::ZeroDuration(); }
 
@@ -100,6 +103,10 @@ class LogSource : public MeasurementSource {
 };
 
 }  // namespace
+
+double ToleranceOf(const v1::OptimizeOptions& options) {
+  return options.max_rel_error() > 0 ? options.max_rel_error() : kStrictTolerance;
+}
 
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
     const MeasurementRequest& request, ChildConnection& connection, Clock& clock) {

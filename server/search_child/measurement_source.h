@@ -30,11 +30,17 @@ class MeasurementSource {
   // What a log says; a device has none of its own.
   virtual LoadEffect load_effect() const = 0;
 
+  // That is replayed; null where a device is asked.
+  virtual const MeasurementLog* log() const = 0;
+
   // Spent on measuring so far; nothing in a replay.
   // Waiting for a worker is part of it.
   virtual absl::Duration profiling_time() const = 0;
   virtual absl::Duration verification_time() const = 0;
 };
+
+// The largest relative error that counts as equal: what the job says, or what its precision does.
+double ToleranceOf(const v1::OptimizeOptions& options);
 
 // What a search of a job is measured by.
 struct MeasurementRequest {

@@ -20,6 +20,12 @@ constexpr char kWhat[] = "the optimized model";
 // threads, and not with all that the worker has which measured it.
 std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::string>& warnings) {
   std::vector<EmbeddedPlan> plans;
+  if (result.other_graph != nullptr) {
+    warnings.emplace_back(
+        "the optimized model carries no plan: its graph is the one that is faster in the runtimes "
+        "named, and plait plans it when it is loaded");
+    return plans;
+  }
   const auto add = [&](const SearchResult& found) {
     Plan plan = found.plan;
     plan.device_fingerprint = FingerprintWithThreads(plan.device_fingerprint, plan.threads);
@@ -66,7 +72,7 @@ void WarnOfFrozenDimensions(const Model& model, const Graph& graph,
 
 absl::Status WriteRewritten(const ResultFile& result, int file,
                             std::vector<std::string>& warnings) {
-  const Graph& graph = result.found.graph;
+  const Graph& graph = result.other_graph != nullptr ? *result.other_graph : result.found.graph;
   ExportOptions options;
   options.opset = result.opset;
   options.plans = PlansOf(result, warnings);

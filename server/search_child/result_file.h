@@ -33,6 +33,8 @@ struct ResultFile {
   absl::string_view bytes;  // of the original
   const Model& model;       // that was imported from them
   const SearchResult& found;
+  // Of a rewritten body where it is not the found one, for which the plan is; such a file has none.
+  const Graph* other_graph = nullptr;
   absl::Span<const SearchedPlan> further;  // whose plans the file has too; only with the original
   int opset = 0;                           // see ExportOptions
   const std::string& engine_version;

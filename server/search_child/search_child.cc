@@ -31,6 +31,7 @@
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
 #include "server/search_child/map_model.h"
+#include "server/search_child/measured_body.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/output_file.h"
 #include "server/search_child/plan_reports.h"
@@ -47,6 +48,8 @@ namespace {
 constexpr double kLoadEffectShare = 1.0 / 6;
 // Import takes about this part of a job, and export too; it is for a progress bar only.
 constexpr double kPreparationFraction = 0.02;
+// What runtimes may take of what a search has left, in the times that were kept back for them.
+constexpr double kRuntimesStretch = 3;
 // More budget would not help: the operator says how long a task may take.
 constexpr char kTaskWarning[] =
     "measuring a candidate beside the original takes longer than this server allows one task "
@@ -143,7 +146,10 @@ class ChildSearch {
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
     const absl::Duration import_time = clock_.Monotonic() - began_;
-    end_ = began_ + Budget() - (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
+    measured_end_ = began_ + Budget() - (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
+    runtimes_seconds_ =
+        SecondsForRuntimes(start_.options().budget_seconds(), start_.runtimes_size());
+    end_ = measured_end_ - absl::Seconds(runtimes_seconds_);
     PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, whole_device_));
     if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
     return Search({*model, bytes, *bound}, progress);
@@ -218,23 +224,49 @@ class ChildSearch {
         SearchFurtherPlans({start_, original.model, whole_device_, targets_, options, effect,
                             *found, log, end_, progress, begin_plan},
                            connection_, clock_));
+    std::vector<std::string> warnings;
+    PLAIT_ASSIGN_OR_RETURN(
+        const MeasuredBody measured,
+        MeasureBody(original, *found, {source->log(), log}, &further.verification_time, warnings));
     further.logs.insert(further.logs.begin(), log.ToText());
     further.profiling_time += source->profiling_time();
     further.verification_time += source->verification_time();
     further.profiles_measured += profiles.profiles_measured();
     further.profiles_cached += profiles.profiles_cached();
-    PLAIT_ASSIGN_OR_RETURN(internal::Result result, Finish(original, *found, further));
+    PLAIT_ASSIGN_OR_RETURN(internal::Result result,
+                           Finish(original, *found, further, measured, std::move(warnings)));
     SetPlanReports({start_.device().id(), targets_.front(), *found, further.plans, default_plan},
                    result.mutable_report());
     return result;
   }
 
+  // What other runtimes say is read from one log, if any, and written to the other.
+  struct RuntimeLogs {
+    const MeasurementLog* replayed;
+    MeasurementLog& log;
+  };
+
+  // Measures in other runtimes, and sets the body by it. Adds to the time of verification.
+  absl::StatusOr<MeasuredBody> MeasureBody(const Original& original, const SearchResult& found,
+                                           const RuntimeLogs& logs, absl::Duration* time,
+                                           std::vector<std::string>& warnings) {
+    const absl::Duration began = clock_.Monotonic();
+    PLAIT_ASSIGN_OR_RETURN(
+        MeasuredBody measured,
+        MeasureBodies({start_, original.bytes, original.model, original.bound, found, body_},
+                      {connection_, clock_, RuntimesEnd(), logs.replayed, logs.log}, warnings));
+    body_ = measured.body;
+    *time += clock_.Monotonic() - began;
+    return measured;
+  }
+
   // Writes the file, and tells of it.
   absl::StatusOr<internal::Result> Finish(const Original& original, const SearchResult& found,
-                                          const FurtherPlans& further) const {
-    std::vector<std::string> warnings = Warnings(original.bound, found, began_);
+                                          const FurtherPlans& further, const MeasuredBody& measured,
+                                          std::vector<std::string> warnings) const {
+    AddWarnings(original.bound, found, warnings);
     warnings.insert(warnings.end(), further.warnings.begin(), further.warnings.end());
-    PLAIT_RETURN_IF_ERROR(Export(original, found, further.plans, warnings));
+    PLAIT_RETURN_IF_ERROR(Export(original, found, {further.plans, measured}, warnings));
     SearchFacts facts = {original.bound.graph, original.bound.opaque_nodes, BodyName(body_),
                          warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(further.profiling_time);
@@ -245,6 +277,7 @@ class ChildSearch {
     facts.profiles_cached = further.profiles_cached;
     internal::Result result;
     *result.mutable_report() = MakeReport(start_, facts, found);
+    AddRuntimes(start_, found, measured.decisions, *result.mutable_report());
     *result.mutable_plan() = MakePlanMessage(found);
     *result.mutable_report()->mutable_plan() = result.plan().summary();
     result.set_measurement_log(JoinLogs(further.logs));
@@ -294,11 +327,14 @@ class ChildSearch {
   }
 
   // What the report says of the model, and of how far the search could go.
-  std::vector<std::string> Warnings(const Bound& bound, const SearchResult& found,
-                                    absl::Duration began) const {
-    std::vector<std::string> warnings = bound.warnings;
-    warnings.insert(warnings.end(), shape_warnings_.begin(), shape_warnings_.end());
-    if (found.seconds_needed > 0) warnings.push_back(BudgetWarning(found, began));
+  void AddWarnings(const Bound& bound, const SearchResult& found,
+                   std::vector<std::string>& warnings) const {
+    warnings.insert(warnings.begin(), shape_warnings_.begin(), shape_warnings_.end());
+    warnings.insert(warnings.begin(), bound.warnings.begin(), bound.warnings.end());
+    if (found.seconds_needed > 0) warnings.push_back(BudgetWarning(found));
+    if (runtimes_seconds_ == 0 && start_.runtimes_size() > 0) {
+      warnings.push_back(RuntimesWarning());
+    }
     if (found.task_too_long) warnings.emplace_back(kTaskWarning);
     if (body_ == Body::kOriginal && !bound.opaque_nodes.empty()) {
       warnings.emplace_back(
@@ -310,12 +346,26 @@ class ChildSearch {
       warnings.emplace_back(
           "the inputs given reach only what lies before nodes that are not understood");
     }
-    return warnings;
+  }
+
+  // When the time for runtimes is over. A search that ends early leaves more.
+  absl::Duration RuntimesEnd() {
+    if (runtimes_seconds_ == 0) return absl::ZeroDuration();
+    const absl::Duration stopped = connection_.StoppedTime().value_or(absl::ZeroDuration());
+    return std::min(measured_end_ + stopped,
+                    clock_.Monotonic() + absl::Seconds(kRuntimesStretch * runtimes_seconds_));
+  }
+
+  std::string RuntimesWarning() const {
+    const auto needed = static_cast<int64_t>(std::ceil(4.0 * start_.runtimes_size()));
+    return absl::StrCat("the budget of ", start_.options().budget_seconds(),
+                        " s left no time to measure in other runtimes than plait (--budget ",
+                        needed, "s is enough for a small model, --runtime plait asks for none)");
   }
 
   // Names a budget that would have been enough: all that was spent, and what was missing.
-  std::string BudgetWarning(const SearchResult& found, absl::Duration began) const {
-    const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began);
+  std::string BudgetWarning(const SearchResult& found) const {
+    const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began_);
     const auto needed = static_cast<int64_t>(std::ceil(1.2 * (spent + found.seconds_needed)));
     return absl::StrCat("the budget of ", start_.options().budget_seconds(),
                         " s left no time to measure a candidate beside the original, which was "
@@ -341,14 +391,21 @@ class ChildSearch {
     return options;
   }
 
-  absl::Status Export(const Original& original, const SearchResult& found,
-                      absl::Span<const SearchedPlan> further,
+  // What the file holds beside the first plan.
+  struct FileParts {
+    absl::Span<const SearchedPlan> further;
+    const MeasuredBody& measured;
+  };
+
+  absl::Status Export(const Original& original, const SearchResult& found, const FileParts& parts,
                       std::vector<std::string>& warnings) const {
+    const auto& other_graph = parts.measured.other_graph;
     const ResultFile result = {.body = body_,
                                .bytes = original.bytes,
                                .model = original.model,
                                .found = found,
-                               .further = further,
+                               .other_graph = other_graph ? &*other_graph : nullptr,
+                               .further = parts.further,
                                .opset = start_.options().opset(),
                                .engine_version = start_.engine_version()};
     return WriteResultFile(result, kChildOutput, warnings);
@@ -358,7 +415,9 @@ class ChildSearch {
   ChildConnection& connection_;
   Clock& clock_;
   const absl::Duration began_;
-  absl::Duration end_;               // of the search, before the file is written
+  absl::Duration measured_end_;      // of all measuring, before the file is written
+  double runtimes_seconds_ = 0;      // of it, for other runtimes
+  absl::Duration end_;               // of the search
   Body body_ = Body::kOriginal;      // of the result's file
   DeviceDescription whole_device_;   // with all threads that it has
   std::vector<PlanTarget> targets_;  // what plans are made for

@@ -86,6 +86,8 @@ MAY_INCLUDE |= {
     "server/search_child": [
         *OPTIMIZER,
         "gpu_worker/backends/catalogs.h",
+        # The inputs on which a worker compares, for runtimes that get them as bytes.
+        "gpu_worker/executor/make_inputs.h",
         "proto/wire",
         "plait/v1",
         "plait/worker/v1",

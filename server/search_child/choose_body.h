@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/search/speedup.h"
+#include "server/search_child/runtime_source.h"
+
+namespace plait {
+
+// What the deciding rounds of one runtime said: of the original, and of a model beside it.
+struct RuntimeDecision {
+  std::string runtime;
+  std::string version;
+  std::string options;
+  int threads = 0;
+  CandidateMeasurement original;  // with an error where nothing was measured
+  CandidateMeasurement model;     // the original's own where there was no other
+  Speedup speedup;                // of the model; all 1 where it is the original
+  std::string note;               // why something is missing
+};
+
+// The model to return, and what each runtime said of it.
+struct BodyChoice {
+  int model = 0;  // index into the models; 0: the original
+  std::vector<RuntimeDecision> decisions;
+};
+
+struct BodyChooserOptions {
+  // The first model after the original is returned whatever it is; it is only measured.
+  bool is_given = false;
+  // What plait needs for a run, in microseconds: a runtime is taken to need about as much, before
+  // it is known. Round by round as many runs count as in plait.
+  double latency_us = 0;
+  LoadEffect load_effect;  // of the device that the runtimes run on, too
+};
+
+// Rounds of a decision; as of plans (VerificationOptions).
+inline constexpr int kRuntimeLoads = 3;
+inline constexpr int kRuntimeRoundsMin = 15;
+
+// Measures models in each of the runtimes and chooses the one that is certainly faster in all of
+// them, with outputs that equal the original's; without one, the original. Short runs of all choose
+// one finalist, by the runtime that likes it least; then that one runs beside the original, and
+// only these rounds decide. A runtime that cannot run the original has no say. Every answer goes
+// into the log. Deterministic: what is returned follows from the arguments and the log. `models`
+// are named by the digests of their bytes, the original first; not empty. Errors: those of
+// RuntimeSource.
+absl::StatusOr<BodyChoice> ChooseBody(const std::vector<v1::Digest>& models,
+                                      const BodyChooserOptions& options, RuntimeSource& source,
+                                      MeasurementLog& log);
+
+}  // namespace plait

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/model.h"
+#include "optimizer/search/optimize.h"
+#include "plait/internal/search_child.pb.h"
+#include "server/search_child/choose_body.h"
+#include "server/search_child/result_file.h"
+
+namespace plait {
+
+// Seconds of a job's budget that are kept for measuring in so many runtimes: 15 %, and no less than
+// two for each. 0 where that is more than half of it: then nothing is measured in them.
+double SecondsForRuntimes(double budget_seconds, int runtimes);
+
+// What a search found, and what it was found in. References must outlive it.
+struct FoundModel {
+  const internal::Start& start;
+  absl::string_view bytes;  // of the original
+  const Model& model;
+  const Bound& bound;
+  const SearchResult& found;
+  Body body;  // that the job asks for, or that it has where nothing is measured
+};
+
+// Where measurements come from, and where they go. References must outlive it.
+struct RuntimeContext {
+  ChildConnection& connection;
+  Clock& clock;
+  absl::Duration ends_at;          // of the time for runtimes, monotonic
+  const MeasurementLog* replayed;  // null: runtimes are asked
+  MeasurementLog& log;             // gets every answer
+};
+
+// The body to return, and what the runtimes said.
+struct MeasuredBody {
+  Body body = Body::kOriginal;
+  std::optional<Graph> other_graph;  // see ResultFile
+  std::vector<RuntimeDecision> decisions;
+};
+
+// Measures the original and the best rewritten graphs in the job's runtimes, and chooses the body
+// by it where the job leaves that open (ChooseBody). A body that the job names is returned in any
+// case, with a warning where it is slower in one of them. Without runtimes the body is the job's.
+// Of other graphs than the plan's one is returned only where that loses no plan: where plait is not
+// among the runtimes, or keeps to the original. Errors: those of ChooseBody and of writing files.
+// What cannot be written as ONNX is left out.
+absl::StatusOr<MeasuredBody> MeasureBodies(const FoundModel& found, const RuntimeContext& context,
+                                           std::vector<std::string>& warnings);
+
+}  // namespace plait

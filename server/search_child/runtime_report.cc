@@ -1,0 +1,84 @@
+#include "server/search_child/runtime_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/statistics.h"
+
+namespace plait {
+namespace {
+
+constexpr char kPlait[] = "plait";
+
+void SetTimes(const std::vector<double>& original_us, const std::vector<double>& returned_us,
+              v1::RuntimeReport* line) {
+  line->set_original_us_median(Median(original_us));
+  line->set_original_us_p10(Quantile(original_us, 0.1));
+  line->set_original_us_p95(Quantile(original_us, 0.95));
+  line->set_latency_us_median(Median(returned_us));
+  line->set_latency_us_p10(Quantile(returned_us, 0.1));
+  line->set_latency_us_p95(Quantile(returned_us, 0.95));
+}
+
+void SetRatio(const Speedup& speedup, v1::RuntimeReport* line) {
+  line->set_ratio(speedup.median);
+  line->set_ratio_low(speedup.low);
+  line->set_ratio_high(speedup.high);
+}
+
+void AddPlait(const internal::Start& start, const SearchResult& found, v1::Report& report) {
+  v1::RuntimeReport& line = *report.add_runtimes();
+  line.set_runtime(kPlait);
+  line.set_version(start.engine_version());
+  const int cores = start.device().cores();
+  const int asked = start.options().threads();
+  line.set_threads(asked > 0 ? std::min(asked, cores) : cores);
+  line.set_options(absl::StrCat("threads=", line.threads()));
+  SetTimes(found.baseline_latency_us, found.optimized_latency_us, &line);
+  SetRatio(found.speedup, &line);
+  if (found.islands > 0) {
+    line.set_note(
+        "sums over the parts between nodes that are not understood: it cannot run the "
+        "whole");
+  }
+}
+
+bool IsMeasured(const RuntimeDecision& decision) { return !decision.original.latency_us.empty(); }
+
+}  // namespace
+
+void AddRuntimes(const internal::Start& start, const SearchResult& found,
+                 const std::vector<RuntimeDecision>& decisions, v1::Report& report) {
+  const auto& names = start.options().runtimes();
+  if (names.empty() || std::find(names.begin(), names.end(), kPlait) != names.end()) {
+    AddPlait(start, found, report);
+  }
+  for (const RuntimeDecision& decision : decisions) {
+    v1::RuntimeReport& line = *report.add_runtimes();
+    line.set_runtime(decision.runtime);
+    line.set_version(decision.version);
+    line.set_options(decision.options);
+    line.set_threads(decision.threads);
+    line.set_note(decision.note);
+    SetRatio(decision.speedup, &line);
+    if (IsMeasured(decision)) {
+      SetTimes(decision.original.latency_us, decision.model.latency_us, &line);
+    }
+  }
+  const v1::RuntimeReport* best = nullptr;
+  for (const v1::RuntimeReport& line : report.runtimes()) {
+    // A runtime that cannot run the whole is none to recommend.
+    const bool can_run =
+        line.latency_us_median() > 0 && (line.runtime() != kPlait || found.islands == 0);
+    if (!can_run) continue;
+    if (best == nullptr || line.latency_us_median() < best->latency_us_median()) best = &line;
+  }
+  if (best == nullptr) return;
+  v1::Recommendation& recommended = *report.mutable_recommended();
+  recommended.set_runtime(best->runtime());
+  recommended.set_threads(best->threads());
+  recommended.set_options(best->options());
+  recommended.set_latency_us(best->latency_us_median());
+}
+
+}  // namespace plait
