@@ -46,6 +46,8 @@ constexpr Setting kSettings[] = {
      "The best that the cpu worker may use, of generic, avx2, avx512, avx512_bf16 and amx"},
     {"worker_program", &Config::worker_program, "FILE",
      "The plait-worker to start; default: beside plaitd"},
+    {"runtimes_python", &Config::runtimes_python, "FILE",
+     "A Python that has runtimes to measure in, and grpcio; or none"},
     // 64: each running job has a process and a thread of its own.
     {"jobs_running_max", &Config::jobs_running_max, "N", "Jobs that run at the same time", 1, 64},
     {"search_threads", &Config::search_threads, "N", "Threads of one search; 0: all cores", 0,

@@ -45,6 +45,8 @@ struct Config {
   int64_t worker_threads = 0;                  // 0: all cores
   std::string worker_instruction_set;          // empty: all that the processor has
   std::string worker_program;                  // empty: plait-worker beside plaitd
+  // Of Python, with the runtimes in which results are measured: a path, or a name that PATH has.
+  std::string runtimes_python = "python3";  // "none": no runtimes
   // One: searches that run at the same time take each other's processor and finish later.
   int64_t jobs_running_max = 1;
   int64_t search_threads = 0;  // of one search; 0: all cores

@@ -4,21 +4,20 @@
 
 #include <grpcpp/health_check_service_interface.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/blob_path.h"
-#include "base/machine_memory.h"
 #include "base/status_macros.h"
 #include "proto/wire/address.h"
 #include "server/engine_digest.h"
 #include "server/http_endpoint.h"
 #include "server/jobs/job_queue.h"
+#include "server/local_workers.h"
 #include "server/rpc_credentials.h"
 #include "server/rpc_listener.h"
 #include "server/services/handlers.h"
 #include "server/storage_upkeep.h"
 #include "server/telemetry/log.h"
+#include "server/workers/runtime_workers.h"
 #include "server/workers/worker_supervisor.h"
 
 namespace plait {
@@ -27,24 +26,11 @@ namespace {
 // 3 s: an upload's chunk or a last page of events; longer calls are broken off and repeated.
 constexpr absl::Duration kShutdownGrace = absl::Seconds(3);
 
-// By the kernel's link and not argv[0], which is whatever the caller wrote there.
-std::string ProgramBeside(absl::string_view name) {
-  char path[4096] = {};
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-  const absl::string_view self(path, size > 0 ? static_cast<size_t>(size) : 0);
-  return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
-}
-
 StorageUpkeepOptions UpkeepOptions(const Config& config) {
   StorageUpkeepOptions options;
   if (config.jobs_kept_days > 0) options.jobs_kept = absl::Hours(24) * config.jobs_kept_days;
   options.blobs_bytes_max = config.blobs_bytes_max;
   return options;
-}
-
-// As an address.
-std::string WorkerSocket(const std::string& data_dir) {
-  return absl::StrCat("unix:", data_dir, "/worker.sock");
 }
 
 // 4 MiB: four of the largest chunks of a blob, and gRPC's own default.
@@ -152,6 +138,7 @@ struct Server::Parts {
   RequestMemory worker_requests{kWorkerRequestBytesMax, kWorkerRequestsBytesMax};
   std::atomic<JobQueue*> listening_queue = nullptr;
   WorkerPool pool;
+  std::unique_ptr<RuntimeWorkers> runtimes;
   Stores stores;
   StorageUpkeep upkeep{stores, metrics, clock, UpkeepOptions(config)};
   std::unique_ptr<JobRunner> runner;
@@ -208,7 +195,7 @@ absl::Status Server::Parts::OpenStorage() {
 }
 
 void Server::Parts::StartJobs() {
-  const JobRunnerContext context = {stores, pool, park, metrics, clock};
+  const JobRunnerContext context = {stores, pool, park, metrics, clock, runtimes.get()};
   JobRunnerOptions options;
   options.data_directory = config.data_dir;
   options.engine_version = EngineVersion();
@@ -237,6 +224,7 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, Requ
           .engine_version = EngineVersion(),
           .warnings = WarningsOf(config),
           .local_devices = config.workers,
+          .runtimes = runtimes.get(),
           .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
           .uploads_bytes_max = config.blobs_bytes_max / 2,
           .started_at = clock.Now(),
@@ -293,16 +281,7 @@ absl::Status Server::Parts::ServeHttp() {
 // Last, because workers call the services at once.
 void Server::Parts::StartWorkers() {
   for (const std::string& device : config.workers) {
-    WorkerSupervisorOptions options;
-    options.program =
-        config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
-    options.device = device;
-    options.server_address = WorkerSocket(config.data_dir);
-    options.blobs_folder = BlobsFolder(config.data_dir);
-    options.threads = static_cast<int>(config.worker_threads);
-    options.instruction_set = config.worker_instruction_set;
-    options.memory_bytes_max =
-        config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
+    WorkerSupervisorOptions options = LocalWorkerOptions(config, device);
     options.restarted = [this] { metrics.WorkerRestarted(); };
     supervisors.push_back(std::make_unique<WorkerSupervisor>(pool, clock, options));
   }
@@ -313,6 +292,8 @@ Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Clock& clock) {
   auto parts = std::make_unique<Parts>(config, clock);
   PLAIT_RETURN_IF_ERROR(parts->OpenStorage());
+  parts->runtimes =
+      std::make_unique<RuntimeWorkers>(parts->pool, clock, LocalRuntimesOptions(config));
   parts->StartJobs();
   // From here on the parts have threads, which the destructor of the server stops.
   std::unique_ptr<Server> server(new Server(std::move(parts)));
@@ -332,6 +313,7 @@ Server::~Server() {
   // Before the workers end: runners that wait for an answer are told to stop, not left waiting.
   parts.queue->Stop();
   parts.supervisors.clear();
+  parts.runtimes->Stop();
   parts.pool.Drain();
   parts.metrics_endpoint.reset();
   parts.health_endpoint.reset();

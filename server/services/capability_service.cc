@@ -1,10 +1,33 @@
 #include "server/services/capability_service.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "base/limits.h"
 #include "proto/wire/options.h"
 #include "server/services/rpc_scope.h"
 
 namespace plait {
+namespace {
+
+// Runtimes of this machine, whose workers start when a job measures in them.
+void AddUnconnected(const std::vector<v1::Device>& runtimes,
+                    std::vector<DeviceAvailability>& devices) {
+  for (const v1::Device& runtime : runtimes) {
+    const auto is_it = [&](const DeviceAvailability& entry) {
+      return entry.device.id() == runtime.id() &&
+             entry.device.fingerprint() == runtime.fingerprint();
+    };
+    if (std::none_of(devices.begin(), devices.end(), is_it)) devices.push_back({runtime, 0, 0});
+  }
+  std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.device.id(), a.device.fingerprint()) <
+           std::pair(b.device.id(), b.device.fingerprint());
+  });
+}
+
+}  // namespace
 
 grpc::Status CapabilityServiceHandler::GetCapabilities(grpc::ServerContext* context,
                                                        const v1::GetCapabilitiesRequest*,
@@ -40,7 +63,15 @@ grpc::Status CapabilityServiceHandler::ListDevices(grpc::ServerContext* context,
                                                    v1::ListDevicesResponse* response) {
   return AnswerRpc(context_, *context, Method::kListDevices, [&](const Caller&) {
     // As the workers said; the names in it were checked when they called.
-    for (const DeviceAvailability& entry : context_.pool.Devices()) {
+    std::vector<DeviceAvailability> devices = context_.pool.Devices();
+    if (context_.runtimes != nullptr) {
+      const Runtimes::Found found = context_.runtimes->Await(kRuntimesWait);
+      AddUnconnected(found.devices, devices);
+      for (const v1::MissingRuntime& missing : found.missing) {
+        *response->add_missing_runtimes() = missing;
+      }
+    }
+    for (const DeviceAvailability& entry : devices) {
       v1::AvailableDevice& device = *response->add_devices();
       *device.mutable_device() = entry.device;
       device.set_workers(entry.workers);

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
@@ -48,6 +49,28 @@ absl::Status CheckDevice(const ServiceContext& context, const std::string& devic
   return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
                      absl::StrCat("no worker serves device \"", device,
                                   "\" (there are: ", names.empty() ? "none" : names, ")"));
+}
+
+// A replay measures nothing: its log says what the runtimes of then did.
+absl::Status CheckRuntimes(const ServiceContext& context, const v1::OptimizeOptions& options) {
+  const bool names_any = std::any_of(options.runtimes().begin(), options.runtimes().end(),
+                                     [](const std::string& name) { return name != "plait"; });
+  if (!names_any || options.has_measurement_log()) return absl::OkStatus();
+  Runtimes::Found here;
+  if (context.runtimes != nullptr) here = context.runtimes->Await(kRuntimesWait);
+  std::vector<v1::Device> connected;
+  for (const DeviceAvailability& entry : context.pool.Devices()) connected.push_back(entry.device);
+  std::vector<std::string> names;
+  for (const v1::Device& runtime : RuntimesOf(here, connected)) names.push_back(runtime.id());
+  names.emplace_back("plait");
+  for (const std::string& name : options.runtimes()) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
+                       absl::StrCat("runtimes: this server does not have \"", name,
+                                    "\" (there are: ", absl::StrJoin(names, ", "),
+                                    "; plait devices says what is missing)"));
+  }
+  return absl::OkStatus();
 }
 
 // Above it no search can read a model: it is refused before anybody sends or stores it.
@@ -112,6 +135,7 @@ absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
   PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
   PLAIT_RETURN_IF_ERROR(CheckModelSize(request.model()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
+  PLAIT_RETURN_IF_ERROR(CheckRuntimes(context, job.options()));
   PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", "model", request.model()));
   PLAIT_RETURN_IF_ERROR(CheckBlobsOf(context, caller.tenant, job.options()));
   job.set_tenant(caller.tenant);

@@ -13,6 +13,7 @@
 #include "server/services/stream_deadlines.h"
 #include "server/services/stream_slots.h"
 #include "server/telemetry/metrics.h"
+#include "server/workers/runtimes.h"
 #include "server/workers/worker_pool.h"
 #include "storage/stores.h"
 
@@ -52,6 +53,8 @@ struct ServiceContext {
   std::vector<std::string> warnings;
   // Devices of this daemon's own workers: they can be named even while a worker restarts.
   std::vector<std::string> local_devices;
+  // Of this machine; may be null: there are none.
+  Runtimes* runtimes = nullptr;
   // Jobs of one tenant that may wait; more are refused.
   // Checked without a lock around check and submission: calls at the same moment may pass it by one
   // each. The limit of the whole queue is the store's, and exact.

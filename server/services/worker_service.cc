@@ -47,8 +47,11 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
     PLAIT_RETURN_IF_ERROR(wire::CheckName("worker_id", request->worker_id()));
     PLAIT_RETURN_IF_ERROR(CheckProtocolVersion(request->protocol_version()));
     PLAIT_RETURN_IF_ERROR(wire::CheckDevice(request->device()));
-    // No search of this server could use the device: no job shall name it.
-    PLAIT_RETURN_IF_ERROR(wire::CheckBackend("device.backend", request->device().backend()));
+    // No search of this server could use the device: no job shall name it. A runtime is no device
+    // of a search.
+    if (request->device().runtime_version().empty()) {
+      PLAIT_RETURN_IF_ERROR(wire::CheckBackend("device.backend", request->device().backend()));
+    }
     *response = context_.pool.Synchronize(*request, place);
     if (request->has_idle() && response->has_idle() && !request->prefer_being_idle() &&
         !context_.draining) {

@@ -57,5 +57,20 @@ TEST_F(CapabilityServiceTest, ListsTheDevicesOfConnectedWorkers) {
   EXPECT_EQ(response->devices(1).workers_idle(), 2);
 }
 
+TEST_F(CapabilityServiceTest, ListsRuntimesWhoseWorkersHaveNotStarted) {
+  v1::Device& fast = runtimes_.found.devices.emplace_back();
+  fast.set_id("fast");
+  fast.set_runtime_version("1.2");
+  runtimes_.found.missing.emplace_back().set_name("slow");
+  ConnectWorker("w1", "cpu");
+  const auto response = Call(&Stub::ListDevices, v1::ListDevicesRequest());
+  ASSERT_TRUE(response.ok()) << response.status();
+  ASSERT_EQ(response->devices_size(), 2);
+  EXPECT_EQ(response->devices(1).device().runtime_version(), "1.2");
+  EXPECT_EQ(response->devices(1).workers(), 0);
+  ASSERT_EQ(response->missing_runtimes_size(), 1);
+  EXPECT_EQ(response->missing_runtimes(0).name(), "slow");
+}
+
 }  // namespace
 }  // namespace plait

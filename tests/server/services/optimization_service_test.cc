@@ -97,6 +97,22 @@ TEST_F(OptimizationServiceTest, ValidatesWithoutQueuing) {
   EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE));
 }
 
+TEST_F(OptimizationServiceTest, RefusesRuntimesThatItLacks) {
+  v1::Device& fast = runtimes_.found.devices.emplace_back();
+  fast.set_id("fast");
+  fast.set_runtime_version("1.2");
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_validate_only(true);
+  request.mutable_options()->add_runtimes("plait");
+  request.mutable_options()->add_runtimes("fast");
+  EXPECT_TRUE(Call(&Stub::OptimizeModel, request).ok());
+  request.mutable_options()->add_runtimes("slow");
+  const absl::Status status = Call(&Stub::OptimizeModel, request).status();
+  EXPECT_THAT(status, HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE));
+  EXPECT_THAT(status, Says("\"slow\""));
+  EXPECT_THAT(status, Says("fast, plait"));
+}
+
 TEST_F(OptimizationServiceTest, ARequestIdNamesOneWish) {
   v1::OptimizeModelRequest request = ModelRequest();
   request.set_request_id("one-wish");

@@ -22,6 +22,7 @@ ServicesTest::ServicesTest() {
                                     .version = "1.2.3",
                                     .engine_version = "engine",
                                     .local_devices = {"cpu"},
+                                    .runtimes = &runtimes_,
                                     .tenant_queued_jobs_max = kTenantJobsMax,
                                     .uploads_bytes_max = kUploadsBytesMax,
                                     .started_at = clock_.Now(),

@@ -33,6 +33,14 @@ MATCHER_P(Says, text, "") {
   return absl::StrContains(status.message(), text);
 }
 
+// Runtimes that are known at once.
+class FakeRuntimes : public Runtimes {
+ public:
+  Found found;
+  Found Await(absl::Duration) override { return found; }
+  void StartWorker(const std::string&) override {}
+};
+
 // All services in this process: over stores in memory and a clock that tests move, called through
 // gRPC without a network, so that metadata, streams and errors travel as they do in a daemon. As in
 // a daemon there are two servers, one for clients and operators, one for workers.
@@ -101,6 +109,7 @@ class ServicesTest : public testing::Test {
   Metrics metrics_{"1.2.3", "engine"};
   WorkerPool pool_{clock_, {}};
   std::atomic<bool> draining_ = false;
+  FakeRuntimes runtimes_;
   std::unique_ptr<ServiceContext> context_;         // of clients and operators
   std::unique_ptr<ServiceContext> worker_context_;  // of workers
 

@@ -1,0 +1,58 @@
+#include "server/local_workers.h"
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/blob_path.h"
+#include "base/machine_cores.h"
+#include "base/machine_memory.h"
+
+namespace plait {
+namespace {
+
+// By the kernel's link and not argv[0], which is whatever the caller wrote there.
+std::string ProgramBeside(absl::string_view name) {
+  char path[4096] = {};
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  const absl::string_view self(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
+}
+
+int64_t WorkerMemoryBytes(const Config& config) {
+  return config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
+}
+
+}  // namespace
+
+// As an address.
+std::string WorkerSocket(const std::string& data_dir) {
+  return absl::StrCat("unix:", data_dir, "/worker.sock");
+}
+
+WorkerSupervisorOptions LocalWorkerOptions(const Config& config, const std::string& device) {
+  WorkerSupervisorOptions options;
+  options.program =
+      config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
+  options.device = device;
+  options.server_address = WorkerSocket(config.data_dir);
+  options.blobs_folder = BlobsFolder(config.data_dir);
+  options.threads = static_cast<int>(config.worker_threads);
+  options.instruction_set = config.worker_instruction_set;
+  options.memory_bytes_max = WorkerMemoryBytes(config);
+  return options;
+}
+
+RuntimeWorkersOptions LocalRuntimesOptions(const Config& config) {
+  RuntimeWorkersOptions options;
+  if (config.runtimes_python != "none") options.interpreter = config.runtimes_python;
+  // Beside the program where it was built, and where it is installed.
+  options.package_path =
+      absl::StrCat(ProgramBeside("python"), ":", ProgramBeside("../lib/plait/python"));
+  options.server_address = WorkerSocket(config.data_dir);
+  const auto threads = static_cast<int>(config.worker_threads);
+  options.threads = threads > 0 ? threads : MachineCores();
+  options.memory_bytes_max = WorkerMemoryBytes(config);
+  return options;
+}
+
+}  // namespace plait
