@@ -125,12 +125,12 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
   return last;
 }
 
-absl::StatusOr<std::vector<v1::AvailableDevice>> Client::ListDevices() const {
+absl::StatusOr<v1::ListDevicesResponse> Client::ListDevices() const {
   v1::ListDevicesResponse response;
   PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->capabilities,
                              &v1::CapabilityService::Stub::ListDevices, v1::ListDevicesRequest(),
                              &response));
-  return std::vector<v1::AvailableDevice>(response.devices().begin(), response.devices().end());
+  return response;
 }
 
 absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities() const {

@@ -69,7 +69,7 @@ class Client {
                                 const std::function<void(const v1::Event&)>& on_event) const;
 
   // A moment's view.
-  absl::StatusOr<std::vector<v1::AvailableDevice>> ListDevices() const;
+  absl::StatusOr<v1::ListDevicesResponse> ListDevices() const;
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities() const;
 
  private:

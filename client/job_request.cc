@@ -49,6 +49,8 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       kInputsOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
       {"--body", OptionKind::kText, "BODY", body},
+      {"--runtime", OptionKind::kText, "NAME",
+       "measure in plait, onnxruntime or openvino, once for each; default: all there are"},
       {"--portable", OptionKind::kSwitch, "", "the same as --body portable"},
       {"--no-portable", OptionKind::kSwitch, "", "the same as --body searched"},
       {"--no-result-cache", OptionKind::kSwitch, "", "search again even if the result is known"},
@@ -80,6 +82,7 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
   for (const bool portable : {true, false}) {
     if (arguments.Has(portable ? "--portable" : "--no-portable")) options.set_portable(portable);
   }
+  for (const std::string& name : arguments.Texts("--runtime")) options.add_runtimes(name);
   options.set_no_result_cache(arguments.Has("--no-result-cache"));
   for (const auto& [name, shape] : NamedShapes(arguments)) {
     v1::Shape& proto = (*options.mutable_shapes())[name];

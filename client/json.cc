@@ -65,6 +65,8 @@ Json DeviceJson(const v1::AvailableDevice& available) {
   json["instruction_set"] = device.instruction_set();
   json["memory_bytes"] = device.memory_bytes();
   json["predicted"] = device.predicted();
+  json["runtime_version"] =
+      device.runtime_version().empty() ? Json() : Json(device.runtime_version());
   json["workers"] = available.workers();
   json["workers_idle"] = available.workers_idle();
   return json;

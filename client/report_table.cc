@@ -39,6 +39,30 @@ void AppendRules(const v1::SearchReport& search, bool explain, std::string* text
   }
 }
 
+// Nothing that the lines above do not say where plait alone was measured.
+void AppendRuntimes(const v1::Report& report, std::string* text) {
+  const bool is_plait_alone =
+      report.runtimes_size() == 1 && report.runtimes(0).runtime() == "plait";
+  if (report.runtimes_size() == 0 || is_plait_alone) return;
+  absl::StrAppendFormat(text, "%-12s %12s %12s %9s\n", "runtimes, us", "original", "returned",
+                        "ratio");
+  for (const v1::RuntimeReport& line : report.runtimes()) {
+    const std::string name = absl::StrCat("  ", line.runtime());
+    if (line.original_us_median() > 0) {
+      absl::StrAppendFormat(text, "%-13s %11.1f %12.1f %9.3f (%.3f to %.3f)", name,
+                            line.original_us_median(), line.latency_us_median(), line.ratio(),
+                            line.ratio_low(), line.ratio_high());
+    } else {
+      absl::StrAppendFormat(text, "%-13s not measured", name);
+    }
+    absl::StrAppend(text, line.note().empty() ? "" : "  ", line.note(), "\n");
+  }
+  if (!report.has_recommended()) return;
+  const v1::Recommendation& recommended = report.recommended();
+  absl::StrAppendFormat(text, "recommended  %s: %.1f us, %s\n", recommended.runtime(),
+                        recommended.latency_us(), recommended.options());
+}
+
 void AppendSearch(const v1::SearchReport& search, std::string* text) {
   absl::StrAppendFormat(text, "search       %.2f s searching, %.2f s profiling, %.2f s verifying\n",
                         search.seconds(), search.profiling_seconds(),
@@ -70,6 +94,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         wire::VerdictName(report.equivalence().verdict()),
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried());
+  AppendRuntimes(report, &text);
   // Told only where there is something to act on.
   if (report.optimized().fallback_nodes() > 0) {
     absl::StrAppendFormat(&text, "fallback     %d nodes run as slow reference code\n",

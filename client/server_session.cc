@@ -36,8 +36,8 @@ absl::Status AwaitDevice(const Client& client, const CommandContext& context,
   // A signal ends the wait as well: nothing was submitted that would have to be cancelled.
   const absl::Time end = absl::Now() + kWorkerTimeout;
   while (absl::Now() < end && !context.interrupts.interrupted()) {
-    PLAIT_ASSIGN_OR_RETURN(const auto devices, client.ListDevices());
-    for (const v1::AvailableDevice& available : devices) {
+    PLAIT_ASSIGN_OR_RETURN(const v1::ListDevicesResponse response, client.ListDevices());
+    for (const v1::AvailableDevice& available : response.devices()) {
       if (available.device().id() == device && available.workers() > 0) return absl::OkStatus();
     }
     absl::SleepFor(kPollInterval);

@@ -42,10 +42,13 @@ std::vector<Finding> ServerFindings(const CommandContext& context, const std::st
   if (!session.ok()) return failed(session.status());
   const absl::StatusOr<v1::GetCapabilitiesResponse> answer = session->client->GetCapabilities();
   if (!answer.ok()) return failed(answer.status());
-  const absl::StatusOr<std::vector<v1::AvailableDevice>> devices = session->client->ListDevices();
+  const absl::StatusOr<v1::ListDevicesResponse> devices = session->client->ListDevices();
   if (!devices.ok()) return failed(devices.status());
   int workers = 0;
-  for (const v1::AvailableDevice& device : *devices) workers += device.workers();
+  // Those of runtimes start when they are needed, and run no job's search.
+  for (const v1::AvailableDevice& device : devices->devices()) {
+    if (device.device().runtime_version().empty()) workers += device.workers();
+  }
   Finding finding = {
       "server", FindingLevel::kOk,
       absl::StrFormat("%s: version %s, %d workers", address, answer->version(), workers)};
