@@ -35,6 +35,7 @@ def memory_of(arguments):
 
 
 def probe(threads, memory_bytes):
+    print(json.dumps({"interpreter": sys.executable}), flush=True)
     for name in runtimes.NAMES:
         try:
             line = {"device": device.describe(name, threads, memory_bytes)}

@@ -23,7 +23,8 @@ def missing_programs():
 def environment(**variables):
     """The environment without the settings that steer the tests; plaitd would refuse them."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PLAIT_")}
-    return {**kept, **variables}
+    # Whatever runtimes this machine has: tests of them name their interpreter.
+    return {**kept, "PLAIT_RUNTIMES_PYTHON": "none", **variables}
 
 
 class Finished:

@@ -1,0 +1,187 @@
+"""Results measured in runtimes that users deploy: who is there, what a report says of them, that a
+returned file is never slower in them, and that nothing that they do harms a job."""
+
+import importlib.util
+import sys
+import threading
+import time
+
+import onnx
+import pytest
+
+import models
+import processes
+from rpc import state_of
+from waiting import wait_until
+
+RUNTIMES = [name for name in ("onnxruntime", "openvino")
+            if importlib.util.find_spec(name) is not None]
+# The interpreter of the tests: it has grpcio and, at least, ONNX Runtime.
+FLAGS = ("--runtimes-python", sys.executable)
+
+
+@pytest.fixture
+def runtimes_daemon(new_daemon):
+    daemon = new_daemon(*FLAGS).start()
+    daemon.wait_for_worker()
+    yield daemon
+
+
+def of_runtimes(daemon):
+    """The processes of runtimes' workers, and those of their sessions."""
+    return [pid for pid in processes.descendants(daemon.pid)
+            if any("plait_runtime_worker" in word for word in processes.command_line(pid))]
+
+
+def run_job(client, model, **options):
+    job_id = client.submit(client.upload(model), **options).id
+    return client.wait_for_end(job_id)
+
+
+def lines_of(job):
+    return {line.runtime: line for line in job.result.report.runtimes}
+
+
+def test_devices_lists_runtimes_and_what_is_missing(runtimes_daemon, cli, new_daemon):
+    listed = cli.run("devices", "--server", runtimes_daemon.address, "--json").expect(0).json
+    found = {device["id"]: device for device in listed["devices"]}
+    assert found["cpu"]["runtime_version"] is None
+    for name in RUNTIMES:
+        assert found[name]["runtime_version"]
+    missing = {entry["name"] for entry in listed["missing_runtimes"]}
+    assert missing == {"onnxruntime", "openvino"} - set(RUNTIMES)
+
+    bare = new_daemon("--runtimes-python", "/bin/false", name="bare").start()
+    bare.wait_for_worker()
+    listed = cli.run("devices", "--server", bare.address, "--json").expect(0).json
+    assert [device["id"] for device in listed["devices"]] == ["cpu"]
+    assert "/bin/false" in listed["missing_runtimes"][0]["reason"]
+    assert "is missing" in cli.run("devices", "--server", bare.address).expect(0).out
+
+
+def test_a_job_reports_every_runtime_and_recommends_one(runtimes_daemon):
+    with runtimes_daemon.client() as client:
+        job = run_job(client, models.light_model("tiny_inception"), budget_seconds=30.0)
+        assert state_of(job) == "SUCCEEDED", job.error.message
+        lines = lines_of(job)
+        assert list(lines) == ["plait", *RUNTIMES]
+        for name in RUNTIMES:
+            line = lines[name]
+            assert not line.note and line.version and line.options and line.threads > 0
+            assert 0 < line.original_us_p10 <= line.original_us_median <= line.original_us_p95
+            assert line.latency_us_median > 0
+            assert line.ratio_low <= line.ratio <= line.ratio_high
+            # Never slower: the original's bytes, or what is certainly faster.
+            assert line.ratio >= 1
+        fastest = min(lines.values(), key=lambda line: line.latency_us_median)
+        recommended = job.result.report.recommended
+        assert recommended.runtime == fastest.runtime and recommended.options == fastest.options
+        assert recommended.latency_us == fastest.latency_us_median
+        again = run_job(client, models.light_model("tiny_inception"), budget_seconds=30.0)
+        assert again.result.report.cached
+
+
+def test_the_cli_shows_them_and_a_replay_needs_none(runtimes_daemon, cli, folder, model_file):
+    path = model_file("tiny_inception")
+    output = folder / "out.onnx"
+    words = ("optimize", path, "-o", output, "--server", runtimes_daemon.address, "--budget", "30s",
+             "--runtime", "plait", "--runtime", "onnxruntime")
+    report = cli.run(*words, "--json").expect(0).json
+    assert [line["runtime"] for line in report["runtimes"]] == ["plait", "onnxruntime"]
+    table = cli.run(*words).expect(0).out  # from the result cache
+    assert "onnxruntime" in table and "recommended" in table
+    assert runtimes_daemon.stop() == 0
+    runtimes_daemon.arguments = ("--runtimes-python", "none")
+    runtimes_daemon.start()
+    runtimes_daemon.wait_for_worker()
+    again = folder / "again.onnx"
+    cli.run("replay", report["id"], "-o", again, "--server", runtimes_daemon.address).expect(0)
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_a_rewritten_body_is_measured_where_the_user_deploys(runtimes_daemon):
+    with runtimes_daemon.client() as client:
+        job = run_job(client, models.light_model("tiny_bert"), budget_seconds=30.0,
+                      body="searched", runtimes=["onnxruntime"])
+        assert state_of(job) == "SUCCEEDED", job.error.message
+        lines = lines_of(job)
+        assert list(lines) == ["onnxruntime"]
+        assert lines["onnxruntime"].original_us_median > 0
+        assert job.result.report.recommended.runtime == "onnxruntime"
+        if job.result.report.optimized.origin != "baseline":
+            assert lines["onnxruntime"].ratio != 1
+
+
+def test_runtimes_that_are_not_there_are_refused(runtimes_daemon, cli, model_file):
+    path = model_file(models.small_model())
+    for words in ((), ("--validate-only",)):
+        refused = cli.run("optimize", path, "--server", runtimes_daemon.address, "--runtime",
+                          "tensorrt", *words).expect(9)
+        assert "tensorrt" in refused.last_error_line and "onnxruntime" in refused.last_error_line
+    cli.run("optimize", path, "--server", runtimes_daemon.address, "--runtime", "A B").expect(2)
+    # It is measured in, and runs no search.
+    cli.run("optimize", path, "--server", runtimes_daemon.address, "--device",
+            "onnxruntime").expect(2)
+
+
+def test_plait_alone_starts_no_worker_of_a_runtime(runtimes_daemon):
+    with runtimes_daemon.client() as client:
+        job = run_job(client, models.small_model(), budget_seconds=10.0, runtimes=["plait"])
+        assert list(lines_of(job)) == ["plait"]
+    assert not of_runtimes(runtimes_daemon)
+
+
+def test_a_budget_without_time_for_runtimes_says_so(runtimes_daemon):
+    with runtimes_daemon.client() as client:
+        job = run_job(client, models.small_model(), budget_seconds=2.0)
+        assert state_of(job) == "SUCCEEDED"
+        assert any("--runtime plait" in warning for warning in job.result.report.warnings)
+        for name in RUNTIMES:
+            assert lines_of(job)[name].original_us_median == 0 and lines_of(job)[name].note
+
+
+def test_a_model_with_symbolic_dimensions_runs_bound(runtimes_daemon, cli, folder, model_file):
+    model = onnx.load_from_string(models.small_model())
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    path = model_file(model.SerializeToString())
+    report = cli.run("optimize", path, "-o", folder / "out.onnx", "--server",
+                     runtimes_daemon.address, "--budget", "20s", "--shape", "input=4x16",
+                     "--json").expect(0).json
+    assert all(line["original_us_median"] for line in report["runtimes"])
+
+
+def test_kill_9_of_everything_of_a_runtime_costs_no_job(runtimes_daemon):
+    """Each process of the runtimes' workers dies as soon as it is seen: the job ends all the same,
+    with a line that says why there are no times."""
+    stop = threading.Event()
+
+    def kill():
+        while not stop.is_set():
+            for pid in of_runtimes(runtimes_daemon):
+                processes.kill(pid)
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        with runtimes_daemon.client() as client:
+            job_id = client.submit(client.upload(models.small_model()), budget_seconds=12.0,
+                                   runtimes=["onnxruntime"]).id
+            job = client.wait_for_end(job_id, 240)
+            assert state_of(job) == "SUCCEEDED", job.error.message
+            assert lines_of(job)["onnxruntime"].note
+    finally:
+        stop.set()
+        thread.join()
+    with runtimes_daemon.client() as client:
+        job = run_job(client, models.small_model(width=24), budget_seconds=12.0,
+                      runtimes=["onnxruntime"])
+        assert not lines_of(job)["onnxruntime"].note
+
+
+def test_nothing_of_a_runtime_outlives_the_daemon(runtimes_daemon):
+    with runtimes_daemon.client() as client:
+        client.submit(client.upload(models.small_model()), budget_seconds=20.0,
+                      runtimes=["onnxruntime"])
+        wait_until(lambda: len(of_runtimes(runtimes_daemon)) > 1, "a session runs", 60)
+    runtimes_daemon.kill()  # asserts that its family is gone
