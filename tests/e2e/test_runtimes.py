@@ -8,6 +8,7 @@ import time
 
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import models
 import processes
@@ -185,3 +186,38 @@ def test_nothing_of_a_runtime_outlives_the_daemon(runtimes_daemon):
                       runtimes=["onnxruntime"])
         wait_until(lambda: len(of_runtimes(runtimes_daemon)) > 1, "a session runs", 60)
     runtimes_daemon.kill()  # asserts that its family is gone
+
+
+def repeated_relu(times=40, size=1 << 18):
+    """Of the nodes one is enough, which no runtime finds out by itself."""
+    shape = [1, size]
+    values = ["input", *(f"value_{i}" for i in range(times - 1)), "output"]
+    nodes = [helper.make_node("Relu", [before], [after])
+             for before, after in zip(values, values[1:])]
+    graph = helper.make_graph(
+        nodes, "repeated", [helper.make_tensor_value_info("input", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize("named", [["onnxruntime"], ["onnxruntime", "plait"]])
+def test_a_rewritten_body_is_returned_where_it_is_faster(runtimes_daemon, cli, folder, named):
+    with runtimes_daemon.client() as client:
+        original = repeated_relu()
+        job = run_job(client, original, budget_seconds=30.0, runtimes=named)
+        assert state_of(job) == "SUCCEEDED", job.error.message
+        report = job.result.report
+        assert report.optimized.body == "portable", report
+        assert lines_of(job)["onnxruntime"].ratio_low > 1
+        optimized = client.download(job.result.optimized_model)
+        assert len(onnx.load_from_string(optimized).graph.node) == 1
+        models.assert_equal_in_onnx_runtime(original, optimized)
+    again = folder / "again.onnx"
+    assert runtimes_daemon.stop() == 0
+    runtimes_daemon.arguments = ("--runtimes-python", "none")
+    runtimes_daemon.start()
+    runtimes_daemon.wait_for_worker()
+    cli.run("replay", job.id, "-o", again, "--server", runtimes_daemon.address).expect(0)
+    assert again.read_bytes() == optimized
