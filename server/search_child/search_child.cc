@@ -36,6 +36,7 @@
 #include "server/search_child/output_file.h"
 #include "server/search_child/plan_reports.h"
 #include "server/search_child/plan_targets.h"
+#include "server/search_child/progress_sender.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
 #include "server/search_child/result_file.h"
@@ -46,82 +47,12 @@ namespace {
 
 // Of the budget of a device's first job: 10 s of a minute, where a few seconds are enough.
 constexpr double kLoadEffectShare = 1.0 / 6;
-// Import takes about this part of a job, and export too; it is for a progress bar only.
-constexpr double kPreparationFraction = 0.02;
 // What runtimes may take of what a search has left, in the times that were kept back for them.
 constexpr double kRuntimesStretch = 3;
 // More budget would not help: the operator says how long a task may take.
 constexpr char kTaskWarning[] =
     "measuring a candidate beside the original takes longer than this server allows one task "
     "(task_seconds_max); the original was returned as it is";
-
-// Tells the daemon how far the job is: the search, with import and export around it.
-class ProgressSender : public ProgressSink {
- public:
-  // `end` is when the budget ends, on the monotonic clock.
-  ProgressSender(ChildConnection& connection, Clock& clock, absl::Duration end)
-      : connection_(connection), clock_(clock), end_(end) {}
-
-  // Of several plans the first one's progress is told as the job's own, and only how far the others
-  // are.
-  void set_plan(int plan, int plans) {
-    plan_ = plan;
-    plans_ = plans;
-  }
-
-  void OnImport() { SendPhase("import", 0, BudgetLeft()); }
-  void OnPhase(absl::string_view phase, double fraction) override {
-    // The search is over, and the job is not.
-    const bool is_over = phase == "done" && plan_ + 1 == plans_;
-    SendPhase(is_over ? "export" : phase, OfJob(fraction), is_over ? 0 : BudgetLeft());
-  }
-  void OnFraction(double fraction, double seconds_left) override {
-    v1::Event event = EventOf(v1::EVENT_TYPE_PROGRESS);
-    event.set_fraction(OfJob(fraction));
-    event.set_seconds_left(std::min(seconds_left, BudgetLeft()));
-    Send(event);
-  }
-  void OnPredicted(double speedup) override { SendSpeedup(v1::EVENT_TYPE_INCUMBENT, speedup); }
-  void OnMeasured(double speedup) override { SendSpeedup(v1::EVENT_TYPE_MEASURED, speedup); }
-
- private:
-  double OfJob(double fraction) const {
-    return kPreparationFraction + (1 - 2 * kPreparationFraction) * (plan_ + fraction) / plans_;
-  }
-  static v1::Event EventOf(v1::EventType type) {
-    v1::Event event;
-    event.set_type(type);
-    return event;
-  }
-  double BudgetLeft() const {
-    return std::max(0.0, absl::ToDoubleSeconds(end_ - clock_.Monotonic()));
-  }
-  void SendPhase(absl::string_view phase, double fraction, double seconds_left) {
-    v1::Event event = EventOf(v1::EVENT_TYPE_PHASE);
-    event.set_text(std::string(phase));
-    event.set_fraction(fraction);
-    event.set_seconds_left(seconds_left);
-    Send(event);
-  }
-  void SendSpeedup(v1::EventType type, double speedup) {
-    if (plan_ > 0) return;
-    v1::Event event = EventOf(type);
-    event.set_speedup(speedup);
-    Send(event);
-  }
-  void Send(const v1::Event& event) {
-    internal::ChildMessage message;
-    *message.mutable_event() = event;
-    // When the daemon is gone, the next question fails.
-    connection_.Send(message).IgnoreError();
-  }
-
-  ChildConnection& connection_;
-  Clock& clock_;
-  const absl::Duration end_;
-  int plan_ = 0;  // that is searched for, of so many
-  int plans_ = 1;
-};
 
 // The search for one job.
 class ChildSearch {

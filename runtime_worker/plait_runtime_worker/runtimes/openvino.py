@@ -4,8 +4,9 @@ DISTRIBUTION = "openvino"
 MODULES = ("openvino",)
 TITLE = "OpenVINO"
 
-# Where a processor has bf16 units OpenVINO computes in bf16 unless it is told otherwise.
-PRECISIONS = {"strict": "f32"}
+# Where a processor has bf16 units OpenVINO computes in bf16 unless it is told otherwise. What it
+# loses then is more than most jobs allow, and it cannot be told how much that is.
+PRECISIONS = {"strict": "f32", "auto": "f32"}
 
 
 def settings(threads, precision):
