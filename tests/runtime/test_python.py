@@ -118,6 +118,38 @@ def test_a_session_has_onnxruntimes_methods(installed, planned_model, tmp_path):
                                atol=models.REL_ERROR_MAX * np.abs(expected).max())
 
 
+SHAPES = """
+import sys
+import numpy as np
+import plait
+
+session = plait.InferenceSession(sys.argv[1])
+info, = session.get_inputs()
+draw = np.random.default_rng(7).standard_normal
+for batch in (3, 1, 8, 3):
+    array = draw([batch, *info.shape[1:]]).astype(np.float32)
+    whole = session.run(None, {info.name: array})
+    assert whole[0].shape[0] == batch
+    for row in range(batch):
+        single = session.run(None, {info.name: array[row:row + 1]})
+        np.testing.assert_allclose(whole[0][row:row + 1], single[0], rtol=0, atol=1e-4)
+for wrong in (array[..., :-1], array[0]):
+    try:
+        session.run(None, {info.name: wrong})
+    except ValueError as error:
+        assert info.name in str(error), error
+    else:
+        raise AssertionError(wrong.shape)
+"""
+
+
+@SANITIZED
+def test_a_session_takes_any_size_of_an_open_dimension(installed, tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(models.light_model("tiny_dynamic"))
+    python(installed, "-c", SHAPES, model)
+
+
 BINDING = """
 import gc
 import sys

@@ -57,6 +57,8 @@ def _load() -> ctypes.CDLL:
         "bound_input": [pointer, size, ctypes.POINTER(Tensor)],
         "bound_output": [pointer, size, ctypes.POINTER(Tensor)],
         "run": [pointer, ctypes.POINTER(Tensor), size, ctypes.POINTER(Tensor), size],
+        "describe_output_for": [pointer, ctypes.POINTER(Tensor), size, size,
+                                ctypes.POINTER(Tensor)],
         "get_plan": [pointer, ctypes.POINTER(PlanInfo)],
     }.items():
         function = getattr(library, f"plait_session_{name}")
@@ -131,6 +133,14 @@ class Tensors:
         """An array without gaps, of the session's type and shape, is read or written there."""
         self.array[index].data = array.__array_interface__["data"][0]
 
+    def describe(self, index: int, array: np.ndarray[Any, Any]) -> None:
+        """The same for an array of another shape."""
+        tensor = self.array[index]
+        tensor.rank = array.ndim
+        tensor.dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+        tensor.byte_size = array.nbytes
+        self.point(index, array)
+
 
 class Handle:
     """A plait_session, destroyed with this object."""
@@ -163,6 +173,16 @@ class Handle:
         info = PlanInfo(struct_size=ctypes.sizeof(PlanInfo))
         _LIBRARY.plait_session_get_plan(self._handle, ctypes.byref(info))
         return info
+
+    def output_shapes(self, inputs: Tensors) -> list[tuple[int, ...]]:
+        """Of a run with inputs of these shapes, for which the model is loaded if it has to be."""
+        shapes = []
+        for index in range(len(self.outputs)):
+            tensor = Tensor(struct_size=ctypes.sizeof(Tensor))
+            _LIBRARY.plait_session_describe_output_for(
+                self._handle, inputs.array, len(inputs.array), index, ctypes.byref(tensor))
+            shapes.append(tuple(tensor.dims[: tensor.rank]))
+        return shapes
 
     def run(self, inputs: Tensors, outputs: Tensors) -> None:
         given, written = inputs.array, outputs.array

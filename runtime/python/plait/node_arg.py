@@ -39,13 +39,16 @@ class NodeArg:
     def new_array(self) -> Array:
         return np.empty(self._shape, self.dtype)
 
-    def check(self, array: Array) -> None:
+    def has_shape_of(self, array: Array) -> bool:
+        return array.shape == self._shape
+
+    def check(self, array: Array, any_shape: bool = False) -> None:
         """As onnxruntime does: a wrong type is a mistake, and no wish to convert."""
-        if array.dtype != self.dtype or array.shape != self._shape:
+        if array.dtype != self.dtype or not (any_shape or self.has_shape_of(array)):
             raise ValueError(f"{self.name!r} must be {self.dtype}{self.shape}, "
                              f"is {array.dtype}{list(array.shape)}")
 
-    def array_of(self, value: Any) -> Array:
+    def array_of(self, value: Any, any_shape: bool = False) -> Array:
         """The value as an array without gaps: in place where it is one, in the memory of this
         machine's processor, and offers numpy's or DLPack's protocol. Raises ValueError."""
         if isinstance(value, np.ndarray):
@@ -57,7 +60,7 @@ class NodeArg:
                 raise ValueError(f"{self.name!r}: {error}") from error
         else:
             array = np.asarray(value)
-        self.check(array)
+        self.check(array, any_shape)
         # Not np.ascontiguousarray, which makes an array of a scalar.
         return array if array.flags.c_contiguous else array.copy(order="C")
 

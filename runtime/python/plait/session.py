@@ -7,7 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from plait import _library
+from plait.errors import InvalidRequestError
 from plait.io_binding import IOBinding
 from plait.node_arg import Array, NodeArg
 
@@ -78,8 +81,9 @@ class InferenceSession:
             run_options: Any = None) -> list[Array]:
         """The outputs of those names (None: all) as new arrays, for a dict of all inputs. An input
         of the model's type without gaps is read where it lies, as numpy array or as anything else
-        that has `__dlpack__`, such as a torch tensor. Raises ValueError for a name that the model
-        has not, and for another type or shape."""
+        that has `__dlpack__`, such as a torch tensor. Where the model leaves dimensions open they
+        may be of any size: the first run of a shape loads the model for it. Raises ValueError for a
+        name that the model has not, and for another type or shape."""
         del run_options  # there are none so far
         if not self._input_names.issuperset(input_feed):
             unknown = next(name for name in input_feed if name not in self._input_names)
@@ -92,13 +96,31 @@ class InferenceSession:
         for index, arg in enumerate(self._inputs):
             if arg.name not in input_feed:
                 raise ValueError(f"input {arg.name!r} is missing")
-            kept.append(arg.array_of(input_feed[arg.name]))
+            kept.append(arg.array_of(input_feed[arg.name], any_shape=True))
             inputs.point(index, kept[-1])
+        if not all(arg.has_shape_of(array) for arg, array in zip(self._inputs, kept)):
+            return self._run_shapes(wanted, kept)
         # Those that nobody wants stay where they are.
         results = {index: self._outputs[index].new_array() for index in wanted}
         for index, array in results.items():
             outputs.point(index, array)
         self._handle.run(inputs, outputs)
+        return [results[index] for index in wanted]
+
+    def _run_shapes(self, wanted: Sequence[int], arrays: list[Array]) -> list[Array]:
+        """Runs the model on inputs of other shapes than the session was created for."""
+        inputs = _library.Tensors(self._handle.inputs)
+        outputs = _library.Tensors(self._handle.outputs)
+        for index, array in enumerate(arrays):
+            inputs.describe(index, array)
+        try:
+            shapes = self._handle.output_shapes(inputs)
+            results = [np.empty(shape, arg.dtype) for shape, arg in zip(shapes, self._outputs)]
+            for index, array in enumerate(results):
+                outputs.describe(index, array)
+            self._handle.run(inputs, outputs)
+        except InvalidRequestError as error:
+            raise ValueError(str(error)) from error
         return [results[index] for index in wanted]
 
     def _indices(self, output_names: Sequence[str | NodeArg] | None) -> Sequence[int]:
