@@ -1,22 +1,16 @@
 """The wheel, made once, and a virtual environment with nothing but it and numpy."""
 
-import functools
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
+import wheels
+from wheels import programs
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
-
-import models  # noqa: E402 (found through the line above)
-import programs  # noqa: E402
+import models
 
 IS_LONG = os.environ.get("PLAIT_LONG") == "1"
-BUILD_SECONDS_MAX = 600
 
 
 def pytest_configure(config):
@@ -26,77 +20,25 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     cache = (programs.BUILD / "CMakeCache.txt").read_text()
     is_sanitized = re.search(r"^PLAIT_SANITIZE:\w+=.", cache, re.MULTILINE)
+    folder = pathlib.Path(__file__).parent
     for item in items:
+        if item.path.parent != folder:  # all tests of a run come by here
+            continue
         if "long" in item.keywords and not IS_LONG:
             item.add_marker(pytest.mark.skip(reason="long: set PLAIT_LONG=1"))
         if is_sanitized:
             item.add_marker(pytest.mark.skip(reason="nobody packs a sanitizer"))
 
 
-def run(*words, **options):
-    """Runs a command; what it printed, if it succeeded."""
-    options = {"timeout": BUILD_SECONDS_MAX, "env": programs.environment(), **options}
-    finished = subprocess.run([str(word) for word in words], text=True, capture_output=True,
-                              check=False, **options)
-    assert finished.returncode == 0, f"{words}\n{finished.stdout}\n{finished.stderr}"
-    return finished.stdout
-
-
-@functools.lru_cache(maxsize=None)
-def is_newer_than_its_parts(wheel):
-    """Whether a wheel of an earlier run holds what the build folder holds."""
-    build = programs.BUILD
-    parts = [build / "plait", build / "plaitd", build / "plait-worker",
-             build / "runtime/libplait_runtime.so", build / "runtime/python/messages.binpb",
-             *(ROOT / "runtime/python").rglob("*.py"), ROOT / "pyproject.toml",
-             ROOT / "tools/build-wheel", ROOT / "docs/python.md", ROOT / "CMakeLists.txt"]
-    return all(part.stat().st_mtime < wheel.stat().st_mtime for part in parts)
-
-
 @pytest.fixture(scope="session")
 def wheel():
-    folder = programs.BUILD / "wheel"
-    for made in folder.glob("plait-*.whl"):
-        if is_newer_than_its_parts(made):
-            return made
-    made = run(ROOT / "tools/build-wheel", folder,
-               env=programs.environment(PLAIT_BUILD=str(programs.BUILD)))
-    return pathlib.Path(made.strip())
-
-
-class Environment:
-    """A virtual environment; plait in it keeps its data in a folder of the test session's."""
-
-    def __init__(self, folder, python=sys.executable):
-        self.folder = folder
-        self.variables = programs.environment(XDG_CACHE_HOME=str(folder / "cache"))
-        # Nothing of the one that runs the tests.
-        self.variables.pop("PYTHONPATH", None)
-        run(python, "-m", "venv", folder)
-
-    def program(self, name):
-        return self.folder / "bin" / name
-
-    def install(self, *words):
-        run(self.program("pip"), "install", "--quiet", "--disable-pip-version-check", *words)
-
-    def run(self, *words, **options):
-        return run(self.program(words[0]), *words[1:], env=self.variables, **options)
-
-    def finish(self, *words, **options):
-        """The same, for what may fail."""
-        return subprocess.run([str(self.program(words[0])), *map(str, words[1:])], text=True,
-                              capture_output=True, env=self.variables, check=False, **options)
-
-    def python(self, code, *words):
-        """Runs a program of Python, and returns what it printed."""
-        return self.run("python", "-c", code, *words)
+    return wheels.make()
 
 
 @pytest.fixture(scope="session")
 def bare(wheel, tmp_path_factory):
     """Installed as `pip install plait` does it."""
-    environment = Environment(tmp_path_factory.mktemp("bare"))
+    environment = wheels.Environment(tmp_path_factory.mktemp("bare"))
     environment.install(wheel)
     return environment
 

@@ -5,8 +5,7 @@ import signal
 import subprocess
 import zipfile
 
-import programs
-from conftest import ROOT
+from wheels import ROOT, programs
 
 BYTES_MAX = 45 << 20
 

@@ -10,7 +10,7 @@ import time
 import typing
 
 import pytest
-from conftest import ROOT, programs
+from wheels import ROOT, programs
 
 import schemas
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from conftest import ROOT
+from wheels import ROOT
 
 USE = """
 import plait

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Environment, programs
+from wheels import Environment, programs
 
 from test_tls import Authority
 from waiting import wait_until
