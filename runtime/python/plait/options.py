@@ -12,37 +12,39 @@ Path = Union[str, "os.PathLike[str]"]
 
 class JobOptions(TypedDict, total=False):
     """How to optimize: keywords of plait.optimize and of Client.submit. What is left out has the
-    default of `plait optimize` (docs/cli.md says more of each)."""
+    default of `plait optimize` (docs/cli.md says more of each).
+
+    device: A device that Client.devices names; "cpu".
+    threads: Threads that the model may use; 0: all that the device has.
+    budget: Seconds that all of it may take; 60.
+    search: How graphs are searched: "none", "taso", "autograph" or "plait".
+    schedule: How kernels are placed on streams.
+    precision: The accuracy to keep: "strict".
+    max_rel_error: The largest relative error of an output.
+    accept_inconclusive: Return the fastest plan also where comparing outputs proves little.
+    body: The file's graph for other runtimes: "auto", "original", "portable" or "searched".
+    shapes: The shapes of inputs with symbolic dimensions.
+    inputs: Up to 8 calls of the model, each a dict of all inputs as arrays, on which outputs are
+        compared beside random ones.
+    opset: Of the result; 0: that of the model.
+    seed: Of everything random.
+    result_cache: False: search again even if the result of an equal request is known.
+    """
 
     device: str
-    """A device that Client.devices names; "cpu"."""
     threads: int
-    """Threads that the model may use; 0: all that the device has."""
     budget: float
-    """Seconds that all of it may take; 60."""
     search: str
-    """How graphs are searched: "none", "taso", "autograph" or "plait"."""
     schedule: str
-    """How kernels are placed on streams."""
     precision: str
-    """The accuracy to keep: "strict"."""
     max_rel_error: float
-    """The largest relative error of an output."""
     accept_inconclusive: bool
-    """Return the fastest plan also where comparing outputs proves little."""
     body: str
-    """The file's graph for other runtimes: "auto", "original", "portable" or "searched"."""
     shapes: Mapping[str, Sequence[int]]
-    """The shapes of inputs with symbolic dimensions."""
     inputs: Sequence[Mapping[str, Any]]
-    """Up to 8 calls of the model, each a dict of all inputs as arrays, on which outputs are
-    compared beside random ones."""
     opset: int
-    """Of the result; 0: that of the model."""
     seed: int
-    """Of everything random."""
     result_cache: bool
-    """False: search again even if the result of an equal request is known."""
 
 
 NAMES = tuple(JobOptions.__annotations__)
