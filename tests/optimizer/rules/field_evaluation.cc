@@ -63,7 +63,8 @@ absl::StatusOr<Graph> SpellOut(const Graph& graph) {
     std::vector<TensorId> outputs;
     if (node.op == OpKind::kBatchNormalization) {
       PLAIT_ASSIGN_OR_RETURN(outputs, SpellBatchNormalization(node, &builder));
-    } else if (node.op == OpKind::kLayerNormalization || node.op == OpKind::kSwish) {
+    } else if (node.op == OpKind::kLayerNormalization || node.op == OpKind::kRMSNormalization ||
+               node.op == OpKind::kSwish) {
       PLAIT_ASSIGN_OR_RETURN(outputs, SpecOf(node.op).expand(node, &builder));
     } else if (factors > 0) {
       PLAIT_ASSIGN_OR_RETURN(outputs, SpellPower(node, factors, &builder));
