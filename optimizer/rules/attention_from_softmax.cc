@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "optimizer/ops/shared/permutation.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
@@ -49,9 +51,39 @@ bool Is4dFloat(const TensorType& type) {
   return type.rank() == 4 && type.dtype == DataType::kFloat32;
 }
 
-// Attention wants equal batch and head counts; MatMul would have broadcast them.
-bool SameHeads(const TensorType& a, const TensorType& b) {
-  return a.shape[0] == b.shape[0] && a.shape[1] == b.shape[1];
+// Attention wants equal batches, and heads of keys and values that groups of the query's share;
+// MatMul would have broadcast them.
+bool FitsHeads(const TensorType& key, const TensorType& value, const TensorType& query) {
+  const auto batch_and_heads = [](const TensorType& type) {
+    return std::make_pair(type.shape[0], type.shape[1]);
+  };
+  if (key.rank() != 4 || value.rank() != 4) return false;
+  return batch_and_heads(key) == batch_and_heads(value) && key.shape[0] == query.shape[0] &&
+         key.shape[1] > 0 && query.shape[1] % key.shape[1] == 0;
+}
+
+// Of keys or values of [batch, heads * group, rows, columns] that are [batch, heads, 1, rows,
+// columns], each of whose heads was repeated for a group: those; kNoTensor for any others.
+TensorId RepeatedHeads(const Graph& graph, TensorId tensor) {
+  const NodeId reshape = graph.tensor(tensor).producer;
+  if (reshape == kNoNode || graph.node(reshape).op != OpKind::kReshape) return kNoTensor;
+  const NodeId expand = ProducerOf(graph, reshape, 0, OpKind::kExpand);
+  if (expand == kNoNode) return kNoTensor;
+  const TensorType& heads = graph.input_type(expand, 0);
+  if (heads.rank() != 5 || heads.shape[2] != 1) return kNoTensor;
+  Shape groups = heads.shape;
+  groups[2] = graph.output_type(expand).shape[2];
+  if (graph.output_type(expand).shape != groups) return kNoTensor;
+  const Shape merged = {groups[0], groups[1] * groups[2], groups[3], groups[4]};
+  return graph.type(tensor).shape == merged ? graph.node(expand).inputs[0] : kNoTensor;
+}
+
+// Heads of [batch, heads, 1, rows, columns] as Attention takes them.
+TensorId WithoutGroup(const Graph& graph, TensorId heads, RewriteBuilder* builder) {
+  Shape shape = graph.type(heads).shape;
+  shape.erase(shape.begin() + 2);
+  const std::vector<int64_t> sizes(shape.begin(), shape.end());
+  return builder->Add(OpKind::kReshape, {}, {heads, builder->AddConstant(Tensor::Int64s(sizes))});
 }
 
 Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
@@ -64,7 +96,7 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
   if (!scores) return {};
   const auto& [product, scale, mask] = *scores;
   const TensorId query = graph.node(product).inputs[0];
-  const TensorId value = graph.node(mix).inputs[1];
+  TensorId value = graph.node(mix).inputs[1];
   const NodeId transpose = ProducerOf(graph, product, 1, OpKind::kTranspose);
   if (transpose == kNoNode || !Is4dFloat(graph.type(query)) || !Is4dFloat(graph.type(value))) {
     return {};
@@ -78,11 +110,13 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
   TensorId key = graph.node(transpose).inputs[0];
   if (perm != std::vector<int64_t>{0, 1, 2, 3}) {
     key = builder.Add(OpKind::kTranspose, {{"perm", perm}}, {key});
+  } else if (const auto [keys, values] =
+                 std::make_pair(RepeatedHeads(graph, key), RepeatedHeads(graph, value));
+             keys != kNoTensor && values != kNoTensor) {
+    key = WithoutGroup(graph, keys, &builder);
+    value = WithoutGroup(graph, values, &builder);
   }
-  if (!SameHeads(builder.type(key), graph.type(query)) ||
-      !SameHeads(graph.type(value), graph.type(query))) {
-    return {};
-  }
+  if (!FitsHeads(builder.type(key), builder.type(value), graph.type(query))) return {};
   // A layout of the key is no part of the attention: a cut may run behind it.
   builder.Spare(graph.node(transpose).outputs[0]);
   const Attributes attributes{{"scale", static_cast<float>(scale)}};
@@ -96,7 +130,8 @@ const Rule kAttentionFromSoftmax = {
     .name = "attention_from_softmax",
     .law = "MatMul(Softmax(MatMul(q, k^T) * s + m), v) = Attention(q, k, v, m, s)",
     // One kernel need not write the scores, which are the largest tensors of a transformer, to
-    // memory. The search decides, since not every device has such a kernel.
+    // memory. The search decides, since not every device has such a kernel. Keys and values that
+    // were repeated for groups of heads are read as they were before.
     .root = OpKind::kSoftmax,
     .match = Match,
     // A divisor of the scores becomes a factor.
