@@ -128,6 +128,48 @@ std::optional<PostOperation> GatedActivation(const Graph& graph, TensorId value)
                        .result = product.outputs[0]};
 }
 
+// The algorithms of oneDNN with parameters that an operation is made of, as bits.
+uint32_t AlgorithmsOf(const PostOperation& operation) {
+  constexpr uint32_t kLine = 1;
+  constexpr uint32_t kBounds = 2;
+  if (operation.kind == PostOperation::Kind::kLinear) return kLine;
+  if (operation.kind != PostOperation::Kind::kActivation) return 0;
+  switch (operation.op) {
+    case OpKind::kHardSigmoid:
+      return kLine | kBounds;
+    case OpKind::kClip:
+      return kBounds;
+    case OpKind::kRelu:
+    case OpKind::kLeakyRelu:
+      return 4;
+    case OpKind::kElu:
+      return 8;
+    case OpKind::kSwish:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+// oneDNN 2.6 gives all operations of one algorithm the parameters of the first of them: of
+// x / 2 * 4 it makes x / 2 / 2. So a second one with others is not applied with it.
+bool MayFollow(absl::Span<const PostOperation> before, const PostOperation& operation) {
+  return std::none_of(before.begin(), before.end(), [&](const PostOperation& other) {
+    const bool is_equal = other.kind == operation.kind && other.op == operation.op &&
+                          other.alpha == operation.alpha && other.beta == operation.beta;
+    return !is_equal && (AlgorithmsOf(other) & AlgorithmsOf(operation)) != 0;
+  });
+}
+
+// What is applied to the value before anything that follows it: the factor of a Gemm.
+std::vector<PostOperation> OwnOperations(const Graph& graph, TensorId value) {
+  const NodeId root = graph.tensor(value).producer;
+  if (root == kNoNode || graph.node(root).op != OpKind::kGemm) return {};
+  const float alpha = graph.node(root).attributes->Float("alpha", 1);
+  if (alpha == 1) return {};
+  return {{.kind = PostOperation::Kind::kLinear, .op = OpKind::kMul, .alpha = alpha}};
+}
+
 // A set takes at most this many nodes: a longer epilogue is no longer hidden behind its root.
 constexpr size_t kNodesMax = 8;
 
@@ -167,17 +209,19 @@ bool ReadsTensor(const Graph& graph, const PostOperation& operation) {
 std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
                                       absl::Span<const NodeId> rest, int channel_axis) {
   Epilogue epilogue{.result = value};
+  std::vector<PostOperation> before = OwnOperations(graph, value);
   size_t taken = 0;
   while (taken < rest.size()) {
     const std::optional<PostOperation> next =
         NextPostOperation(graph, epilogue.result, channel_axis);
-    if (!next.has_value()) return std::nullopt;
+    if (!next.has_value() || !MayFollow(before, *next)) return std::nullopt;
     for (const NodeId node : next->nodes) {
       if (std::find(rest.begin(), rest.end(), node) == rest.end()) return std::nullopt;
     }
     taken += next->nodes.size();
     epilogue.result = next->result;
     epilogue.operations.push_back(*next);
+    before.push_back(*next);
   }
   return epilogue;
 }
@@ -189,10 +233,12 @@ std::vector<std::vector<NodeId>> GrowEpilogues(const Graph& graph, NodeId root) 
   std::vector<std::vector<NodeId>> choices;
   std::vector<NodeId> nodes = {root};
   TensorId value = graph.node(root).outputs[0];
+  std::vector<PostOperation> before = OwnOperations(graph, value);
   const int channel_axis = ChannelAxisOf(graph, root);
   while (nodes.size() < kNodesMax) {
     const std::optional<PostOperation> next = NextPostOperation(graph, value, channel_axis);
-    if (!next.has_value()) break;
+    if (!next.has_value() || !MayFollow(before, *next)) break;
+    before.push_back(*next);
     if (ReadsTensor(graph, *next) && nodes.size() > 1) choices.push_back(nodes);
     nodes.insert(nodes.end(), next->nodes.begin(), next->nodes.end());
     std::sort(nodes.begin(), nodes.end());

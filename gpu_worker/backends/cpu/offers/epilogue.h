@@ -42,8 +42,8 @@ std::optional<PostOperation> NextPostOperation(const Graph& graph, TensorId valu
 bool ReadsTensor(const Graph& graph, const PostOperation& operation);
 
 // Reads `rest`, the nodes of a kernel after its root, as operations on `value`, the root's output.
-// nullopt when they are anything else: what the catalog offers always parses, and so nothing else
-// can be loaded.
+// nullopt when they are anything else, or two operations of one kind with other parameters, which
+// oneDNN gets wrong: what the catalog offers always parses, and so nothing else can be loaded.
 std::optional<Epilogue> ParseEpilogue(const Graph& graph, TensorId value,
                                       absl::Span<const NodeId> rest, int channel_axis);
 
