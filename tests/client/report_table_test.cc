@@ -16,10 +16,20 @@ TEST(ReportTableTest, PrintsATableForPeople) {
             "  optimized          50.0         49.0         55.0         6\n"
             "speedup      2.002 (1.900 to 2.100 when measured again)\n"
             "outputs      equivalent: max abs error 1e-06, max rel error 2e-07, 3 inputs\n"
+            "runtimes, us     original     returned     ratio\n"
+            "  plait             100.1         50.0     2.002 (1.900 to 2.100)\n"
+            "  openvino    not measured  no such operator\n"
+            "recommended  plait: 50.0 us, threads=2\n"
             "rules        remove_identity x 2\n"
             "search       0.50 s searching, 0.00 s profiling, 0.00 s verifying\n"
             "             7 candidates (0 measured), 0 profiles measured, 0 cached\n"
             "output       out.onnx\n");
+}
+
+TEST(ReportTableTest, SaysNothingOfRuntimesWherePlaitIsTheOnlyOne) {
+  v1::Report report = ExampleReport();
+  report.mutable_runtimes()->RemoveLast();
+  EXPECT_THAT(ReportTable(report, false), testing::Not(testing::HasSubstr("recommended")));
 }
 
 TEST(ReportTableTest, ExplainsRulesAndDecisions) {

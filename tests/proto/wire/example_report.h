@@ -79,6 +79,26 @@ inline v1::Report ExampleReport() {
   report.add_warnings("look");
   report.mutable_output()->set_path("out.onnx");
   report.mutable_output()->mutable_digest()->set_sha256_hex("cd");
+  v1::RuntimeReport& plait = *report.add_runtimes();
+  plait.set_runtime("plait");
+  plait.set_version("plait-1");
+  plait.set_options("threads=2");
+  plait.set_threads(2);
+  plait.set_original_us_median(100.1);
+  plait.set_latency_us_median(50);
+  plait.set_ratio(2.002);
+  plait.set_ratio_low(1.9);
+  plait.set_ratio_high(2.1);
+  v1::RuntimeReport& other = *report.add_runtimes();
+  other.set_runtime("openvino");
+  other.set_ratio(1);
+  other.set_ratio_low(1);
+  other.set_ratio_high(1);
+  other.set_note("no such operator");
+  report.mutable_recommended()->set_runtime("plait");
+  report.mutable_recommended()->set_threads(2);
+  report.mutable_recommended()->set_options("threads=2");
+  report.mutable_recommended()->set_latency_us(50);
   return report;
 }
 

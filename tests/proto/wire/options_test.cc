@@ -71,6 +71,17 @@ TEST(WireOptionsTest, CheckedOptionsStayAsTheyAre) {
   }
 }
 
+TEST(WireOptionsTest, RuntimesHaveAnOrderAndNoCopies) {
+  v1::OptimizeOptions options;
+  for (const char* name : {"plait", "onnxruntime", "plait"}) options.add_runtimes(name);
+  const v1::OptimizeOptions checked = *CheckedOptions(options);
+  ASSERT_EQ(checked.runtimes_size(), 2);
+  EXPECT_EQ(checked.runtimes(0), "onnxruntime");
+  EXPECT_EQ(checked.runtimes(1), "plait");
+  options.add_runtimes("A b");
+  EXPECT_EQ(FieldOf(CheckedOptions(options).status()), "options.runtimes");
+}
+
 TEST(WireOptionsTest, RefusesAnOptionThatItDoesNotKnow) {
   v1::OptimizeOptions options;
   options.GetReflection()->MutableUnknownFields(&options)->AddVarint(99, 1);
@@ -253,6 +264,7 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { options.add_plan_for()->add_threads(1); },
       [](auto& options) { options.set_allow_predicted(true); },
       [](auto& options) { (*options.mutable_shape_ranges())["x"].add_dims()->set_low(1); },
+      [](auto& options) { options.add_runtimes("plait"); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.
   ASSERT_EQ(std::size(kChanges),

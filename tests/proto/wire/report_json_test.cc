@@ -33,7 +33,17 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,"predicted":false},)"
       R"({"device":"cpu","threads":4,"shapes":{},"latency_us_median":30.0,"speedup":null,)"
       R"("speedup_low":null,"speedup_high":null,"predicted":true}],)"
-      R"("default_plan":{"latency_us_median":60.0,"ratio":1.2},"measurement_log":"01",)"
+      R"("default_plan":{"latency_us_median":60.0,"ratio":1.2},)"
+      R"("runtimes":[{"runtime":"plait","version":"plait-1","options":"threads=2","threads":2,)"
+      R"("original_us_median":100.1,"original_us_p10":null,"original_us_p95":null,)"
+      R"("latency_us_median":50.0,"latency_us_p10":null,"latency_us_p95":null,)"
+      R"("ratio":2.002,"ratio_low":1.9,"ratio_high":2.1,"note":""},)"
+      R"({"runtime":"openvino","version":"","options":"","threads":0,)"
+      R"("original_us_median":null,"original_us_p10":null,"original_us_p95":null,)"
+      R"("latency_us_median":null,"latency_us_p10":null,"latency_us_p95":null,)"
+      R"("ratio":1.0,"ratio_low":1.0,"ratio_high":1.0,"note":"no such operator"}],)"
+      R"("recommended":{"runtime":"plait","threads":2,"options":"threads=2","latency_us":50.0},)"
+      R"("measurement_log":"01",)"
       R"("output":{"path":"out.onnx","digest":"cd"}})"
       "\n");
 }
