@@ -243,7 +243,8 @@ void JobConversation::TellProgress(const ConversationOptions& options) {
   Record(event);
 }
 
-absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task, const v1::Device& device) {
+absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task, const v1::Device& device,
+                                  absl::Duration ends_at) {
   // A number that is used again could take the reply of the question before.
   if (!used_numbers_.insert(number).second) return Lie("a request number was used twice");
   if (open_.size() >= kOpenQuestionsMax || used_numbers_.size() > kQuestionsMax) {
@@ -260,6 +261,7 @@ absl::Status JobConversation::Ask(int64_t number, worker::v1::Task task, const v
   PLAIT_ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(task));
   Question& question = open_[number];
   question.parsed_bytes = parsed_bytes;
+  question.ends_at = ends_at;
   question.names = std::move(names);
   const auto kind = task.work_case();
   question.interest = context_.pool.Submit(

@@ -155,7 +155,8 @@ class JobConversation {
   absl::Status TakeEvent(const v1::Event& event);
   // Errors: InvalidArgument for a repeated number, for too many questions and for open ones that
   // together take more memory than one message may.
-  absl::Status Ask(int64_t number, worker::v1::Task task, const v1::Device& device);
+  absl::Status Ask(int64_t number, worker::v1::Task task, const v1::Device& device,
+                   absl::Duration ends_at = absl::InfiniteDuration());
   // Errors: InvalidArgument as Ask, and for what is not the job's.
   absl::Status AskRuntime(internal::MeasureModelsRequest& request, absl::Duration task_time_max);
   // Answers the questions that no worker has answered in time.

@@ -105,11 +105,9 @@ absl::Status JobConversation::AskRuntime(internal::MeasureModelsRequest& request
   const absl::Duration time_max =
       std::min(task_time_max, kRuntimeTimeFactor * asked + kRuntimeTime);
   task.set_deadline_seconds(absl::ToDoubleSeconds(time_max));
-  PLAIT_RETURN_IF_ERROR(Ask(request.request_number(), std::move(task), runtime));
   // Nobody else ends it while no worker serves the runtime.
-  open_.at(request.request_number()).ends_at =
-      context_.clock.Monotonic() + time_max + kRuntimeStartTime;
-  return absl::OkStatus();
+  const absl::Duration ends_at = context_.clock.Monotonic() + time_max + kRuntimeStartTime;
+  return Ask(request.request_number(), std::move(task), runtime, ends_at);
 }
 
 v1::StoredProfile JobConversation::NewProfile(absl::string_view key) const {

@@ -98,6 +98,17 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
     const internal::MeasureReply reply = Listen().measure_reply();
     return Refuse(reply.result().error().message());
   }
+  if (how == "ask_runtime") {
+    internal::MeasureModelsRequest& request = *message.mutable_measure_models_request();
+    request.set_request_number(1);
+    request.set_runtime("fast");
+    *request.mutable_task()->add_models() = wire::DigestToProto(DigestOf("model"));
+    Send(message);
+    const internal::MeasureModelsReply reply = Listen().measure_models_reply();
+    const bool is_answer = reply.result().has_measure_models();
+    return Refuse(is_answer ? reply.result().measure_models().options()
+                            : reply.result().error().message());
+  }
   if (how == "forged_event") {
     message.mutable_event()->set_type(v1::EVENT_TYPE_SUCCEEDED);
     Send(message);

@@ -20,6 +20,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+v1::Device Fast() {
+  v1::Device device;
+  device.set_id("fast");
+  device.set_fingerprint("fast-1");
+  device.set_runtime_version("1");
+  return device;
+}
+
 v1::Device Cpu() {
   v1::Device device;
   device.set_id("cpu");
@@ -60,7 +68,7 @@ class JobConversationTest : public testing::Test {
       park_.SetQuiet(false);
     }
     JobWeights job_weights(*stores_.blobs, weights->number());
-    JobModels job_models(*stores_.blobs, output->number(), {});
+    JobModels job_models(*stores_.blobs, output->number(), {Fast()});
     JobConversation conversation({*stores_.jobs, *stores_.profiles, pool_, park_, clock_}, job_,
                                  Cpu(), {job_weights, job_models}, wakeup_);
     return conversation.Run(**child, {time_max_, lease_, task_time_max_, &stopping_});
@@ -79,9 +87,11 @@ class JobConversationTest : public testing::Test {
   }
 
   // Takes the one task as a worker would, and answers with this.
-  worker::v1::Task AnswerOneTask(const worker::v1::TaskResult& result) {
-    pool_.AwaitWork(Cpu(), absl::Minutes(1));
+  worker::v1::Task AnswerOneTask(const worker::v1::TaskResult& result,
+                                 const v1::Device& device = Cpu()) {
+    pool_.AwaitWork(device, absl::Minutes(1));
     worker::v1::SynchronizeRequest request = Idle();
+    *request.mutable_device() = device;
     const worker::v1::Task task = pool_.Synchronize(request, WorkerPlace::kElsewhere).task();
     worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(task.task_id());
@@ -201,6 +211,39 @@ TEST_F(JobConversationTest, TakesTheJobsInputsToAWorker) {
   EXPECT_EQ(Talk("own_input").outcome, ConversationOutcome::kFailure);
   worker.join();
   EXPECT_TRUE(NamesBlob(task, DigestOf("an input")));
+}
+
+TEST_F(JobConversationTest, TakesModelsToTheWorkerOfTheirRuntime) {
+  worker::v1::TaskResult result;
+  result.mutable_measure_models()->set_options("fast=1");
+  result.mutable_measure_models()->add_models();
+  std::thread worker([&] { AnswerOneTask(result, Fast()); });
+  const ConversationEnd end = Talk("ask_runtime");
+  worker.join();
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFailure);
+  EXPECT_THAT(std::string(end.status.message()), HasSubstr("fast=1"));
+}
+
+TEST_F(JobConversationTest, DoesNotBelieveARuntimeThatAnswersAboutOtherModels) {
+  worker::v1::TaskResult result;
+  result.mutable_measure_models();
+  std::thread worker([&] { AnswerOneTask(result, Fast()); });
+  EXPECT_THAT(std::string(Talk("ask_runtime").status.message()), HasSubstr("another task"));
+  worker.join();
+}
+
+TEST_F(JobConversationTest, AnswersForARuntimeThatNobodyServes) {
+  time_max_ = absl::Hours(10);
+  lease_ = absl::Hours(10);
+  std::thread waiting([&] {
+    pool_.AwaitWork(Fast(), absl::Minutes(1));
+    // The question's own time begins behind that.
+    for (int i = 0; i < 20; ++i) clock_.Advance(absl::Minutes(1));
+  });
+  const ConversationEnd end = Talk("ask_runtime");
+  waiting.join();
+  EXPECT_EQ(end.outcome, ConversationOutcome::kFailure);
+  EXPECT_THAT(std::string(end.status.message()), HasSubstr("did not answer in time"));
 }
 
 TEST_F(JobConversationTest, WithdrawsTheQuestionsThatAreOpenAtItsEnd) {
