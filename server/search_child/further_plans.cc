@@ -37,14 +37,15 @@ class Search {
 
   absl::StatusOr<FurtherPlans> Run() {
     for (size_t i = 1; i < request_.targets.size(); ++i) {
-      const PlanTarget& target = request_.targets[i];
+      PlanTarget target = request_.targets[i];
+      if (!target.predicted && !HasTime()) {
+        result_.warnings.push_back(absl::StrCat("the budget left no time to measure a plan for ",
+                                                TargetText(target),
+                                                ": it was made by predicted times"));
+        target.predicted = true;
+      }
       if (target.predicted) {
         PLAIT_RETURN_IF_ERROR(Predict(target));
-        continue;
-      }
-      if (!HasTime()) {
-        result_.warnings.push_back(absl::StrCat("the budget left no time for a plan for ",
-                                                TargetText(target), ", which the file lacks"));
         continue;
       }
       request_.begin_plan(static_cast<int>(result_.logs.size()) + 1);
@@ -112,29 +113,26 @@ class Search {
     return absl::OkStatus();
   }
 
-  // What was found for the same shapes; nullptr where there was no time for it.
-  const SearchResult* FoundFor(const PlanTarget& target) const {
-    if (target.shapes == request_.targets.front().shapes) return &request_.first;
+  // The graph that was found for the same shapes, and verified; the original where there was no
+  // time for them.
+  absl::StatusOr<Graph> GraphFor(const PlanTarget& target) const {
+    if (target.shapes == request_.targets.front().shapes) return request_.first.graph;
     for (const SearchedPlan& plan : result_.plans) {
-      if (!plan.target.predicted && plan.target.shapes == target.shapes) return &plan.found;
+      if (!plan.target.predicted && plan.target.shapes == target.shapes) return plan.found.graph;
     }
-    return nullptr;
+    absl::StatusOr<Bound> bound = Bind(request_.model, target.shapes);
+    if (!bound.ok()) return ModelFailure(bound.status());
+    return std::move(bound->graph);
   }
 
   absl::Status Predict(const PlanTarget& target) {
-    const SearchResult* const found = FoundFor(target);
-    if (found == nullptr) {
-      result_.warnings.push_back(absl::StrCat("there is no plan for ", TargetText(target),
-                                              ", because there was no time for its shapes"));
-      return absl::OkStatus();
-    }
+    SearchResult predicted;
+    PLAIT_ASSIGN_OR_RETURN(predicted.graph, GraphFor(target));
     const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
     PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
     const absl::StatusOr<PlannedGraph> planned =
-        PredictedPlan(found->graph, device, *catalog, request_.start.engine_version());
+        PredictedPlan(predicted.graph, device, *catalog, request_.start.engine_version());
     if (!planned.ok()) return SearchFailure(planned.status(), request_.start.options());
-    SearchResult predicted;
-    predicted.graph = found->graph;
     predicted.plan = planned->plan;
     predicted.predicted_us = planned->predicted_us;
     result_.plans.push_back({target, std::move(predicted)});

@@ -38,7 +38,7 @@ struct FurtherPlansRequest {
 struct FurtherPlans {
   std::vector<SearchedPlan> plans;
   std::vector<std::string> logs;      // of each that was measured, in order
-  std::vector<std::string> warnings;  // of plans that are missing
+  std::vector<std::string> warnings;  // of plans that were to be measured
   absl::Duration profiling_time;
   absl::Duration verification_time;
   int64_t profiles_measured = 0;
@@ -46,9 +46,9 @@ struct FurtherPlans {
 };
 
 // Makes a job's plans behind the first: searches for one after the other, which share what is left
-// of the budget and the profiles that earlier ones have measured; those for more threads than the
-// device has are made by predicted times, for the graph that was found for their shapes. What there
-// is no time for is left out, with a warning; a replay leaves out what its log does not have.
+// of the budget and the profiles that earlier ones have measured. Those for more threads than the
+// device has are made by predicted times, for the graph that was found for their shapes; so are
+// those that there is no time for, with a warning, and in a replay those that its log lacks.
 // Blocks until the end. Errors: as Optimize; of binding; INVALID_REQUEST for a log that cannot be
 // read.
 absl::StatusOr<FurtherPlans> SearchFurtherPlans(const FurtherPlansRequest& request,

@@ -73,7 +73,8 @@ def optimized(cli, folder, model_file):
 @needs_two_cores
 def test_a_file_has_a_plan_for_each_number_of_threads(cli, folder, model_file):
     original, output = model_file("tiny_resnet"), folder / "out.onnx"
-    report = optimize(cli, original, output, "--plan-for", "cpu:threads=2,1").expect(0).json
+    report = optimize(cli, original, output, "--plan-for", "cpu:threads=2,1",
+                      budget="30s").expect(0).json
     assert [plan["threads"] for plan in report["plans"]] == [2, 1]
     assert not any(plan["predicted"] for plan in report["plans"])
     assert report["plans"][0]["latency_us_median"] == report["optimized"]["latency_us_median"]
@@ -128,6 +129,19 @@ def test_a_plan_of_the_version_before_runs_and_of_the_next_does_not(cli, folder,
     grade, explanation = plan_of(cli, after, "--threads", "1")
     assert grade == "default" and "this program reads versions 3 and 4" in explanation
     cli.run("bench", after, "--threads", "1", "--require-plan").expect(3)
+
+
+def test_what_there_is_no_time_to_measure_is_predicted_and_said(cli, folder, model_file):
+    dynamic, output = model_file("tiny_dynamic"), folder / "out.onnx"
+    (value,) = onnx.load(dynamic).graph.input
+    rest = "x".join(str(dim.dim_value or 2) for dim in value.type.tensor_type.shape.dim[1:])
+    report = optimize(cli, dynamic, output, "--shape-range", f"{value.name}=1..2x{rest}",
+                      "--plan-for", "cpu:threads=1", budget="0.01s").expect(0).json
+    assert [plan["predicted"] for plan in report["plans"]] == [False, True]
+    assert any("it was made by predicted times" in warning for warning in report["warnings"])
+    (_, listed) = cli.run("plans", output, "--threads", "1", "--json").expect(0).json["plans"]
+    assert listed["predicted"] and listed["grade"] == "exact"
+    assert "by predicted times" in listed["reason"] or listed["reason"] == ""
 
 
 def test_more_threads_than_there_are_need_a_prediction(cli, folder, model_file):
