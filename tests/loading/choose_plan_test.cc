@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
+#include "base/random.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "loading/default_plan.h"
 #include "loading/substitute_variants.h"
+#include "tests/fuzz/mutate_text.h"
 #include "tests/loading/planned_model.h"
 
 namespace plait {
@@ -170,6 +173,33 @@ TEST_F(ChoosePlanTest, NothingStandsInForAKernelThatNeedsAdmission) {
   EXPECT_EQ(copy, choice.loaded->plan);
   EXPECT_TRUE(
       absl::IsInvalidArgument(SubstituteVariants(graph, Strict(**catalog), &plan).status()));
+}
+
+// Texts are a stranger's: whatever they say, a plan is used whole or not at all, and a default plan
+// can be made all the same. What mutated graphs compute is theirs.
+TEST_F(ChoosePlanTest, SurvivesMutatedTexts) {
+  const EmbeddedPlan right = PlanOfRows(2, device());
+  int used = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    EmbeddedPlan plan = right;
+    // Half of them of another version, for whose variants something may stand in.
+    if (seed % 2 == 0) plan.version = "plait-9.9.9";
+    std::string& text = random.Integer(0, 1) == 0 ? plan.plan : plan.graph;
+    for (int64_t i = random.Integer(1, 3); i > 0; --i) text = MutateText(text, &random);
+    const Model model = ModelWith({plan});
+    const std::vector<FilePlan> plans = ReadFilePlans(model);
+    const PlanChoice choice = ChoosePlan(model, plans, {}, *executor_);
+    EXPECT_FALSE(choice.explanation.empty()) << seed;
+    EXPECT_EQ(choice.loaded.has_value(), choice.grade != PlanGrade::kNone) << seed;
+    if (choice.loaded.has_value()) ++used;
+    const absl::StatusOr<Bound> bound = Bind(model, {{"x", {2, 8}}});
+    ASSERT_TRUE(bound.ok()) << bound.status();
+    const absl::StatusOr<LoadedPlan> made = LoadDefaultPlan(model, *bound, plans, *executor_);
+    EXPECT_TRUE(made.ok()) << seed << ": " << made.status();
+  }
+  EXPECT_GT(used, 10);
+  EXPECT_LT(used, 390);
 }
 
 TEST_F(ChoosePlanTest, PassesOverAPlanThatCannotBeLoaded) {
