@@ -232,5 +232,5 @@ def test_without_grpcio_it_says_what_to_install(bare):
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="old wheels are for one Python each")
 def test_the_oldest_versions_that_it_asks_for_will_do(wheel, server, model, tmp_path):
     old = Environment(tmp_path / "old")
-    old.install(wheel, "grpcio==1.51.1", "protobuf==4.22.0", "numpy==1.23.5")
+    old.install(wheel, "grpcio==1.51.1", "protobuf==4.25.0", "numpy==1.23.5")
     assert old.python(JOB, server.address, model, tmp_path / "out.onnx").endswith("deleted\n")
