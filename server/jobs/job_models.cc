@@ -53,7 +53,7 @@ absl::Status JobModels::StoreOne(const Digest& digest, int64_t offset) {
     bytes.resize(static_cast<size_t>(count));
     PLAIT_RETURN_IF_ERROR(blobs_.Append(upload, done, bytes).status());
   }
-  const absl::Status finished = blobs_.Finish(upload);
+  absl::Status finished = blobs_.Finish(upload);
   if (absl::IsDataLoss(finished)) return Lie("a blob is not what its digest says");
   return finished;
 }

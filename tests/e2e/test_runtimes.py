@@ -163,11 +163,13 @@ def test_kill_9_of_everything_of_a_runtime_costs_no_job(runtimes_daemon):
             time.sleep(0.2)
 
     thread = threading.Thread(target=kill)
+    with runtimes_daemon.client() as client:
+        # Accepted, so the daemon knows the runtime: the process that told it is gone.
+        job_id = client.submit(client.upload(models.small_model()), budget_seconds=12.0,
+                               runtimes=["onnxruntime"]).id
     thread.start()
     try:
         with runtimes_daemon.client() as client:
-            job_id = client.submit(client.upload(models.small_model()), budget_seconds=12.0,
-                                   runtimes=["onnxruntime"]).id
             job = client.wait_for_end(job_id, 240)
             assert state_of(job) == "SUCCEEDED", job.error.message
             assert lines_of(job)["onnxruntime"].note
