@@ -49,6 +49,14 @@ def test_the_licence_of_every_library_comes_along(wheel):
             assert licence in licences
 
 
+def test_the_worker_of_other_runtimes_comes_along(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    folder = "plait/lib/plait/python/plait_runtime_worker"
+    for name in ("__main__.py", "protocol.binpb", "runtimes/onnxruntime.py"):
+        assert f"{folder}/{name}" in names
+
+
 def test_there_is_one_onednn(wheel):
     with zipfile.ZipFile(wheel) as archive:
         large = [entry.filename for entry in archive.infolist() if entry.file_size > 20 << 20]
