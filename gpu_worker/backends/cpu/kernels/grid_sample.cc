@@ -100,14 +100,16 @@ class GridSamplePlanes : public CpuKernel {
     elements->count = 1;
     for (size_t axis = 0; axis < grid_.axes(); ++axis) {
       const Sample sample = grid_.At(position, axis, strides_[axis]);
-      const Elements before = *elements;
-      elements->count = 0;
-      for (int64_t i = 0; i < before.count; ++i) {
+      // From the last one on, so that none is written over before it was read.
+      for (int64_t i = elements->count; i-- > 0;) {
+        const int64_t offset = elements->offsets[i];
+        const float weight = elements->weights[i];
         for (int64_t j = 0; j < sample.count; ++j) {
-          elements->offsets[elements->count] = before.offsets[i] + sample.offsets[j];
-          elements->weights[elements->count++] = before.weights[i] * sample.weights[j];
+          elements->offsets[i * sample.count + j] = offset + sample.offsets[j];
+          elements->weights[i * sample.count + j] = weight * sample.weights[j];
         }
       }
+      elements->count *= sample.count;
     }
   }
 
