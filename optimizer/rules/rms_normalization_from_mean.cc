@@ -29,6 +29,14 @@ NodeId DividedByRoot(const Graph& graph, TensorId root, TensorId x) {
   return inputs[0] == x || inputs[1] == x ? product : kNoNode;
 }
 
+// Rows less their means: a LayerNormalization, which is for another rule to find.
+bool IsCentered(const Graph& graph, TensorId x) {
+  const NodeId deviation = graph.tensor(x).producer;
+  if (deviation == kNoNode || graph.node(deviation).op != OpKind::kSub) return false;
+  const NodeId mean = ProducerOf(graph, deviation, 1, OpKind::kReduceMean);
+  return mean != kNoNode && graph.node(mean).inputs[0] == graph.node(deviation).inputs[0];
+}
+
 // Reads sqrt(mean(x^2) + epsilon) backwards from its root, and what follows it forwards.
 std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId root) {
   const NodeId sum = SoleProducerOf(graph, root, 0, OpKind::kAdd);
@@ -41,7 +49,7 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId root) 
   const NodeId square = graph.tensor(graph.node(mean).inputs[0]).producer;
   if (square == kNoNode) return std::nullopt;
   const TensorId x = graph.node(square).inputs[0];
-  if (!IsSquareOf(graph, square, x)) return std::nullopt;
+  if (!IsSquareOf(graph, square, x) || IsCentered(graph, x)) return std::nullopt;
   const NodeId last = DividedByRoot(graph, graph.node(root).outputs[0], x);
   if (last == kNoNode) return std::nullopt;
   return Normalization{last, x, static_cast<float>(*epsilon)};
