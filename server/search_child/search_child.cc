@@ -40,6 +40,7 @@
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
 #include "server/search_child/result_file.h"
+#include "server/search_child/runtime_report.h"
 #include "server/search_child/write_weights.h"
 
 namespace plait {
