@@ -32,9 +32,7 @@ void ProgressSender::OnFraction(double fraction, double seconds_left) {
   Send(event);
 }
 
-void ProgressSender::OnPredicted(double speedup) {
-  SendSpeedup(v1::EVENT_TYPE_INCUMBENT, speedup);
-}
+void ProgressSender::OnPredicted(double speedup) { SendSpeedup(v1::EVENT_TYPE_INCUMBENT, speedup); }
 
 void ProgressSender::OnMeasured(double speedup) { SendSpeedup(v1::EVENT_TYPE_MEASURED, speedup); }
 
