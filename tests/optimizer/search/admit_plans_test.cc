@@ -40,13 +40,7 @@ Graph Products() {
 
 // The products that a plan runs in digits.
 std::vector<std::string> InDigits(const Graph& graph, const Plan& plan) {
-  std::vector<std::string> products;
-  for (const Step& step : plan.steps) {
-    if (step.kernel.family != "digits") continue;
-    const Node& product = graph.node(step.kernel.nodes.front());
-    products.push_back(*graph.tensor(product.outputs[0]).name);
-  }
-  return products;
+  return ProductsOf(graph, plan, [](const Kernel& kernel) { return kernel.family == "digits"; });
 }
 
 // Remembers which products ran in digits in any plan.
@@ -85,21 +79,6 @@ class WatchingVerifier : public FakeVerifier {
   bool answers_nothing = false;
   bool answers_too_much = false;
   std::vector<std::string> in_digits;
-};
-
-// Has time, but for one of the questions.
-class OneNoBudget : public Budget {
- public:
-  explicit OneNoBudget(int refused = -1) : refused_(refused) {}
-  bool Allows(int64_t) override { return true; }
-  void Reserve(double seconds) override { reserved = seconds; }
-  bool HasSeconds(double) override { return next_++ != refused_; }
-
-  double reserved = 0;
-
- private:
-  const int refused_;
-  int next_ = 0;
 };
 
 class AdmitPlansTest : public testing::Test {

@@ -36,13 +36,7 @@ Graph Products() {
 
 // The products that a plan runs by a variant of digits that loses accuracy.
 std::vector<std::string> Rough(const Graph& graph, const Plan& plan) {
-  std::vector<std::string> products;
-  for (const Step& step : plan.steps) {
-    if (step.kernel.variant != "rough") continue;
-    const Node& product = graph.node(step.kernel.nodes.front());
-    products.push_back(*graph.tensor(product.outputs[0]).name);
-  }
-  return products;
+  return ProductsOf(graph, plan, [](const Kernel& kernel) { return kernel.variant == "rough"; });
 }
 
 // Outputs are off by what rough products lose, times how much of it reaches the outputs.
@@ -155,25 +149,12 @@ TEST_F(FitPrecisionTest, HasAnotherPlanWhereTheDecisionFindsMoreError) {
   EXPECT_THAT(Rough(result->graph, result->plan), IsEmpty());
 }
 
-// Says no to one question.
-class OneNoBudget : public Budget {
- public:
-  explicit OneNoBudget(int refused) : refused_(refused) {}
-  bool Allows(int64_t) override { return true; }
-  bool HasSeconds(double) override { return next_++ != refused_; }
-  int asked() const { return next_; }
-
- private:
-  const int refused_;
-  int next_ = 0;
-};
-
 TEST_F(FitPrecisionTest, IsWithinTheErrorWhateverThereIsNoTimeFor) {
   verifier_.sensitivity = {{"p1", 0.1}, {"p2", 10}, {"p3", 0.1}};
-  OneNoBudget all(-1);
+  OneNoBudget all;
   Run(2e-5, all);
-  ASSERT_GT(all.asked(), 5);
-  for (int refused = 0; refused < all.asked(); ++refused) {
+  ASSERT_GT(all.asked, 5);
+  for (int refused = 0; refused < all.asked; ++refused) {
     OneNoBudget budget(refused);
     const SearchResult result = Run(2e-5, budget);
     EXPECT_LE(result.equivalence.max_rel_error, 2e-5) << refused << "\n" << result.trace;

@@ -61,6 +61,33 @@ struct Job {
   int64_t profiles_measured = 0;
 };
 
+// The products that a plan runs by kernels of which `matches` is true, by name.
+inline std::vector<std::string> ProductsOf(const Graph& graph, const Plan& plan,
+                                           bool (*matches)(const Kernel& kernel)) {
+  std::vector<std::string> products;
+  for (const Step& step : plan.steps) {
+    if (!matches(step.kernel)) continue;
+    const Node& product = graph.node(step.kernel.nodes.front());
+    products.push_back(*graph.tensor(product.outputs[0]).name);
+  }
+  return products;
+}
+
+// Has time, but for one of the questions; -1: for all.
+class OneNoBudget : public Budget {
+ public:
+  explicit OneNoBudget(int refused = -1) : refused_(refused) {}
+  bool Allows(int64_t) override { return true; }
+  void Reserve(double seconds) override { reserved = seconds; }
+  bool HasSeconds(double) override { return asked++ != refused_; }
+
+  double reserved = 0;
+  int asked = 0;
+
+ private:
+  const int refused_;
+};
+
 // Of two searches, which decided the same.
 inline void ExpectSame(const SearchResult& a, const SearchResult& b) {
   EXPECT_EQ(a.graph.fingerprint(), b.graph.fingerprint());
