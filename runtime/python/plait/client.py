@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from plait.errors import UnreachableError, error_of
-from plait.options import JobOptions, Path, Tls, check_names
+from plait.options import JobOptions, Path, Tls, bounds, check_names
 from plait.results import Capabilities, Device, Event, Job, JobError, OptimizeResult, read
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Options whose names are those of plait.v1's OptimizeOptions.
 _SAME = ("device", "threads", "search", "schedule", "precision", "max_rel_error",
-         "accept_inconclusive", "body", "opset", "seed")
+         "accept_inconclusive", "allow_predicted", "body", "opset", "seed")
 
 
 class Client:
@@ -171,6 +171,12 @@ class Client:
             **{name: options[name] for name in _SAME if name in options})
         for name, shape in options.get("shapes", {}).items():
             message.shapes[name].dims.extend(shape)
+        for name, ranges in options.get("shape_ranges", {}).items():
+            for low, high in map(bounds, ranges):
+                message.shape_ranges[name].dims.add(low=low, high=high)
+        if "plan_for" in options:
+            message.plan_for.add().threads.extend(options["plan_for"])
+        message.runtimes.extend(options.get("runtimes", ()))
         for arrays in options.get("inputs", ()):
             import numpy as np
 

@@ -40,7 +40,7 @@ class NodeArg:
         return np.empty(self._shape, self.dtype)
 
     def has_shape_of(self, array: Array) -> bool:
-        return array.shape == self._shape
+        return bool(array.shape == self._shape)
 
     def check(self, array: Array, any_shape: bool = False) -> None:
         """As onnxruntime does: a wrong type is a mistake, and no wish to convert."""

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from plait import _programs
 from plait.errors import Error, InternalError, error_of
-from plait.options import JobOptions, Path, Tls, check_names
+from plait.options import JobOptions, Path, Tls, bounds, check_names
 from plait.results import Event, OptimizeResult, read
 
 if TYPE_CHECKING:
@@ -87,6 +87,16 @@ def _option_words(options: Mapping[str, Any], folder: str) -> list[str]:
         words.append("--no-result-cache")
     for name, shape in options.get("shapes", {}).items():
         words += ["--shape", f"{name}={'x'.join(map(str, shape))}"]
+    for name, ranges in options.get("shape_ranges", {}).items():
+        dims = ("..".join(map(str, sorted({*bounds(each)}))) for each in ranges)
+        words += ["--shape-range", f"{name}={'x'.join(dims)}"]
+    if "plan_for" in options:
+        threads = ",".join(map(str, options["plan_for"]))
+        words += ["--plan-for", f"{options.get('device', 'cpu')}:threads={threads}"]
+    if options.get("allow_predicted"):
+        words.append("--allow-predicted")
+    for name in options.get("runtimes", ()):
+        words += ["--runtime", name]
     for place in _write_inputs(options.get("inputs", ()), folder):
         words += ["--inputs", place]
     return words

@@ -19,11 +19,16 @@ class JobOptions(TypedDict, total=False):
     budget: Seconds that all of it may take; 60.
     search: How graphs are searched: "none", "taso", "autograph" or "plait".
     schedule: How kernels are placed on streams.
-    precision: The accuracy to keep: "strict".
-    max_rel_error: The largest relative error of an output.
+    precision: The accuracy to keep: "strict", or "auto" within max_rel_error.
+    max_rel_error: The largest relative error of an output; alone it means precision "auto".
     accept_inconclusive: Return the fastest plan also where comparing outputs proves little.
     body: The file's graph for other runtimes: "auto", "original", "portable" or "searched".
     shapes: The shapes of inputs with symbolic dimensions.
+    shape_ranges: Of such inputs, ranges of each dimension, as (low, high) or a number: the file
+        holds a plan for each bucket.
+    plan_for: Numbers of threads for each of which the file holds a plan; in place of threads.
+    allow_predicted: plan_for may name more threads than the device has.
+    runtimes: Where results are measured: "plait", "onnxruntime", "openvino"; all there are.
     inputs: Up to 8 calls of the model, each a dict of all inputs as arrays, on which outputs are
         compared beside random ones.
     opset: Of the result; 0: that of the model.
@@ -41,6 +46,10 @@ class JobOptions(TypedDict, total=False):
     accept_inconclusive: bool
     body: str
     shapes: Mapping[str, Sequence[int]]
+    shape_ranges: Mapping[str, Sequence[Union[int, tuple[int, int]]]]
+    plan_for: Sequence[int]
+    allow_predicted: bool
+    runtimes: Sequence[str]
     inputs: Sequence[Mapping[str, Any]]
     opset: int
     seed: int
@@ -55,6 +64,11 @@ def check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in NAMES:
             raise TypeError(f"there is no option {name!r}; there are {', '.join(NAMES)}")
+
+
+def bounds(dimension: int | tuple[int, int]) -> tuple[int, int]:
+    """The least and the largest size of a dimension of a range."""
+    return (dimension, dimension) if isinstance(dimension, int) else dimension
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import dataclasses
 import datetime
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 # Not `X | None`, which Python 3.9 cannot evaluate, as read() does.
 from typing import Any, Optional, TypeVar, Union
 
@@ -113,6 +113,60 @@ class PlanReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class FilePlanReport:
+    """One of the plans in the file. The speed-ups are of its own search, and None where the plan is
+    predicted: the device has fewer threads."""
+
+    device: str
+    threads: int
+    shapes: Mapping[str, Sequence[int]]
+    latency_us_median: float
+    speedup: Optional[float]
+    speedup_low: Optional[float]
+    speedup_high: Optional[float]
+    predicted: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class DefaultPlanReport:
+    """What a device runs for which no plan in the file fits; `ratio`: its time divided by that of
+    the plan."""
+
+    latency_us_median: float
+    ratio: float
+
+
+@dataclasses.dataclass(frozen=True)
+class RuntimeReport:
+    """The original and what was returned in one runtime; None: not measured."""
+
+    runtime: str
+    version: str
+    options: str
+    threads: int
+    original_us_median: Optional[float]
+    original_us_p10: Optional[float]
+    original_us_p95: Optional[float]
+    latency_us_median: Optional[float]
+    latency_us_p10: Optional[float]
+    latency_us_p95: Optional[float]
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    note: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Recommendation:
+    """The fastest of the runtimes."""
+
+    runtime: str
+    threads: int
+    options: str
+    latency_us: float
+
+
+@dataclasses.dataclass(frozen=True)
 class OutputReport:
     """Where the optimized model is; `path` is empty where no file was written."""
 
@@ -140,6 +194,10 @@ class OptimizeResult:
     equivalence: EquivalenceReport
     search: SearchReport
     plan: PlanReport
+    plans: tuple[FilePlanReport, ...]
+    default_plan: Optional[DefaultPlanReport]
+    runtimes: tuple[RuntimeReport, ...]
+    recommended: Optional[Recommendation]
     measurement_log: str
     output: OutputReport
 
