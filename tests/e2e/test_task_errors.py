@@ -17,7 +17,7 @@ def idle_worker(worker):
     """Tells the server of a worker for "cpu"; returns its request."""
     request = worker.request_of("Synchronize")
     request.worker_id = "w1"
-    request.protocol_version = 3
+    request.protocol_version = 4
     request.device.id = request.device.backend = "cpu"
     request.device.fingerprint = "cpu-of-the-test"
     request.device.cores = 2
@@ -33,7 +33,7 @@ def test_a_worker_of_another_version_is_refused_by_name(daemon):
         with pytest.raises(grpc.RpcError) as refused:
             worker.call("Synchronize", request)
         assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-        assert refused.value.details().startswith("protocol_version: must be 3, is 1")
+        assert refused.value.details().startswith("protocol_version: must be 4, is 1")
 
 
 def fail_every_task(client, worker, request, job_id, code):
