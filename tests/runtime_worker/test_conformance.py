@@ -1,6 +1,7 @@
 """What every runtime of the worker must do, each in its own words: the tasks of a server are
 answered, and whatever a model does is the model's error."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -13,7 +14,8 @@ def sessions(pid):
     """Processes of sessions, whichever thread of the worker has started them."""
     found = []
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        found += [int(word) for word in (task / "children").read_text().split()]
+        with contextlib.suppress(OSError):  # A thread may end while it is looked at.
+            found += [int(word) for word in (task / "children").read_text().split()]
     return found
 
 
