@@ -3,94 +3,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/limits.h"
-#include "base/status_macros.h"
 #include "optimizer/cost/measurement_log.h"
+#include "optimizer/cost/measurement_log_format.h"
 
 namespace plait {
 namespace {
-
-// One record per line, fields separated by tabs, text escaped as in C, so that lines and fields can
-// be counted without understanding them:
-//   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks
-//   verification       number of the candidate lines that follow
-//   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
-//                      outputs (0 or 1), errors of outputs, fallback nodes, error text
-//   step_errors        id, steps, errors of steps
-//   runtime            name, version, options, threads, number of the candidate lines that follow
-//   exhausted_at_step  the step that the budget refused, -1: none
-//   time_answers       1 or 0 for each time that was asked for
-//   yardsticks         to which profiles were scaled
-//   load_effect        deviation, loads
-// Yardsticks are three fields: multiply-adds, reads, drift.
-// The samples of a load are separated by commas, loads by semicolons; so are the three errors of an
-// output, and outputs, and the four of a step, and steps.
-constexpr absl::string_view kHeader = "plait-measurement-log 6";
-
-// 17 significant digits: every double parses back to the same bits.
-std::string Number(double value) { return absl::StrFormat("%.17g", value); }
-
-std::string YardsticksFields(const Yardsticks& yardsticks) {
-  return absl::StrCat(Number(yardsticks.multiply_add_flops_per_us), "\t",
-                      Number(yardsticks.read_bytes_per_us), "\t", Number(yardsticks.drift));
-}
-
-std::string ProfileLine(const std::string& key_text, const Profile& profile) {
-  return absl::StrCat("profile\t", absl::CEscape(key_text), "\t", Number(profile.latency_us_median),
-                      "\t", Number(profile.latency_us_p10), "\t", Number(profile.latency_us_mad),
-                      "\t", profile.samples, "\t", profile.bytes, "\t", profile.flops, "\t",
-                      Number(profile.compute_share), "\t", YardsticksFields(profile.yardsticks),
-                      "\n");
-}
-
-std::string SamplesText(const CandidateMeasurement& measurement) {
-  std::string text;
-  size_t next = 0;
-  for (size_t load = 0; load < measurement.load_rounds.size(); ++load) {
-    if (load > 0) text += ";";
-    for (int round = 0; round < measurement.load_rounds[load]; ++round) {
-      absl::StrAppend(&text, round > 0 ? "," : "", Number(measurement.latency_us[next++]));
-    }
-  }
-  return text;
-}
-
-std::string NumbersText(const std::vector<double>& values) {
-  return absl::StrJoin(
-      values, ",", [](std::string* text, double value) { absl::StrAppend(text, Number(value)); });
-}
-
-std::string OutputsText(const std::vector<OutputError>& outputs) {
-  return absl::StrJoin(outputs, ";", [](std::string* text, const OutputError& output) {
-    absl::StrAppend(text,
-                    NumbersText({output.max_abs_error, output.max_rel_error, output.rms_error}));
-  });
-}
-
-std::string CandidateLine(const CandidateMeasurement& measurement) {
-  const Equivalence& equivalence = measurement.equivalence;
-  const std::string samples = SamplesText(measurement);
-  return absl::StrCat(
-      "candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
-      NumbersText(measurement.load_ms), "\t", VerdictName(equivalence.verdict), "\t",
-      Number(equivalence.max_abs_error), "\t", Number(equivalence.max_rel_error), "\t",
-      Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
-      equivalence.dead_outputs ? 1 : 0, "\t", OutputsText(equivalence.outputs), "\t",
-      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error), "\n");
-}
-
-std::string StepErrorsLine(const ErrorMeasurement& measurement) {
-  const auto append = [](std::string* text, const LayerError& error) {
-    absl::StrAppend(text, NumbersText({error.error, error.serial_error, error.hard_error,
-                                       error.serial_hard_error}));
-  };
-  return absl::StrCat("step_errors\t", absl::CEscape(measurement.candidate), "\t",
-                      absl::StrJoin(measurement.steps, ","), "\t",
-                      absl::StrJoin(measurement.errors, ";", append), "\n");
-}
 
 // Reads the tab-separated fields of one line in order; remembers whether all of them were right.
 class FieldReader {
@@ -273,37 +192,6 @@ RuntimeMeasurement ReadRuntime(FieldReader& reader) {
 
 }  // namespace
 
-std::string MeasurementLog::ToText() const {
-  std::string text = absl::StrCat(kHeader, "\n");
-  for (const auto& [key_text, profile] : profiles_) {
-    absl::StrAppend(&text, ProfileLine(key_text, profile));
-  }
-  for (const std::vector<CandidateMeasurement>& batch : verifications_) {
-    absl::StrAppend(&text, "verification\t", batch.size(), "\n");
-    for (const CandidateMeasurement& measurement : batch) {
-      absl::StrAppend(&text, CandidateLine(measurement));
-    }
-  }
-  for (const ErrorMeasurement& measurement : error_measurements_) {
-    absl::StrAppend(&text, StepErrorsLine(measurement));
-  }
-  for (const RuntimeMeasurement& measurement : runtime_measurements_) {
-    absl::StrAppend(&text, "runtime\t", absl::CEscape(measurement.runtime), "\t",
-                    absl::CEscape(measurement.version), "\t", absl::CEscape(measurement.options),
-                    "\t", measurement.threads, "\t", measurement.models.size(), "\n");
-    for (const CandidateMeasurement& model : measurement.models) {
-      absl::StrAppend(&text, CandidateLine(model));
-    }
-  }
-  absl::StrAppend(&text, "exhausted_at_step\t", exhausted_at_step_, "\n");
-  absl::StrAppend(&text, "time_answers\t");
-  for (const bool has_time : time_answers_) text += has_time ? '1' : '0';
-  absl::StrAppend(&text, "\nyardsticks\t", YardsticksFields(yardsticks_));
-  absl::StrAppend(&text, "\nload_effect\t", Number(load_effect_.deviation), "\t",
-                  load_effect_.loads, "\n");
-  return text;
-}
-
 absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
   MeasurementLog log;
   int64_t candidates_left = 0;
@@ -316,7 +204,7 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
           absl::StrCat("measurement log line ", line_number, ": ", what));
     };
     if (line_number == 1) {
-      if (line != kHeader) return wrong(absl::StrCat("expected \"", kHeader, "\""));
+      if (line != kMeasurementLogHeader) return wrong(absl::StrCat("expected \"", kMeasurementLogHeader, "\""));
       continue;
     }
     FieldReader reader(line);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+
+namespace plait {
+
+// One record per line, fields separated by tabs, text escaped as in C, so that lines and fields can
+// be counted without understanding them:
+//   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks
+//   verification       number of the candidate lines that follow
+//   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
+//                      outputs (0 or 1), errors of outputs, fallback nodes, error text
+//   step_errors        id, steps, errors of steps
+//   runtime            name, version, options, threads, number of the candidate lines that follow
+//   exhausted_at_step  the step that the budget refused, -1: none
+//   time_answers       1 or 0 for each time that was asked for
+//   yardsticks         to which profiles were scaled
+//   load_effect        deviation, loads
+// Yardsticks are three fields: multiply-adds, reads, drift.
+// The samples of a load are separated by commas, loads by semicolons; so are the three errors of an
+// output, and outputs, and the four of a step, and steps.
+inline constexpr absl::string_view kMeasurementLogHeader = "plait-measurement-log 6";
+
+}  // namespace plait
