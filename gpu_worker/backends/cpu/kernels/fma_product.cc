@@ -10,6 +10,9 @@
 namespace plait {
 namespace {
 
+// A row of a wide matrix is pages away from the next one: of each some cache lines at a time.
+constexpr int64_t kBlocksPackedTogether = 4;
+
 MicroOperand OperandOf(const float* data, int64_t floats) {
   return {reinterpret_cast<std::byte*>(const_cast<float*>(data)), floats * 4};
 }
@@ -57,7 +60,12 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   product.weights_ = reinterpret_cast<float*>(packed);
   const int64_t blocks = constants.matrices * product.blocks_;
   ForEachPart(context->width(), blocks, [&](int64_t begin, int64_t end, int) {
-    for (int64_t block = begin; block < end; ++block) product.PackBlock(block, read);
+    for (int64_t block = begin; block < end;) {
+      const int64_t of_matrix = CeilDiv(block + 1, product.blocks_) * product.blocks_;
+      const int64_t last = std::min({end, of_matrix, block + kBlocksPackedTogether});
+      product.PackBlocks(block, last, read);
+      block = last;
+    }
   });
   return product;
 }
@@ -78,15 +86,17 @@ void FmaProduct::SetShape(const ConstantProduct& shape, bool may_widen_blocks) {
   blocks_ = CeilDiv(shape.columns, block_columns());
 }
 
-void FmaProduct::PackBlock(int64_t number, ReadRight read) const {
-  const int64_t matrix = number / blocks_;
-  const int64_t block = number % blocks_;
-  const int64_t count = ColumnsOf(block);
-  float* to = weights_ + PlaceOf(matrix, block) * block_floats();
+// Row by row, of which each block is a few cache lines.
+void FmaProduct::PackBlocks(int64_t begin, int64_t end, ReadRight read) const {
+  const int64_t matrix = begin / blocks_;
   for (int64_t k = 0; k < shape_.depth; ++k) {
-    read(matrix, k, block * block_columns(), count, to);
-    std::fill(to + count, to + block_columns(), 0.0f);
-    to += block_columns();
+    for (int64_t number = begin; number < end; ++number) {
+      const int64_t block = number % blocks_;
+      const int64_t count = ColumnsOf(block);
+      float* const to = weights_ + PlaceOf(matrix, block) * block_floats() + k * block_columns();
+      read(matrix, k, block * block_columns(), count, to);
+      std::fill(to + count, to + block_columns(), 0.0f);
+    }
   }
 }
 

@@ -110,7 +110,8 @@ class FmaProduct {
   // Among the blocks of all matrices.
   int64_t PlaceOf(int64_t matrix, int64_t block) const;
   // `number` counts the blocks of one matrix after the other.
-  void PackBlock(int64_t number, ReadRight read) const;
+  // Blocks of one matrix, by number among all.
+  void PackBlocks(int64_t begin, int64_t end, ReadRight read) const;
   absl::Status RunBlock(const Piece& piece, int64_t block, float* result) const;
   const Tile* FindTile(int64_t rows, int columns) const;
   absl::Status AddTile(int rows, int columns);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "absl/base/casts.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/power_of_two.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
@@ -22,15 +23,27 @@ constexpr int kOf11 = 4;
 
 // The right side of a product: a quarter, and another that is added or subtracted.
 struct RightSide {
-  int row;
-  int column;
-  float sign = 0;  // of the other: 0: there is none
-  int other_row = 0;
-  int other_column = 0;
+  struct Quarter {
+    int row;
+    int column;
+    float sign = 1;  // 0: there is none
+  };
+  Quarter first;
+  Quarter other = {0, 0, 0};
 };
-constexpr RightSide kRightSides[kStrassenProducts] = {{0, 0, 1, 1, 1},  {0, 0}, {0, 1, -1, 1, 1},
-                                                      {1, 0, -1, 0, 0}, {1, 1}, {0, 0, 1, 0, 1},
-                                                      {1, 0, 1, 1, 1}};
+constexpr RightSide kRightSides[kStrassenProducts] = {
+    {{0, 0}, {1, 1}}, {{0, 0}},         {{0, 1}, {1, 1, -1}}, {{1, 0}, {0, 0, -1}},
+    {{1, 1}},         {{0, 0}, {0, 1}}, {{1, 0}, {1, 1}}};
+
+// By the exponents, which are all ones in infinities and NaNs.
+bool AreFinite(const float* values, int64_t count) {
+  constexpr uint32_t kExponent = 0x7f800000;
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, absl::bit_cast<uint32_t>(values[i]) & kExponent);
+  }
+  return largest < kExponent;
+}
 
 }  // namespace
 
@@ -40,11 +53,30 @@ struct StrassenWeights::Divided {
   const ConstantProduct& shape;
   const float* right;
 
-  // A number of a quarter.
-  float At(int row, int column, int64_t k, int64_t n) const {
-    k += row * weights.half_depth_;
-    n += column * weights.half_columns_;
-    return right[k * shape.right_row_floats + n * shape.right_column_floats] * weights.inverses_[n];
+  // Writes sign times numbers of a quarter's row, from column n on, or adds them.
+  void Read(const RightSide::Quarter& quarter, int64_t k, int64_t n, int64_t count, float* to,
+            bool adds) const {
+    k += quarter.row * weights.half_depth_;
+    n += quarter.column * weights.half_columns_;
+    const float* const numbers = right + k * shape.right_row_floats + n * shape.right_column_floats;
+    const float* const inverses = weights.inverses_ + n;
+    const int64_t stride = shape.right_column_floats;
+    // Apart, because each is as fast as memory where the compiler knows the stride.
+    if (stride == 1) {
+      ReadRow<1>(numbers, 1, inverses, quarter.sign, count, to, adds);
+    } else {
+      ReadRow<0>(numbers, stride, inverses, quarter.sign, count, to, adds);
+    }
+  }
+
+ private:
+  template <int kStride>
+  static void ReadRow(const float* numbers, int64_t stride, const float* inverses, float sign,
+                      int64_t count, float* to, bool adds) {
+    for (int64_t i = 0; i < count; ++i) {
+      const float number = numbers[kStride == 0 ? i * stride : i * kStride] * inverses[i] * sign;
+      to[i] = adds ? to[i] + number : number;
+    }
   }
 };
 
@@ -61,14 +93,10 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
   weights.KeepQuarters(context->width(), divided);
   std::atomic<bool> are_finite = true;
   const auto read = [&](int64_t matrix, int64_t k, int64_t column, int64_t count, float* to) {
-    const RightSide& side = kRightSides[matrix];
-    for (int64_t i = 0; i < count; ++i) {
-      to[i] = divided.At(side.row, side.column, k, column + i);
-      if (side.sign != 0) {
-        to[i] += side.sign * divided.At(side.other_row, side.other_column, k, column + i);
-      }
-      if (!std::isfinite(to[i])) are_finite = false;
-    }
+    const auto& [first, other] = kRightSides[matrix];
+    divided.Read(first, k, column, count, to, /*adds=*/false);
+    if (other.sign != 0) divided.Read(other, k, column, count, to, /*adds=*/true);
+    if (!AreFinite(to, count)) are_finite = false;
   };
   PLAIT_ASSIGN_OR_RETURN(weights.product_, FmaProduct::Load(context,
                                                             {.rows = (shape.rows + 1) / 2,
@@ -115,10 +143,8 @@ void StrassenWeights::FindFactors(int threads, const ConstantProduct& shape, con
 void StrassenWeights::KeepQuarters(int threads, const Divided& divided) {
   ForEachPart(threads, half_depth_, [&](int64_t begin, int64_t end, int) {
     for (int64_t k = begin; k < end; ++k) {
-      for (int64_t n = 0; n < half_columns_; ++n) {
-        kept01_[k * half_columns_ + n] = divided.At(0, 1, k, n);
-        kept10_[k * half_columns_ + n] = divided.At(1, 0, k, n);
-      }
+      divided.Read({0, 1}, k, 0, half_columns_, kept01_ + k * half_columns_, /*adds=*/false);
+      divided.Read({1, 0}, k, 0, half_columns_, kept10_ + k * half_columns_, /*adds=*/false);
     }
   });
 }
