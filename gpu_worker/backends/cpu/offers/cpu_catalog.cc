@@ -38,8 +38,8 @@ const FamilyOffer* FindFamily(absl::string_view name) {
 
 absl::Span<const FamilyOffer* const> CpuFamilies() { return kFamilies; }
 
-// Every variant in every row of formats is a kernel of one thread, and one of all threads where
-// that may gain. Widths between the two are not offered: each would be one more measurement for
+// Every variant in every row of formats is a kernel of one thread, one of all threads where that
+// may gain, or both. Widths between the two are not offered: each would be one more measurement for
 // every kernel.
 void CpuCatalog::AddKernels(const Graph& graph, const FamilyOffer& family,
                             const std::vector<NodeId>& nodes, std::vector<Kernel>* kernels) const {
@@ -52,9 +52,11 @@ void CpuCatalog::AddKernels(const Graph& graph, const FamilyOffer& family,
                     .nodes = nodes,
                     .input_formats = row.inputs,
                     .output_formats = row.outputs};
-      kernels->push_back(kernel);
       const bool divides = device_.threads > 1 && family.worth_dividing != nullptr &&
                            family.worth_dividing(graph, kernel);
+      if (!divides || !HasManyFlopsForEach(graph, kernel, device_.threads)) {
+        kernels->push_back(kernel);
+      }
       if (!divides) continue;
       kernel.width = device_.threads;
       kernels->push_back(std::move(kernel));

@@ -10,6 +10,14 @@ namespace {
 // 2^20 operations take a core some 5 us: below that, dividing them gains nothing.
 constexpr int64_t kWideFlopsMin = int64_t{1} << 20;
 
+constexpr int64_t kFlopsOfThreadMin = int64_t{1} << 25;
+
+int64_t FlopsOf(const Graph& graph, const Kernel& kernel) {
+  int64_t flops = 0;
+  for (const NodeId node : kernel.nodes) flops += WorkOf(graph, node).flops;
+  return flops;
+}
+
 }  // namespace
 
 // A reduction writes little and reads much: both ends are looked at.
@@ -26,9 +34,11 @@ bool HasManyElements(const Graph& graph, const Kernel& kernel) {
 }
 
 bool HasManyFlops(const Graph& graph, const Kernel& kernel) {
-  int64_t flops = 0;
-  for (const NodeId node : kernel.nodes) flops += WorkOf(graph, node).flops;
-  return flops >= kWideFlopsMin;
+  return FlopsOf(graph, kernel) >= kWideFlopsMin;
+}
+
+bool HasManyFlopsForEach(const Graph& graph, const Kernel& kernel, int threads) {
+  return FlopsOf(graph, kernel) / threads >= kFlopsOfThreadMin;
 }
 
 }  // namespace plait

@@ -19,4 +19,9 @@ bool HasManyElements(const Graph& graph, const Kernel& kernel);
 // For kernels whose time is that of their arithmetic.
 bool HasManyFlops(const Graph& graph, const Kernel& kernel);
 
+// Whether each of so many threads has 2^25 operations to do, which take it 0.15 to 0.5 ms: beside
+// that, handing work out is nothing, and a second kernel that runs at the same time gains nothing.
+// Such a kernel is not offered to fewer threads, which spares the longest of all measurements.
+bool HasManyFlopsForEach(const Graph& graph, const Kernel& kernel, int threads);
+
 }  // namespace plait
