@@ -1,6 +1,7 @@
 #include "gpu_worker/executor/profile_batch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +10,9 @@
 
 namespace plait {
 namespace {
+
+// 5 %: visits of a machine that nobody disturbs differ by less.
+constexpr double kConfirmedWithin = 0.05;
 
 KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOptions& options,
                     const Yardsticks& of_batch) {
@@ -25,17 +29,43 @@ KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOpt
 
 bool IsSteady(const Profile& profile) { return profile.yardsticks.drift <= kYardstickDriftMax; }
 
+// A kernel of the batch, as far as it was visited.
+struct VisitedKernel {
+  KernelProfile best;
+  int visits = 0;
+  // Whether the last visit took what the best one before took, beside the device's multiply-adds.
+  bool is_confirmed = false;
+};
+
 // A kernel that takes longer than it may be measured for was measured long enough.
-bool IsWorthAVisit(const Profile& profile, const ProfileOptions& options, int visits) {
-  return profile.samples > 0 &&
-         profile.latency_us_median < absl::ToDoubleMicroseconds(options.time_max) &&
-         (visits < kVisits || !IsSteady(profile));
+bool IsWorthAVisit(const VisitedKernel& kernel, const ProfileOptions& options) {
+  if (kernel.visits == 0) return true;
+  const Profile& profile = kernel.best.profile;
+  if (profile.samples == 0 ||
+      profile.latency_us_median >= absl::ToDoubleMicroseconds(options.time_max)) {
+    return false;
+  }
+  return kernel.visits < kVisits || !(IsSteady(profile) || kernel.is_confirmed);
 }
 
 bool IsBetter(const Profile& a, const Profile& b, const Yardsticks& present) {
   if (IsSteady(a) != IsSteady(b)) return IsSteady(a);
   return ScaledToPresent(a, present).latency_us_median <
          ScaledToPresent(b, present).latency_us_median;
+}
+
+// Adds what a visit measured. Of two visits the better one counts.
+void AddVisit(KernelProfile measured, const Yardsticks& present, VisitedKernel& kernel) {
+  ++kernel.visits;
+  if (kernel.visits == 1) {
+    kernel.best = std::move(measured);
+    return;
+  }
+  if (measured.profile.samples == 0) return;
+  const double before_us = ScaledToPresent(kernel.best.profile, present).latency_us_median;
+  const double us = ScaledToPresent(measured.profile, present).latency_us_median;
+  kernel.is_confirmed = std::abs(us - before_us) <= kConfirmedWithin * before_us;
+  if (IsBetter(measured.profile, kernel.best.profile, present)) kernel.best = std::move(measured);
 }
 
 // `reading` is that of the moment before, and becomes that of the moment after.
@@ -46,21 +76,20 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileBatch(Executor& executor,
                                                         Yardsticks& reading) {
   const ProfileOptions half = {.samples_max = options.samples_max / 2,
                                .time_max = options.time_max / 2};
-  std::vector<KernelProfile> best(kernels.size());
+  std::vector<VisitedKernel> visited(kernels.size());
   for (int visits = 0; visits < kVisitsMax; ++visits) {
     for (size_t i = 0; i < kernels.size(); ++i) {
       if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
-      if (visits > 0 && !IsWorthAVisit(best[i].profile, half, visits)) continue;
-      KernelProfile measured = Visit(executor, kernels[i], half, reading);
-      const bool counts = visits == 0 || (measured.profile.samples > 0 &&
-                                          IsBetter(measured.profile, best[i].profile, reading));
-      if (counts) best[i] = std::move(measured);
+      if (!IsWorthAVisit(visited[i], half)) continue;
+      AddVisit(Visit(executor, kernels[i], half, reading), reading, visited[i]);
     }
   }
   const Yardsticks before = std::exchange(reading, executor.ReadYardsticks());
   const Yardsticks of_batch = YardsticksBetween(before, reading);
-  for (KernelProfile& measured : best) {
-    measured.profile.yardsticks.read_bytes_per_us = of_batch.read_bytes_per_us;
+  std::vector<KernelProfile> best;
+  for (VisitedKernel& kernel : visited) {
+    kernel.best.profile.yardsticks.read_bytes_per_us = of_batch.read_bytes_per_us;
+    best.push_back(std::move(kernel.best));
   }
   return best;
 }

@@ -13,7 +13,8 @@ namespace plait {
 // some milliseconds, which 16 kernels pay together.
 inline constexpr int kKernelsOfBatch = 16;
 // How often a kernel is visited, each time for half of the samples, and how often at most where
-// the device's multiply-adds did not stay as they were in any of the visits.
+// the device's multiply-adds did not stay as they were in any of the visits, unless one takes
+// what the best one before took.
 inline constexpr int kVisits = 2;
 inline constexpr int kVisitsMax = 4;
 

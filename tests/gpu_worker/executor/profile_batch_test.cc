@@ -55,6 +55,7 @@ class FakeExecutor : public Executor {
     return Next(multiply_add_rates_);
   }
 
+  double latency_us = 0;  // of every load, beside what tells it from the others
   int loads = 0;
   int readings = 0;
   int disturbed_load = 0;  // the one whose kernel takes a millisecond more
@@ -70,7 +71,8 @@ class FakeExecutor : public Executor {
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph&, const Plan&,
                                                           const WeightSource&) override {
     ++loads;
-    return std::make_unique<FakeExecutable>(loads + (loads == disturbed_load ? 1000 : 0));
+    return std::make_unique<FakeExecutable>(latency_us + loads +
+                                            (loads == disturbed_load ? 1000 : 0));
   }
 
   DeviceDescription device_;
@@ -163,6 +165,16 @@ TEST(ProfileKernelsTest, WhereNoVisitIsSteadyTheFastestIsMarked) {
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(executor.loads, kVisitsMax);
   EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1));
+  EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.1, 1e-12);
+}
+
+TEST(ProfileKernelsTest, TwoVisitsThatAgreeAreEnoughWhereNoneIsSteady) {
+  FakeExecutor executor({100}, {1000, 900, 1000, 900, 1000, 900, 1000, 900});
+  executor.latency_us = 1000;
+  const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(executor.loads, 2);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1001));
   EXPECT_NEAR(profiles->front().profile.yardsticks.drift, 0.1, 1e-12);
 }
 
