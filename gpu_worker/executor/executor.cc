@@ -22,6 +22,10 @@ absl::Status Executable::RunObserved(absl::Span<const Tensor> /*inputs*/,
   return absl::UnimplementedError("this backend does not show what steps read");
 }
 
+absl::StatusOr<std::vector<double>> Executable::TimeSteps() {
+  return absl::UnimplementedError("this backend does not time steps");
+}
+
 // Types come first: what a plan's buffers must hold, and how much memory is asked for, is computed
 // from them.
 absl::StatusOr<std::unique_ptr<Executable>> Executor::Load(const Graph& graph, const Plan& plan,

@@ -22,6 +22,7 @@
 //   profile_kernel    times one kernel, for the profiles that a search asks for
 //   profile_batch     times several between readings of the device's yardsticks
 //   measure_plans     times whole plans beside each other and compares their outputs
+//   time_steps        times the steps of whole plans in their places
 //   compare_outputs   when outputs count as equal
 //   measure_errors    how far kernels of a plan are from the exact results of their layers
 //   lone_layer        one convolution or product of a graph, with its constants, by itself
@@ -92,6 +93,14 @@ class Executable {
   // microseconds, from the first kernel's start to the last one's end; nothing is copied out.
   // REQUIRES: SetInputs was called.
   virtual absl::StatusOr<std::vector<double>> Time(int repeats) = 0;
+
+  // Runs once on the inputs of the last SetInputs, one step after the other in the plan's order,
+  // each as wide as it is, and returns the time of each step in microseconds: what kernels take
+  // where they stand, behind those whose results they read. Steps that the plan runs side by side
+  // do not, so that the sum may be more than what Time says.
+  // REQUIRES: SetInputs was called. Errors: as Run; Unimplemented by a backend that cannot.
+  virtual absl::StatusOr<std::vector<double>> TimeSteps();
+
   // Copies the inputs, so that they need not outlive the call; they stay until the next SetInputs
   // or Run.
   // Errors: as Run.

@@ -10,6 +10,7 @@
 #include "gpu_worker/executor/measure_errors.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "gpu_worker/executor/profile_batch.h"
+#include "gpu_worker/executor/time_steps.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "proto/wire/measurement.h"
 #include "proto/wire/profile.h"
@@ -143,6 +144,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   if (work.candidates().empty()) return absl::InvalidArgumentError("measure: no candidates");
   PLAIT_ASSIGN_OR_RETURN(const std::shared_ptr<const TaskWeights> weights, FindWeights(task));
   if (work.errors_only()) return MeasureStepErrors(work, *weights, stop);
+  if (work.step_times_only()) return MeasureStepTimes(work, *weights, stop);
 
   std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
   std::vector<CandidatePlan> candidates;
@@ -176,6 +178,38 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
     }
     if (!status.ok()) measurement.error = ErrorText(status);
     measurement.candidate = work.candidates(i).id();
+    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
+  }
+  return result;
+}
+
+absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepTimes(
+    const worker::v1::MeasureTask& work, const WeightSource& weights, const std::stop_token& stop) {
+  std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
+  std::vector<CandidatePlan> candidates;
+  for (int i = 0; i < work.candidates_size(); ++i) {
+    parsed[i].status = Parse(work.candidates(i), parsed[i]);
+    if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
+  }
+  StepTimesOptions options;
+  options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
+  options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
+  if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
+  options.seed = work.seed();
+  options.stop = stop;
+  PLAIT_ASSIGN_OR_RETURN(const auto timed, TimeSteps(executor_, candidates, weights, options));
+  worker::v1::MeasureResult result;
+  size_t next = 0;
+  for (int i = 0; i < work.candidates_size(); ++i) {
+    CandidateMeasurement measurement;
+    measurement.candidate = work.candidates(i).id();
+    absl::Status status = parsed[i].status;
+    if (status.ok()) {
+      const absl::StatusOr<std::vector<double>>& step_us = timed[next++];
+      status = step_us.status();
+      if (step_us.ok()) measurement.step_us = *step_us;
+    }
+    if (!status.ok()) measurement.error = ErrorText(status);
     *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
   }
   return result;

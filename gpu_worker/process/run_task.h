@@ -68,6 +68,11 @@ class TaskRunner {
                                                        const worker::v1::MeasureTask& work,
                                                        const WeightSource& weights,
                                                        const std::stop_token& stop);
+  // The times of each candidate's steps, or why there are none; no candidate is the baseline.
+  // Errors: Cancelled.
+  absl::StatusOr<worker::v1::MeasureResult> MeasureStepTimes(const worker::v1::MeasureTask& work,
+                                                             const WeightSource& weights,
+                                                             const std::stop_token& stop);
   // Kept weights, or those in blobs that are fetched and checked; none where the task names none.
   // Errors: those of the fetcher and of TaskWeights::Create.
   absl::StatusOr<std::shared_ptr<const TaskWeights>> FindWeights(const worker::v1::Task& task);

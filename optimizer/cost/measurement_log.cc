@@ -17,6 +17,10 @@ void MeasurementLog::AddErrorMeasurement(ErrorMeasurement measurement) {
   error_measurements_.push_back(std::move(measurement));
 }
 
+void MeasurementLog::AddRehearsal(Rehearsal rehearsal) {
+  rehearsals_.push_back(std::move(rehearsal));
+}
+
 const Profile* MeasurementLog::FindProfile(const std::string& key_text) const {
   const auto found = profiles_.find(key_text);
   return found == profiles_.end() ? nullptr : &found->second;

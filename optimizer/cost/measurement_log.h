@@ -24,10 +24,19 @@ struct ErrorMeasurement {
   friend bool operator==(const ErrorMeasurement&, const ErrorMeasurement&) = default;
 };
 
+// What steps took in their places, in plans that were run in turn: a question and its answer.
+struct Rehearsal {
+  std::vector<std::string> candidates;  // each names graph and plan by content
+  std::vector<std::vector<double>>
+      step_us;  // by candidate: of each step; none where it did not run
+
+  friend bool operator==(const Rehearsal&, const Rehearsal&) = default;
+};
+
 // Everything from outside that a job's decisions depended on: the profiles it used, raw, and the
 // yardsticks that it scaled them to, the device's load effect, the errors of kernels that need
-// admission and the samples of its verifications, both in order, and what its budget said of the
-// time. A job that is repeated from its log decides the same
+// admission, the times of steps in their places and the samples of its verifications, each in
+// order, and what its budget said of the time. A job that is repeated from its log decides the same
 // on any number of threads. Not thread-safe.
 //
 // With a ReplayingProfiler, a ReplayingVerifier and a ReplayingBudget on it a search runs without
@@ -43,6 +52,8 @@ class MeasurementLog {
   // One measurement per candidate of the batch, the baseline first.
   void AddVerification(std::vector<CandidateMeasurement> measurements);
   void AddErrorMeasurement(ErrorMeasurement measurement);
+  // One list of times per candidate.
+  void AddRehearsal(Rehearsal rehearsal);
   void AddRuntimeMeasurement(RuntimeMeasurement measurement);
   // What the budget said of the time that is left, in the order in which it was asked.
   void AddTimeAnswer(bool has_time) { time_answers_.push_back(has_time); }
@@ -60,6 +71,7 @@ class MeasurementLog {
     return verifications_;
   }
   const std::vector<ErrorMeasurement>& error_measurements() const { return error_measurements_; }
+  const std::vector<Rehearsal>& rehearsals() const { return rehearsals_; }
   const std::vector<RuntimeMeasurement>& runtime_measurements() const {
     return runtime_measurements_;
   }
@@ -82,6 +94,7 @@ class MeasurementLog {
   std::map<std::string, Profile> profiles_;
   std::vector<std::vector<CandidateMeasurement>> verifications_;
   std::vector<ErrorMeasurement> error_measurements_;
+  std::vector<Rehearsal> rehearsals_;
   std::vector<RuntimeMeasurement> runtime_measurements_;
   int64_t exhausted_at_step_ = kNeverExhausted;
   std::vector<bool> time_answers_;

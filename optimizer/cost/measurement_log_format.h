@@ -11,6 +11,7 @@ namespace plait {
 //   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
 //                      outputs (0 or 1), errors of outputs, fallback nodes, error text
 //   step_errors        id, steps, errors of steps
+//   rehearsal          ids, times of steps
 //   runtime            name, version, options, threads, number of the candidate lines that follow
 //   exhausted_at_step  the step that the budget refused, -1: none
 //   time_answers       1 or 0 for each time that was asked for
@@ -18,7 +19,8 @@ namespace plait {
 //   load_effect        deviation, loads
 // Yardsticks are three fields: multiply-adds, reads, drift.
 // The samples of a load are separated by commas, loads by semicolons; so are the three errors of an
-// output, and outputs, and the four of a step, and steps.
-inline constexpr absl::string_view kMeasurementLogHeader = "plait-measurement-log 6";
+// output, and outputs, and the four of a step, and steps; and ids, and the times of a candidate's
+// steps, and candidates.
+inline constexpr absl::string_view kMeasurementLogHeader = "plait-measurement-log 7";
 
 }  // namespace plait

@@ -46,16 +46,14 @@ class FieldReader {
       measurement.load_rounds.push_back(static_cast<int>(samples.size()));
     }
   }
-  std::vector<double> NextDoubles() {
-    const absl::string_view text = Next();
-    std::vector<double> values;
-    if (text.empty()) return values;
-    for (const absl::string_view value : absl::StrSplit(text, ',')) {
-      values.push_back(ParseDouble(value));
-      // Medians are taken of them.
-      Require(std::isfinite(values.back()));
+  std::vector<double> NextDoubles() { return ParseDoubles(Next()); }
+  std::vector<std::vector<double>> NextStepTimes() {
+    std::vector<std::vector<double>> times;
+    for (const absl::string_view candidate : absl::StrSplit(Next(), ';')) {
+      times.push_back(ParseDoubles(candidate));
+      for (const double step_us : times.back()) Require(step_us >= 0);
     }
-    return values;
+    return times;
   }
   std::vector<OutputError> NextOutputs() {
     const absl::string_view text = Next();
@@ -122,6 +120,16 @@ class FieldReader {
   bool Finished() const { return ok_ && next_ == fields_.size(); }
 
  private:
+  std::vector<double> ParseDoubles(absl::string_view text) {
+    std::vector<double> values;
+    if (text.empty()) return values;
+    for (const absl::string_view value : absl::StrSplit(text, ',')) {
+      values.push_back(ParseDouble(value));
+      // Medians are taken of them.
+      Require(std::isfinite(values.back()));
+    }
+    return values;
+  }
   double ParseDouble(absl::string_view text) {
     double value = 0;
     if (!absl::SimpleAtod(text, &value)) ok_ = false;
@@ -181,6 +189,14 @@ ErrorMeasurement ReadStepErrors(FieldReader& reader) {
   return measurement;
 }
 
+Rehearsal ReadRehearsal(FieldReader& reader) {
+  Rehearsal rehearsal;
+  rehearsal.candidates = absl::StrSplit(reader.Next(), ',');
+  rehearsal.step_us = reader.NextStepTimes();
+  reader.Require(rehearsal.step_us.size() == rehearsal.candidates.size());
+  return rehearsal;
+}
+
 RuntimeMeasurement ReadRuntime(FieldReader& reader) {
   RuntimeMeasurement measurement;
   measurement.runtime = reader.NextEscaped();
@@ -204,7 +220,8 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
           absl::StrCat("measurement log line ", line_number, ": ", what));
     };
     if (line_number == 1) {
-      if (line != kMeasurementLogHeader) return wrong(absl::StrCat("expected \"", kMeasurementLogHeader, "\""));
+      if (line != kMeasurementLogHeader)
+        return wrong(absl::StrCat("expected \"", kMeasurementLogHeader, "\""));
       continue;
     }
     FieldReader reader(line);
@@ -229,6 +246,8 @@ absl::StatusOr<MeasurementLog> MeasurementLog::Parse(absl::string_view text) {
       --candidates_left;
     } else if (record == "step_errors") {
       log.error_measurements_.push_back(ReadStepErrors(reader));
+    } else if (record == "rehearsal") {
+      log.rehearsals_.push_back(ReadRehearsal(reader));
     } else if (record == "exhausted_at_step") {
       log.exhausted_at_step_ = reader.NextInteger<int64_t>();
     } else if (record == "time_answers") {

@@ -70,6 +70,15 @@ std::string StepErrorsLine(const ErrorMeasurement& measurement) {
                       absl::StrJoin(measurement.errors, ";", append), "\n");
 }
 
+std::string RehearsalLine(const Rehearsal& rehearsal) {
+  return absl::StrCat("rehearsal\t", absl::StrJoin(rehearsal.candidates, ","), "\t",
+                      absl::StrJoin(rehearsal.step_us, ";",
+                                    [](std::string* text, const std::vector<double>& step_us) {
+                                      absl::StrAppend(text, NumbersText(step_us));
+                                    }),
+                      "\n");
+}
+
 }  // namespace
 
 std::string MeasurementLog::ToText() const {
@@ -86,6 +95,7 @@ std::string MeasurementLog::ToText() const {
   for (const ErrorMeasurement& measurement : error_measurements_) {
     absl::StrAppend(&text, StepErrorsLine(measurement));
   }
+  for (const Rehearsal& rehearsal : rehearsals_) absl::StrAppend(&text, RehearsalLine(rehearsal));
   for (const RuntimeMeasurement& measurement : runtime_measurements_) {
     absl::StrAppend(&text, "runtime\t", absl::CEscape(measurement.runtime), "\t",
                     absl::CEscape(measurement.version), "\t", absl::CEscape(measurement.options),

@@ -25,6 +25,11 @@ bool AreComparable(const CandidateMeasurement& a, const CandidateMeasurement& b)
          all_positive(b.latency_us);
 }
 
+absl::StatusOr<std::vector<std::vector<double>>> Verifier::TimeSteps(
+    absl::Span<const PlanCandidate> candidates, const RehearsalBatch& /*batch*/) {
+  return std::vector<std::vector<double>>(candidates.size());
+}
+
 absl::StatusOr<std::vector<CandidateMeasurement>> ReplayingVerifier::Verify(
     absl::Span<const PlanCandidate> candidates, const VerificationBatch& /*batch*/) {
   if (next_ == log_.verifications().size()) {
@@ -58,6 +63,24 @@ absl::StatusOr<std::vector<LayerError>> ReplayingVerifier::MeasureErrors(
         next_errors_, ": replay it with the model, options and build that wrote it"));
   }
   return all[next_errors_++].errors;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> ReplayingVerifier::TimeSteps(
+    absl::Span<const PlanCandidate> candidates, const RehearsalBatch& /*batch*/) {
+  const std::vector<Rehearsal>& all = log_.rehearsals();
+  const bool same =
+      next_rehearsal_ < all.size() &&
+      std::equal(
+          candidates.begin(), candidates.end(), all[next_rehearsal_].candidates.begin(),
+          all[next_rehearsal_].candidates.end(),
+          [](const PlanCandidate& candidate, const std::string& id) { return candidate.id == id; });
+  if (!same) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the measurement log does not have the times of the steps of ",
+                     candidates.size(), " candidates as its number ", next_rehearsal_,
+                     ": replay it with the model, options and build that wrote it"));
+  }
+  return all[next_rehearsal_++].step_us;
 }
 
 }  // namespace plait

@@ -33,6 +33,13 @@ struct VerificationBatch {
   bool has_given_inputs = true;
 };
 
+// How much of the device's time a rehearsal may take.
+struct RehearsalBatch {
+  int rounds = 12;          // at most
+  int rounds_min = 3;       // whatever the time
+  double seconds_max = 10;  // of rounds, without loading
+};
+
 // The id of a candidate: equal graphs with equal plans are equal candidates, on any machine. Built
 // from their content, so that a log can be matched with a later search.
 // Short, and the same in every process.
@@ -66,6 +73,14 @@ class Verifier {
   // Errors: as Verify.
   virtual absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
                                                                 absl::Span<const int> steps) = 0;
+
+  // Microseconds that each step of the candidates' plans takes in its place, in rounds that the
+  // candidates run in turn, all of them loaded at the same time. One list per candidate, in order,
+  // with a finite time that is not negative for each step; an empty one of a candidate that cannot
+  // run, and of all where the device does not tell: so unless this is overridden.
+  // Errors: Unavailable when the device is gone; Cancelled; DeadlineExceeded.
+  virtual absl::StatusOr<std::vector<std::vector<double>>> TimeSteps(
+      absl::Span<const PlanCandidate> candidates, const RehearsalBatch& batch);
 };
 
 // Answers from a log, in the order in which the log was written: with it and ReplayingProfiler a
@@ -81,11 +96,15 @@ class ReplayingVerifier : public Verifier {
   // Errors: FailedPrecondition when the log was written about other steps.
   absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
                                                         absl::Span<const int> steps) override;
+  // Errors: FailedPrecondition when the log was written about other candidates.
+  absl::StatusOr<std::vector<std::vector<double>>> TimeSteps(
+      absl::Span<const PlanCandidate> candidates, const RehearsalBatch& batch) override;
 
  private:
   const MeasurementLog& log_;
   size_t next_ = 0;
   size_t next_errors_ = 0;
+  size_t next_rehearsal_ = 0;
 };
 
 }  // namespace plait

@@ -12,10 +12,13 @@
 namespace plait::wire {
 namespace {
 
+// Reorders are the only steps without a node, and none of them is behind another.
+constexpr int kStepsMax = 4 * kSearchNodesMax;
+
 // What a search must not divide by counts as unknown.
 double RateOrUnknown(double rate) { return std::isfinite(rate) && rate > 0 ? rate : 0; }
 
-bool IsError(double error) { return std::isfinite(error) && error >= 0; }
+bool IsFiniteAndNotNegative(double value) { return std::isfinite(value) && value >= 0; }
 
 worker::v1::StepError StepErrorToProto(const LayerError& error) {
   worker::v1::StepError proto;
@@ -32,8 +35,10 @@ std::vector<LayerError> StepErrorsFromProto(const worker::v1::CandidateMeasureme
   if (proto.step_errors_size() > kSearchNodesMax) return {};
   std::vector<LayerError> errors;
   for (const worker::v1::StepError& step : proto.step_errors()) {
-    const bool are_errors = IsError(step.error()) && IsError(step.serial_error()) &&
-                            IsError(step.hard_error()) && IsError(step.serial_hard_error());
+    const bool are_errors = IsFiniteAndNotNegative(step.error()) &&
+                            IsFiniteAndNotNegative(step.serial_error()) &&
+                            IsFiniteAndNotNegative(step.hard_error()) &&
+                            IsFiniteAndNotNegative(step.serial_hard_error());
     if (!are_errors) return {};
     errors.push_back({.error = step.error(),
                       .serial_error = step.serial_error(),
@@ -41,6 +46,15 @@ std::vector<LayerError> StepErrorsFromProto(const worker::v1::CandidateMeasureme
                       .serial_hard_error = step.serial_hard_error()});
   }
   return errors;
+}
+
+// Likewise.
+std::vector<double> StepTimesFromProto(const worker::v1::CandidateMeasurement& proto) {
+  const bool are_times =
+      proto.step_us_size() <= kStepsMax &&
+      std::all_of(proto.step_us().begin(), proto.step_us().end(), IsFiniteAndNotNegative);
+  if (!are_times) return {};
+  return {proto.step_us().begin(), proto.step_us().end()};
 }
 
 }  // namespace
@@ -142,6 +156,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   for (const LayerError& error : measurement.step_errors) {
     *proto.add_step_errors() = StepErrorToProto(error);
   }
+  for (const double step_us : measurement.step_us) proto.add_step_us(step_us);
   return proto;
 }
 
@@ -174,6 +189,7 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
         {error.max_abs_error(), error.max_rel_error(), error.rms_error()});
   }
   measurement.step_errors = StepErrorsFromProto(proto);
+  measurement.step_us = StepTimesFromProto(proto);
   return measurement;
 }
 

@@ -36,8 +36,8 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
     const CandidateMeasurement& measurement);
 
 // The inverse, with the verdict that `tolerance` gives (JudgeErrors). Believes the numbers: whoever
-// uses the samples checks them. But step_errors is empty unless all are finite and not negative:
-// whoever asked for them counts them.
+// uses the samples checks them. But step_errors and step_us are empty unless all are finite and
+// not negative: whoever asked for them counts them.
 CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMeasurement& proto,
                                                    double tolerance);
 

@@ -9,7 +9,7 @@ import pathlib
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # Of plait.worker.v1.SynchronizeRequest.
-VERSION = 4
+VERSION = 5
 WORKER_ID_KEY = "plait-worker-id"
 DESCRIPTORS = pathlib.Path(__file__).with_name("protocol.binpb")
 

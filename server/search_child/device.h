@@ -93,7 +93,11 @@ class RemoteVerifier : public Verifier {
   absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
                                                         absl::Span<const int> steps) override;
 
-  // Spent in these two so far, waiting for a worker included.
+  // On a random input. Errors: as Verify; Internal for an answer about another number of steps.
+  absl::StatusOr<std::vector<std::vector<double>>> TimeSteps(
+      absl::Span<const PlanCandidate> candidates, const RehearsalBatch& batch) override;
+
+  // Spent in these so far, waiting for a worker included.
   absl::Duration elapsed() const { return elapsed_; }
 
  private:

@@ -312,6 +312,22 @@ TEST_P(ObservedRunTest, EndsWithTheObserversErrorAndCanRunAgain) {
   EXPECT_EQ(outputs->front(), Floats({1, -4, 3, -8}));
 }
 
+TEST_P(ObservedRunTest, TimesEveryStepOrSaysThatItCannot) {
+  ASSERT_TRUE(executable_->SetInputs({input_}).ok());
+  const absl::StatusOr<std::vector<double>> step_us = executable_->TimeSteps();
+  if (GetParam() != "cpu") {
+    EXPECT_TRUE(absl::IsUnimplemented(step_us.status())) << step_us.status();
+    return;
+  }
+  ASSERT_TRUE(step_us.ok()) << step_us.status();
+  ASSERT_EQ(step_us->size(), 4u);
+  for (const double us : *step_us) EXPECT_GT(us, 0);
+  // What later steps read is what earlier ones wrote.
+  const absl::StatusOr<std::vector<Tensor>> outputs = executable_->Run({input_});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(outputs->front(), Floats({1, -4, 3, -8}));
+}
+
 std::vector<std::string> AllBackends() {
   return {
 #define PLAIT_BACKEND(name, Name) #name,

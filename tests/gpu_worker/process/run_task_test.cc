@@ -254,6 +254,24 @@ TEST_F(TaskRunnerTest, MeasuresTheErrorsOfStepsOrSaysWhyNot) {
   EXPECT_THAT(result.measure().candidates(3).error(), HasSubstr("step 0: steps must be ascending"));
 }
 
+TEST_F(TaskRunnerTest, TimesStepsOrSaysWhyNot) {
+  worker::v1::Task task = ErrorsTask(2);
+  worker::v1::MeasureTask& work = *task.mutable_measure();
+  work.set_errors_only(false);
+  work.set_step_times_only(true);
+  work.set_rounds(2);
+  work.mutable_candidates(0)->set_plan_text("no plan");
+  const worker::v1::TaskResult result = Run(task);
+  ASSERT_THAT(result.measure().candidates(), SizeIs(2)) << result.ShortDebugString();
+  EXPECT_THAT(result.measure().candidates(0).error(), HasSubstr("line 1"));
+  const worker::v1::CandidateMeasurement& timed = result.measure().candidates(1);
+  EXPECT_EQ(timed.id(), "1");
+  EXPECT_EQ(timed.error(), "");
+  EXPECT_THAT(timed.step_us(), SizeIs(2));
+  for (const double step_us : timed.step_us()) EXPECT_GT(step_us, 0);
+  EXPECT_THAT(timed.latency_us(), SizeIs(0));
+}
+
 TEST_F(TaskRunnerTest, MeasuresErrorsOnTheInputsOfTheTask) {
   worker::v1::Task task = ErrorsTask(1);
   v1::InputValue& value = *task.mutable_measure()->add_input_sets()->add_values();

@@ -33,6 +33,8 @@ MeasurementLog SampleLog() {
   log.AddVerification({});
   log.AddErrorMeasurement({"b\t", {0, 7}, {{0.1, 1.0 / 3, 1e-300, 5}, {}}});
   log.AddErrorMeasurement({"b\t", {8}, {}});
+  log.AddRehearsal({{"b", "c"}, {{1.0 / 3, 0}, {}}});
+  log.AddRehearsal({{"b"}, {{7}}});
   log.set_exhausted_at_step(7);
   log.AddTimeAnswer(true);
   log.AddTimeAnswer(false);
@@ -65,7 +67,7 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
 // Whoever asks for a replay names the log: the simulator would never end with such a share.
 TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   const auto parse = [](const std::string& fields) {
-    const std::string header = "plait-measurement-log 6\n";
+    const std::string header = "plait-measurement-log 7\n";
     return MeasurementLog::Parse(header + "profile\tkey\t" + fields + "\n").status();
   };
   EXPECT_EQ(parse("1\t1\t1\t5\t1\t1\t1\t9\t9\t0"), absl::OkStatus());
@@ -79,7 +81,7 @@ TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
 
 TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
   const auto parse = [](const std::string& loads, const std::string& outputs) {
-    return MeasurementLog::Parse("plait-measurement-log 6\nverification\t1\ncandidate\tb\t1\t" +
+    return MeasurementLog::Parse("plait-measurement-log 7\nverification\t1\ncandidate\tb\t1\t" +
                                  loads + "\tequivalent\t0\t0\t0\t3\t0\t" + outputs + "\t0\t\n")
         .status();
   };
@@ -97,7 +99,7 @@ TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
 
 TEST(MeasurementLogTest, RefusesStepsAndTheirErrorsThatAreNone) {
   const auto parse = [](const std::string& fields) {
-    return MeasurementLog::Parse("plait-measurement-log 6\nstep_errors\tb\t" + fields + "\n")
+    return MeasurementLog::Parse("plait-measurement-log 7\nstep_errors\tb\t" + fields + "\n")
         .status();
   };
   EXPECT_EQ(parse("0,3\t0,0,0,0;1,1,1,1"), absl::OkStatus());
@@ -109,10 +111,21 @@ TEST(MeasurementLogTest, RefusesStepsAndTheirErrorsThatAreNone) {
   }
 }
 
+TEST(MeasurementLogTest, RefusesTimesOfStepsThatAreNone) {
+  const auto parse = [](const std::string& fields) {
+    return MeasurementLog::Parse("plait-measurement-log 7\nrehearsal\t" + fields + "\n").status();
+  };
+  EXPECT_EQ(parse("a,b\t0,1;2,3"), absl::OkStatus());
+  EXPECT_EQ(parse("a,b\t0,1;"), absl::OkStatus());
+  for (const char* fields : {"", "a", "a,b\t1", "a\t1;2", "a\t-1", "a\tinf", "a\t1,x"}) {
+    EXPECT_EQ(parse(fields).code(), absl::StatusCode::kInvalidArgument) << fields;
+  }
+}
+
 TEST(MeasurementLogTest, RefusesALogOfAnOlderVersionByName) {
-  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 5\n").status();
+  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 6\n").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 6"), std::string::npos);
+  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 7"), std::string::npos);
 }
 
 TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {

@@ -128,6 +128,16 @@ TEST(WireMeasurementTest, TakesABoundedNumberOfStepErrors) {
   EXPECT_TRUE(RoundTrip(measurement).step_errors.empty());
 }
 
+TEST(WireMeasurementTest, TheTimesOfStepsComeBackToTheSameBitsOrNotAtAll) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.step_us = {1e-300, 1.0 / 3, 0};
+  EXPECT_EQ(RoundTrip(measurement), measurement);
+  for (const double none : {-1.0, kInfinity, kNaN}) {
+    measurement.step_us = {1, none};
+    EXPECT_TRUE(RoundTrip(measurement).step_us.empty()) << none;
+  }
+}
+
 TEST(WireMeasurementTest, WhatCannotRunHasOnlyItsError) {
   CandidateMeasurement failed;
   failed.candidate = "b";

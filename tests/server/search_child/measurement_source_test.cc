@@ -104,6 +104,19 @@ class MeasurementSourceTest : public testing::Test {
     return (*source)->verifier().MeasureErrors(SampleCandidate(), {0});
   }
 
+  // What the source says of the times of a candidate's steps when that was measured.
+  absl::StatusOr<std::vector<std::vector<double>>> StepTimesWhenAnswered(
+      const worker::v1::CandidateMeasurement& answer) {
+    const auto source = Make();
+    if (!source.ok()) return source.status();
+    internal::ParentMessage message;
+    message.mutable_measure_reply()->set_request_number(1);
+    *message.mutable_measure_reply()->mutable_result()->mutable_measure()->add_candidates() =
+        answer;
+    Say(message);
+    return (*source)->verifier().TimeSteps({SampleCandidate()}, {.rounds = 5});
+  }
+
   // Asks the budget, which asks the daemon; and the daemon says that.
   bool WhenStoppedFor(absl::Duration stopped, const std::function<bool()>& ask) {
     std::thread daemon([&] {
@@ -342,6 +355,33 @@ TEST_F(MeasurementSourceTest, RefusesTheErrorsOfOtherSteps) {
   answer.add_step_errors();
   answer.add_step_errors();
   EXPECT_EQ(ErrorsWhenAnswered(answer).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(MeasurementSourceTest, AsksForTheTimesOfSteps) {
+  worker::v1::CandidateMeasurement answer;
+  answer.add_step_us(12.5);
+  const auto step_us = StepTimesWhenAnswered(answer);
+  ASSERT_TRUE(step_us.ok()) << step_us.status();
+  EXPECT_THAT(*step_us, ElementsAre(ElementsAre(12.5)));
+  const worker::v1::MeasureTask task = HearQuestion().measure_request().task();
+  EXPECT_TRUE(task.step_times_only());
+  EXPECT_EQ(task.rounds(), 5);
+  EXPECT_EQ(task.candidates(0).plan_text(), PrintPlan(SampleCandidate().plan));
+}
+
+TEST_F(MeasurementSourceTest, HasNoTimesOfAPlanThatDidNotRun) {
+  worker::v1::CandidateMeasurement failed;
+  failed.set_error("it fell");
+  const auto none = StepTimesWhenAnswered(failed);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_THAT(*none, ElementsAre(ElementsAre()));
+}
+
+TEST_F(MeasurementSourceTest, RefusesTheTimesOfOtherSteps) {
+  worker::v1::CandidateMeasurement answer;
+  answer.add_step_us(1);
+  answer.add_step_us(2);
+  EXPECT_EQ(StepTimesWhenAnswered(answer).status().code(), absl::StatusCode::kInternal);
 }
 
 TEST_F(MeasurementSourceTest, ADeadlineEndsTheBudget) {

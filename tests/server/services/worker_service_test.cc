@@ -108,7 +108,7 @@ TEST_F(WorkerServiceTest, RefusesAWorkerOfAnotherVersion) {
     request_.set_protocol_version(version);
     EXPECT_THAT(Synchronize().status(),
                 testing::AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST),
-                               Says(absl::StrCat("protocol_version: must be 4, is ", version))));
+                               Says(absl::StrCat("protocol_version: must be 5, is ", version))));
   }
   EXPECT_EQ(pool_.Workers().size(), 0u);
 }

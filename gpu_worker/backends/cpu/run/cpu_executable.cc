@@ -327,6 +327,20 @@ absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
   return samples;
 }
 
+absl::StatusOr<std::vector<double>> CpuExecutable::TimeSteps() {
+  std::vector<double> step_us;
+  step_us.reserve(steps_.size());
+  const Team::Lead lead(*shared_.team, threads_);
+  RunGroups(threads_, 1, [](int) {});
+  for (size_t step = 0; step < steps_.size(); ++step) {
+    const TeamWidthScope width(step_widths_[step]);
+    const Stopwatch stopwatch;
+    PLAIT_RETURN_IF_ERROR(steps_[step].kernel->Run());
+    step_us.push_back(stopwatch.elapsed_us());
+  }
+  return step_us;
+}
+
 void CpuExecutable::EvictCaches() {
   weights_.EvictFromCaches();
   shared_.private_caches->Evict();

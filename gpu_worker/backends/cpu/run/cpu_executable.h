@@ -50,6 +50,7 @@ class CpuExecutable : public Executable {
                            StepObserver observe) override;
   // Microseconds per run, of the steps alone; the team is woken before each, outside of the time.
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
+  absl::StatusOr<std::vector<double>> TimeSteps() override;
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
   // Packed weights and what kernels folded from constants leave all caches; activations leave those
   // that a core has to itself.
