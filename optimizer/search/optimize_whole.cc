@@ -13,6 +13,7 @@
 #include "optimizer/search/admit_plans.h"
 #include "optimizer/search/fit_precision.h"
 #include "optimizer/search/region_cost.h"
+#include "optimizer/search/rehearse.h"
 
 namespace plait {
 namespace {
@@ -71,6 +72,9 @@ class Optimizer {
     KeepBest(plans_, options_.candidates_max);
     context_.progress.OnPhase("verify", kVerificationFraction);
     PLAIT_RETURN_IF_ERROR(Admit());
+    const RehearsalContext rehearsal = {device_, context_.verifier, context_.budget, context_.log,
+                                        seconds_to_decide_};
+    PLAIT_RETURN_IF_ERROR(RehearseBest(rehearsal, options_.candidates_max, plans_, result_.trace));
     PLAIT_RETURN_IF_ERROR(Verify());
     context_.progress.OnPhase("done", 1);
     return std::move(result_);

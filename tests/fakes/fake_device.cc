@@ -62,9 +62,12 @@ void FakeCatalog::AddVariants(const Graph& graph, const std::vector<NodeId>& nod
       kernel.input_formats.assign(InputsOf(graph, nodes).size(), format);
       kernel.output_formats.assign(OutputsOf(graph, nodes).size(), format);
       kernels->push_back(kernel);
-      if (!in_digits) continue;
-      kernels->push_back(kernel);
-      kernels->back().family = "digits";
+      const auto add_again = [&](const char* family) {
+        kernels->push_back(kernel);
+        kernels->back().family = family;
+      };
+      if (offers_twins && kernel.family == "fake") add_again("twin");
+      if (in_digits) add_again("digits");
     }
   }
 }

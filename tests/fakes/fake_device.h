@@ -21,7 +21,8 @@ DeviceDescription FakeDevice(int threads);
 
 // Offers every node alone and, when fusing, a node with the chain of unary nodes behind it; each on
 // one thread and on all. Convolutions, Concats and unary nodes of rank 4 also work in
-// channels-last, and read and write parts where the test asks for it. For products with constants
+// channels-last, and read and write parts where the test asks for it; where it asks for that, there
+// is a twin of each kernel. For products with constants
 // the same kernels are offered in the family "digits" where the test asks for it; these need
 // admission.
 class FakeCatalog : public KernelCatalog {
@@ -45,6 +46,7 @@ class FakeCatalog : public KernelCatalog {
   bool takes_parts = false;
   std::string family_that_reads_none;  // of those that take parts
   std::string family_that_writes_none;
+  bool offers_twins = false;  // every kernel of the family "fake" again, as the family "twin"
   bool offers_digits = false;
   bool offers_careful_digits = false;  // the variant "careful", where digits are refused
   bool offers_rough_digits = false;    // the variant "rough", where accuracy may be lost
