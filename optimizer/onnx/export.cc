@@ -64,6 +64,58 @@ onnx::ValueInfoProto BoundDeclaration(const onnx::ValueInfoProto& declared,
   return bound;
 }
 
+// What stands for the inputs and outputs of what is written.
+struct Declarations {
+  std::vector<onnx::ValueInfoProto> inputs;
+  std::vector<onnx::ValueInfoProto> outputs;
+};
+
+// The original's, with the shapes that they have in the graph.
+Declarations DeclarationsOf(const Model& original, const Graph& graph) {
+  const onnx::GraphProto& proto = original.parts()->proto.graph();
+  absl::flat_hash_map<std::string, const onnx::ValueInfoProto*> declared;
+  for (const auto& input : proto.input) declared[input.name()] = &input;
+  Declarations declarations;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    declarations.inputs.push_back(
+        BoundDeclaration(*declared.at(original.inputs()[i].name), graph.type(graph.inputs()[i])));
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    declarations.outputs.push_back(
+        BoundDeclaration(proto.output[i], graph.type(graph.outputs()[i])));
+  }
+  return declarations;
+}
+
+// Of a piece of the original's graph: types where they are known, what the original declares of
+// outputs, and element types of the other inputs.
+Declarations DeclarationsOfPiece(const Model& original, const Graph& piece,
+                                 absl::Span<const DataType> input_types) {
+  const onnx::GraphProto& proto = original.parts()->proto.graph();
+  absl::flat_hash_map<std::string, const onnx::ValueInfoProto*> declared;
+  for (const auto& value : proto.value_info) declared[value.name()] = &value;
+  for (const auto& output : proto.output) declared[output.name()] = &output;
+  Declarations declarations;
+  for (size_t i = 0; i < piece.inputs().size(); ++i) {
+    const TensorInfo& input = piece.tensor(piece.inputs()[i]);
+    onnx::ValueInfoProto& value =
+        declarations.inputs.emplace_back(WriteValueInfo(*input.name, input.type));
+    if (input.type.known()) continue;
+    onnx::TypeProto of_any_shape;
+    of_any_shape.tensor_type.mutable_value()->elem_type = static_cast<int32_t>(input_types[i]);
+    value.type = std::move(of_any_shape);
+  }
+  for (const TensorId id : piece.outputs()) {
+    const TensorInfo& output = piece.tensor(id);
+    const auto found = declared.find(*output.name);
+    onnx::ValueInfoProto value;
+    if (found != declared.end()) value = *found->second;
+    value.name = *output.name;
+    declarations.outputs.push_back(BoundDeclaration(value, output.type));
+  }
+  return declarations;
+}
+
 // Writes one graph. Each step appends to the model; initializers come last, because only then is it
 // known which constants something written reads. Nothing is read from maps in their own order, so
 // that equal arguments give equal bytes.
@@ -80,10 +132,11 @@ class Exporter {
     }
   }
 
-  absl::StatusOr<onnx::ModelProto> Run(const Model& model, int opset,
+  absl::StatusOr<onnx::ModelProto> Run(Declarations declarations, int opset,
                                        absl::Span<const EmbeddedPlan> plans) {
     WriteHeader(opset, plans);
-    WriteDeclarations(model);
+    graph_out_.input = std::move(declarations.inputs);
+    graph_out_.output = std::move(declarations.outputs);
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       if (graph_.tensor(id).producer == kNoNode) WriteIdentities(id);
     }
@@ -129,19 +182,6 @@ class Exporter {
     onnx::StringStringEntryProto& entry = model_.metadata_props.emplace_back();
     entry.key = std::string(key);
     entry.value = value;
-  }
-
-  void WriteDeclarations(const Model& model) {
-    absl::flat_hash_map<std::string, const onnx::ValueInfoProto*> declared;
-    for (const auto& input : original_.graph().input) declared[input.name()] = &input;
-    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-      graph_out_.input.push_back(
-          BoundDeclaration(*declared.at(model.inputs()[i].name), graph_.type(graph_.inputs()[i])));
-    }
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      graph_out_.output.push_back(
-          BoundDeclaration(original_.graph().output[i], graph_.type(graph_.outputs()[i])));
-    }
   }
 
   // Right behind the producer, so that the file's nodes stay in topological order.
@@ -267,8 +307,19 @@ absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph
   PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::Assign(original, expanded));
   Exporter exporter(original, expanded, weights, std::move(names));
   PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model,
-                         exporter.Run(original, opset, options.plans));
+                         exporter.Run(DeclarationsOf(original, expanded), opset, options.plans));
   return WriteMessage(model, "the exported model");
+}
+
+absl::StatusOr<std::string> ExportPiece(const Model& original, const Graph& piece,
+                                        absl::Span<const DataType> input_types) {
+  PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::AssignOwn(piece));
+  const ModelWeights weights = original.weights();
+  Exporter exporter(original, piece, weights, std::move(names));
+  PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model,
+                         exporter.Run(DeclarationsOfPiece(original, piece, input_types),
+                                      original.opset(), /*plans=*/{}));
+  return WriteMessage(model, "a part of the model");
 }
 
 }  // namespace plait

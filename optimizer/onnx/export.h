@@ -37,4 +37,14 @@ absl::Status CheckExportOpset(const Model& original, const Graph& graph, int ops
 absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph,
                                        const WeightSource& weights, const ExportOptions& options);
 
+// Writes a piece of a graph that came from binding `original` as a model of its own, of the same
+// opsets: inputs and outputs are the piece's, under the names that they have in it, and the
+// initializers are the constants that it reads. What is no known type of an input is written as a
+// tensor of `input_types` at its index, of any shape; of an output, as the original declares it, or
+// by its name alone. For nodes that another runtime runs.
+// REQUIRES: as many `input_types` as inputs; those of known inputs are not read.
+// Errors: as ExportOnnx.
+absl::StatusOr<std::string> ExportPiece(const Model& original, const Graph& piece,
+                                        absl::Span<const DataType> input_types);
+
 }  // namespace plait

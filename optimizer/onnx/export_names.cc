@@ -46,6 +46,19 @@ absl::StatusOr<ExportNames> ExportNames::Assign(const Model& model, const Graph&
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     names.Require(graph.outputs()[i], model.outputs()[i].name);
   }
+  PLAIT_RETURN_IF_ERROR(names.AssignOthers(graph));
+  return names;
+}
+
+absl::StatusOr<ExportNames> ExportNames::AssignOwn(const Graph& piece) {
+  ExportNames names(piece.tensor_count());
+  for (const TensorId input : piece.inputs()) names.Require(input, *piece.tensor(input).name);
+  for (const TensorId output : piece.outputs()) names.Require(output, *piece.tensor(output).name);
+  PLAIT_RETURN_IF_ERROR(names.AssignOthers(piece));
+  return names;
+}
+
+absl::Status ExportNames::AssignOthers(const Graph& graph) {
   // Names that are promised come first: inputs, outputs, and what subgraphs read. Then the names
   // that subgraphs define, which nothing outside may have. What is left over gets its own name, or
   // a fresh one where that is gone.
@@ -60,16 +73,16 @@ absl::StatusOr<ExportNames> ExportNames::Assign(const Model& model, const Graph&
         return absl::InvalidArgumentError(
             absl::StrCat("an opaque node lost the value '", captured[i], "' of its subgraph"));
       }
-      names.Require(tensor, captured[i]);
+      Require(tensor, captured[i]);
     }
     const std::vector<std::string> inner = InnerNames(proto);
     inner_names.insert(inner_names.end(), inner.begin(), inner.end());
   }
-  names.used_.insert(inner_names.begin(), inner_names.end());
+  used_.insert(inner_names.begin(), inner_names.end());
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (names.names_[id].empty()) names.names_[id] = names.Fresh(*graph.tensor(id).name);
+    if (names_[id].empty()) names_[id] = Fresh(*graph.tensor(id).name);
   }
-  return names;
+  return absl::OkStatus();
 }
 
 }  // namespace plait

@@ -19,6 +19,8 @@ class ExportNames {
   // Errors: InvalidArgument when the graph has other numbers of inputs or outputs than the model;
   // those of ReadOpaqueNode.
   static absl::StatusOr<ExportNames> Assign(const Model& model, const Graph& graph);
+  // The same for a piece of a model's graph, whose inputs and outputs are named as they are in it.
+  static absl::StatusOr<ExportNames> AssignOwn(const Graph& piece);
 
   // The tensor's own name, under which its producer writes it. Empty for kNoTensor.
   const std::string& of(TensorId id) const;
@@ -32,6 +34,8 @@ class ExportNames {
  private:
   explicit ExportNames(int tensor_count) : names_(tensor_count), identities_(tensor_count) {}
 
+  // What is left over when inputs and outputs have their names. Errors: those of ReadOpaqueNode.
+  absl::Status AssignOthers(const Graph& graph);
   // The tensor has to be readable as `name`: its own if it has none yet, else an Identity.
   void Require(TensorId id, const std::string& name);
 
