@@ -56,6 +56,8 @@ constexpr int64_t kNameBytesMax = 256;
 constexpr int64_t kGraphTextBytesMax = int64_t{64} << 20;
 // 64 plans in a file: three numbers of threads for four sizes of a batch and five of a sequence.
 constexpr int kPlansPerModelMax = 64;
+// 1024: each island is loaded by a plan of its own, and each host segment is a model of its own.
+constexpr int kSegmentsMax = 1024;
 // 256 MiB: the texts of all plans of a file, unpacked; those of one have kGraphTextBytesMax each.
 constexpr int64_t kPlanTextsBytesMax = int64_t{256} << 20;
 // 64 MiB: a measurement log is read as a whole; the search of the demonstration model, with 165

@@ -30,6 +30,15 @@ absl::Status CheckGivenShapes(const Graph& embedded, const Bindings& given) {
   return absl::OkStatus();
 }
 
+// By their names.
+bool MakesOutputsOf(const Model& model, const Graph& graph) {
+  return std::equal(model.outputs().begin(), model.outputs().end(), graph.outputs().begin(),
+                    graph.outputs().end(), [&](const ModelValue& declared, TensorId output) {
+                      const auto& name = graph.tensor(output).name;
+                      return name != nullptr && *name == declared.name;
+                    });
+}
+
 // "cpu;_Some_CPU;_..." -> "Some CPU"
 std::string ProcessorOf(const Plan& plan) {
   const std::vector<std::string> fields = absl::StrSplit(plan.device_fingerprint, ';');
@@ -57,8 +66,10 @@ bool IsOfOtherEngine(const FilePlan& plan) {
 // One plan on its way to being loaded, or the reason why it is not.
 class Candidate {
  public:
-  Candidate(const Model& model, const FilePlan& plan, const Bindings& given, Executor& executor)
-      : model_(model), plan_(plan), given_(given), executor_(executor) {}
+  // `part` is what the plan has to be for; nullptr: the model.
+  Candidate(const Model& model, const Graph* part, const FilePlan& plan, const Bindings& given,
+            Executor& executor)
+      : model_(model), part_(part), plan_(plan), given_(given), executor_(executor) {}
 
   // From the cheapest check to the dearest. Whatever the result, `reason` says why.
   absl::StatusOr<LoadedPlan> Load(PlanReason* reason) {
@@ -73,9 +84,15 @@ class Candidate {
     if (planned.plan.graph_fingerprint != planned.graph.fingerprint().ToString()) {
       return absl::FailedPreconditionError("it is for another graph");
     }
-    PLAIT_ASSIGN_OR_RETURN(const Bound bound,
-                           Bind(model_, ShapesFor(model_, planned.graph, given_)));
-    if (!HaveSameInterface(planned.graph, bound.graph)) {
+    Bound bound;
+    if (part_ == nullptr) {
+      // A plan of a part is for other outputs, which takes less time to see than to bind a model.
+      if (!MakesOutputsOf(model_, planned.graph)) {
+        return absl::FailedPreconditionError(kOtherInterface);
+      }
+      PLAIT_ASSIGN_OR_RETURN(bound, Bind(model_, ShapesFor(model_, planned.graph, given_)));
+    }
+    if (!HaveSameInterface(planned.graph, part_ == nullptr ? bound.graph : *part_)) {
       return absl::FailedPreconditionError(kOtherInterface);
     }
     // Loading proves that graph and plan read and write only where they may, and finds weights that
@@ -121,6 +138,7 @@ class Candidate {
   }
 
   const Model& model_;
+  const Graph* part_;
   const FilePlan& plan_;
   const Bindings& given_;
   Executor& executor_;
@@ -152,10 +170,8 @@ std::string NotUsedText(size_t plans, absl::string_view why) {
              : absl::StrCat("the ", plans, " plans in the model are ignored; the best one: ", why);
 }
 
-}  // namespace
-
-PlanChoice ChoosePlan(const Model& model, absl::Span<const FilePlan> plans, const Bindings& given,
-                      Executor& executor) {
+PlanChoice Choose(const Model& model, const Graph* part, absl::Span<const FilePlan> plans,
+                  const Bindings& given, Executor& executor) {
   PlanChoice choice;
   choice.explanation = "there is no plan in the model";
   PlanGrade failed = PlanGrade::kNone;  // the best grade of those that did not load
@@ -166,7 +182,7 @@ PlanChoice ChoosePlan(const Model& model, absl::Span<const FilePlan> plans, cons
   for (const PlanGrade grade : {PlanGrade::kExact, PlanGrade::kSameInstructionSet}) {
     for (const FilePlan& plan : plans) {
       if (!plan.status.ok() || GradeOn(plan.header, executor.device()) != grade) continue;
-      Candidate candidate(model, plan, given, executor);
+      Candidate candidate(model, part, plan, given, executor);
       PlanReason reason = PlanReason::kFits;
       absl::StatusOr<LoadedPlan> loaded = candidate.Load(&reason);
       if (loaded.ok()) {
@@ -190,6 +206,18 @@ PlanChoice ChoosePlan(const Model& model, absl::Span<const FilePlan> plans, cons
     note(PlanReason::kOtherDevice, OtherDevice(usable->header, executor.device()));
   }
   return choice;
+}
+
+}  // namespace
+
+PlanChoice ChoosePlan(const Model& model, absl::Span<const FilePlan> plans, const Bindings& given,
+                      Executor& executor) {
+  return Choose(model, nullptr, plans, given, executor);
+}
+
+PlanChoice ChoosePlanOfPart(const Model& model, const Graph& graph,
+                            absl::Span<const FilePlan> plans, Executor& executor) {
+  return Choose(model, &graph, plans, {}, executor);
 }
 
 }  // namespace plait

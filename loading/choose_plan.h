@@ -38,4 +38,9 @@ struct PlanChoice {
 PlanChoice ChoosePlan(const Model& model, absl::Span<const FilePlan> plans, const Bindings& given,
                       Executor& executor);
 
+// The same for a part of the model that is bound already and has other inputs and outputs than the
+// whole. `graph` must outlive the call.
+PlanChoice ChoosePlanOfPart(const Model& model, const Graph& graph,
+                            absl::Span<const FilePlan> plans, Executor& executor);
+
 }  // namespace plait

@@ -1,5 +1,6 @@
 #include "loading/default_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -52,11 +53,19 @@ absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& boun
   return LoadPredicted(model, bound.graph, executor);
 }
 
+bool HasOpaqueNodes(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const Node& node) { return node.op == OpKind::kOpaque; });
+}
+
+// Those that nothing reads are not in the graph, and need none.
 absl::Status CheckNoOpaqueNode(const Bound& bound) {
-  if (bound.opaque_nodes.empty()) return absl::OkStatus();
+  if (!HasOpaqueNodes(bound.graph)) return absl::OkStatus();
   const OpaqueNode& node = bound.opaque_nodes.front();
+  const size_t more = bound.opaque_nodes.size() - 1;
   return absl::InvalidArgumentError(
-      absl::StrCat("node ", node.name, ": ", node.op_type, " cannot be run: ", node.reason));
+      absl::StrCat("node ", node.name, ": ", node.op_type, " cannot be run: ", node.reason,
+                   more == 0 ? "" : absl::StrCat(" (nor can ", more, " more nodes)")));
 }
 
 }  // namespace plait

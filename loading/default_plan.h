@@ -15,8 +15,12 @@ namespace plait {
 absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
                                            absl::Span<const FilePlan> plans, Executor& executor);
 
-// A model without a plan needs a kernel for every node.
-// Errors: InvalidArgument naming the first node that plait does not understand.
+// Whether a graph has nodes that plait does not understand.
+bool HasOpaqueNodes(const Graph& graph);
+
+// A model without a plan needs a kernel for every node that something reads.
+// Errors: InvalidArgument naming the first node that plait does not understand, and how many more
+// there are.
 absl::Status CheckNoOpaqueNode(const Bound& bound);
 
 }  // namespace plait

@@ -18,6 +18,8 @@ namespace plait {
 //   choose_plan  which of them runs here, and why; it is loaded then
 //   substitute_variants   what stands in for kernels of another version
 //   default_plan   what runs where none of them does
+//   load_segments, segmented_model   a model around nodes that plait does not understand
+//   host_runner   what runs those nodes
 //
 // What made a plan names itself so: the server's engine version without the digest of its build.
 absl::string_view PlanEngineVersion();
