@@ -153,8 +153,10 @@ class Loader {
   void Explain() {
     if (loaded_.islands == 0) loaded_.explanation = "there is nothing in the model to plan";
     absl::StrAppend(&loaded_.explanation, "; ", Counted(loaded_.host_nodes, "node"),
-                    " that plait lacks (", OperatorsOf(graph_), ") run in the program's host ",
-                    "runner, around ", Counted(loaded_.islands, "part"), " of the model");
+                    " that plait lacks (", OperatorsOf(graph_),
+                    loaded_.host_nodes == 1 ? ") runs" : ") run",
+                    " in the program's host runner, around ", Counted(loaded_.islands, "part"),
+                    " of the model");
   }
 
   const SegmentsRequest& request_;

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "loading/model_file.h"
 #include "plait/runtime.h"
+#include "runtime/c_host_runner.h"
 #include "runtime/c_tensors.h"
 #include "runtime/process.h"
 #include "runtime/session.h"
@@ -33,6 +34,8 @@ namespace {
 constexpr size_t kInputShapeBytesMin = 32;
 constexpr size_t kOptionsBytesMin = 48;
 constexpr size_t kPlanInfoBytesMin = 40;
+// What the options had when they had a host runner.
+constexpr size_t kOptionsWithRunnerBytes = 56;
 
 int32_t CodeOf(const absl::Status& status) {
   switch (status.code()) {
@@ -90,6 +93,9 @@ absl::StatusOr<SessionOptions> ReadOptions(const plait_session_options* given) {
   options.ignores_plan = given->ignore_plan != 0;
   options.requires_plan = given->require_plan != 0;
   PLAIT_ASSIGN_OR_RETURN(options.shapes, ReadShapes(given->input_shapes, given->input_shape_count));
+  if (given->struct_size >= kOptionsWithRunnerBytes && given->host_runner != nullptr) {
+    PLAIT_ASSIGN_OR_RETURN(options.host_runner, HostRunnerOf(*given->host_runner));
+  }
   return options;
 }
 
@@ -142,7 +148,7 @@ absl::Status Run(Session& session, absl::Span<const plait_tensor* const> arrays,
                          ReadTensors(arrays[0], counts[0], shapes->inputs, "input"));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<void*> outputs,
                          ReadTensors(arrays[1], counts[1], shapes->outputs, "output"));
-  return session.Run(*shapes, inputs, outputs);
+  return session.Run(shapes, inputs, outputs);
 }
 
 absl::Status DescribeOutputFor(Session& session, const plait_tensor* inputs, size_t count,
@@ -157,6 +163,12 @@ absl::Status DescribeOutputFor(Session& session, const plait_tensor* inputs, siz
   // What was loaded for other shapes may go before the session does.
   tensor->dims = session.Kept(shapes->outputs[index].type.shape).data();
   return absl::OkStatus();
+}
+
+absl::Status LastOutput(plait_session* handle, size_t index, plait_tensor* tensor) {
+  PLAIT_RETURN_IF_ERROR(CheckUsable(handle));
+  PLAIT_ASSIGN_OR_RETURN(const SessionTensor* const output, handle->session->LastOutput(index));
+  return Describe({output, 1}, 0, true, tensor);
 }
 
 int32_t ReasonOf(PlanReason reason) {
@@ -194,6 +206,8 @@ absl::Status GetPlan(const plait_session* handle, plait_plan_info* given) {
   info.kernels = plan.kernels;
   info.streams = plan.streams;
   info.reference_nodes = plan.reference_nodes;
+  info.host_nodes = plan.host_nodes;
+  info.islands = plan.islands;
   Write(info, given);
   return absl::OkStatus();
 }
@@ -278,6 +292,10 @@ plait_error* plait_session_run(plait_session* session, const plait_tensor* input
   const absl::Status status = plait::CheckUsable(session);
   if (!status.ok()) return ErrorOf(status);
   return ErrorOf(plait::Run(*session->session, {inputs, outputs}, {input_count, output_count}));
+}
+
+plait_error* plait_session_last_output(plait_session* session, size_t index, plait_tensor* tensor) {
+  return ErrorOf(plait::LastOutput(session, index, tensor));
 }
 
 plait_error* plait_session_bound_input(plait_session* session, size_t index, plait_tensor* tensor) {

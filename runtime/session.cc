@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
+#include "loading/load_segments.h"
 #include "optimizer/onnx/import.h"
 
 namespace plait {
@@ -76,6 +77,40 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Adopt(LoadedPlan loaded, SessionPl
   return adopted;
 }
 
+// The same of a model that is loaded in parts.
+std::shared_ptr<LoadedShapes> Adopt(LoadedSegments loaded, const Graph& graph, int threads) {
+  auto adopted = std::make_shared<LoadedShapes>();
+  const BoundTensors& bound = loaded.model->bound();
+  for (size_t i = 0; i < bound.inputs.size(); ++i) {
+    const std::string& name = *graph.tensor(graph.inputs()[i]).name;
+    adopted->inputs.push_back({name, bound.inputs[i].type, bound.inputs[i].data});
+  }
+  for (size_t i = 0; i < bound.outputs.size(); ++i) {
+    const std::string& name = *graph.tensor(graph.outputs()[i]).name;
+    adopted->outputs.push_back(
+        {name, bound.outputs[i].type, bound.outputs[i].data, loaded.model->IsOpen(i)});
+  }
+  adopted->plan = {.is_embedded = loaded.is_embedded,
+                   .grade = loaded.grade,
+                   .reason = loaded.reason,
+                   .explanation = std::move(loaded.explanation),
+                   .threads = threads,
+                   .kernels = loaded.kernels,
+                   .streams = loaded.streams,
+                   .reference_nodes = loaded.reference_nodes,
+                   .host_nodes = loaded.host_nodes,
+                   .islands = loaded.islands};
+  adopted->segments = std::move(loaded.model);
+  return adopted;
+}
+
+absl::StatusOr<Bound> BindFor(const Model& model, absl::Span<const FilePlan> plans,
+                              const Bindings& given) {
+  const Bindings shapes = ShapesOfPlans(model, plans, given);
+  PLAIT_RETURN_IF_ERROR(CheckDimensions(model, shapes));
+  return Bind(model, shapes);
+}
+
 bool HasShapes(const LoadedShapes& loaded, absl::Span<const Shape> shapes) {
   return std::equal(
       loaded.inputs.begin(), loaded.inputs.end(), shapes.begin(), shapes.end(),
@@ -134,19 +169,27 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
   }
   SessionPlan plan = {choice.loaded.has_value(), choice.grade, choice.reason, choice.explanation};
   if (choice.loaded.has_value()) return Adopt(*std::move(choice.loaded), std::move(plan));
+  const absl::StatusOr<Bound> bound = BindFor(model, plans, given);
+  if (bound.ok() && HasOpaqueNodes(bound->graph)) return LoadParts(model, *bound, plans);
   if (options_.requires_plan) return absl::FailedPreconditionError(choice.explanation);
-  const Bindings shapes = ShapesOfPlans(model, plans, given);
-  PLAIT_RETURN_IF_ERROR(CheckDimensions(model, shapes));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, shapes));
-  if (const absl::Status known = CheckNoOpaqueNode(bound); !known.ok()) {
-    return absl::UnimplementedError(known.message());
-  }
+  PLAIT_RETURN_IF_ERROR(bound.status());
   absl::StrAppend(&plan.explanation,
                   "; kernels are chosen by predicted times (optimize the model on this machine "
                   "with `plait optimize`)");
   plan.grade = PlanGrade::kDefault;
-  PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, LoadDefaultPlan(model, bound, plans, *executor_));
+  PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, LoadDefaultPlan(model, *bound, plans, *executor_));
   return Adopt(std::move(loaded), std::move(plan));
+}
+
+absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& model,
+                                                                 const Bound& bound,
+                                                                 absl::Span<const FilePlan> plans) {
+  PLAIT_ASSIGN_OR_RETURN(LoadedSegments loaded, LoadSegments({model, bound, plans, *executor_,
+                                                              options_.host_runner.get()}));
+  if (options_.requires_plan && !loaded.is_embedded) {
+    return absl::FailedPreconditionError(loaded.explanation);
+  }
+  return Adopt(std::move(loaded), bound.graph, executor_->device().threads);
 }
 
 bool Session::IsOpen(const Model& model) const {
@@ -195,28 +238,55 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::For(absl::Span<const Shap
   return loaded;
 }
 
-absl::Status Session::Run(LoadedShapes& shapes, absl::Span<const void* const> inputs,
-                          absl::Span<void* const> outputs) {
+absl::Status Session::Run(const std::shared_ptr<LoadedShapes>& shapes,
+                          absl::Span<const void* const> inputs, absl::Span<void* const> outputs) {
   // No memory is taken for as many as nearly all models have.
   absl::InlinedVector<BoundCopy, 8> before;
   absl::InlinedVector<BoundCopy, 8> after;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const SessionTensor& own = shapes.inputs[i];
+    const SessionTensor& own = shapes->inputs[i];
     if (own.data == inputs[i]) continue;
     before.push_back({own.data, static_cast<const std::byte*>(inputs[i]), own.type.bytes()});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const SessionTensor& own = shapes.outputs[i];
-    if (own.data == outputs[i]) continue;
+    const SessionTensor& own = shapes->outputs[i];
+    if (own.is_open || own.data == outputs[i]) continue;
     after.push_back({static_cast<std::byte*>(outputs[i]), own.data, own.type.bytes()});
   }
   const absl::MutexLock lock(&mutex_);
-  return shapes.executable->RunBound(before, after);
+  return RunLocked(shapes, before, after);
 }
 
 absl::Status Session::RunBound() {
   const absl::MutexLock lock(&mutex_);
-  return main_->executable->RunBound({}, {});
+  return RunLocked(main_, {}, {});
+}
+
+absl::Status Session::RunLocked(const std::shared_ptr<LoadedShapes>& shapes,
+                                absl::Span<const BoundCopy> before,
+                                absl::Span<const BoundCopy> after) {
+  last_.reset();  // whose outputs a run that fails has overwritten
+  PLAIT_RETURN_IF_ERROR(shapes->Run(before, after));
+  last_ = shapes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const SessionTensor*> Session::LastOutput(size_t index) {
+  if (index >= main_->outputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output ", index, ": there are ", main_->outputs.size(), ", numbered from 0"));
+  }
+  const absl::MutexLock lock(&mutex_);
+  if (last_ == nullptr) return absl::FailedPreconditionError("no run has succeeded so far");
+  last_outputs_.resize(main_->outputs.size());
+  SessionTensor& output = last_outputs_[index];
+  output = last_->outputs[index];
+  if (output.is_open) {
+    const HostTensor& result = last_->segments->Result(index);
+    // The caller may do with it what it likes: the runner's next run makes it anew.
+    output = {output.name, result.type, const_cast<std::byte*>(result.data)};
+  }
+  return &output;
 }
 
 // Elements of a set stay where they are.

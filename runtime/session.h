@@ -15,6 +15,8 @@
 #include "absl/types/span.h"
 #include "gpu_worker/executor/executor.h"
 #include "loading/choose_plan.h"
+#include "loading/host_runner.h"
+#include "loading/segmented_model.h"
 
 namespace plait {
 
@@ -24,7 +26,8 @@ struct SessionOptions {
   bool pins_threads = false;
   bool ignores_plan = false;
   bool requires_plan = false;
-  Bindings shapes;  // of inputs whose dimensions are open
+  Bindings shapes;                          // of inputs whose dimensions are open
+  std::shared_ptr<HostRunner> host_runner;  // nullptr: the program brings none
 };
 
 // Which plan a session runs, and why.
@@ -37,6 +40,8 @@ struct SessionPlan {
   int kernels = 0;
   int streams = 1;
   int reference_nodes = 0;
+  int host_nodes = 0;
+  int islands = 0;  // 0: the plan is for the whole
 };
 
 // An input or output: `data` is where the plan reads or writes it (BoundTensor).
@@ -44,6 +49,7 @@ struct SessionTensor {
   std::string name;
   TensorType type;
   std::byte* data = nullptr;
+  bool is_open = false;  // only a run tells the shape and where it lies (SegmentedModel)
 };
 
 // A model that is loaded for one set of shapes. Immutable but for what its executable writes.
@@ -51,7 +57,13 @@ struct LoadedShapes {
   std::vector<SessionTensor> inputs;
   std::vector<SessionTensor> outputs;
   SessionPlan plan;
-  std::unique_ptr<Executable> executable;  // is run under the session's lock only
+  // One of them; is run under the session's lock only.
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<SegmentedModel> segments;
+
+  absl::Status Run(absl::Span<const BoundCopy> before, absl::Span<const BoundCopy> after) {
+    return segments == nullptr ? executable->RunBound(before, after) : segments->Run(before, after);
+  }
 };
 
 // 16: the sizes of a batch up to it, or the powers of two of two dimensions up to eight each.
@@ -62,9 +74,9 @@ inline constexpr size_t kSessionShapesMax = 16;
 class Session {
  public:
   // `model` is a serialized ModelProto without external data.
-  // Errors: those of ImportOnnx, Bind, PredictedPlan and Executor::Load; Unimplemented for an
-  // operator or a device that this version does not know; FailedPrecondition when a plan inside
-  // the model is required and none can be used.
+  // Errors: those of ImportOnnx, Bind, PredictedPlan, Executor::Load and LoadSegments;
+  // Unimplemented for a device that this version does not know; FailedPrecondition when a plan
+  // inside the model is required and none can be used.
   static absl::StatusOr<std::unique_ptr<Session>> Create(absl::string_view model,
                                                          const SessionOptions& options);
 
@@ -80,15 +92,20 @@ class Session {
   absl::StatusOr<std::shared_ptr<LoadedShapes>> For(absl::Span<const Shape> input_shapes);
 
   // Copies inputs from, and outputs to, the caller's bytes; one address for each, in order. What
-  // lies in the data of `shapes` already is not copied.
+  // lies in the data of `shapes` already is not copied, nor are outputs that are open.
   // REQUIRES: `shapes` is the session's, and each address holds as many bytes as its tensor has.
   // Errors: those of kernels.
-  absl::Status Run(LoadedShapes& shapes, absl::Span<const void* const> inputs,
-                   absl::Span<void* const> outputs);
+  absl::Status Run(const std::shared_ptr<LoadedShapes>& shapes,
+                   absl::Span<const void* const> inputs, absl::Span<void* const> outputs);
 
   // Runs from the inputs' data to the outputs' data, for the shapes that the session was created
   // with. Errors: as Run.
   absl::Status RunBound();
+
+  // An output of the last run, where that left it. The reference is good until the next call for
+  // the same output. Errors: InvalidArgument for a number that there is not; FailedPrecondition
+  // before a run has succeeded.
+  absl::StatusOr<const SessionTensor*> LastOutput(size_t index);
 
   // The same dimensions, at a place that lives as long as the session.
   const Shape& Kept(const Shape& shape);
@@ -100,6 +117,12 @@ class Session {
   // Loads the model by the best plan inside, where that can be, or by a default plan. Errors: as
   // Create.
   absl::StatusOr<std::shared_ptr<LoadedShapes>> Load(const Model& model, const Bindings& given);
+  // The same around nodes that plait does not understand.
+  absl::StatusOr<std::shared_ptr<LoadedShapes>> LoadParts(const Model& model, const Bound& bound,
+                                                          absl::Span<const FilePlan> plans);
+  absl::Status RunLocked(const std::shared_ptr<LoadedShapes>& shapes,
+                         absl::Span<const BoundCopy> before, absl::Span<const BoundCopy> after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether other shapes can be asked for.
   bool IsOpen(const Model& model) const;
   // Whether an input may have this shape. Errors: InvalidArgument.
@@ -116,6 +139,8 @@ class Session {
   // The last ones asked for, the newest first, without main_.
   std::list<std::shared_ptr<LoadedShapes>> others_ ABSL_GUARDED_BY(mutex_);
   std::set<Shape> kept_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<LoadedShapes> last_ ABSL_GUARDED_BY(mutex_);  // that a run of succeeded
+  std::vector<SessionTensor> last_outputs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plait

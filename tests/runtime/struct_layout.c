@@ -21,7 +21,7 @@ FIELD(plait_input_shape, name, 8);
 FIELD(plait_input_shape, dims, 16);
 FIELD(plait_input_shape, rank, 24);
 
-RECORDED(plait_session_options_size, sizeof(plait_session_options) == 48);
+RECORDED(plait_session_options_size, sizeof(plait_session_options) == 56);
 FIELD(plait_session_options, struct_size, 0);
 FIELD(plait_session_options, device, 8);
 FIELD(plait_session_options, input_shapes, 16);
@@ -30,8 +30,16 @@ FIELD(plait_session_options, threads, 32);
 FIELD(plait_session_options, pin_threads, 36);
 FIELD(plait_session_options, ignore_plan, 40);
 FIELD(plait_session_options, require_plan, 44);
+FIELD(plait_session_options, host_runner, 48);
 
-RECORDED(plait_plan_info_size, sizeof(plait_plan_info) == 40);
+RECORDED(plait_host_runner_size, sizeof(plait_host_runner) == 40);
+FIELD(plait_host_runner, struct_size, 0);
+FIELD(plait_host_runner, context, 8);
+FIELD(plait_host_runner, load, 16);
+FIELD(plait_host_runner, run, 24);
+FIELD(plait_host_runner, unload, 32);
+
+RECORDED(plait_plan_info_size, sizeof(plait_plan_info) == 48);
 FIELD(plait_plan_info, struct_size, 0);
 FIELD(plait_plan_info, source, 8);
 FIELD(plait_plan_info, reason, 12);
@@ -40,6 +48,8 @@ FIELD(plait_plan_info, threads, 24);
 FIELD(plait_plan_info, kernels, 28);
 FIELD(plait_plan_info, streams, 32);
 FIELD(plait_plan_info, reference_nodes, 36);
+FIELD(plait_plan_info, host_nodes, 40);
+FIELD(plait_plan_info, islands, 44);
 
 RECORDED(the_abi_version, PLAIT_RUNTIME_ABI_VERSION == 0);
 RECORDED(error_codes, PLAIT_ERROR_INVALID_ARGUMENT == 1 && PLAIT_ERROR_INTERNAL == 8);

@@ -123,6 +123,31 @@ typedef struct plait_input_shape {
 #define PLAIT_INPUT_SHAPE_INIT \
   { sizeof(plait_input_shape), NULL, NULL, 0 }
 
+/* Another runtime, which the program brings for the nodes of a model that plait does not know: of a
+ * domain of somebody's own, with subgraphs, or with outputs whose shape depends on what is in their
+ * inputs, and what cannot be planned behind them. plait runs all else by its plans, and hands over
+ * the values between. The functions get `context`. They are called while a session is created, is
+ * used for other shapes, runs or is destroyed, by the thread that does so; for one session never by
+ * two at the same time. They must not use that session. They return NULL for success, or a line of
+ * text that says what is wrong and is good until the next call. */
+typedef struct plait_host_runner {
+  size_t struct_size;
+  void* context;
+  /* Loads a serialized ModelProto of `size` bytes, which are gone after the call, to run on
+   * `threads` threads at most. Writes the element type of each of its outputs into `outputs`, 0 for
+   * what is no tensor of numbers, and whatever it likes into `segment`, which the others get. */
+  const char* (*load)(void* context, const void* model, size_t size, int32_t threads,
+                      plait_tensor* outputs, size_t output_count, void** segment);
+  /* Runs it once: reads all inputs, in the order of that model, and writes all fields of all
+   * outputs but struct_size. Their dimensions and bytes stay where they are until the segment's
+   * next run. */
+  const char* (*run)(void* context, void* segment, const plait_tensor* inputs, size_t input_count,
+                     plait_tensor* outputs, size_t output_count);
+  void (*unload)(void* context, void* segment);
+} plait_host_runner;
+#define PLAIT_HOST_RUNNER_INIT \
+  { sizeof(plait_host_runner), NULL, NULL, NULL, NULL }
+
 typedef struct plait_session_options {
   size_t struct_size;
   const char* device; /* "cpu"; NULL: that */
@@ -136,16 +161,20 @@ typedef struct plait_session_options {
   int32_t pin_threads;
   int32_t ignore_plan;  /* not 0: no plan inside the model is used */
   int32_t require_plan; /* not 0: where no plan inside the model fits there is an error */
+  /* What runs nodes that plait does not know; NULL: a model that has some is refused. It is copied,
+   * and what its functions need has to outlive the session. */
+  const plait_host_runner* host_runner;
 } plait_session_options;
 #define PLAIT_SESSION_OPTIONS_INIT \
-  { sizeof(plait_session_options), NULL, NULL, 0, 0, 0, 0, 0 }
+  { sizeof(plait_session_options), NULL, NULL, 0, 0, 0, 0, 0, NULL }
 
 /* Loads a model, with the external data that lies beside it. `options` may be NULL. Takes the time
  * that it takes to pack the weights, some tenths of a second for a hundred MB; nothing is measured.
  * Errors: NOT_FOUND and PERMISSION_DENIED for the file or device; INVALID_ARGUMENT for a malformed
  * model and for a dimension that nothing gives, naming it; UNSUPPORTED for an operator that plait
- * does not know, naming the node, and for a device of a later version; RESOURCE_EXHAUSTED;
- * FAILED_PRECONDITION for options that contradict the process's or the model. */
+ * does not know, naming the node, where there is no host runner, for what that cannot load, and for
+ * a device of a later version; RESOURCE_EXHAUSTED; FAILED_PRECONDITION for options that contradict
+ * the process's or the model. */
 PLAIT_API plait_error* plait_session_create_from_file(const char* path,
                                                       const plait_session_options* options,
                                                       plait_session** session);
@@ -162,7 +191,9 @@ PLAIT_API size_t plait_session_output_count(const plait_session* session);
 PLAIT_API const char* plait_session_input_name(const plait_session* session, size_t index);
 PLAIT_API const char* plait_session_output_name(const plait_session* session, size_t index);
 /* Writes element type, memory kind, rank, dimensions and size; `data` becomes NULL. So the result
- * needs nothing but data to be passed to plait_session_run. Errors: INVALID_ARGUMENT. */
+ * needs nothing but data to be passed to plait_session_run. An output that a host runner makes may
+ * have a shape that only a run tells: it has dimensions of -1, or is of rank 0 where not even that
+ * is known, and byte_size is 0; see plait_session_last_output. Errors: INVALID_ARGUMENT. */
 PLAIT_API plait_error* plait_session_describe_input(const plait_session* session, size_t index,
                                                     plait_tensor* tensor);
 PLAIT_API plait_error* plait_session_describe_output(const plait_session* session, size_t index,
@@ -178,17 +209,26 @@ PLAIT_API plait_error* plait_session_describe_output_for(plait_session* session,
 
 /* Runs the model once on the caller's buffers: all inputs and all outputs, each as described. Bytes
  * are copied in before and out after, but for those that lie in the session's own buffers, see
- * below. Errors: INVALID_ARGUMENT naming the tensor; FORKED; for a shape that is not loaded those
- * of creating a session. */
+ * below, and outputs whose shape only a run tells, which are left where they are. Errors:
+ * INVALID_ARGUMENT naming the tensor; FORKED; for a shape that is not loaded those of creating a
+ * session; FAILED_PRECONDITION for what a host runner says, and for what it gives that the model
+ * does not declare. */
 PLAIT_API plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,
                                          size_t input_count, const plait_tensor* outputs,
                                          size_t output_count);
 
+/* Output `index` of the session's last run, where that left it: its dimensions and bytes are good
+ * until the next run of the session, or the next call of this function for the same output. The
+ * only way to an output whose shape only a run tells. Threads that use it have to agree among
+ * themselves. Errors: INVALID_ARGUMENT; FAILED_PRECONDITION before a run has succeeded. */
+PLAIT_API plait_error* plait_session_last_output(plait_session* session, size_t index,
+                                                 plait_tensor* tensor);
+
 /* The session's own buffers, for a run without copies: described as above, and `data` is where the
  * model reads or writes them, aligned to 64 bytes. Inputs stay as they were written,
  * plait_session_run writes them too. Outputs are good until the session's next run. There is one
- * set of them per session: threads that use it have to agree among themselves. Errors:
- * INVALID_ARGUMENT. */
+ * set of them per session: threads that use it have to agree among themselves. An output whose
+ * shape only a run tells has none: `data` is NULL. Errors: INVALID_ARGUMENT. */
 PLAIT_API plait_error* plait_session_bound_input(plait_session* session, size_t index,
                                                  plait_tensor* tensor);
 PLAIT_API plait_error* plait_session_bound_output(plait_session* session, size_t index,
@@ -224,9 +264,11 @@ typedef struct plait_plan_info {
   int32_t kernels;
   int32_t streams;
   int32_t reference_nodes; /* of the model's, that run as slow reference code */
+  int32_t host_nodes;      /* that the host runner has */
+  int32_t islands;         /* the parts of the model around those, a plan for each; 0: it is one */
 } plait_plan_info;
 #define PLAIT_PLAN_INFO_INIT \
-  { sizeof(plait_plan_info), 0, 0, NULL, 0, 0, 0, 0 }
+  { sizeof(plait_plan_info), 0, 0, NULL, 0, 0, 0, 0, 0, 0 }
 
 /* Errors: INVALID_ARGUMENT. */
 PLAIT_API plait_error* plait_session_get_plan(const plait_session* session, plait_plan_info* plan);
