@@ -30,19 +30,34 @@ class InputShape(ctypes.Structure):
                 ("dims", ctypes.POINTER(ctypes.c_int64)), ("rank", ctypes.c_size_t)]
 
 
+_POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
+HostLoad = ctypes.CFUNCTYPE(_POINTER, _POINTER, _POINTER, _SIZE, ctypes.c_int32,
+                            ctypes.POINTER(Tensor), _SIZE, ctypes.POINTER(_POINTER))
+HostRun = ctypes.CFUNCTYPE(_POINTER, _POINTER, _POINTER, ctypes.POINTER(Tensor), _SIZE,
+                           ctypes.POINTER(Tensor), _SIZE)
+HostUnload = ctypes.CFUNCTYPE(None, _POINTER, _POINTER)
+
+
+class HostRunner(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("context", ctypes.c_void_p),
+                ("load", HostLoad), ("run", HostRun), ("unload", HostUnload)]
+
+
 class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_char_p),
                 ("input_shapes", ctypes.POINTER(InputShape)),
                 ("input_shape_count", ctypes.c_size_t), ("threads", ctypes.c_int32),
                 ("pin_threads", ctypes.c_int32), ("ignore_plan", ctypes.c_int32),
-                ("require_plan", ctypes.c_int32)]
+                ("require_plan", ctypes.c_int32),
+                ("host_runner", ctypes.POINTER(HostRunner))]
 
 
 class PlanInfo(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("source", ctypes.c_int32),
                 ("reason", ctypes.c_int32), ("explanation", ctypes.c_char_p),
                 ("threads", ctypes.c_int32), ("kernels", ctypes.c_int32),
-                ("streams", ctypes.c_int32), ("reference_nodes", ctypes.c_int32)]
+                ("streams", ctypes.c_int32), ("reference_nodes", ctypes.c_int32),
+                ("host_nodes", ctypes.c_int32), ("islands", ctypes.c_int32)]
 
 
 def _load() -> ctypes.CDLL:
@@ -56,6 +71,7 @@ def _load() -> ctypes.CDLL:
         "create_from_memory": [text, size, ctypes.POINTER(Options), ctypes.POINTER(pointer)],
         "bound_input": [pointer, size, ctypes.POINTER(Tensor)],
         "bound_output": [pointer, size, ctypes.POINTER(Tensor)],
+        "last_output": [pointer, size, ctypes.POINTER(Tensor)],
         "run": [pointer, ctypes.POINTER(Tensor), size, ctypes.POINTER(Tensor), size],
         "describe_output_for": [pointer, ctypes.POINTER(Tensor), size, size,
                                 ctypes.POINTER(Tensor)],
@@ -108,18 +124,18 @@ def input_shapes(shapes: Mapping[str, Sequence[int]]) -> ctypes.Array[InputShape
     return array
 
 
-def create_from_file(path: str, options: Options) -> Handle:
+def create_from_file(path: str, options: Options, runner: object) -> Handle:
     handle = ctypes.c_void_p()
     _LIBRARY.plait_session_create_from_file(path.encode(), ctypes.byref(options),
                                             ctypes.byref(handle))
-    return Handle(handle)
+    return Handle(handle, runner)
 
 
-def create_from_memory(model: bytes, options: Options) -> Handle:
+def create_from_memory(model: bytes, options: Options, runner: object) -> Handle:
     handle = ctypes.c_void_p()
     _LIBRARY.plait_session_create_from_memory(model, len(model), ctypes.byref(options),
                                               ctypes.byref(handle))
-    return Handle(handle)
+    return Handle(handle, runner)
 
 
 class Tensors:
@@ -143,10 +159,11 @@ class Tensors:
 
 
 class Handle:
-    """A plait_session, destroyed with this object."""
+    """A plait_session, destroyed with this object. Keeps `runner`, which it calls."""
 
-    def __init__(self, handle: ctypes.c_void_p) -> None:
+    def __init__(self, handle: ctypes.c_void_p, runner: object) -> None:
         self._handle = handle
+        self._runner = runner
         # When the interpreter ends, the module's names may be gone before this object.
         self._destroy = _LIBRARY.plait_session_destroy
         self._run = _LIBRARY.plait_session_run
@@ -168,6 +185,12 @@ class Handle:
             name = getattr(_LIBRARY, f"plait_session_{kind}_name")(self._handle, index)
             names.append(name.decode())
         return names, tensors
+
+    def last_output(self, index: int) -> Tensor:
+        """An output of the last run where that left it, good until the next one."""
+        tensor = Tensor(struct_size=ctypes.sizeof(Tensor))
+        _LIBRARY.plait_session_last_output(self._handle, index, ctypes.byref(tensor))
+        return tensor
 
     def plan(self) -> PlanInfo:
         info = PlanInfo(struct_size=ctypes.sizeof(PlanInfo))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plait import _library
-from plait.node_arg import Array, NodeArg
+from plait.node_arg import Array, NodeArg, array_of_tensor
 
 if TYPE_CHECKING:
     from plait.session import InferenceSession
@@ -73,6 +73,8 @@ class IOBinding:
         """Runs write the output to an address, which the caller keeps alive; without one, to the
         session's own buffer. Raises ValueError."""
         arg, index = self._outputs.find(name)
+        if arg.is_open and (buffer_ptr is not None or shape is not None):
+            raise ValueError(f"{name!r}: only a run tells its shape, so it cannot be bound")
         if buffer_ptr is None:
             _check_device(arg, device_type, device_id)
             self._outputs.bind(index, None)
@@ -110,7 +112,7 @@ class IOBinding:
 class _Side:
     """The inputs, or the outputs, of a binding."""
 
-    def __init__(self, args: list[NodeArg], bound: Any, owner: object) -> None:
+    def __init__(self, args: list[NodeArg], bound: Any, owner: _library.Handle) -> None:
         self._args = args
         self._own = bound
         self._owner = owner
@@ -137,8 +139,14 @@ class _Side:
         return [arg.name for arg, array in zip(self._args, self._bound) if array is None]
 
     def arrays(self) -> list[Array]:
-        return [arg.array_at(tensor.data, self._owner) if array is None else array
-                for arg, array, tensor in zip(self._args, self._bound, self.tensors.array)]
+        return [self._array(index) if array is None else array
+                for index, array in enumerate(self._bound)]
+
+    def _array(self, index: int) -> Array:
+        arg = self._args[index]
+        if arg.is_open:
+            return array_of_tensor(self._owner.last_output(index), self._owner)
+        return arg.array_at(self.tensors.array[index].data, self._owner)
 
 
 def _check_device(arg: NodeArg, device_type: str, device_id: int) -> None:

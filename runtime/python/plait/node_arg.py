@@ -21,13 +21,22 @@ _ELEMENTS: dict[int, tuple[Any, str]] = {
 Array = np.ndarray[Any, Any]
 
 
+# The other way round, but for bfloat16, which numpy has not.
+ELEMENT_OF_TYPE = {f"tensor({element})": number for number, (_, element) in _ELEMENTS.items()
+                   if element != "bfloat16"}
+ELEMENT_OF_DTYPE = {np.dtype(_ELEMENTS[number][0]): number for number in ELEMENT_OF_TYPE.values()}
+
+
 class NodeArg:
     """An input or output: its `name`, its `shape` as a list, its `type` such as "tensor(float)",
-    and numpy's `dtype`."""
+    and numpy's `dtype`. `is_open`: an output whose shape only a run tells; its dimensions are None
+    where they are not known, and its shape is empty where not even their number is."""
 
     def __init__(self, name: str, tensor: _library.Tensor) -> None:
         self.name = name
-        self.shape: list[int] = tensor.dims[: tensor.rank]
+        dims = tensor.dims[: tensor.rank]
+        self.shape: list[Any] = [None if dim < 0 else dim for dim in dims]
+        self.is_open = tensor.byte_size == 0 and (not dims or None in self.shape)
         element_type, element = _ELEMENTS[tensor.element_type]
         self.dtype: np.dtype[Any] = np.dtype(element_type)
         self.type = f"tensor({element})"
@@ -66,15 +75,26 @@ class NodeArg:
 
     def array_at(self, address: int, owner: object) -> Array:
         """The array that lies at an address; it keeps `owner` alive."""
-        if 0 in self._shape:
-            return self.new_array()
-        return np.asarray(_Memory(self, address, owner))
+        return _array_at(address, self._shape, self.dtype, owner)
+
+
+def array_of_tensor(tensor: _library.Tensor, owner: object) -> Array:
+    """The array that a tensor describes, where it lies; it keeps `owner` alive."""
+    dtype = np.dtype(_ELEMENTS[tensor.element_type][0])
+    return _array_at(tensor.data, tuple(tensor.dims[: tensor.rank]), dtype, owner)
+
+
+def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: object) -> Array:
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    return np.asarray(_Memory(address, shape, dtype, owner))
 
 
 class _Memory:
     """What numpy takes an array from without copying it."""
 
-    def __init__(self, arg: NodeArg, address: int, owner: object) -> None:
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any],
+                 owner: object) -> None:
         self._owner = owner
-        self.__array_interface__ = {"version": 3, "data": (address, False),
-                                    "shape": tuple(arg.shape), "typestr": arg.dtype.str}
+        self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape,
+                                    "typestr": dtype.str}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from plait import _library
 from plait.errors import InvalidRequestError
+from plait.host_runner import HostRunner
 from plait.io_binding import IOBinding
-from plait.node_arg import Array, NodeArg
+from plait.node_arg import Array, NodeArg, array_of_tensor
 
 
 class InferenceSession:
@@ -27,13 +29,16 @@ class InferenceSession:
                  device: str = "cpu", threads: int = 0,
                  input_shapes: Mapping[str, Sequence[int]] | None = None,
                  pin_threads: bool = False, ignore_plan: bool = False, require_plan: bool = False,
-                 providers: Sequence[Any] | None = None) -> None:
+                 providers: Sequence[Any] | None = None, host_options: Any = None) -> None:
         """`path_or_bytes`: a path, or a serialized ModelProto. `threads`: of a run; 0: as many as
         the plan inside the model is for. `input_shapes`: name to shape, of inputs whose model
         leaves dimensions open. `pin_threads`: threads stay on a processor each, for a program that
         has the machine to itself. `ignore_plan`, `require_plan`: the plan inside the model is not
         used; without it there is an error. `providers`: onnxruntime's; plait stands for
-        "CPUExecutionProvider", which has to be among them.
+        "CPUExecutionProvider", which has to be among them. `host_options`: an
+        onnxruntime.SessionOptions for the nodes that plait lacks, which run in onnxruntime
+        (pip install 'plait[onnxruntime]'), such as one that knows a library of custom operators;
+        without one they run on as many threads as the session.
 
         Raises plait.Error: NotFoundError, PermissionDeniedError, InvalidRequestError (a malformed
         model, a dimension that nothing gives), UnsupportedError, LimitExceededError, ForkedError.
@@ -42,18 +47,23 @@ class InferenceSession:
         if "CPUExecutionProvider" not in names:
             raise ValueError(f"providers: plait runs on the processor, and not as {names}")
         shapes = _library.input_shapes(input_shapes or {})
+        runner = HostRunner(host_options)
         options = _library.Options(
             struct_size=ctypes.sizeof(_library.Options), device=device.encode(),
             input_shapes=shapes, input_shape_count=len(shapes), threads=threads,
-            pin_threads=pin_threads, ignore_plan=ignore_plan, require_plan=require_plan)
+            pin_threads=pin_threads, ignore_plan=ignore_plan, require_plan=require_plan,
+            host_runner=ctypes.pointer(runner.struct))
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            self._handle = _library.create_from_memory(bytes(path_or_bytes), options)
+            self._handle = _library.create_from_memory(bytes(path_or_bytes), options, runner)
         else:
-            self._handle = _library.create_from_file(os.fspath(path_or_bytes), options)
+            self._handle = _library.create_from_file(os.fspath(path_or_bytes), options, runner)
         handle = self._handle
         self._inputs = [NodeArg(*each) for each in zip(handle.input_names, handle.inputs)]
         self._outputs = [NodeArg(*each) for each in zip(handle.output_names, handle.outputs)]
         self._input_names = frozenset(handle.input_names)
+        # Held from a run until outputs are read that lie in the session, if there are some.
+        self._has_open = any(arg.is_open for arg in self._outputs)
+        self._lock = threading.Lock()
 
     def get_inputs(self) -> list[NodeArg]:
         """In the model's order."""
@@ -70,12 +80,19 @@ class InferenceSession:
     @property
     def plan(self) -> str:
         """Which plan the session runs and why, as a sentence."""
-        return str(self._handle.plan().explanation.decode())
+        told = str(self._handle.plan().explanation.decode())
+        return told.replace("the program's host runner", "onnxruntime")
 
     @property
     def uses_embedded_plan(self) -> bool:
         """Whether that is the plan which `plait optimize` has put into the model."""
         return bool(self._handle.plan().source == _library.PLAN_EMBEDDED)
+
+    @property
+    def host_nodes(self) -> int:
+        """How many of the model's nodes run in onnxruntime, because plait lacks them; `plan` names
+        their operators."""
+        return int(self._handle.plan().host_nodes)
 
     def run(self, output_names: Sequence[str | NodeArg] | None, input_feed: Mapping[str, Any],
             run_options: Any = None) -> list[Array]:
@@ -101,10 +118,24 @@ class InferenceSession:
         if not all(arg.has_shape_of(array) for arg, array in zip(self._inputs, kept)):
             return self._run_shapes(wanted, kept)
         # Those that nobody wants stay where they are.
-        results = {index: self._outputs[index].new_array() for index in wanted}
+        results = {index: self._outputs[index].new_array() for index in wanted
+                   if not self._outputs[index].is_open}
         for index, array in results.items():
             outputs.point(index, array)
-        self._handle.run(inputs, outputs)
+        return self._finished(wanted, inputs, outputs, results)
+
+    def _finished(self, wanted: Sequence[int], inputs: _library.Tensors, outputs: _library.Tensors,
+                  results: dict[int, Array]) -> list[Array]:
+        """Runs the model, and adds copies of those outputs whose shape only a run tells."""
+        if not self._has_open:
+            self._handle.run(inputs, outputs)
+            return [results[index] for index in wanted]
+        with self._lock:
+            self._handle.run(inputs, outputs)
+            for index in wanted:
+                if self._outputs[index].is_open:
+                    tensor = self._handle.last_output(index)
+                    results[index] = array_of_tensor(tensor, self._handle).copy()
         return [results[index] for index in wanted]
 
     def _run_shapes(self, wanted: Sequence[int], arrays: list[Array]) -> list[Array]:
@@ -115,13 +146,13 @@ class InferenceSession:
             inputs.describe(index, array)
         try:
             shapes = self._handle.output_shapes(inputs)
-            results = [np.empty(shape, arg.dtype) for shape, arg in zip(shapes, self._outputs)]
-            for index, array in enumerate(results):
+            results = {index: np.empty(shapes[index], arg.dtype)
+                       for index, arg in enumerate(self._outputs) if not arg.is_open}
+            for index, array in results.items():
                 outputs.describe(index, array)
-            self._handle.run(inputs, outputs)
+            return self._finished(wanted, inputs, outputs, results)
         except InvalidRequestError as error:
             raise ValueError(str(error)) from error
-        return [results[index] for index in wanted]
 
     def _indices(self, output_names: Sequence[str | NodeArg] | None) -> Sequence[int]:
         if output_names is None:
@@ -154,6 +185,8 @@ class InferenceSession:
 
     def _buffer(self, args: list[NodeArg], tensors: Any, name: str) -> Array:
         for arg, tensor in zip(args, tensors):
+            if arg.name == name and arg.is_open:
+                raise ValueError(f"{name!r}: only a run tells its shape, so it has no buffer")
             if arg.name == name:
                 return arg.array_at(tensor.data, self._handle)
         raise ValueError(f"the model has no {name!r}; it has {[arg.name for arg in args]}")
