@@ -8,26 +8,10 @@
 #include "base/status_macros.h"
 #include "optimizer/search/optimize_whole.h"
 #include "optimizer/search/region.h"
+#include "optimizer/search/segments.h"
 
 namespace plait {
 namespace {
-
-bool IsOpaque(const Graph& graph, NodeId node) { return graph.node(node).op == OpKind::kOpaque; }
-
-// Runs of nodes that are all opaque or all not, in topological order. An interval of a topological
-// order is convex, so each run is a region.
-std::vector<Region> RunsOf(const Graph& graph) {
-  std::vector<std::vector<NodeId>> runs;
-  for (NodeId node = 0; node < graph.node_count(); ++node) {
-    const bool starts_run =
-        runs.empty() || IsOpaque(graph, node) != IsOpaque(graph, runs.back().back());
-    if (starts_run) runs.emplace_back();
-    runs.back().push_back(node);
-  }
-  std::vector<Region> regions;
-  for (std::vector<NodeId>& run : runs) regions.push_back(MakeRegion(graph, std::move(run)));
-  return regions;
-}
 
 // Shows an island's progress as its share of the whole.
 class IslandProgress : public ProgressSink {
@@ -60,10 +44,20 @@ void AddSamples(std::vector<double>& sums_us, const std::vector<double>& samples
   for (size_t i = 0; i < sums_us.size(); ++i) sums_us[i] += samples_us[i];
 }
 
+// One that says less wins: all pieces have to be equal for the whole to be.
+void AddEquivalence(Equivalence& whole, const Equivalence& island) {
+  if (island.verdict != Verdict::kEquivalent) whole.verdict = island.verdict;
+  whole.max_abs_error = std::max(whole.max_abs_error, island.max_abs_error);
+  whole.max_rel_error = std::max(whole.max_rel_error, island.max_rel_error);
+  whole.max_channel_error = std::max(whole.max_channel_error, island.max_channel_error);
+  whole.inputs_tried = std::min(whole.inputs_tried, island.inputs_tried);
+  whole.dead_outputs |= island.dead_outputs;
+}
+
 // Adds what was found out about one island to what is known about the whole graph.
-void AddIsland(SearchResult& whole, const SearchResult& island) {
-  const bool first = whole.islands == 0;
-  ++whole.islands;
+void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& island) {
+  const bool first = whole.islands.empty();
+  whole.islands.push_back({original, island.baseline_plan, island.graph, island.plan});
   AddSamples(whole.baseline_latency_us, island.baseline_latency_us, first);
   AddSamples(whole.optimized_latency_us, island.optimized_latency_us, first);
   whole.predicted_baseline_us += island.predicted_baseline_us;
@@ -80,20 +74,13 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   whole.seconds_needed += island.seconds_needed;
   whole.task_too_long |= island.task_too_long;
   for (const auto& [rule, count] : island.rules_applied) whole.rules_applied[rule] += count;
-  absl::StrAppend(&whole.trace, "island ", whole.islands, "\n", island.trace);
+  absl::StrAppend(&whole.trace, "island ", whole.islands.size(), "\n", island.trace);
   // An island that stays as it is says nothing about one that was changed.
   if (!island.improved && (whole.improved || !first)) return;
-  Equivalence& equivalence = whole.equivalence;
-  const Equivalence& found = island.equivalence;
-  if (!whole.improved) {
-    equivalence = found;
+  if (whole.improved) {
+    AddEquivalence(whole.equivalence, island.equivalence);
   } else {
-    equivalence.max_abs_error = std::max(equivalence.max_abs_error, found.max_abs_error);
-    equivalence.max_rel_error = std::max(equivalence.max_rel_error, found.max_rel_error);
-    equivalence.max_channel_error =
-        std::max(equivalence.max_channel_error, found.max_channel_error);
-    equivalence.inputs_tried = std::min(equivalence.inputs_tried, found.inputs_tried);
-    equivalence.dead_outputs |= found.dead_outputs;
+    whole.equivalence = island.equivalence;
   }
   whole.improved |= island.improved;
   // One searched island makes the whole a searched one.
@@ -102,10 +89,9 @@ void AddIsland(SearchResult& whole, const SearchResult& island) {
   whole.schedule = island.schedule;
 }
 
-// What is searched for in an island. The pieces may be equal one by one, but the whole was never
-// run: where that is not accepted only the baselines are measured.
+// How far an error of one piece grows in what follows is not known.
 SearchOptions IslandOptions(SearchOptions options) {
-  if (!options.verification.accept_inconclusive) options.search = "none";
+  options.rel_error_max = 0;
   return options;
 }
 
@@ -115,22 +101,27 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
                                              const SearchContext& context,
                                              BudgetedProfiles& profiles) {
   PLAIT_RETURN_IF_ERROR(CheckSearchPolicy(options.search));
-  const std::vector<Region> regions = RunsOf(graph);
+  const std::vector<Segment> segments = SegmentsOf(graph);
+  const auto is_island = [](const Segment& segment) { return !segment.is_host; };
+  const auto count =
+      static_cast<size_t>(std::count_if(segments.begin(), segments.end(), is_island));
+  std::vector<Region> regions;
   std::vector<Graph> replacements;
   SearchResult whole;
-  for (size_t i = 0; i < regions.size(); ++i) {
-    Graph island = ExtractRegion(graph, regions[i]);
-    if (!IsOpaque(graph, regions[i].nodes.front())) {
-      IslandProgress progress(context.progress, i, regions.size());
+  for (const Segment& segment : segments) {
+    Graph piece = ExtractRegion(graph, segment.region);
+    if (!segment.is_host) {
+      IslandProgress progress(context.progress, whole.islands.size(), count);
       const SearchContext inner{context.device,   context.catalog,  context.schedule_device,
                                 context.profiles, context.verifier, context.budget,
                                 context.log,      progress,         context.load_effect};
       PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
-                             OptimizeWhole(island, IslandOptions(options), inner, profiles));
-      AddIsland(whole, result);
-      island = result.graph;
+                             OptimizeWhole(piece, IslandOptions(options), inner, profiles));
+      AddIsland(whole, piece, result);
+      piece = result.graph;
     }
-    replacements.push_back(std::move(island));
+    regions.push_back(segment.region);
+    replacements.push_back(std::move(piece));
   }
   // Those of islands are not the graph's.
   whole.equivalence.outputs.clear();
@@ -156,9 +147,9 @@ absl::StatusOr<SearchResult> Optimize(const Graph& graph, const SearchOptions& o
                                                      kSearchNodesMax));
   }
   BudgetedProfiles profiles(context.profiles, context.budget, context.log);
-  for (NodeId node = 0; node < graph.node_count(); ++node) {
-    if (IsOpaque(graph, node)) return OptimizeIslands(graph, options, context, profiles);
-  }
+  const bool has_opaque = std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                      [](const Node& node) { return node.op == OpKind::kOpaque; });
+  if (has_opaque) return OptimizeIslands(graph, options, context, profiles);
   return OptimizeWhole(graph, options, context, profiles);
 }
 

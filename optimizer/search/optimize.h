@@ -13,7 +13,8 @@
 
 // Map of this folder, from the outside in. Read each header before its .cc; the .cc files open with
 // a worked example.
-//   optimize         cuts a graph at opaque nodes; optimize_whole then does the work: baseline,
+//   optimize         cuts a graph at opaque nodes (segments); optimize_whole then does the work:
+//   baseline,
 //                    rewrites, plans, verification
 //   region_search    one graph's rewrites: partition (with min_cut), backtracking in each region
 //                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
@@ -73,14 +74,23 @@ struct KeptGraph {
 // How many are kept besides the one that is returned.
 inline constexpr int kKeptGraphsMax = 3;
 
+// How one island of a graph with opaque nodes runs.
+struct PlannedIsland {
+  Graph original;  // what it was: its inputs and outputs have the names that they have in the whole
+  Plan baseline_plan;
+  Graph graph;  // with the same inputs and outputs
+  Plan plan;
+};
+
 // What came out. Latencies are microseconds of the whole graph.
 struct SearchResult {
   Graph graph;  // the input graph when nothing beat it
   Plan plan;    // how to run it; without steps when there are opaque nodes
   Plan baseline_plan;
-  // With opaque nodes: how many pieces between them were optimized and verified one by one;
-  // latencies and predictions are then sums over the pieces. 0: the graph was verified as a whole.
-  int islands = 0;
+  // With opaque nodes: the pieces between them, in the order of SegmentsOf, which were optimized
+  // and verified one by one; latencies and predictions are then sums over the pieces. None: the
+  // graph was verified as a whole.
+  std::vector<PlannedIsland> islands;
   bool improved = false;  // false: the baseline was returned
 
   // Where the graph comes from: "baseline", "normal_form" (only rules that always win) or
@@ -124,8 +134,9 @@ struct SearchResult {
 // cover, schedule, simulate, admit kernels by their measured errors, and verify the best few whole
 // plans on the device beside the baseline.
 // The baseline is the first candidate and stays when no other one is equal in its outputs and
-// faster beyond the noise. A graph with opaque nodes cannot be compared as a whole and stays as it
-// is, unless options.verification.accept_inconclusive. Deterministic: the result follows from the
+// faster beyond the noise. Around opaque nodes that is done with each island by itself, at the
+// accuracy of fp32 whatever the options say: how an error of one piece would grow in what follows
+// was not measured. Deterministic: the result follows from the
 // arguments and the measurement log. Blocks until the end; call it from one thread per context. The
 // main loop is AutoGraph's (AAAI 2023, algorithm 1) with one round. Errors: InvalidArgument for an
 // unknown policy; ResourceExhausted above kSearchNodesMax nodes; FailedPrecondition for a node that

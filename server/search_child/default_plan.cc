@@ -31,7 +31,7 @@ double SecondsFor(const SearchResult& found) {
 std::optional<DefaultPlanTimes> MeasureDefaultPlan(const SearchResult& found,
                                                    const SearchContext& context,
                                                    const std::string& engine_version) {
-  if (!found.improved || found.islands > 0) return std::nullopt;
+  if (!found.improved || !found.islands.empty()) return std::nullopt;
   const double seconds = SecondsFor(found);
   const bool has_time = context.budget.AllowsTask(seconds) && context.budget.HasSeconds(seconds);
   context.log.AddTimeAnswer(has_time);

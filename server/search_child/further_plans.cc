@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/search/predicted_plan.h"
+#include "optimizer/search/segments.h"
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
@@ -113,28 +114,54 @@ class Search {
     return absl::OkStatus();
   }
 
-  // The graph that was found for the same shapes, and verified; the original where there was no
-  // time for them.
-  absl::StatusOr<Graph> GraphFor(const PlanTarget& target) const {
-    if (target.shapes == request_.targets.front().shapes) return request_.first.graph;
+  // What was found for the same shapes, and verified; the original where there was no time for
+  // them.
+  absl::StatusOr<SearchResult> FoundFor(const PlanTarget& target) const {
+    SearchResult found;
+    if (target.shapes == request_.targets.front().shapes) {
+      found.graph = request_.first.graph;
+      found.islands = request_.first.islands;
+      return found;
+    }
     for (const SearchedPlan& plan : result_.plans) {
-      if (!plan.target.predicted && plan.target.shapes == target.shapes) return plan.found.graph;
+      if (plan.target.predicted || plan.target.shapes != target.shapes) continue;
+      found.graph = plan.found.graph;
+      found.islands = plan.found.islands;
+      return found;
     }
     absl::StatusOr<Bound> bound = Bind(request_.model, target.shapes);
     if (!bound.ok()) return ModelFailure(bound.status());
-    return std::move(bound->graph);
+    found.graph = std::move(bound->graph);
+    const std::vector<Segment> segments = SegmentsOf(found.graph);
+    const bool has_host = std::any_of(segments.begin(), segments.end(),
+                                      [](const Segment& segment) { return segment.is_host; });
+    for (const Segment& segment : segments) {
+      if (!has_host || segment.is_host) continue;
+      PlannedIsland& island = found.islands.emplace_back();
+      island.original = ExtractRegion(found.graph, segment.region);
+      island.graph = island.original;
+    }
+    return found;
   }
 
   absl::Status Predict(const PlanTarget& target) {
-    SearchResult predicted;
-    PLAIT_ASSIGN_OR_RETURN(predicted.graph, GraphFor(target));
+    PLAIT_ASSIGN_OR_RETURN(SearchResult predicted, FoundFor(target));
     const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
     PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
-    const absl::StatusOr<PlannedGraph> planned =
-        PredictedPlan(predicted.graph, device, *catalog, request_.start.engine_version());
-    if (!planned.ok()) return SearchFailure(planned.status(), request_.start.options());
-    predicted.plan = planned->plan;
-    predicted.predicted_us = planned->predicted_us;
+    const auto predict = [&](const Graph& graph, Plan* plan) -> absl::Status {
+      const absl::StatusOr<PlannedGraph> planned =
+          PredictedPlan(graph, device, *catalog, request_.start.engine_version());
+      if (!planned.ok()) return SearchFailure(planned.status(), request_.start.options());
+      *plan = planned->plan;
+      predicted.predicted_us += planned->predicted_us;
+      return absl::OkStatus();
+    };
+    if (predicted.islands.empty()) {
+      PLAIT_RETURN_IF_ERROR(predict(predicted.graph, &predicted.plan));
+    }
+    for (PlannedIsland& island : predicted.islands) {
+      PLAIT_RETURN_IF_ERROR(predict(island.graph, &island.plan));
+    }
     result_.plans.push_back({target, std::move(predicted)});
     return absl::OkStatus();
   }

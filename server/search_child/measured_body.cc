@@ -75,8 +75,7 @@ absl::StatusOr<std::vector<Rewritten>> RewrittenOf(const FoundModel& model) {
     return rewritten;
   }
   if (found.improved) add(found.graph, BodyOfRules(found.rules_applied));
-  const bool has_plan = found.improved && model.bound.opaque_nodes.empty();
-  if (has_plan && NamesPlait(options)) return rewritten;
+  if (found.improved && NamesPlait(options)) return rewritten;
   RuleCounts counts;
   PLAIT_ASSIGN_OR_RETURN(const Graph portable,
                          Canonicalize(model.bound.graph, PortableRules(), &counts));

@@ -32,7 +32,7 @@ void AddPlan(const std::string& device, const PlanTarget& target, const SearchRe
 }  // namespace
 
 void SetPlanReports(const PlanReportFacts& facts, v1::Report* report) {
-  if (facts.first.plan.steps.empty()) return;
+  if (facts.first.plan.steps.empty() && facts.first.islands.empty()) return;
   AddPlan(facts.device, facts.first_target, facts.first, report);
   for (const SearchedPlan& plan : facts.further) {
     AddPlan(facts.device, plan.target, plan.found, report);

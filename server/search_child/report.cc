@@ -99,30 +99,63 @@ bool IsCopy(const Step& step, const Plan& plan, const Graph& graph) {
   });
 }
 
-// What the kernels of the plan do.
-void SetKernels(const Plan& plan, const Graph& graph, v1::OptimizedReport* optimized) {
+// A graph and how it runs: the whole, or an island.
+struct PlannedPart {
+  const Graph& graph;
+  const Plan& plan;
+};
+
+std::vector<PlannedPart> PartsOf(const SearchResult& result) {
+  if (result.islands.empty()) return {{result.graph, result.plan}};
+  std::vector<PlannedPart> parts;
+  for (const PlannedIsland& island : result.islands) parts.push_back({island.graph, island.plan});
+  return parts;
+}
+
+std::vector<PlannedPart> BaselinePartsOf(const Graph& graph, const SearchResult& result) {
+  if (result.islands.empty()) return {{graph, result.baseline_plan}};
+  std::vector<PlannedPart> parts;
+  for (const PlannedIsland& island : result.islands) {
+    parts.push_back({island.original, island.baseline_plan});
+  }
+  return parts;
+}
+
+int64_t KernelsOf(absl::Span<const PlannedPart> parts) {
+  int64_t kernels = 0;
+  for (const PlannedPart& part : parts) kernels += static_cast<int64_t>(part.plan.steps.size());
+  return kernels;
+}
+
+int64_t OffchipBytesOf(absl::Span<const PlannedPart> parts) {
+  int64_t bytes = 0;
+  for (const PlannedPart& part : parts) bytes += OffchipBytes(part.plan, part.graph);
+  return bytes;
+}
+
+// What the kernels of the plans do.
+void SetKernels(absl::Span<const PlannedPart> parts, v1::OptimizedReport* optimized) {
   std::map<Format, double> flops;
   double flops_sum = 0;
   int64_t copies = 0;
-  for (const Step& step : plan.steps) {
-    const auto of_step = static_cast<double>(FlopsOf(step, graph));
-    if (of_step > 0) flops[FormatOf(step.kernel)] += of_step;
-    if (IsCopy(step, plan, graph)) ++copies;
-    flops_sum += of_step;
+  for (const auto& [graph, plan] : parts) {
+    for (const Step& step : plan.steps) {
+      const auto of_step = static_cast<double>(FlopsOf(step, graph));
+      if (of_step > 0) flops[FormatOf(step.kernel)] += of_step;
+      if (IsCopy(step, plan, graph)) ++copies;
+      flops_sum += of_step;
+    }
   }
   for (const auto& [format, of_format] : flops) {
     (*optimized->mutable_formats())[std::string(FormatName(format))] = of_format / flops_sum;
   }
-  optimized->set_kernels(static_cast<int64_t>(plan.steps.size()));
+  optimized->set_kernels(KernelsOf(parts));
   optimized->set_copies(copies);
 }
 
 void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
                     v1::EquivalenceReport* equivalence) {
-  // Around opaque nodes only the parts between them were run: that is not the whole function.
-  const bool whole = result.islands == 0;
-  equivalence->set_verdict(whole ? VerdictOf(result.equivalence.verdict)
-                                 : v1::VERDICT_INCONCLUSIVE);
+  equivalence->set_verdict(VerdictOf(result.equivalence.verdict));
   equivalence->set_max_abs_error(result.equivalence.max_abs_error);
   equivalence->set_max_rel_error(result.equivalence.max_rel_error);
   equivalence->set_inputs_tried(result.equivalence.inputs_tried);
@@ -148,11 +181,9 @@ bool IsPortable(const RuleCounts& rules_applied) {
 
 // The report's verdict alone would leave a user to guess.
 std::string InconclusiveWarning(const SearchResult& result) {
-  const absl::string_view reason =
-      result.islands > 0                ? "nodes that are not understood kept the model from being "
-                                          "run as a whole"
-      : result.equivalence.dead_outputs ? "an output has one value everywhere, whatever the input"
-                                        : "no outputs were compared";
+  const absl::string_view reason = result.equivalence.dead_outputs
+                                       ? "an output has one value everywhere, whatever the input"
+                                       : "no outputs were compared";
   return absl::StrCat("the comparison of outputs is inconclusive: ", reason, "; ",
                       result.improved ? "the optimized model is returned, because that was accepted"
                                       : "the original is returned (--accept-inconclusive returns "
@@ -188,18 +219,20 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
 
   // Both from the deciding verification, whose rounds they share.
   SetTimes(result.baseline_latency_us, report.mutable_baseline());
-  report.mutable_baseline()->set_kernels(static_cast<int64_t>(result.baseline_plan.steps.size()));
-  report.mutable_baseline()->set_offchip_bytes(OffchipBytes(result.baseline_plan, facts.graph));
+  const std::vector<PlannedPart> baseline_parts = BaselinePartsOf(facts.graph, result);
+  report.mutable_baseline()->set_kernels(KernelsOf(baseline_parts));
+  report.mutable_baseline()->set_offchip_bytes(OffchipBytesOf(baseline_parts));
   report.mutable_baseline()->set_fallback_nodes(result.baseline_fallback_nodes);
   report.mutable_baseline()->set_predicted_us(result.predicted_baseline_us);
   report.mutable_baseline()->set_load_ms(result.baseline_load_ms);
   v1::OptimizedReport& optimized = *report.mutable_optimized();
   SetTimes(result.optimized_latency_us, &optimized);
-  SetKernels(result.plan, result.graph, &optimized);
+  const std::vector<PlannedPart> parts = PartsOf(result);
+  SetKernels(parts, &optimized);
   optimized.set_load_ms(result.load_ms);
   optimized.set_fallback_nodes(result.fallback_nodes);
-  optimized.set_offchip_bytes(OffchipBytes(result.plan, result.graph));
-  optimized.set_precision(result.plan.precision);
+  optimized.set_offchip_bytes(OffchipBytesOf(parts));
+  optimized.set_precision(parts.empty() ? result.plan.precision : parts.front().plan.precision);
   optimized.set_portable(IsPortable(result.rules_applied));
   optimized.set_body(std::string(facts.body));
   optimized.set_predicted_us(result.predicted_us);
@@ -220,24 +253,31 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
 }
 
 v1::Plan MakePlanMessage(const SearchResult& result) {
-  const Plan& plan = result.plan;
+  const std::vector<PlannedPart> parts = PartsOf(result);
   v1::Plan message;
-  message.set_format_version(Plan::kVersion);
-  message.set_graph_fingerprint(plan.graph_fingerprint);
-  message.set_device_fingerprint(plan.device_fingerprint);
-  message.set_engine_version(plan.engine_version);
-  message.set_text(PrintPlan(plan));
   v1::PlanSummary& summary = *message.mutable_summary();
-  summary.set_kernels(static_cast<int>(plan.steps.size()));
-  summary.set_streams(plan.streams);
+  int streams = 0;
   int edges = 0;
-  for (const Step& step : plan.steps) edges += static_cast<int>(step.waits.size());
-  summary.set_cross_stream_edges(edges);
-  summary.set_arena_bytes(plan.arena_bytes);
-  std::set<TensorId> weights;
-  for (const Step& step : plan.steps) weights.merge(WeightsOf(step, result.graph));
+  int64_t arena_bytes = 0;
   int64_t constant_bytes = 0;
-  for (const TensorId weight : weights) constant_bytes += result.graph.type(weight).bytes();
+  for (const auto& [graph, plan] : parts) {
+    absl::StrAppend(message.mutable_text(), PrintPlan(plan));
+    streams = std::max(streams, plan.streams);
+    for (const Step& step : plan.steps) edges += static_cast<int>(step.waits.size());
+    arena_bytes += plan.arena_bytes;
+    std::set<TensorId> weights;
+    for (const Step& step : plan.steps) weights.merge(WeightsOf(step, graph));
+    for (const TensorId weight : weights) constant_bytes += graph.type(weight).bytes();
+  }
+  const Plan& first = parts.empty() ? result.plan : parts.front().plan;
+  message.set_format_version(Plan::kVersion);
+  message.set_graph_fingerprint(first.graph_fingerprint);
+  message.set_device_fingerprint(first.device_fingerprint);
+  message.set_engine_version(first.engine_version);
+  summary.set_kernels(static_cast<int>(KernelsOf(parts)));
+  summary.set_streams(streams);
+  summary.set_cross_stream_edges(edges);
+  summary.set_arena_bytes(arena_bytes);
   summary.set_constant_bytes(constant_bytes);
   summary.set_schedule_policy(result.schedule);
   summary.set_latency_us_predicted(result.predicted_us);

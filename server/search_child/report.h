@@ -27,13 +27,14 @@ struct SearchFacts {
 
 // The report of a finished search, without id, output and digests, which the daemon fills in.
 // Pure and thread-safe.
-// Around opaque nodes only the parts between them ran on the device, so the verdict is then
-// "inconclusive", whatever the parts gave. A warning says why a verdict is inconclusive and what
-// was returned for it.
+// Around opaque nodes the parts between them ran on the device one by one, and the verdict is the
+// least that was said of one which was changed. A warning says why a verdict is inconclusive and
+// what was returned for it.
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result);
 
-// The found plan with what a listing shows of it; the latency is the simulator's, of one run.
+// The found plan with what a listing shows of it; the latency is the simulator's, of one run. With
+// islands it has the texts of all of them, and sums of what they have.
 // Pure and thread-safe.
 v1::Plan MakePlanMessage(const SearchResult& result);
 

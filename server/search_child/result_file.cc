@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/attach_plan.h"
 #include "optimizer/onnx/check_export.h"
@@ -26,13 +27,12 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
         "named, and plait plans it when it is loaded");
     return plans;
   }
-  const auto add = [&](const SearchResult& found) {
-    Plan plan = found.plan;
+  const auto add = [&](const Graph& graph, Plan plan) {
     plan.device_fingerprint = FingerprintWithThreads(plan.device_fingerprint, plan.threads);
     absl::StatusOr<EmbeddedPlan> embedded =
         result.body == Body::kOriginal
-            ? EmbedPlanInOriginal(found.graph, plan, result.engine_version)
-            : EmbedPlan(found.graph, plan, result.model.weights(), result.engine_version);
+            ? EmbedPlanInOriginal(graph, plan, result.engine_version)
+            : EmbedPlan(graph, plan, result.model.weights(), result.engine_version);
     if (embedded.ok()) {
       plans.push_back(*std::move(embedded));
     } else {
@@ -40,8 +40,21 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
                                       std::string(embedded.status().message())));
     }
   };
-  add(result.found);
-  for (const SearchedPlan& further : result.further) add(further.found);
+  const auto add_all = [&](const SearchResult& found) {
+    // Of a model that is nothing but nodes which plait lacks there is none.
+    const bool is_planned = !found.plan.steps.empty() || found.graph.node_count() == 0;
+    if (found.islands.empty() && is_planned) add(found.graph, found.plan);
+    for (const PlannedIsland& island : found.islands) add(island.graph, island.plan);
+  };
+  add_all(result.found);
+  for (const SearchedPlan& further : result.further) add_all(further.found);
+  if (plans.size() > kPlansPerModelMax) {
+    warnings.push_back(absl::StrCat("the optimized model carries ", kPlansPerModelMax, " of ",
+                                    plans.size(),
+                                    " plans: the other parts of it are planned when "
+                                    "it is loaded"));
+    plans.resize(kPlansPerModelMax);
+  }
   return plans;
 }
 
@@ -98,12 +111,11 @@ absl::string_view BodyName(Body body) {
   return "unknown";
 }
 
-Body BodyOf(const v1::OptimizeOptions& options, const Bound& bound) {
+Body BodyOf(const v1::OptimizeOptions& options) {
   if (options.body() == "original") return Body::kOriginal;
   if (options.body() == "portable") return Body::kPortable;
   if (options.body() == "searched") return Body::kSearched;
-  const bool has_plan = bound.opaque_nodes.empty();
-  return has_plan && options.opset() == 0 ? Body::kOriginal : Body::kPortable;
+  return options.opset() == 0 ? Body::kOriginal : Body::kPortable;
 }
 
 absl::Status WriteResultFile(const ResultFile& result, int file,

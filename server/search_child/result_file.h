@@ -5,7 +5,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/model.h"
 #include "optimizer/search/optimize.h"
 #include "plait/v1/optimization.pb.h"
@@ -23,9 +22,9 @@ enum class Body {
 // "original", "portable" or "searched": the words of OptimizeOptions.body.
 absl::string_view BodyName(Body body);
 
-// The body of a job's result. With "auto" it is the original wherever a plan can be had: without
-// one, and in another opset, only a rewritten graph carries what was found.
-Body BodyOf(const v1::OptimizeOptions& options, const Bound& bound);
+// The body of a job's result. With "auto" it is the original: only in another opset a rewritten
+// graph has to carry what was found.
+Body BodyOf(const v1::OptimizeOptions& options);
 
 // What a result's file is made from. References must outlive it.
 struct ResultFile {

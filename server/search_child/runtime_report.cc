@@ -36,10 +36,11 @@ void AddPlait(const internal::Start& start, const SearchResult& found, v1::Repor
   line.set_options(absl::StrCat("threads=", line.threads()));
   SetTimes(found.baseline_latency_us, found.optimized_latency_us, &line);
   SetRatio(found.speedup, &line);
-  if (found.islands > 0) {
+  if (!found.islands.empty()) {
     line.set_note(
-        "sums over the parts between nodes that are not understood: it cannot run the "
-        "whole");
+        "sums over the parts of the model: the nodes between them, which plait lacks, run in "
+        "another "
+        "runtime and are not in them");
   }
 }
 
@@ -67,9 +68,9 @@ void AddRuntimes(const internal::Start& start, const SearchResult& found,
   }
   const v1::RuntimeReport* best = nullptr;
   for (const v1::RuntimeReport& line : report.runtimes()) {
-    // A runtime that cannot run the whole is none to recommend.
+    // Of a model in parts the whole was not measured.
     const bool can_run =
-        line.latency_us_median() > 0 && (line.runtime() != kPlait || found.islands == 0);
+        line.latency_us_median() > 0 && (line.runtime() != kPlait || found.islands.empty());
     if (!can_run) continue;
     if (best == nullptr || line.latency_us_median() < best->latency_us_median()) best = &line;
   }

@@ -73,7 +73,7 @@ class ChildSearch {
         targets_, PlanTargetsOf(*model, start_.options(), whole_device_, &shape_warnings_));
     const absl::StatusOr<Bound> bound = Bind(*model, targets_.front().shapes);
     if (!bound.ok()) return ModelFailure(bound.status());
-    body_ = BodyOf(start_.options(), *bound);
+    body_ = BodyOf(start_.options());
     PLAIT_RETURN_IF_ERROR(CheckRequest(*model, *bound));
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
@@ -101,8 +101,7 @@ class ChildSearch {
   absl::Status CheckRequest(const Model& model, const Bound& bound) const {
     if (targets_.size() > 1 && body_ != Body::kOriginal) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
-                         "a file with several plans has the original's body, and there is no plan "
-                         "around nodes that are not understood");
+                         "a file with several plans has the original's body");
     }
     PLAIT_RETURN_IF_ERROR(
         wire::WithReason(CheckExportOpset(model, bound.graph, start_.options().opset()),
@@ -268,11 +267,14 @@ class ChildSearch {
       warnings.push_back(RuntimesWarning());
     }
     if (found.task_too_long) warnings.emplace_back(kTaskWarning);
-    if (body_ == Body::kOriginal && !bound.opaque_nodes.empty()) {
-      warnings.emplace_back(
-          "the body is the original's and there is no plan around nodes that are not understood, "
-          "so "
-          "that the file gains nothing (--body portable)");
+    if (!found.islands.empty()) {
+      const size_t count = found.islands.size();
+      warnings.push_back(absl::StrCat(
+          "outputs were compared of ",
+          count == 1 ? "the part" : absl::StrCat("the ", count, " parts"),
+          " of the model that plait plans, and not of the whole: the other nodes, which plait "
+          "lacks, "
+          "run in another runtime (plait.InferenceSession with onnxruntime, or a program's own)"));
     }
     if (!start_.options().input_sets().empty() && !bound.opaque_nodes.empty()) {
       warnings.emplace_back(

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "optimizer/onnx/opaque_node.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -40,12 +41,31 @@ TEST(ReportTest, WarnsWhereOutputsThatProveLittleWereAccepted) {
   EXPECT_THAT(ReportOf(result).warnings(), ElementsAre(HasSubstr("was accepted")));
 }
 
-TEST(ReportTest, AModelWithOpaqueNodesIsInconclusive) {
+// What was said of the parts is said of the whole; the search child's warning tells the difference.
+TEST(ReportTest, AddsUpTheIslandsOfAModelWithOpaqueNodes) {
   SearchResult result;
   result.equivalence.verdict = Verdict::kEquivalent;
-  result.islands = 2;
-  EXPECT_EQ(ReportOf(result).equivalence().verdict(), v1::VERDICT_INCONCLUSIVE);
-  EXPECT_THAT(ReportOf(result).warnings(), ElementsAre(HasSubstr("nodes that are not understood")));
+  PlannedIsland island;
+  island.graph = *ParseTypedGraph("graph {\n input %x: float32[8]\n %y = Relu(%x)\n output %y\n}");
+  island.original = island.graph;
+  island.plan.values = {{0}, {1}};
+  island.plan.steps = {{}};
+  island.plan.steps[0].kernel.nodes = {0};
+  island.plan.steps[0].inputs = {0};
+  island.plan.steps[0].outputs = {1};
+  island.plan.arena_bytes = 100;
+  island.baseline_plan = island.plan;
+  result.islands = {island, island};
+  const v1::Report report = ReportOf(result);
+  EXPECT_EQ(report.equivalence().verdict(), v1::VERDICT_EQUIVALENT);
+  EXPECT_EQ(report.baseline().kernels(), 2);
+  EXPECT_EQ(report.optimized().kernels(), 2);
+  EXPECT_EQ(report.optimized().offchip_bytes(), 2 * 2 * 32);
+  EXPECT_EQ(report.optimized().formats().at("plain"), 1);
+  const v1::Plan plan = MakePlanMessage(result);
+  EXPECT_EQ(plan.summary().kernels(), 2);
+  EXPECT_EQ(plan.summary().arena_bytes(), 200);
+  EXPECT_EQ(plan.text(), PrintPlan(island.plan) + PrintPlan(island.plan));
 }
 
 // A step of one kernel over these nodes, with this format at its first input.
