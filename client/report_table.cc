@@ -1,15 +1,26 @@
 #include "client/report_table.h"
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "optimizer/rules/rule.h"
 #include "proto/wire/report_json.h"
 
 namespace plait {
 namespace {
+
+// "NonMaxSuppression, Gather": those of host segments, each once.
+std::string OperatorsOf(const v1::ModelReport& model) {
+  std::set<std::string> names;
+  for (const v1::HostSegment& segment : model.host_segments()) {
+    names.insert(segment.operators().begin(), segment.operators().end());
+  }
+  return absl::StrJoin(names, ", ");
+}
 
 template <typename Measured>
 void AppendLatency(absl::string_view label, const Measured& measured, std::string* text) {
@@ -101,8 +112,9 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                           report.optimized().fallback_nodes());
   }
   if (report.model().opaque_nodes_size() > 0) {
-    absl::StrAppendFormat(&text, "opaque       %d nodes are not understood and stay as they are\n",
-                          report.model().opaque_nodes_size());
+    absl::StrAppendFormat(
+        &text, "opaque       %d nodes are not understood and run in another runtime (%s)\n",
+        report.model().opaque_nodes_size(), OperatorsOf(report.model()));
   }
   AppendRules(report.search(), explain, &text);
   AppendSearch(report.search(), &text);

@@ -40,6 +40,12 @@ Json ModelJson(const v1::ModelReport& model) {
   json["digest"] = model.digest().sha256_hex();
   json["nodes"] = model.nodes();
   json["opaque_nodes"] = ListJson(model.opaque_nodes());
+  json["host_segments"] = Json::array();
+  for (const v1::HostSegment& segment : model.host_segments()) {
+    json["host_segments"].push_back({{"operators", ListJson(segment.operators())},
+                                     {"nodes", segment.nodes()},
+                                     {"reason", segment.reason()}});
+  }
   return json;
 }
 

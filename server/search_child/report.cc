@@ -11,6 +11,7 @@
 #include "optimizer/plan/check_parts.h"
 #include "optimizer/rules/rule.h"
 #include "proto/wire/error.h"
+#include "server/search_child/host_segments.h"
 
 namespace plait {
 namespace {
@@ -211,6 +212,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   for (const OpaqueNode& node : facts.opaque_nodes) {
     report.mutable_model()->add_opaque_nodes(node.name);
   }
+  AddHostSegments(facts.graph, facts.opaque_nodes, report.mutable_model());
   v1::DeviceReport& device = *report.mutable_device();
   device.set_id(start.device().id());
   device.set_name(start.device().name());

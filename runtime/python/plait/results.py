@@ -18,12 +18,22 @@ _T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
+class HostSegment:
+    """Nodes that plait lacks, which run in another runtime between its plans."""
+
+    operators: tuple[str, ...]
+    nodes: int
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class ModelReport:
     """The model that was given."""
 
     digest: str
     nodes: int
     opaque_nodes: tuple[str, ...]
+    host_segments: tuple[HostSegment, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

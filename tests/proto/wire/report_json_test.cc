@@ -10,7 +10,8 @@ namespace {
 TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
   EXPECT_EQ(
       JsonLine(ReportJson(ExampleReport(), false)),
-      R"({"id":"job-1","cached":false,"model":{"digest":"ab","nodes":12,"opaque_nodes":[]},)"
+      R"({"id":"job-1","cached":false,"model":{"digest":"ab","nodes":12,"opaque_nodes":[],)"
+      R"("host_segments":[]},)"
       R"("device":{"id":"cpu","name":"Processor","fingerprint":"cpu-1","predicted":false},)"
       R"("schema_version":1,"engine_version":"plait-1","warnings":["look"],)"
       R"("baseline":{"latency_us_median":100.1,"latency_us_p10":99.0,"latency_us_p95":110.0,)"

@@ -68,6 +68,34 @@ TEST(ReportTest, AddsUpTheIslandsOfAModelWithOpaqueNodes) {
   EXPECT_EQ(plan.text(), PrintPlan(island.plan) + PrintPlan(island.plan));
 }
 
+TEST(ReportTest, TellsWhichNodesRunInAnotherRuntime) {
+  onnx::NodeProto proto;
+  proto.op_type = "Frobnicate";
+  proto.domain = "com.example";
+  proto.input = {"x"};
+  proto.output = {"a"};
+  GraphBuilder builder;
+  const TensorType type{DataType::kFloat32, {2}};
+  TensorId tensor = builder.AddInput(type, "x");
+  for (const std::string name : {"a", "b", "c"}) {
+    Node node = *MakeOpaqueNode(proto);
+    if (name == "b") node = {.op = OpKind::kRelu};
+    node.inputs = {tensor};
+    tensor = builder.AddNode(std::move(node), {type}, {name})[0];
+  }
+  builder.AddOutput(tensor);
+  const Graph graph = *std::move(builder).Finish();
+  const std::vector<OpaqueNode> opaque = {
+      {"Frobnicate of 'a'", "Frobnicate", "com.example", "operator of domain 'com.example'"}};
+  const v1::ModelReport model =
+      MakeReport(internal::Start(), {graph, opaque, {}}, SearchResult()).model();
+  ASSERT_EQ(model.host_segments_size(), 2);
+  EXPECT_THAT(model.host_segments(0).operators(), ElementsAre("com.example.Frobnicate"));
+  EXPECT_EQ(model.host_segments(0).nodes(), 1);
+  EXPECT_EQ(model.host_segments(0).reason(), "operator of domain 'com.example'");
+  EXPECT_EQ(model.host_segments(1).reason(), "");
+}
+
 // A step of one kernel over these nodes, with this format at its first input.
 Step StepOf(std::vector<NodeId> nodes, Format format, std::vector<int> outputs) {
   Step step;
