@@ -92,7 +92,13 @@ class Loading {
 
   // Without an embedded plan every node needs a kernel.
   static absl::Status CheckNodes(const Bound& bound) {
-    return wire::WithReason(CheckNoOpaqueNode(bound), v1::ERROR_REASON_MODEL_REJECTED);
+    const absl::Status known = CheckNoOpaqueNode(bound);
+    if (known.ok()) return known;
+    return wire::WithReason(
+        absl::InvalidArgumentError(absl::StrCat(known.message(),
+                                                "; plait.InferenceSession runs the model all the "
+                                                "same, with onnxruntime for such nodes")),
+        v1::ERROR_REASON_MODEL_REJECTED);
   }
 
   absl::Status LoadDefault(const Model& model, const Bound& bound,

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +13,8 @@
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "loading/choose_plan.h"
+#include "loading/default_plan.h"
+#include "loading/load_segments.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "proto/wire/error.h"
@@ -98,11 +102,27 @@ std::string Table(const Json& plans) {
   return text;
 }
 
-// What `run` would do with this plan, if it were the only one, for its own shapes unless others are
-// given.
-void AddFit(const Model& model, const FilePlan& plan, const Bindings& shapes, Executor& executor,
-            Json* json) {
-  const PlanChoice choice = ChoosePlan(model, {&plan, 1}, shapes, executor);
+// The parts that plans are for of a model with nodes that plait lacks; none of another one.
+std::vector<Graph> PartsOf(const Model& model, absl::Span<const FilePlan> plans,
+                           const Bindings& shapes) {
+  const absl::StatusOr<Bound> bound = Bind(model, ShapesOfPlans(model, plans, shapes));
+  if (!bound.ok() || !HasOpaqueNodes(bound->graph)) return {};
+  return IslandsOf(bound->graph);
+}
+
+PlanChoice ChoiceFor(const Model& model, absl::Span<const Graph> parts, const FilePlan& plan,
+                     const Bindings& shapes, Executor& executor) {
+  const absl::StatusOr<Graph> graph = ParseTypedGraph(plan.texts.graph);
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const Graph& one) {
+    return graph.ok() && HaveSameInterface(*graph, one);
+  });
+  if (part == parts.end()) return ChoosePlan(model, {&plan, 1}, shapes, executor);
+  return ChoosePlanOfPart(model, *part, {&plan, 1}, executor);
+}
+
+// What `run` would do with this plan, or plait.InferenceSession with that of a part, if it were the
+// only one, for its own shapes unless others are given.
+void AddFit(const PlanChoice& choice, Json* json) {
   const bool fits = choice.loaded.has_value();
   absl::string_view reason = choice.explanation;
   absl::ConsumePrefix(&reason, "the plan in the model is ignored: ");
@@ -124,13 +144,15 @@ absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
   json["path"] = path;
   json["plans"] = Json::array();
   const std::vector<FilePlan> plans = ReadFilePlans(*model);
+  const Bindings shapes = LoadingOptions(context.arguments).shapes;
+  const std::vector<Graph> parts = PartsOf(*model, plans, shapes);
   std::unique_ptr<Executor> executor;
   for (const FilePlan& plan : plans) {
     if (executor == nullptr) {
       PLAIT_ASSIGN_OR_RETURN(executor, OpenDevice(context.arguments));
     }
     Json& listed = json["plans"].emplace_back(PlanJson(plan));
-    AddFit(*model, plan, LoadingOptions(context.arguments).shapes, *executor, &listed);
+    AddFit(ChoiceFor(*model, parts, plan, shapes, *executor), &listed);
   }
   context.console.out << (context.console.json ? JsonText(json) : Table(json["plans"]));
   return ExitCode::kOk;

@@ -175,19 +175,27 @@ def test_a_truncated_model_is_rejected(cli, folder, model_file, part):
     assert not (folder / "out.onnx").exists()
 
 
-def test_an_unknown_operator_is_kept_or_refused_by_name(cli, folder, model_file):
+def test_an_unknown_operator_is_kept_and_named(cli, folder, model_file):
     model = model_file(models.small_model(operator="Frobnicate", domain="com.example"))
-    finished = optimize(cli, model, folder / "out.onnx")
-    if finished.code == 3:
-        assert "Frobnicate" in finished.last_error_line
-        return
-    finished.expect(0)
-    assert finished.json["model"]["opaque_nodes"][0] == "second"
-    assert finished.json["equivalence"]["verdict"] == "inconclusive"
-    assert finished.json["speedup"] == 1
+    report = optimize(cli, model, folder / "out.onnx").expect(0).json
+    assert report["model"]["opaque_nodes"][0] == "second"
+    assert report["optimized"]["body"] == "original"
+    # What reads a result of no declared type is not understood either.
+    assert report["model"]["host_segments"] == [
+        {"operators": ["com.example.Frobnicate", "MatMul"], "nodes": 2,
+         "reason": "operator of domain 'com.example'"}]
+    assert any("outputs were compared of the part of the model that plait plans" in each
+               for each in report["warnings"])
     kept = [node for node in onnx.load(folder / "out.onnx").graph.node
             if (node.op_type, node.domain) == ("Frobnicate", "com.example")]
     assert len(kept) == 1 and kept[0].name == "second"
+    # The part in front of it has its plan, which the command line cannot run without the rest.
+    listed = cli.run("plans", folder / "out.onnx", "--json").expect(0).json["plans"]
+    assert [plan["fits"] for plan in listed] == [True]
+    assert list(listed[0]["shapes"]) == ["input"]
+    refused = cli.run("run", folder / "out.onnx", "--seed", "1").expect(3)
+    assert "Frobnicate" in refused.last_error_line
+    assert "plait.InferenceSession" in refused.last_error_line
 
 
 def test_a_model_that_gives_nothing_but_nan_is_returned_as_it_is(cli, folder, model_file):
