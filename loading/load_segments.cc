@@ -12,7 +12,9 @@
 #include "loading/default_plan.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/opaque_node.h"
+#include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/plan/loaded_bytes.h"
 #include "optimizer/search/segments.h"
 
 namespace plait {
@@ -77,6 +79,7 @@ class Loader {
           absl::StrCat("nodes that plait lacks (", OperatorsOf(graph_), ") cut the model into ",
                        segments.size(), " parts, at most ", kSegmentsMax, " are loaded"));
     }
+    PLAIT_RETURN_IF_ERROR(AddBytes(PortBytes(graph_)));
     std::vector<LoadedSegment> parts;
     for (const Segment& segment : segments) {
       LoadedSegment& part = parts.emplace_back();
@@ -99,6 +102,12 @@ class Loader {
         "; a program may bring what runs such nodes (host_runner in plait_session_options)"));
   }
 
+  // Each part alone may fit where all of them do not.
+  absl::Status AddBytes(int64_t bytes) {
+    bytes_ = SaturatingAdd(bytes_, bytes);
+    return CheckMemory("model", bytes_, request_.executor.device());
+  }
+
   absl::Status LoadIsland(const Graph& island, LoadedSegment* part) {
     PlanChoice choice =
         ChoosePlanOfPart(request_.model, island, plans_.For(island), request_.executor);
@@ -110,6 +119,7 @@ class Loader {
       choice.grade = PlanGrade::kDefault;
       choice.explanation += kPredicted;
     }
+    PLAIT_RETURN_IF_ERROR(AddBytes(LoadedBytes(choice.loaded->graph, choice.loaded->plan)));
     ++loaded_.islands;
     if (loaded_.islands == 1 || choice.grade < loaded_.grade) {
       loaded_.grade = choice.grade;
@@ -163,6 +173,7 @@ class Loader {
   const Graph& graph_;
   const PlansOfParts plans_;
   absl::flat_hash_map<TensorId, DataType> host_types_;  // of what host segments make
+  int64_t bytes_ = 0;                                   // of what was loaded so far
   LoadedSegments loaded_;
 };
 

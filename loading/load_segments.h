@@ -43,8 +43,9 @@ struct LoadedSegments {
 // the host runner. Nothing in the file says what the parts are: they follow from the model, so that
 // there is nothing in it to believe.
 // Errors: Unimplemented, naming a node, without a runner, and for values between parts that are no
-// tensors of numbers; ResourceExhausted above kSegmentsMax; those of the runner, naming the
-// operators; those of LoadDefaultPlan.
+// tensors of numbers; ResourceExhausted above kSegmentsMax and above the device's memory; those of
+// the runner, naming the operators; those of LoadDefaultPlan.
+// REQUIRES: HasOpaqueNodes of the graph.
 absl::StatusOr<LoadedSegments> LoadSegments(const SegmentsRequest& request);
 
 // The islands of a graph, in order, each as a graph of its own.
