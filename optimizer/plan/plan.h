@@ -8,7 +8,7 @@
 #include "optimizer/kernels/kernel.h"
 
 // Map of this folder: this header is the plan, its text form and its check. Read then
-//   make_plan, memory_plan   a plan from a cover and a schedule, with a place for every value
+//   make_plan, memory_plan   a plan from a cover and a schedule; rebind_plan  for other shapes
 //   place_parts              which values lie in others, so that nothing concatenates them
 //   plan_check, step_clocks  why a plan may be run: what is proved of it, and from what
 //   check_parts              the same of values that lie in others
