@@ -50,6 +50,10 @@ class PlanReader {
       graph = entries_[KeyOf(kGraphKey, owner)];
     }
     PLAIT_ASSIGN_OR_RETURN(embedded.graph, Unpack(graph));
+    const auto rewrites = entries_.find(KeyOf(kRewritesKey, number));
+    if (rewrites != entries_.end()) {
+      PLAIT_ASSIGN_OR_RETURN(embedded.rewrites, Unpack(rewrites->second));
+    }
     return embedded;
   }
 
@@ -77,6 +81,8 @@ std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const Emb
     entries.emplace_back(KeyOf(kPlanKey, i), PackText(plans[i].plan));
     entries.emplace_back(KeyOf(kGraphKey, i),
                          owner < i ? absl::StrCat(kSameGraph, owner) : PackText(plans[i].graph));
+    if (plans[i].rewrites.empty()) continue;
+    entries.emplace_back(KeyOf(kRewritesKey, i), PackText(plans[i].rewrites));
   }
   return entries;
 }

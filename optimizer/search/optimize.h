@@ -8,6 +8,7 @@
 #include "optimizer/search/budget.h"
 #include "optimizer/search/progress_sink.h"
 #include "optimizer/search/region_search.h"
+#include "optimizer/search/rewrite_recipe.h"
 #include "optimizer/search/search_device.h"
 #include "optimizer/search/verify_candidates.h"
 
@@ -19,6 +20,7 @@
 //   region_search    one graph's rewrites: partition (with min_cut), backtracking in each region
 //                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
 //   region           a piece of a graph as a graph, and back
+//   rewrite_recipe   the rewrites that were chosen, to be repeated at other shapes
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
 //   predicted_plan   a graph's plan without measuring
 //   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
@@ -117,6 +119,8 @@ struct SearchResult {
   int regions_solved = 0;
   int candidates_measured = 0;  // plans that ran on the device, beside the baseline
   RuleCounts rules_applied;     // on the way to `graph`; empty when not improved
+  // From the normal form to `graph`: LeadsTo it, or empty.
+  RewriteRecipe recipe;
   // Others than `graph` and the original, the best first: another runtime may like one of them.
   std::vector<KeptGraph> other_graphs;
   bool budget_exhausted = false;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -162,6 +163,7 @@ class Optimizer {
     context_.progress.OnPhase("schedule", 0.6);
     for (RewrittenGraph& rewritten : found.graphs) {
       for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
+      recipes_[rewritten.graph.fingerprint()] = rewritten.recipe;
       PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten.graph, rewritten.counts, "searched"));
     }
     result_.budget_exhausted = profiles_.exhausted();
@@ -262,6 +264,7 @@ class Optimizer {
     result_.plan = winner.candidate.plan;
     result_.predicted_us = winner.planned.predicted_us;
     result_.rules_applied = winner.counts;
+    KeepRecipe();
     KeepOtherGraphs();
     result_.baseline_latency_us = std::move(verified.baseline.latency_us);
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
@@ -282,6 +285,13 @@ class Optimizer {
                           verified.winner, result_.speedup.median, result_.speedup.certain,
                           result_.speedup.low, result_.speedup.high);
     return absl::OkStatus();
+  }
+
+  // Rules of a recipe are known by their place among all of them.
+  void KeepRecipe() {
+    const auto recipe = recipes_.find(result_.graph.fingerprint());
+    if (recipe == recipes_.end() || options_.rules.data() != AllRules().data()) return;
+    if (LeadsTo(graph_, recipe->second, result_.graph)) result_.recipe = recipe->second;
   }
 
   // Plans of one graph follow each other: each graph counts once.
@@ -307,8 +317,9 @@ class Optimizer {
   const SchedulePolicy* schedule_policy_ = nullptr;
   std::vector<RankedPlan> plans_;  // the baseline first
   absl::flat_hash_set<std::string> known_;
-  double seconds_to_decide_ = 0;  // about one candidate
-  double best_predicted_us_ = 0;  // 0: there is none yet
+  absl::flat_hash_map<Fingerprint, RewriteRecipe> recipes_;  // of graphs that were rewritten
+  double seconds_to_decide_ = 0;                             // about one candidate
+  double best_predicted_us_ = 0;                             // 0: there is none yet
   SearchResult result_;
 };
 

@@ -149,6 +149,7 @@ class RegionSearch {
   struct Repeated {
     Graph graph;
     RuleCounts counts;
+    std::vector<RewriteStep> steps;
     double cost_us = 0;
   };
 
@@ -164,12 +165,13 @@ class RegionSearch {
         RepeatSteps(place.graph, options_.backtracking.rules, variant.steps, &repeated.counts);
     if (graph.ok() && StructureOf(*graph) == StructureOf(variant.graph)) {
       repeated.graph = *std::move(graph);
+      repeated.steps = variant.steps;
       repeated.cost_us = variant.latency_us;
       return repeated;
     }
     const std::optional<double> cost_us =
         KnownRegionCostUs(place.graph, device_, options_.backtracking.cost_model);
-    repeated = {place.graph, {}, cost_us.value_or(std::numeric_limits<double>::infinity())};
+    repeated = {place.graph, {}, {}, cost_us.value_or(std::numeric_limits<double>::infinity())};
     ++result_.regions_not_repeated;
     absl::StrAppend(&result_.trace, "region of nodes ", place.region.nodes.front(), " to ",
                     place.region.nodes.back(), " stays as it is: steps do not repeat\n");
@@ -186,6 +188,7 @@ class RegionSearch {
       const Repeated& repeated = VariantAt(link);
       regions.push_back(places_[link.interval].region);
       replacements.push_back(repeated.graph);
+      rewritten.recipe.pieces.push_back({regions.back().nodes, repeated.steps});
       rewritten.estimate_us += repeated.cost_us;
       for (const auto& [rule, count] : repeated.counts) rewritten.counts[rule] += count;
     }

@@ -7,6 +7,7 @@
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/budgeted_profiles.h"
 #include "optimizer/search/partition.h"
+#include "optimizer/search/rewrite_recipe.h"
 
 namespace plait {
 
@@ -24,6 +25,7 @@ struct RegionSearchOptions {
 struct RewrittenGraph {
   Graph graph;
   RuleCounts counts;
+  RewriteRecipe recipe;    // from the graph searched to this one, where all rules were searched
   double estimate_us = 0;  // sum of its regions' costs; a whole plan may be faster
 };
 

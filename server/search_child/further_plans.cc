@@ -114,38 +114,37 @@ class Search {
     return absl::OkStatus();
   }
 
-  // What was found for the same shapes, and verified; the original where there was no time for
-  // them.
-  absl::StatusOr<SearchResult> FoundFor(const PlanTarget& target) const {
-    SearchResult found;
-    if (target.shapes == request_.targets.front().shapes) {
-      found.graph = request_.first.graph;
-      found.islands = request_.first.islands;
-      return found;
-    }
+  // What was found for the same shapes, and verified, with what led to it; the original where there
+  // was no time for them.
+  absl::StatusOr<SearchResult> Unplanned(const PlanTarget& target) const {
+    SearchResult unplanned;
+    const auto take = [&](const SearchResult& found) {
+      unplanned.graph = found.graph;
+      unplanned.recipe = found.recipe;
+      unplanned.islands = found.islands;
+      return std::move(unplanned);
+    };
+    if (target.shapes == request_.targets.front().shapes) return take(request_.first);
     for (const SearchedPlan& plan : result_.plans) {
-      if (plan.target.predicted || plan.target.shapes != target.shapes) continue;
-      found.graph = plan.found.graph;
-      found.islands = plan.found.islands;
-      return found;
+      if (!plan.target.predicted && plan.target.shapes == target.shapes) return take(plan.found);
     }
     absl::StatusOr<Bound> bound = Bind(request_.model, target.shapes);
     if (!bound.ok()) return ModelFailure(bound.status());
-    found.graph = std::move(bound->graph);
-    const std::vector<Segment> segments = SegmentsOf(found.graph);
+    unplanned.graph = std::move(bound->graph);
+    const std::vector<Segment> segments = SegmentsOf(unplanned.graph);
     const bool has_host = std::any_of(segments.begin(), segments.end(),
                                       [](const Segment& segment) { return segment.is_host; });
     for (const Segment& segment : segments) {
       if (!has_host || segment.is_host) continue;
-      PlannedIsland& island = found.islands.emplace_back();
-      island.original = ExtractRegion(found.graph, segment.region);
+      PlannedIsland& island = unplanned.islands.emplace_back();
+      island.original = ExtractRegion(unplanned.graph, segment.region);
       island.graph = island.original;
     }
-    return found;
+    return unplanned;
   }
 
   absl::Status Predict(const PlanTarget& target) {
-    PLAIT_ASSIGN_OR_RETURN(SearchResult predicted, FoundFor(target));
+    PLAIT_ASSIGN_OR_RETURN(SearchResult predicted, Unplanned(target));
     const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
     PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
     const auto predict = [&](const Graph& graph, Plan* plan) -> absl::Status {

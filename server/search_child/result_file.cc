@@ -34,6 +34,7 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
             ? EmbedPlanInOriginal(graph, plan, result.engine_version)
             : EmbedPlan(graph, plan, result.model.weights(), result.engine_version);
     if (embedded.ok()) {
+      if (result.body == Body::kOriginal) embedded->rewrites = PrintRecipe(found.recipe);
       plans.push_back(*std::move(embedded));
     } else {
       warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
