@@ -125,6 +125,10 @@ struct ExecutorOptions {
   // Whether its threads are those of all executors of this process that say so: as many as the
   // process has processors. Each run takes `threads` of them, and waits until so many are free.
   bool shares_threads = false;
+  // Whether its executables share packed weights where these are the same, as those of one model
+  // for several shapes have them: for a program that runs and does not measure, since what is
+  // shared lies in the order in which another plan reads it.
+  bool shares_weights = false;
   // The best instructions that kernels may use, as the device's instruction_set names them; "": all
   // that there are. Counts for the whole process, and its first executor decides.
   std::string instruction_set = {};

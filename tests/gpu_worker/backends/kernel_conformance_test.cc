@@ -8,6 +8,7 @@
 #include "base/instruction_set_names.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
@@ -143,6 +144,36 @@ TEST_P(KernelConformanceTest, EveryOfferedKernelEqualsReference) {
   const int expected = GetParam().kernel_case.largest;
   if (expected > 0) {
     EXPECT_EQ(largest, expected);
+  }
+}
+
+// What the first executable packed, the second one reads, and it stays when the first one goes.
+TEST_P(KernelConformanceTest, KernelsComputeTheSameFromSharedWeights) {
+  const Graph graph = Parse(GetParam().kernel_case.graph);
+  const absl::StatusOr<std::unique_ptr<Executor>> sharing =
+      OpenExecutor("cpu", {.threads = 2, .shares_weights = true});
+  ASSERT_TRUE(sharing.ok()) << sharing.status();
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    for (const Kernel& kernel : catalog_->KernelsAt(graph, node, true)) {
+      SCOPED_TRACE(Describe(graph, kernel));
+      const Graph kernel_graph = KernelGraph(graph, kernel.nodes);
+      const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(kernel_graph, 1, 0);
+      ASSERT_TRUE(inputs.ok()) << inputs.status();
+      std::vector<std::vector<Tensor>> outputs;
+      std::unique_ptr<Executable> before;
+      for (int i = 0; i < 3; ++i) {
+        auto loaded = (*sharing)->LoadKernel(kernel_graph, OverWholeGraph(kernel), NoWeights());
+        ASSERT_TRUE(loaded.ok()) << loaded.status();
+        before = *std::move(loaded);
+        absl::StatusOr<std::vector<Tensor>> ran = before->Run(*inputs);
+        ASSERT_TRUE(ran.ok()) << ran.status();
+        outputs.push_back(*std::move(ran));
+      }
+      for (size_t i = 0; i < outputs[0].size(); ++i) {
+        EXPECT_EQ(outputs[1][i].bytes(), outputs[0][i].bytes());
+        EXPECT_EQ(outputs[2][i].bytes(), outputs[0][i].bytes());
+      }
+    }
   }
 }
 

@@ -105,11 +105,9 @@ absl::Status AddWeights(LoadContext* context, const Convolution& convolution,
                         std::vector<OnednnArgument>* arguments) {
   const TensorId weights = convolution.node->inputs[1];
   if (context->graph().tensor(weights).constant != nullptr) {
-    PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(weights));
     const dnnl_memory_desc_t chosen = ChosenDescription(descriptor, DNNL_ARG_WEIGHTS);
-    PLAIT_ASSIGN_OR_RETURN(
-        const std::byte* const packed,
-        PackWeights(context, convolution.plain_weights, values.bytes().data(), chosen));
+    PLAIT_ASSIGN_OR_RETURN(const std::byte* const packed,
+                           PackWeights(context, convolution.plain_weights, weights, chosen));
     arguments->push_back({DNNL_ARG_WEIGHTS, chosen, packed});
   } else {
     PLAIT_ASSIGN_OR_RETURN(const Operand values, context->Find(weights));

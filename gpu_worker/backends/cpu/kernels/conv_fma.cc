@@ -142,19 +142,22 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvFma(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(RowEpilogue epilogue,
                          RowEpilogue::OfConvolution(context, convolution->conv, convolution->after,
                                                     result.pixel_elements()));
-  PLAIT_ASSIGN_OR_RETURN(const Tensor weights, context->ConstantValue(conv.inputs[1]));
-  const Shape& filters = weights.type().shape;
+  const Shape& filters = graph.type(conv.inputs[1]).shape;
   const int64_t depth = filters[1] * filters[2] * filters[3];
   const ConstantProduct shape{.rows = result.type.elements() / filters[0],
                               .depth = depth,
                               .columns = filters[0],
                               .right_row_floats = 1,
                               .right_column_floats = depth};
-  const std::vector<float> right = FiltersByTaps(weights);
+  std::vector<float> right;
+  const auto make = [&]() -> absl::StatusOr<const float*> {
+    PLAIT_ASSIGN_OR_RETURN(const Tensor weights, context->ConstantValue(conv.inputs[1]));
+    right = FiltersByTaps(weights);
+    return right.data();
+  };
   PLAIT_ASSIGN_OR_RETURN(
       FmaProduct product,
-      FmaProduct::Load(context, shape,
-                       {.right = right.data(), .bias = epilogue.bias(), .may_widen_blocks = true}));
+      FmaProduct::Load(context, shape, {.bias = epilogue.bias(), .may_widen_blocks = true}, make));
   if (!is_normalized && IsPixelByPixel(graph, convolution->conv)) {
     return FmaKernel::Create(context, shape, {source.floats(), source.pixel_elements()},
                              {result.floats(), result.pixel_elements()}, std::move(product),

@@ -38,15 +38,19 @@ class GroupedKernel : public PixelKernel {
 };
 
 absl::Status GroupedKernel::PackWeights(LoadContext* context, const Node& node) {
-  PLAIT_ASSIGN_OR_RETURN(const Tensor tensor, context->ConstantValue(node.inputs[1]));
-  const auto* const values = reinterpret_cast<const float*>(tensor.bytes().data());
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed, context->AllocateWeights(tensor.type().bytes()));
-  weights_ = reinterpret_cast<float*>(packed);
-  const Shape& shape = tensor.type().shape;
+  const TensorType& type = context->graph().type(node.inputs[1]);
+  const Shape& shape = type.shape;
   const int64_t taps = shape[2] * shape[3];
   const int64_t vector_floats = Loops().vector_floats;
   group_channels_ = shape[1];
   tap_floats_ = group_channels_ * vector_floats;
+  const Fingerprint form = FingerprintBuilder().Add("grouped").Add(vector_floats).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(type.bytes(), form));
+  weights_ = reinterpret_cast<float*>(place.data);
+  if (place.is_packed) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(const Tensor tensor, context->ConstantValue(node.inputs[1]));
+  const auto* const values = reinterpret_cast<const float*>(tensor.bytes().data());
   for (int64_t c = 0; c < shape[0]; ++c) {
     float* const vector = weights_ + c / vector_floats * taps * tap_floats_ + c % vector_floats;
     for (int64_t s = 0; s < group_channels_; ++s) {

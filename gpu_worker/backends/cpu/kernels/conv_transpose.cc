@@ -123,10 +123,9 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPrimitive(LoadContext* context, c
   std::vector<OnednnArgument> arguments = {{DNNL_ARG_SRC, from, source.data},
                                            {DNNL_ARG_DST, to, result.data}};
   if (packs) {
-    PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(node.inputs[1]));
     const dnnl_memory_desc_t chosen = ChosenDescription(descriptor, DNNL_ARG_WEIGHTS);
     PLAIT_ASSIGN_OR_RETURN(const std::byte* const packed,
-                           PackWeights(context, plain, values.bytes().data(), chosen));
+                           PackWeights(context, plain, node.inputs[1], chosen));
     arguments.push_back({DNNL_ARG_WEIGHTS, chosen, packed});
   } else {
     PLAIT_ASSIGN_OR_RETURN(const Operand values, FindIn(context, node.inputs[1], Format::kPlain));

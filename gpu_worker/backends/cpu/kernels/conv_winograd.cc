@@ -60,19 +60,23 @@ class WinogradKernel : public CpuKernel {
   absl::Status LoadProduct(LoadContext* context) {
     const int64_t depth = tiles_.source_channels();
     const int64_t columns = tiles_.result_channels();
-    const std::vector<float> weights = tiles_.TransformWeights(width_);
-    const auto is_finite = [](float weight) { return std::isfinite(weight); };
-    if (!std::all_of(weights.begin(), weights.end(), is_finite)) return context->Refuse();
+    std::vector<float> weights;
+    const auto make = [&]() -> absl::StatusOr<const float*> {
+      weights = tiles_.TransformWeights(width_);
+      const auto is_finite = [](float weight) { return std::isfinite(weight); };
+      if (!std::all_of(weights.begin(), weights.end(), is_finite)) return context->Refuse();
+      return weights.data();
+    };
     PLAIT_ASSIGN_OR_RETURN(product_, FmaProduct::Load(context,
                                                       {.rows = tiles_.count(),
                                                        .depth = depth,
                                                        .columns = columns,
                                                        .right_row_floats = columns,
                                                        .right_column_floats = 1},
-                                                      {.right = weights.data(),
-                                                       .matrices = tiles_.elements(),
+                                                      {.matrices = tiles_.elements(),
                                                        .matrix_floats = depth * columns,
-                                                       .part_depth = kPartDepth}));
+                                                       .part_depth = kPartDepth},
+                                                      make));
     product_.set_left_row_floats(row_floats_);
     return absl::OkStatus();
   }

@@ -20,22 +20,25 @@ absl::StatusOr<DepthwiseWindow> DepthwiseWindow::Load(LoadContext* context, Node
   DepthwiseWindow window;
   window.window_ = PixelWindow(source, axes);
   window.bias_ = bias;
-  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(node.inputs[1]));
-  const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
   window.loops_ = LoopsOfChannels(window.channels());
   if (window.loops_ == nullptr) return context->Refuse();
   window.by_rows_ = axes[1].dilation == 1 && HasDepthwiseRow(axes[1].kernel, axes[1].stride);
-  PLAIT_RETURN_IF_ERROR(window.Pack(context, weights));
+  PLAIT_RETURN_IF_ERROR(window.Pack(context, node.inputs[1]));
   return window;
 }
 
-absl::Status DepthwiseWindow::Pack(LoadContext* context, const float* weights) {
+absl::Status DepthwiseWindow::Pack(LoadContext* context, TensorId constant) {
   const int64_t taps = window_.axis(0).kernel * window_.axis(1).kernel;
   const int64_t vector = by_rows_ ? loops_->vector_floats : channels();
   const int64_t vectors = CeilDiv(channels(), vector);
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
-                         context->AllocateWeights(vectors * taps * vector * 4));
-  weights_ = reinterpret_cast<float*>(packed);
+  const Fingerprint form =
+      FingerprintBuilder().Add("depthwise").Add(taps).Add(vector).Add(channels()).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(vectors * taps * vector * 4, form));
+  weights_ = reinterpret_cast<float*>(place.data);
+  if (place.is_packed) return absl::OkStatus();
+  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(constant));
+  const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
   for (int64_t i = 0; i < vectors; ++i) {
     const int64_t first = std::min(i * vector, channels() - vector);
     for (int64_t tap = 0; tap < taps; ++tap) {

@@ -24,7 +24,7 @@ class DepthwiseWindow {
 
  private:
   // Packs the weights, of [channel][tap].
-  absl::Status Pack(LoadContext* context, const float* weights);
+  absl::Status Pack(LoadContext* context, TensorId constant);
 
   PixelWindow window_;
   const LoopTable* loops_ = nullptr;

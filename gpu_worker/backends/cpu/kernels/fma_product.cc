@@ -35,19 +35,40 @@ int VectorFloats() { return CurrentInstructionSet() >= InstructionSet::kAvx512 ?
 int64_t FmaProduct::BlockColumns() { return 2 * int64_t{VectorFloats()}; }
 
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
-                                            const Constants& constants) {
-  return Load(context, shape, constants,
-              [&](int64_t matrix, int64_t k, int64_t column, int64_t count, float* to) {
-                const float* const row =
-                    constants.right + matrix * constants.matrix_floats + k * shape.right_row_floats;
-                for (int64_t n = 0; n < count; ++n) {
-                  to[n] = row[(column + n) * shape.right_column_floats];
-                }
-              });
+                                            const Constants& constants, MakeRight make) {
+  FmaProduct product = Of(shape, constants);
+  const Fingerprint form = FingerprintBuilder()
+                               .Add("fma")
+                               .Add(shape.depth)
+                               .Add(shape.columns)
+                               .Add(product.matrices_)
+                               .Add(product.block_columns())
+                               .Add(product.blocks_together_)
+                               .Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(product.weights_bytes(), form));
+  product.weights_ = reinterpret_cast<float*>(place.data);
+  if (place.is_packed) return product;
+  PLAIT_ASSIGN_OR_RETURN(const float* const right, make());
+  product.PackBlocks(context->width(), [&](int64_t matrix, int64_t k, int64_t column, int64_t count,
+                                           float* to) {
+    const float* const row = right + matrix * constants.matrix_floats + k * shape.right_row_floats;
+    for (int64_t n = 0; n < count; ++n) to[n] = row[(column + n) * shape.right_column_floats];
+  });
+  return product;
 }
 
-absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
-                                            const Constants& constants, ReadRight read) {
+absl::StatusOr<FmaProduct> FmaProduct::LoadOwn(LoadContext* context, const ConstantProduct& shape,
+                                               const Constants& constants, ReadRight read) {
+  FmaProduct product = Of(shape, constants);
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
+                         context->AllocateWeights(product.weights_bytes()));
+  product.weights_ = reinterpret_cast<float*>(packed);
+  product.PackBlocks(context->width(), read);
+  return product;
+}
+
+FmaProduct FmaProduct::Of(const ConstantProduct& shape, const Constants& constants) {
   FmaProduct product;
   product.SetShape(shape, constants.may_widen_blocks);
   product.matrices_ = constants.matrices;
@@ -55,19 +76,18 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   product.bias_ = constants.bias;
   const bool are_all_together = constants.blocks_together == 0;
   product.blocks_together_ = are_all_together ? product.blocks_ : constants.blocks_together;
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
-                         context->AllocateWeights(product.weights_bytes()));
-  product.weights_ = reinterpret_cast<float*>(packed);
-  const int64_t blocks = constants.matrices * product.blocks_;
-  ForEachPart(context->width(), blocks, [&](int64_t begin, int64_t end, int) {
+  return product;
+}
+
+void FmaProduct::PackBlocks(int threads, ReadRight read) const {
+  ForEachPart(threads, matrices_ * blocks_, [&](int64_t begin, int64_t end, int) {
     for (int64_t block = begin; block < end;) {
-      const int64_t of_matrix = CeilDiv(block + 1, product.blocks_) * product.blocks_;
+      const int64_t of_matrix = CeilDiv(block + 1, blocks_) * blocks_;
       const int64_t last = std::min({end, of_matrix, block + kBlocksPackedTogether});
-      product.PackBlocks(block, last, read);
+      PackGroup(block, last, read);
       block = last;
     }
   });
-  return product;
 }
 
 FmaProduct FmaProduct::OfPacked(const ConstantProduct& shape) {
@@ -87,7 +107,7 @@ void FmaProduct::SetShape(const ConstantProduct& shape, bool may_widen_blocks) {
 }
 
 // Row by row, of which each block is a few cache lines.
-void FmaProduct::PackBlocks(int64_t begin, int64_t end, ReadRight read) const {
+void FmaProduct::PackGroup(int64_t begin, int64_t end, ReadRight read) const {
   const int64_t matrix = begin / blocks_;
   for (int64_t k = 0; k < shape_.depth; ++k) {
     for (int64_t number = begin; number < end; ++number) {

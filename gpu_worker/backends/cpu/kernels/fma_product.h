@@ -18,9 +18,8 @@ namespace plait {
 class FmaProduct {
  public:
   struct Constants {
-    const float* right = nullptr;  // one matrix after the other
     int64_t matrices = 1;
-    int64_t matrix_floats = 0;    // from one to the next
+    int64_t matrix_floats = 0;    // from one to the next, where one lies behind the other
     const float* bias = nullptr;  // a float per column; nullptr: none
     int64_t part_depth = 0;       // see FmaTile
     // So many blocks of one matrix, then the same of the next one, are multiplied one after the
@@ -43,18 +42,22 @@ class FmaProduct {
     const float* right = nullptr;
   };
 
+  // Gives the matrices, which lie one after the other until the product is loaded. Asked where
+  // nobody has packed them only (LoadContext::AllocatePacked): of the kernel's constants, always in
+  // the same way.
+  using MakeRight = absl::FunctionRef<absl::StatusOr<const float*>()>;
   // Packs the matrices, by as many threads as the kernel is wide. Runs by AVX-512, else by AVX2,
   // else interpreted.
-  // Errors: ResourceExhausted.
+  // Errors: ResourceExhausted; those of `make`.
   static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
-                                         const Constants& constants);
+                                         const Constants& constants, MakeRight make);
 
   // Writes `count` numbers of row k of a matrix, from `column` on. Called by several threads.
   using ReadRight =
       absl::FunctionRef<void(int64_t matrix, int64_t k, int64_t column, int64_t count, float* to)>;
-  // The same of matrices that `read` gives, and not `constants` and `shape`.
-  static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
-                                         const Constants& constants, ReadRight read);
+  // The same of matrices that `read` gives, in this executable's own memory.
+  static absl::StatusOr<FmaProduct> LoadOwn(LoadContext* context, const ConstantProduct& shape,
+                                            const Constants& constants, ReadRight read);
 
   // Of matrices that are no constants: whoever runs it packs them (Piece::right).
   static FmaProduct OfPacked(const ConstantProduct& shape);
@@ -104,14 +107,16 @@ class FmaProduct {
     LoadedMicrokernel microkernel;
   };
 
+  static FmaProduct Of(const ConstantProduct& shape, const Constants& constants);
   void SetShape(const ConstantProduct& shape, bool may_widen_blocks);
+  void PackBlocks(int threads, ReadRight read) const;
   int64_t block_floats() const { return shape_.depth * block_columns(); }
   int ColumnsOf(int64_t block) const;
   // Among the blocks of all matrices.
   int64_t PlaceOf(int64_t matrix, int64_t block) const;
   // `number` counts the blocks of one matrix after the other.
   // Blocks of one matrix, by number among all.
-  void PackBlocks(int64_t begin, int64_t end, ReadRight read) const;
+  void PackGroup(int64_t begin, int64_t end, ReadRight read) const;
   absl::Status RunBlock(const Piece& piece, int64_t block, float* result) const;
   const Tile* FindTile(int64_t rows, int columns) const;
   absl::Status AddTile(int rows, int columns);

@@ -107,9 +107,8 @@ absl::Status AddOperands(LoadContext* context, const Product& product,
   }
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t plain,
                          DescribeStrided(product.right.shape, product.right.strides));
-  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(product.right_tensor));
   PLAIT_ASSIGN_OR_RETURN(const std::byte* const packed,
-                         PackWeights(context, plain, values.bytes().data(), chosen));
+                         PackWeights(context, plain, product.right_tensor, chosen));
   arguments->push_back({DNNL_ARG_WEIGHTS, chosen, packed});
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/status_macros.h"
 
@@ -57,6 +58,23 @@ absl::StatusOr<dnnl_memory_desc_t> DescribeChannels(const EpilogueTarget& target
   Shape shape(target.result.ndims, 1);
   shape[target.channel_axis] = target.result.dims[target.channel_axis];
   return DescribeTensor(shape, Format::kPlain);
+}
+
+// How a description lays numbers out; nullopt where it says more than that, such as sums that
+// come with them.
+std::optional<Fingerprint> FormOf(const dnnl_memory_desc_t& description) {
+  if (description.format_kind != dnnl_blocked || description.extra.flags != 0) return std::nullopt;
+  const dnnl_blocking_desc_t& blocking = description.format_desc.blocking;
+  FingerprintBuilder builder;
+  builder.Add("onednn").Add(description.ndims).Add(blocking.inner_nblks);
+  for (int axis = 0; axis < description.ndims; ++axis) {
+    builder.Add(description.dims[axis]).Add(description.padded_dims[axis]);
+    builder.Add(blocking.strides[axis]);
+  }
+  for (int block = 0; block < blocking.inner_nblks; ++block) {
+    builder.Add(blocking.inner_blks[block]).Add(blocking.inner_idxs[block]);
+  }
+  return builder.Finish();
 }
 
 }  // namespace
@@ -158,12 +176,19 @@ absl::Status SetPostOperations(dnnl_primitive_attr_t attributes, dnnl_post_ops_t
 }
 
 absl::StatusOr<std::byte*> PackWeights(LoadContext* context, const dnnl_memory_desc_t& plain,
-                                       const void* values, const dnnl_memory_desc_t& wanted) {
-  const size_t bytes = dnnl_memory_desc_get_size(&wanted);
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
-                         context->AllocateWeights(static_cast<int64_t>(bytes)));
-  PLAIT_RETURN_IF_ERROR(context->onednn()->Reorder(plain, values, wanted, packed));
-  return packed;
+                                       TensorId constant, const dnnl_memory_desc_t& wanted) {
+  const auto bytes = static_cast<int64_t>(dnnl_memory_desc_get_size(&wanted));
+  SharingExecutable::Place place = {nullptr, false};
+  if (const std::optional<Fingerprint> form = FormOf(wanted)) {
+    PLAIT_ASSIGN_OR_RETURN(place, context->AllocatePacked(bytes, *form));
+    if (place.is_packed) return place.data;
+  } else {
+    PLAIT_ASSIGN_OR_RETURN(place.data, context->AllocateWeights(bytes));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(constant));
+  PLAIT_RETURN_IF_ERROR(
+      context->onednn()->Reorder(plain, values.bytes().data(), wanted, place.data));
+  return place.data;
 }
 
 }  // namespace plait

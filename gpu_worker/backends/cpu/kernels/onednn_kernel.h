@@ -80,13 +80,14 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadStridedReorder(LoadContext* conte
 absl::StatusOr<OnednnPostOperations> NewPostOperations();
 absl::Status SetPostOperations(dnnl_primitive_attr_t attributes, dnnl_post_ops_t post_operations);
 
-// Lays row-major float32 values out as `wanted`, among the executable's weights.
+// Lays a row-major float32 constant out as `wanted`, among the executable's weights, unless another
+// executable has done so.
 // `plain` and `wanted` describe one shape. As a rule packed weights are blocked by the vector
 // width, with the innermost block in the order in which the kernel multiplies: it reads them front
 // to back with whole vectors, and padding to whole blocks leaves it no remainders. Costs one pass
 // at load time.
-// Errors: ResourceExhausted when they do not fit; Internal.
+// Errors: ResourceExhausted when they do not fit; Internal; those of ConstantValue.
 absl::StatusOr<std::byte*> PackWeights(LoadContext* context, const dnnl_memory_desc_t& plain,
-                                       const void* values, const dnnl_memory_desc_t& wanted);
+                                       TensorId constant, const dnnl_memory_desc_t& wanted);
 
 }  // namespace plait

@@ -259,11 +259,14 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadInputProduct(LoadContext* context
                                  .columns = layer.directions * columns,
                                  .right_row_floats = 1,
                                  .right_column_floats = layer.input};
-  PLAIT_ASSIGN_OR_RETURN(const Tensor w, context->ConstantValue(node.inputs[kRecurrentW]));
-  const auto* const right = reinterpret_cast<const float*>(w.bytes().data());
+  Tensor w;
+  const auto make = [&]() -> absl::StatusOr<const float*> {
+    PLAIT_ASSIGN_OR_RETURN(w, context->ConstantValue(node.inputs[kRecurrentW]));
+    return reinterpret_cast<const float*>(w.bytes().data());
+  };
   PLAIT_ASSIGN_OR_RETURN(
       FmaProduct product,
-      FmaProduct::Load(context, shape, {.right = right, .bias = bias, .may_widen_blocks = true}));
+      FmaProduct::Load(context, shape, {.bias = bias, .may_widen_blocks = true}, make));
   return FmaKernel::Create(context, shape, {const_cast<float*>(x), layer.input},
                            {result, shape.columns}, std::move(product), RowEpilogue());
 }
@@ -272,20 +275,21 @@ absl::StatusOr<Direction> LoadDirection(LoadContext* context, const Node& node, 
                                         int64_t number) {
   const int64_t hidden = rnn.layer.hidden;
   const int64_t columns = rnn.kind.gates * hidden;
-  PLAIT_ASSIGN_OR_RETURN(const Tensor r, context->ConstantValue(node.inputs[kRecurrentR]));
-  const auto* const right =
-      reinterpret_cast<const float*>(r.bytes().data()) + number * columns * hidden;
+  Tensor r;
+  const auto make = [&]() -> absl::StatusOr<const float*> {
+    PLAIT_ASSIGN_OR_RETURN(r, context->ConstantValue(node.inputs[kRecurrentR]));
+    return reinterpret_cast<const float*>(r.bytes().data()) + number * columns * hidden;
+  };
   const ConstantProduct shape = {.rows = rnn.layer.batch,
                                  .depth = hidden,
                                  .columns = hidden,
                                  .right_row_floats = 1,
                                  .right_column_floats = hidden};
-  PLAIT_ASSIGN_OR_RETURN(FmaProduct product,
-                         FmaProduct::Load(context, shape,
-                                          {.right = right,
-                                           .matrices = rnn.kind.gates,
-                                           .matrix_floats = hidden * hidden,
-                                           .blocks_together = kChunkBlocksMax}));
+  PLAIT_ASSIGN_OR_RETURN(FmaProduct product, FmaProduct::Load(context, shape,
+                                                              {.matrices = rnn.kind.gates,
+                                                               .matrix_floats = hidden * hidden,
+                                                               .blocks_together = kChunkBlocksMax},
+                                                              make));
   PLAIT_RETURN_IF_ERROR(product.AddRows(rnn.layer.batch));
   Direction direction = {std::move(product), RnnCell(rnn, node.op, *node.attributes, number)};
   if (node.op == OpKind::kGRU && !direction.cell.has_reset()) {

@@ -50,13 +50,16 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(parts.epilogue,
                          RowEpilogue::OfConvolution(context, pattern->pointwise, pattern->after,
                                                     parts.result_apart_floats));
-  PLAIT_ASSIGN_OR_RETURN(const Tensor values,
-                         context->ConstantValue(graph.node(pattern->pointwise).inputs[1]));
-  const auto* const weights = reinterpret_cast<const float*>(values.bytes().data());
-  PLAIT_ASSIGN_OR_RETURN(parts.product, FmaProduct::Load(context, parts.shape,
-                                                         {.right = weights,
-                                                          .bias = parts.epilogue.bias(),
-                                                          .may_widen_blocks = true}));
+  Tensor values;
+  const auto make = [&]() -> absl::StatusOr<const float*> {
+    PLAIT_ASSIGN_OR_RETURN(values,
+                           context->ConstantValue(graph.node(pattern->pointwise).inputs[1]));
+    return reinterpret_cast<const float*>(values.bytes().data());
+  };
+  PLAIT_ASSIGN_OR_RETURN(
+      parts.product,
+      FmaProduct::Load(context, parts.shape,
+                       {.bias = parts.epilogue.bias(), .may_widen_blocks = true}, make));
   return MadeRowsKernel::Create(context, std::move(parts));
 }
 

@@ -98,14 +98,14 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
     if (other.sign != 0) divided.Read(other, k, column, count, to, /*adds=*/true);
     if (!AreFinite(to, count)) are_finite = false;
   };
-  PLAIT_ASSIGN_OR_RETURN(weights.product_, FmaProduct::Load(context,
-                                                            {.rows = (shape.rows + 1) / 2,
-                                                             .depth = weights.half_depth_,
-                                                             .columns = weights.half_columns_},
-                                                            {.matrices = kStrassenProducts,
-                                                             .part_depth = kPartDepth,
-                                                             .blocks_together = blocks_together},
-                                                            read));
+  PLAIT_ASSIGN_OR_RETURN(weights.product_, FmaProduct::LoadOwn(context,
+                                                               {.rows = (shape.rows + 1) / 2,
+                                                                .depth = weights.half_depth_,
+                                                                .columns = weights.half_columns_},
+                                                               {.matrices = kStrassenProducts,
+                                                                .part_depth = kPartDepth,
+                                                                .blocks_together = blocks_together},
+                                                               read));
   if (!are_finite) return context->Refuse();
   return weights;
 }

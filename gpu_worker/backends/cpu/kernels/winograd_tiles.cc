@@ -89,16 +89,20 @@ absl::StatusOr<WinogradTiles> WinogradTiles::Load(LoadContext* context, const No
   tiles.result_channels_ = layer.result.type.shape[1];
   tiles.source_pixel_floats_ = layer.source.pixel_elements();
   tiles.result_pixel_floats_ = layer.result.pixel_elements();
+  const Fingerprint form = FingerprintBuilder().Add("taps").Finish();
+  PLAIT_ASSIGN_OR_RETURN(
+      const SharingExecutable::Place place,
+      context->AllocatePacked(context->graph().type(conv.inputs[1]).bytes(), form));
+  tiles.weights_ = reinterpret_cast<const float*>(place.data);
+  if (place.is_packed) return tiles;
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(conv.inputs[1]));
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed, context->AllocateWeights(values.type().bytes()));
   tiles.PackWeights(context->width(), reinterpret_cast<const float*>(values.bytes().data()),
-                    reinterpret_cast<float*>(packed));
+                    reinterpret_cast<float*>(place.data));
   return tiles;
 }
 
 // `values` by result channels, source channels and taps.
-void WinogradTiles::PackWeights(int threads, const float* values, float* packed) {
-  weights_ = packed;
+void WinogradTiles::PackWeights(int threads, const float* values, float* packed) const {
   ForEachPart(threads, source_channels_, [&](int64_t begin, int64_t end, int) {
     float* to = packed + begin * kTaps * result_channels_;
     for (int64_t place = begin * kTaps; place < end * kTaps; ++place) {

@@ -76,7 +76,7 @@ class WinogradTiles {
     int64_t column;
   };
 
-  void PackWeights(int threads, const float* values, float* packed);
+  void PackWeights(int threads, const float* values, float* packed) const;
   int64_t TilesOf(int axis) const { return CeilDiv(axes_[axis].output, extent_); }
   Place PlaceOf(int64_t tile) const;
   // The number of a pixel of the result, over all images.

@@ -88,7 +88,11 @@ absl::Status CpuExecutable::ReserveMemory(const Plan& plan) {
   }
   for (const TensorId output : graph_.outputs()) bytes += Aligned(graph_.type(output).bytes());
   PLAIT_ASSIGN_OR_RETURN(arena_, MemoryRegion::Reserve(bytes));
-  PLAIT_ASSIGN_OR_RETURN(weights_, MemoryRegion::Reserve(WeightBytesMax(graph_, plan)));
+  const int64_t weight_bytes_max = WeightBytesMax(graph_, plan);
+  PLAIT_ASSIGN_OR_RETURN(weights_, MemoryRegion::Reserve(weight_bytes_max));
+  if (shared_.weights != nullptr) {
+    PLAIT_ASSIGN_OR_RETURN(sharing_, SharingExecutable::Create(shared_.weights, weight_bytes_max));
+  }
   for (int i = 0; i < plan.threads; ++i) {
     PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, MemoryRegion::Reserve(kScratchBytes));
     scratch_.push_back(std::move(region));
@@ -195,7 +199,9 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     MemoryRegion* const scratch =
         &scratch_[step.stream % LaneCount(plan.threads, step.kernel.width)];
     scratch->Reset();
-    LoadContext context(graph_, step.kernel, weights, shared_.onednn, {&weights_, scratch});
+    SharingExecutable* const sharing = sharing_.has_value() ? &*sharing_ : nullptr;
+    LoadContext context(graph_, step.kernel, weights, shared_.onednn,
+                        {&weights_, scratch, sharing});
     PLAIT_RETURN_IF_ERROR(Annotate(AddPlaces(plan, step, family->offer, &context), where));
     std::vector<Operand>& read = step_inputs_.emplace_back();
     for (size_t input = 0; input < step.inputs.size(); ++input) {
@@ -205,6 +211,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     const Team::Lead lead(*shared_.team, step.kernel.width);
     absl::StatusOr<std::unique_ptr<CpuKernel>> kernel = family->load(&context);
     if (!kernel.ok()) return Annotate(kernel.status(), where);
+    if (sharing != nullptr) sharing->Publish();
     steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
   }
   return absl::OkStatus();

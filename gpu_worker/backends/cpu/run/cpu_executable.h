@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/memory.h"
 #include "gpu_worker/backends/cpu/run/private_caches.h"
 #include "gpu_worker/backends/cpu/run/segment.h"
+#include "gpu_worker/backends/cpu/run/shared_weights.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/executor/executor.h"
@@ -28,6 +30,7 @@ class CpuExecutable : public Executable {
     Team* team;
     Onednn* onednn;
     PrivateCaches* private_caches;
+    SharedWeights* weights = nullptr;  // nullptr: each has its own
   };
 
   // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; what is shared outlives the
@@ -80,6 +83,7 @@ class CpuExecutable : public Executable {
   int threads_ = 1;
   MemoryRegion arena_;  // activations, then the caller's inputs and outputs
   MemoryRegion weights_;
+  std::optional<SharingExecutable> sharing_;  // what of them is shared
   // Kernels of one lane never run at the same time, so that one region serves all of them.
   std::vector<MemoryRegion> scratch_;         // per lane
   std::vector<std::byte*> places_;            // by value of the plan

@@ -20,12 +20,14 @@ namespace {
 
 class CpuExecutor : public Executor {
  public:
-  CpuExecutor(DeviceDescription device, std::shared_ptr<Team> team, std::unique_ptr<Onednn> onednn)
+  CpuExecutor(DeviceDescription device, std::shared_ptr<Team> team, std::unique_ptr<Onednn> onednn,
+              bool shares_weights)
       : device_(std::move(device)),
         team_(std::move(team)),
         onednn_(std::move(onednn)),
         yardsticks_(team_.get()),
-        private_caches_(team_.get(), DescribeProcessor().l2_bytes) {}
+        private_caches_(team_.get(), DescribeProcessor().l2_bytes),
+        shares_weights_(shares_weights) {}
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
@@ -35,7 +37,8 @@ class CpuExecutor : public Executor {
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
                                                           const WeightSource& weights) override {
     return CpuExecutable::Create(graph, plan, weights,
-                                 {team_.get(), onednn_.get(), &private_caches_});
+                                 {team_.get(), onednn_.get(), &private_caches_,
+                                  shares_weights_ ? &shared_weights_ : nullptr});
   }
 
   DeviceDescription device_;
@@ -43,6 +46,8 @@ class CpuExecutor : public Executor {
   std::unique_ptr<Onednn> onednn_;
   CpuYardsticks yardsticks_;
   PrivateCaches private_caches_;
+  const bool shares_weights_;
+  SharedWeights shared_weights_;
 };
 
 // "avx2" on a processor that has no AVX2 is an error and not a weaker set: who asks means to know
@@ -85,7 +90,8 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
   } else {
     team = std::make_shared<Team>(device.threads, placement);
   }
-  return std::make_unique<CpuExecutor>(std::move(device), std::move(team), std::move(onednn));
+  return std::make_unique<CpuExecutor>(std::move(device), std::move(team), std::move(onednn),
+                                       options.shares_weights);
 }
 
 }  // namespace plait

@@ -40,13 +40,53 @@ absl::StatusOr<Operand> LoadContext::Find(TensorId tensor) {
     if (place.tensor == tensor) return place.operand;
   }
   if (tensor == kNoTensor || graph_.tensor(tensor).constant == nullptr) return Refuse();
-  PLAIT_ASSIGN_OR_RETURN(const Tensor value, ConstantValue(tensor));
-  const absl::string_view bytes = value.bytes();
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const data,
-                         AllocateWeights(static_cast<int64_t>(bytes.size())));
-  std::memcpy(data, bytes.data(), bytes.size());
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const data, RowMajor(tensor));
   places_.push_back({tensor, {graph_.type(tensor), Format::kPlain, data}});
   return places_.back().operand;
+}
+
+absl::StatusOr<std::byte*> LoadContext::RowMajor(TensorId tensor) {
+  SharingExecutable::Place place = {nullptr, false};
+  if (memory_.sharing != nullptr) {
+    PLAIT_ASSIGN_OR_RETURN(place,
+                           memory_.sharing->Allocate(graph_.tensor(tensor).constant->fingerprint(),
+                                                     graph_.type(tensor).bytes()));
+    if (place.is_packed) return place.data;
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Tensor value, ConstantValue(tensor));
+  const absl::string_view bytes = value.bytes();
+  if (place.data == nullptr) {
+    PLAIT_ASSIGN_OR_RETURN(place.data, AllocateWeights(static_cast<int64_t>(bytes.size())));
+  }
+  std::memcpy(place.data, bytes.data(), bytes.size());
+  return place.data;
+}
+
+absl::StatusOr<SharingExecutable::Place> LoadContext::AllocatePacked(int64_t bytes,
+                                                                     const Fingerprint& form) {
+  if (memory_.sharing != nullptr) {
+    const Fingerprint key =
+        FingerprintBuilder().Add(packed_from_).Add(form).Add(bytes).Add(packed_pieces_++).Finish();
+    return memory_.sharing->Allocate(key, bytes);
+  }
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const data, AllocateWeights(bytes));
+  return SharingExecutable::Place{data, false};
+}
+
+Fingerprint LoadContext::PackedFrom() const {
+  FingerprintBuilder builder;
+  builder.Add(kernel_.family).Add(kernel_.variant).Add(kernel_.width);
+  for (const NodeId id : kernel_.nodes) {
+    const Node& node = graph_.node(id);
+    builder.Add(static_cast<int>(node.op)).Add(node.attributes->fingerprint());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoTensor) continue;
+      const ConstantRef& constant = graph_.tensor(node.inputs[i]).constant;
+      if (constant == nullptr || constant->type().dtype == DataType::kInt64) continue;
+      builder.Add(static_cast<int>(i)).Add(constant->fingerprint());
+    }
+  }
+  return builder.Finish();
 }
 
 absl::StatusOr<Tensor> LoadContext::ConstantValue(TensorId tensor) const {

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gpu_worker/backends/cpu/run/memory.h"
+#include "gpu_worker/backends/cpu/run/shared_weights.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel.h"
 
@@ -14,6 +15,7 @@
 //   segment         consecutive steps of a plan, run in order or as lanes that wait for each other
 //   kernel          what a kernel family sees while it loads and runs; the table of the families
 //   memory          ranges of address space, handed out in aligned pieces
+//   shared_weights  packed weights that several loaded plans read
 //   strided_copy    the copy that all movement of tensors comes down to
 //   device          what this machine's processor grants, and what times on it depend on
 //   processor       what the processor says of itself
@@ -79,12 +81,15 @@ class LoadContext {
   struct Memory {
     MemoryRegion* weights;  // constants, in execution order
     MemoryRegion* scratch;  // of the thread that will run the kernel; reused by its next kernel
+    SharingExecutable* sharing = nullptr;  // nullptr: the executable shares no weights
   };
 
   // All that is passed must outlive the context, and the regions must outlive the kernel too.
   LoadContext(const Graph& graph, const Kernel& kernel, const WeightSource& weights, Onednn* onednn,
               Memory memory)
-      : graph_(graph), kernel_(kernel), weights_(weights), onednn_(onednn), memory_(memory) {}
+      : graph_(graph), kernel_(kernel), weights_(weights), onednn_(onednn), memory_(memory) {
+    if (memory.sharing != nullptr) packed_from_ = PackedFrom();
+  }
 
   const Graph& graph() const { return graph_; }
   const Kernel& kernel() const { return kernel_; }
@@ -114,6 +119,13 @@ class LoadContext {
     return memory_.weights->Allocate(bytes);
   }
 
+  // The same for what is made of the kernel's constants alone, in a way that `form` and the number
+  // of bytes say all of that the constants, the operators' attributes and the variant do not: where
+  // another executable has made it, it is packed already and must not be written. Settings of int64
+  // count as no constants here, because they follow from sizes.
+  // Errors: ResourceExhausted.
+  absl::StatusOr<SharingExecutable::Place> AllocatePacked(int64_t bytes, const Fingerprint& form);
+
   // Memory for the time of one Run; any other kernel of the same thread overwrites it.
   // Errors: ResourceExhausted.
   absl::StatusOr<std::byte*> AllocateScratch(int64_t bytes) {
@@ -126,11 +138,18 @@ class LoadContext {
   absl::Status Refuse() const;
 
  private:
+  // A constant's value, row-major among the weights.
+  absl::StatusOr<std::byte*> RowMajor(TensorId tensor);
+  // What all pieces are packed from that the kernel packs.
+  Fingerprint PackedFrom() const;
+
   const Graph& graph_;
   const Kernel& kernel_;
   const WeightSource& weights_;
   Onednn* onednn_;
   Memory memory_;
+  Fingerprint packed_from_;
+  int packed_pieces_ = 0;
   std::vector<Place> places_;
 };
 

@@ -1,0 +1,90 @@
+#include "gpu_worker/backends/cpu/run/shared_weights.h"
+
+#include <cstring>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+constexpr int64_t kBytes = 4096;
+
+SharingExecutable Executable(SharedWeights* shared) {
+  absl::StatusOr<SharingExecutable> executable = SharingExecutable::Create(shared, 1 << 20);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return *std::move(executable);
+}
+
+// Packs a piece, or finds it packed.
+SharingExecutable::Place Pack(SharingExecutable& executable, const Fingerprint& key) {
+  const absl::StatusOr<SharingExecutable::Place> place = executable.Allocate(key, kBytes);
+  EXPECT_TRUE(place.ok()) << place.status();
+  if (!place->is_packed) std::memset(place->data, static_cast<int>(key.low), kBytes);
+  executable.Publish();
+  return *place;
+}
+
+TEST(SharedWeightsTest, APieceIsPackedOnce) {
+  SharedWeights shared;
+  SharingExecutable first = Executable(&shared);
+  SharingExecutable second = Executable(&shared);
+  const SharingExecutable::Place packed = Pack(first, {1, 1});
+  EXPECT_FALSE(packed.is_packed);
+  const SharingExecutable::Place found = Pack(second, {1, 1});
+  EXPECT_TRUE(found.is_packed);
+  EXPECT_EQ(found.data, packed.data);
+  EXPECT_FALSE(Pack(second, {1, 2}).is_packed);
+}
+
+TEST(SharedWeightsTest, APieceLivesAsLongAsAnybodyReadsIt) {
+  SharedWeights shared;
+  std::optional<SharingExecutable> first = Executable(&shared);
+  std::optional<SharingExecutable> second = Executable(&shared);
+  Pack(*first, {1, 7});
+  const std::byte* const data = Pack(*second, {1, 7}).data;
+  first.reset();
+  for (int64_t i = 0; i < kBytes; ++i) ASSERT_EQ(data[i], std::byte{7});
+  {
+    SharingExecutable third = Executable(&shared);
+    EXPECT_TRUE(Pack(third, {1, 7}).is_packed);
+  }
+  second.reset();
+  SharingExecutable fourth = Executable(&shared);
+  EXPECT_FALSE(Pack(fourth, {1, 7}).is_packed) << "all who had it have gone";
+}
+
+// A load that fails midway may have left anything.
+TEST(SharedWeightsTest, WhatIsNotPublishedIsNotFound) {
+  SharedWeights shared;
+  SharingExecutable first = Executable(&shared);
+  ASSERT_TRUE(first.Allocate({1, 1}, kBytes).ok());
+  SharingExecutable second = Executable(&shared);
+  EXPECT_FALSE(Pack(second, {1, 1}).is_packed);
+  first.Forget();
+  first.Publish();
+  SharingExecutable third = Executable(&shared);
+  EXPECT_TRUE(Pack(third, {1, 1}).is_packed) << "by the second one";
+}
+
+// In the order in which its steps read them.
+TEST(SharedWeightsTest, AnExecutablesOwnPiecesLieApart) {
+  SharedWeights shared;
+  SharingExecutable executable = Executable(&shared);
+  const SharingExecutable::Place one = Pack(executable, {1, 1});
+  const SharingExecutable::Place other = Pack(executable, {1, 1});
+  EXPECT_FALSE(other.is_packed);
+  EXPECT_NE(one.data, other.data);
+}
+
+TEST(SharedWeightsTest, ForgetsPiecesThatAreGone) {
+  SharedWeights shared;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    SharingExecutable executable = Executable(&shared);
+    ASSERT_FALSE(Pack(executable, {2, i}).is_packed);
+  }
+  EXPECT_LE(shared.size(), 2048u);
+}
+
+}  // namespace
+}  // namespace plait
