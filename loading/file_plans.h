@@ -16,6 +16,7 @@ namespace plait {
 //   model_file   a model's bytes, with external data
 //   file_plans   the plans that came inside of a model, and for which devices they are
 //   choose_plan  which of them runs here, and why; it is loaded then
+//   plan_rebinder   the same for shapes that none of them is for
 //   substitute_variants   what stands in for kernels of another version
 //   default_plan   what runs where none of them does
 //   load_segments, segmented_model   a model around nodes that plait does not understand
@@ -34,6 +35,7 @@ enum class PlanReason {
   kOtherModel,          // for another graph, other inputs or outputs, or other shapes
   kInvalid,             // it is malformed, too large, or what it says cannot be loaded
   kSameInstructionSet,  // for another device of the same instruction set and threads: used
+  kOtherShapes,         // for other shapes, and bound to these: used
 };
 
 // How well a plan suits a device, from worst to best.

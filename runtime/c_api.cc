@@ -189,6 +189,8 @@ int32_t ReasonOf(PlanReason reason) {
       return PLAIT_PLAN_INVALID;
     case PlanReason::kSameInstructionSet:
       return PLAIT_PLAN_SAME_INSTRUCTION_SET;
+    case PlanReason::kOtherShapes:
+      return PLAIT_PLAN_OTHER_SHAPES;
   }
   return PLAIT_PLAN_INVALID;
 }

@@ -131,10 +131,13 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(absl::string_view model
   session->options_ = options;
   session->plans_ = ReadFilePlans(imported);
   PLAIT_RETURN_IF_ERROR(session->Open());
+  const absl::MutexLock lock(&session->load_mutex_);
+  session->rebinder_.emplace(imported, session->plans_, *session->executor_);
   PLAIT_ASSIGN_OR_RETURN(session->main_, session->Load(imported, options.shapes));
   if (session->IsOpen(imported)) {
     session->model_ = imported;
   } else {
+    session->rebinder_.reset();
     session->plans_.clear();
   }
   return session;
@@ -144,9 +147,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(absl::string_view model
 // open.
 absl::Status Session::Open() {
   const auto open = [&](int threads) {
-    return OpenExecutor(
-        options_.device,
-        {.threads = threads, .pins_threads = options_.pins_threads, .shares_threads = true});
+    return OpenExecutor(options_.device, {.threads = threads,
+                                          .pins_threads = options_.pins_threads,
+                                          .shares_threads = true,
+                                          .shares_weights = true});
   };
   PLAIT_ASSIGN_OR_RETURN(executor_, open(options_.threads));
   if (options_.threads > 0 || options_.ignores_plan) return absl::OkStatus();
@@ -156,19 +160,30 @@ absl::Status Session::Open() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
-                                                            const Bindings& given) {
+PlanChoice Session::Choose(const Model& model, const Bindings& given) {
   PlanChoice choice;
-  absl::Span<const FilePlan> plans = plans_;
-  if (options_.ignores_plan && !plans.empty()) {
+  if (options_.ignores_plan && !plans_.empty()) {
     choice.reason = PlanReason::kNotWanted;
     choice.explanation = "the plan in the model is ignored: it is not wanted";
-    plans = {};
-  } else {
-    choice = ChoosePlan(model, plans, given, *executor_);
+    return choice;
   }
+  // Only the first time, because what comes of it for other shapes is known: which are for those is
+  // found faster.
+  if (main_ == nullptr) choice = ChoosePlan(model, plans_, given, *executor_);
+  const bool is_for_others = main_ != nullptr || choice.reason == PlanReason::kOtherModel;
+  if (choice.loaded.has_value() || !is_for_others) return choice;
+  PlanChoice rebound = rebinder_->Choose(given);
+  if (rebound.loaded.has_value() || main_ != nullptr) return rebound;
+  return choice;
+}
+
+absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
+                                                            const Bindings& given) {
+  PlanChoice choice = Choose(model, given);
   SessionPlan plan = {choice.loaded.has_value(), choice.grade, choice.reason, choice.explanation};
   if (choice.loaded.has_value()) return Adopt(*std::move(choice.loaded), std::move(plan));
+  absl::Span<const FilePlan> plans = plans_;
+  if (options_.ignores_plan) plans = {};
   const absl::StatusOr<Bound> bound = BindFor(model, plans, given);
   if (bound.ok() && HasOpaqueNodes(bound->graph)) return LoadParts(model, *bound, plans);
   if (options_.requires_plan) return absl::FailedPreconditionError(choice.explanation);
@@ -224,18 +239,29 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::For(absl::Span<const Shap
     PLAIT_RETURN_IF_ERROR(CheckShape(i, input_shapes[i]));
     given[main_->inputs[i].name] = input_shapes[i];
   }
-  const absl::MutexLock lock(&mutex_);
+  if (std::shared_ptr<LoadedShapes> known = Known(input_shapes)) return known;
+  const absl::MutexLock lock(&load_mutex_);
+  // Whoever loaded meanwhile may have loaded this one.
+  if (std::shared_ptr<LoadedShapes> known = Known(input_shapes)) return known;
+  PLAIT_ASSIGN_OR_RETURN(std::shared_ptr<LoadedShapes> loaded, Load(*model_, given));
+  std::shared_ptr<LoadedShapes> fallen;  // is freed when nobody waits for it
+  const absl::MutexLock shapes_lock(&shapes_mutex_);
+  others_.push_front(loaded);
+  if (others_.size() > kSessionShapesMax) {
+    fallen = std::move(others_.back());
+    others_.pop_back();
+  }
+  return loaded;
+}
+
+std::shared_ptr<LoadedShapes> Session::Known(absl::Span<const Shape> input_shapes) {
+  const absl::MutexLock lock(&shapes_mutex_);
   const auto known = std::find_if(others_.begin(), others_.end(), [&](const auto& loaded) {
     return HasShapes(*loaded, input_shapes);
   });
-  if (known != others_.end()) {
-    others_.splice(others_.begin(), others_, known);
-    return others_.front();
-  }
-  PLAIT_ASSIGN_OR_RETURN(std::shared_ptr<LoadedShapes> loaded, Load(*model_, given));
-  others_.push_front(loaded);
-  if (others_.size() > kSessionShapesMax) others_.pop_back();
-  return loaded;
+  if (known == others_.end()) return nullptr;
+  others_.splice(others_.begin(), others_, known);
+  return others_.front();
 }
 
 absl::Status Session::Run(const std::shared_ptr<LoadedShapes>& shapes,
@@ -253,12 +279,12 @@ absl::Status Session::Run(const std::shared_ptr<LoadedShapes>& shapes,
     if (own.is_open || own.data == outputs[i]) continue;
     after.push_back({static_cast<std::byte*>(outputs[i]), own.data, own.type.bytes()});
   }
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&run_mutex_);
   return RunLocked(shapes, before, after);
 }
 
 absl::Status Session::RunBound() {
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&run_mutex_);
   return RunLocked(main_, {}, {});
 }
 
@@ -276,7 +302,7 @@ absl::StatusOr<const SessionTensor*> Session::LastOutput(size_t index) {
     return absl::InvalidArgumentError(
         absl::StrCat("output ", index, ": there are ", main_->outputs.size(), ", numbered from 0"));
   }
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&run_mutex_);
   if (last_ == nullptr) return absl::FailedPreconditionError("no run has succeeded so far");
   last_outputs_.resize(main_->outputs.size());
   SessionTensor& output = last_outputs_[index];
@@ -291,7 +317,7 @@ absl::StatusOr<const SessionTensor*> Session::LastOutput(size_t index) {
 
 // Elements of a set stay where they are.
 const Shape& Session::Kept(const Shape& shape) {
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&shapes_mutex_);
   return *kept_.insert(shape).first;
 }
 

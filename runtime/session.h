@@ -17,6 +17,7 @@
 #include "loading/choose_plan.h"
 #include "loading/host_runner.h"
 #include "loading/segmented_model.h"
+#include "loading/plan_rebinder.h"
 
 namespace plait {
 
@@ -53,11 +54,12 @@ struct SessionTensor {
 };
 
 // A model that is loaded for one set of shapes. Immutable but for what its executable writes.
+// Whoever runs it holds it, so that it may fall out of the session's meanwhile.
 struct LoadedShapes {
   std::vector<SessionTensor> inputs;
   std::vector<SessionTensor> outputs;
   SessionPlan plan;
-  // One of them; is run under the session's lock only.
+  // One of them; is run under the session's run_mutex_ only.
   std::unique_ptr<Executable> executable;
   std::unique_ptr<SegmentedModel> segments;
 
@@ -86,8 +88,10 @@ class Session {
   const SessionPlan& plan() const { return main_->plan; }
 
   // The same for other shapes of the inputs, one for each, in order: loaded now unless they are
-  // among the last kSessionShapesMax that were asked for. Only dimensions that the model leaves
-  // open, and that the session's options do not give, may differ.
+  // among the last kSessionShapesMax that were asked for, by the plan inside the model that is for
+  // them or can be bound to them. Only dimensions that the model leaves open, and that the
+  // session's options do not give, may differ. One shape is loaded at a time, while those that are
+  // loaded run.
   // Errors: InvalidArgument naming the input; as Create.
   absl::StatusOr<std::shared_ptr<LoadedShapes>> For(absl::Span<const Shape> input_shapes);
 
@@ -116,13 +120,20 @@ class Session {
   absl::Status Open();
   // Loads the model by the best plan inside, where that can be, or by a default plan. Errors: as
   // Create.
-  absl::StatusOr<std::shared_ptr<LoadedShapes>> Load(const Model& model, const Bindings& given);
-  // The same around nodes that plait does not understand.
+  absl::StatusOr<std::shared_ptr<LoadedShapes>> Load(const Model& model, const Bindings& given)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(load_mutex_);
+  // The best plan inside; without `loaded` where there is none that fits, or none is wanted.
+  PlanChoice Choose(const Model& model, const Bindings& given)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(load_mutex_);
+  // Loads a model around nodes that plait does not understand.
   absl::StatusOr<std::shared_ptr<LoadedShapes>> LoadParts(const Model& model, const Bound& bound,
-                                                          absl::Span<const FilePlan> plans);
+                                                          absl::Span<const FilePlan> plans)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(load_mutex_);
+  // What is loaded for these shapes, which are now the newest; nullptr: nothing is.
+  std::shared_ptr<LoadedShapes> Known(absl::Span<const Shape> input_shapes);
   absl::Status RunLocked(const std::shared_ptr<LoadedShapes>& shapes,
                          absl::Span<const BoundCopy> before, absl::Span<const BoundCopy> after)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(run_mutex_);
   // Whether other shapes can be asked for.
   bool IsOpen(const Model& model) const;
   // Whether an input may have this shape. Errors: InvalidArgument.
@@ -132,15 +143,20 @@ class Session {
   SessionOptions options_;
   std::vector<FilePlan> plans_;
   std::optional<Model> model_;          // only where other shapes can be asked for
-  std::unique_ptr<Executor> executor_;  // outlives the executables
+  std::unique_ptr<Executor> executor_;  // outlives the executables; loads under load_mutex_ only
   std::shared_ptr<LoadedShapes> main_;
 
-  absl::Mutex mutex_;
+  // Taken in this order, where several are. A run needs the last one only, so that it waits for
+  // other runs and for no load; and to look for a shape that is loaded waits for neither.
+  absl::Mutex load_mutex_;
+  absl::Mutex shapes_mutex_;
+  absl::Mutex run_mutex_;
+  std::optional<PlanRebinder> rebinder_ ABSL_GUARDED_BY(load_mutex_);
   // The last ones asked for, the newest first, without main_.
-  std::list<std::shared_ptr<LoadedShapes>> others_ ABSL_GUARDED_BY(mutex_);
-  std::set<Shape> kept_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<LoadedShapes> last_ ABSL_GUARDED_BY(mutex_);  // that a run of succeeded
-  std::vector<SessionTensor> last_outputs_ ABSL_GUARDED_BY(mutex_);
+  std::list<std::shared_ptr<LoadedShapes>> others_ ABSL_GUARDED_BY(shapes_mutex_);
+  std::set<Shape> kept_ ABSL_GUARDED_BY(shapes_mutex_);
+  std::shared_ptr<LoadedShapes> last_ ABSL_GUARDED_BY(run_mutex_);  // that a run of succeeded
+  std::vector<SessionTensor> last_outputs_ ABSL_GUARDED_BY(run_mutex_);
 };
 
 }  // namespace plait

@@ -12,18 +12,27 @@ def installed(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def planned_model(tmp_path_factory):
+def optimized(tmp_path_factory):
+    """Optimizes a model file on this machine, with a small budget."""
+    cli = programs.Cli(tmp_path_factory.mktemp("cache"))
+
+    def optimize(model, result, *options):
+        cli.run("optimize", model, "-o", result, "--budget", "5s", *options).expect(0)
+
+    return optimize
+
+
+@pytest.fixture(scope="session")
+def planned_model(tmp_path_factory, optimized):
     """Optimizes a light model on this machine, once, and returns the path of the result."""
     folder = tmp_path_factory.mktemp("models")
-    cli = programs.Cli(folder / "cache")
     made = {}
 
     def make(name):
         if name not in made:
             (folder / f"{name}.onnx").write_bytes(models.light_model(name))
             made[name] = folder / f"{name}.opt.onnx"
-            cli.run("optimize", folder / f"{name}.onnx", "-o", made[name], "--budget",
-                    "5s").expect(0)
+            optimized(folder / f"{name}.onnx", made[name])
         return made[name]
 
     return make

@@ -9,8 +9,8 @@
 #include "plait/runtime.h"
 #include "tests/loading/planned_model.h"
 
-// Sessions of a model with an open batch: runs of any size of it, by the plan for it or a default
-// one.
+// Sessions of a model with an open batch: runs of any size of it, by the plan for it, or the
+// nearest one bound to it.
 
 namespace plait {
 namespace {
@@ -29,19 +29,23 @@ using Session = std::unique_ptr<plait_session, SessionDeleter>;
 
 std::string Text(const Error& error) { return plait_error_message(error.get()); }
 
-// OpenModel with plans of one thread for 2 and for 4 rows.
-std::string ModelWithPlans() {
+// Plans of OpenModel of one thread for 2 and for 4 rows.
+std::vector<EmbeddedPlan> Plans() {
   const auto executor = OpenCpu(1);
+  return {PlanOfRows(2, executor->device()), PlanOfRows(4, executor->device())};
+}
+
+std::string ModelWithPlans(const std::vector<EmbeddedPlan>& plans) {
   const std::string original = OpenModel();
-  const ModelWithPlan written = *AttachPlans(
-      original, {PlanOfRows(2, executor->device()), PlanOfRows(4, executor->device())});
+  const ModelWithPlan written = *AttachPlans(original, plans);
   std::string bytes;
   for (const absl::string_view kept : written.kept) bytes.append(kept.data(), kept.size());
   return bytes + written.appended;
 }
 
-Session Created(const plait_session_options& options) {
-  const std::string model = ModelWithPlans();
+Session Created(const plait_session_options& options,
+                const std::vector<EmbeddedPlan>& plans = Plans()) {
+  const std::string model = ModelWithPlans(plans);
   plait_session* session = nullptr;
   const Error error(
       plait_session_create_from_memory(model.data(), model.size(), &options, &session));
@@ -160,15 +164,48 @@ TEST(RuntimeShapesTest, AShapeThatTheOptionsGiveStays) {
   EXPECT_THAT(Text(RunRows(session.get(), 2)), HasSubstr("must be float32[4,8]"));
 }
 
-TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
+// One that is bound to other shapes is a plan of the file.
+TEST(RuntimeShapesTest, APlanIsBoundToShapesThatNoneIsFor) {
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
   options.require_plan = 1;
   const Session session = Created(options);
+  ASSERT_NE(session, nullptr);
+  for (const int64_t rows : {2, 4, 3, 1, 9}) {
+    const Error error = RunRows(session.get(), rows);
+    EXPECT_EQ(error, nullptr) << Text(error);
+  }
+}
+
+TEST(RuntimeShapesTest, ASessionMayBeCreatedForShapesThatNoPlanIsFor) {
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  const int64_t dims[] = {3, 8};
+  plait_input_shape shape = PLAIT_INPUT_SHAPE_INIT;
+  shape.name = "x";
+  shape.dims = dims;
+  shape.rank = 2;
+  options.input_shapes = &shape;
+  options.input_shape_count = 1;
+  const Session session = Created(options);
+  ASSERT_NE(session, nullptr);
+  plait_plan_info plan = PLAIT_PLAN_INFO_INIT;
+  ASSERT_EQ(plait_session_get_plan(session.get(), &plan), nullptr);
+  EXPECT_EQ(plan.source, PLAIT_PLAN_EMBEDDED);
+  EXPECT_EQ(plan.reason, PLAIT_PLAN_OTHER_SHAPES);
+  EXPECT_THAT(plan.explanation, HasSubstr("the plan in the model for x of [4,8] is used"));
+  EXPECT_EQ(RunRows(session.get(), 3), nullptr);
+}
+
+TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  options.require_plan = 1;
+  const auto executor = OpenCpu(1);
+  EmbeddedPlan plan = PlanOfRows(2, executor->device());
+  plan.rewrites = "piece nodes=[0]\n";  // of another model
+  const Session session = Created(options, {plan});
   EXPECT_EQ(RunRows(session.get(), 2), nullptr);
-  EXPECT_EQ(RunRows(session.get(), 4), nullptr);
   const Error error = RunRows(session.get(), 3);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_FAILED_PRECONDITION);
-  EXPECT_THAT(Text(error), HasSubstr("the 2 plans in the model are ignored"));
+  EXPECT_THAT(Text(error), HasSubstr("its rewrites are for another graph"));
 }
 
 TEST(RuntimeShapesTest, ShapesMayBeRunFromSeveralThreads) {
@@ -177,7 +214,7 @@ TEST(RuntimeShapesTest, ShapesMayBeRunFromSeveralThreads) {
   std::vector<int> failed(4);
   for (size_t thread = 0; thread < failed.size(); ++thread) {
     threads.emplace_back([&, thread] {
-      for (int64_t run = 0; run < 60; ++run) {
+      for (int64_t run = 0; run < 250; ++run) {
         const int64_t rows = 1 + (run * 7 + static_cast<int64_t>(thread)) % 20;
         if (RunRows(session.get(), rows) != nullptr) ++failed[thread];
       }

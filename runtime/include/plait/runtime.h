@@ -107,8 +107,9 @@ typedef struct plait_tensor {
 /* A model that is loaded on a device, for the shapes that are given when its session is created, or
  * those that the plan inside was made for. Where the model leaves dimensions open that the options
  * do not give, a run takes inputs of other sizes too: the first of a shape loads the model for it,
- * by the plan inside that is for it or by a default plan, and the last 16 shapes stay loaded. Such
- * a session keeps the model; one whose options give every open dimension does not. */
+ * by the plan inside that is for it or can be bound to it, else by a default plan, while shapes
+ * that are loaded run; the last 16 stay loaded. Such a session keeps the model; one whose options
+ * give every open dimension does not. */
 typedef struct plait_session plait_session;
 
 /* The shape of an input whose model leaves dimensions open: needed where there is no plan inside
@@ -252,7 +253,9 @@ typedef enum plait_plan_reason {
   PLAIT_PLAN_OTHER_MODEL = 6,  /* the model was changed afterwards, or has other shapes */
   PLAIT_PLAN_INVALID = 7,      /* malformed, or more than this device can load */
   /* Used: measured on another processor, of these instructions and with so many threads. */
-  PLAIT_PLAN_SAME_INSTRUCTION_SET = 8
+  PLAIT_PLAN_SAME_INSTRUCTION_SET = 8,
+  /* Used: measured for other shapes, whose kernels and formats are kept for these. */
+  PLAIT_PLAN_OTHER_SHAPES = 9
 } plait_plan_reason;
 
 typedef struct plait_plan_info {

@@ -1,0 +1,196 @@
+#include "loading/plan_rebinder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/limits.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/plan/rebind_plan.h"
+#include "optimizer/rules/rule.h"
+#include "optimizer/search/rewrite_recipe.h"
+
+namespace plait {
+
+// A plan of the file that this device could run.
+struct PlanRebinder::Source {
+  const FilePlan* file = nullptr;
+  PlanGrade grade = PlanGrade::kNone;
+  Graph graph;
+  Plan plan;
+  RewriteRecipe recipe;
+};
+
+// Shapes to be bound to, and the graphs that the model has there, each made when first asked for.
+struct PlanRebinder::Target {
+  Bindings shapes;
+  std::optional<Graph> original;
+  std::optional<Graph> normal_form;
+};
+
+namespace {
+
+// How far the shapes of a graph's inputs are from those given: the sum of the logarithms of their
+// ratios. nullopt: it cannot have them.
+std::optional<double> DistanceOf(const Graph& graph, const Bindings& given) {
+  double distance = 0;
+  for (const TensorId input : graph.inputs()) {
+    const auto& name = graph.tensor(input).name;
+    const auto shape = name == nullptr ? given.end() : given.find(*name);
+    if (shape == given.end()) continue;
+    const Shape& own = graph.type(input).shape;
+    if (own.size() != shape->second.size()) return std::nullopt;
+    for (size_t axis = 0; axis < own.size(); ++axis) {
+      if (own[axis] < 1 || shape->second[axis] < 1) return std::nullopt;
+      distance += std::abs(
+          std::log2(static_cast<double>(shape->second[axis]) / static_cast<double>(own[axis])));
+    }
+  }
+  return distance;
+}
+
+std::string ShapesText(const Graph& graph) {
+  std::string text;
+  for (const TensorId input : graph.inputs()) {
+    const TensorInfo& info = graph.tensor(input);
+    absl::StrAppend(&text, text.empty() ? "" : ", ", info.name == nullptr ? "" : *info.name, " of ",
+                    ShapeToString(info.type.shape));
+  }
+  return text;
+}
+
+bool MayBeOfOtherSizes(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
+}
+
+}  // namespace
+
+PlanRebinder::PlanRebinder(const Model& model, absl::Span<const FilePlan> plans, Executor& executor)
+    : model_(model), plans_(plans), executor_(executor) {}
+
+PlanRebinder::~PlanRebinder() = default;
+
+// What is a stranger's is proved here, once, and not for each shape.
+void PlanRebinder::ReadSources() {
+  sources_.emplace();
+  if (absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_.device());
+      catalog.ok()) {
+    catalog_ = *std::move(catalog);
+  }
+  for (const FilePlan& file : plans_) {
+    if (!file.status.ok()) continue;
+    const PlanGrade grade = GradeOn(file.header, executor_.device());
+    if (grade == PlanGrade::kNone) continue;
+    absl::StatusOr<Graph> graph = ParseTypedGraph(file.texts.graph);
+    absl::StatusOr<Plan> plan = ParsePlan(file.texts.plan);
+    absl::StatusOr<RewriteRecipe> recipe = ParseRecipe(file.texts.rewrites);
+    if (!graph.ok() || !plan.ok() || !recipe.ok()) continue;
+    if (graph->node_count() > kSearchNodesMax) continue;
+    if (plan->graph_fingerprint != graph->fingerprint().ToString()) continue;
+    if (!CheckPlan(*plan, *graph).ok()) continue;
+    plan->device_fingerprint = executor_.device().fingerprint;
+    sources_->push_back({&file, grade, *std::move(graph), *std::move(plan), *std::move(recipe)});
+  }
+}
+
+std::vector<const PlanRebinder::Source*> PlanRebinder::SourcesFor(const Bindings& given) const {
+  std::vector<std::pair<double, const Source*>> ranked;
+  for (const Source& source : *sources_) {
+    const std::optional<double> distance = DistanceOf(source.graph, given);
+    if (distance.has_value() && *distance > 0) ranked.emplace_back(*distance, &source);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+    if (a.second->grade != b.second->grade) return a.second->grade > b.second->grade;
+    return a.first < b.first;
+  });
+  std::vector<const Source*> sources;
+  for (const auto& [distance, source] : ranked) sources.push_back(source);
+  return sources;
+}
+
+PlanChoice PlanRebinder::Choose(const Bindings& given) {
+  if (!sources_.has_value()) ReadSources();
+  // Then they are for no shapes at all, and the reason is another one.
+  if (sources_->empty()) return ChoosePlan(model_, plans_, given, executor_);
+  for (const Source& source : *sources_) {
+    if (DistanceOf(source.graph, given) != 0.0) continue;
+    PlanChoice exact = ChoosePlan(model_, {source.file, 1}, given, executor_);
+    if (exact.loaded.has_value()) return exact;
+  }
+  PlanChoice choice;
+  choice.reason = PlanReason::kOtherModel;
+  choice.explanation = "no plan in the model is for these shapes, or can be bound to them";
+  std::optional<Target> target;
+  bool is_first = true;
+  for (const Source* source : SourcesFor(given)) {
+    Bindings shapes = ShapesFor(model_, source->graph, given);
+    if (!target.has_value() || target->shapes != shapes) target = Target{std::move(shapes)};
+    int substituted = 0;
+    absl::StatusOr<LoadedPlan> loaded = Load(*source, &*target, &substituted);
+    if (!loaded.ok()) {
+      if (is_first) absl::StrAppend(&choice.explanation, ": ", loaded.status().message());
+      is_first = false;
+      continue;
+    }
+    choice = {*std::move(loaded), source->grade, PlanReason::kOtherShapes,
+              absl::StrCat("the plan in the model for ", ShapesText(source->graph),
+                           " is used, bound to these shapes")};
+    if (substituted > 0) {
+      absl::StrAppend(&choice.explanation, "; ", substituted,
+                      " of its kernels do not take them, and others run in their place");
+    }
+    return choice;
+  }
+  return choice;
+}
+
+absl::StatusOr<LoadedPlan> PlanRebinder::Load(const Source& source, Target* target,
+                                              int* substituted) {
+  PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, Rebind(source, target));
+  absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_.Load(loaded.graph, loaded.plan, *loaded.weights);
+  if (!executable.ok() && MayBeOfOtherSizes(executable.status())) {
+    PLAIT_ASSIGN_OR_RETURN(*substituted, SubstituteKernels(loaded.graph, *catalog_, &loaded.plan));
+    if (*substituted == 0) return executable.status();
+    // Which values may be parts of others depends on the kernels.
+    PLAIT_ASSIGN_OR_RETURN(loaded.plan,
+                           RebindPlan(loaded.graph, loaded.plan, loaded.graph, *catalog_));
+    executable = executor_.Load(loaded.graph, loaded.plan, *loaded.weights);
+  }
+  PLAIT_RETURN_IF_ERROR(executable.status());
+  loaded.executable = *std::move(executable);
+  return loaded;
+}
+
+absl::StatusOr<LoadedPlan> PlanRebinder::Rebind(const Source& source, Target* target) {
+  if (catalog_ == nullptr) return absl::UnimplementedError("the device has no catalog");
+  LoadedPlan loaded;
+  const auto bind_to = [&](const Graph& graph) {
+    absl::StatusOr<Plan> plan = RebindPlan(source.graph, source.plan, graph, *catalog_);
+    if (!plan.ok()) return plan.status();
+    loaded.graph = graph;
+    loaded.plan = *std::move(plan);
+    loaded.weights = std::make_shared<ModelWeights>(model_.weights());
+    return absl::OkStatus();
+  };
+  if (!target->original.has_value()) {
+    PLAIT_ASSIGN_OR_RETURN(Bound bound, Bind(model_, target->shapes));
+    target->original = std::move(bound.graph);
+  }
+  const bool is_rewritten = !source.recipe.pieces.empty();
+  if (!is_rewritten && bind_to(*target->original).ok()) return loaded;
+  if (!target->normal_form.has_value()) {
+    RuleCounts counts;
+    PLAIT_ASSIGN_OR_RETURN(target->normal_form,
+                           Canonicalize(*target->original, AllRules(), &counts));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Graph rewritten, FollowRecipe(*target->normal_form, source.recipe));
+  PLAIT_RETURN_IF_ERROR(bind_to(rewritten));
+  return loaded;
+}
+
+}  // namespace plait
