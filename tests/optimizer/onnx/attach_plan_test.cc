@@ -30,7 +30,8 @@ std::string BytesOf(const absl::StatusOr<ModelWithPlan>& written) {
 }
 
 bool AreEqual(const EmbeddedPlan& a, const EmbeddedPlan& b) {
-  return a.plan == b.plan && a.graph == b.graph && a.version == b.version;
+  return a.plan == b.plan && a.graph == b.graph && a.version == b.version &&
+         a.rewrites == b.rewrites;
 }
 
 std::vector<EmbeddedPlan> PlansOf(const std::string& bytes) {
@@ -71,7 +72,7 @@ TEST(AttachPlanTest, KeepsEveryByteOfTheOriginal) {
 }
 
 TEST(AttachPlanTest, KeepsSeveralPlansInOrderAndAGraphThatTheyShareOnce) {
-  const EmbeddedPlan other = {"another plan", "another graph", "1.2.4"};
+  const EmbeddedPlan other = {"another plan", "another graph", "1.2.4", "its rewrites"};
   const EmbeddedPlan shares = {"a third plan", kPlan.graph, "1.2.3"};
   const std::string bytes = BytesOf(AttachPlans(NetBytes(), {kPlan, other, shares}));
   const std::vector<EmbeddedPlan> plans = PlansOf(bytes);
