@@ -92,7 +92,7 @@ class Loading {
 
   // Without an embedded plan every node needs a kernel.
   static absl::Status CheckNodes(const Bound& bound) {
-    const absl::Status known = CheckNoOpaqueNode(bound);
+    absl::Status known = CheckNoOpaqueNode(bound);
     if (known.ok()) return known;
     return wire::WithReason(
         absl::InvalidArgumentError(absl::StrCat(known.message(),
