@@ -9,6 +9,7 @@
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
+#include "loading/plan_rebinder.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/search/predicted_plan.h"
 #include "proto/wire/error.h"
@@ -56,7 +57,7 @@ class Loading {
     PlanChoice choice;
     const bool has_plan = !plans.empty() && !options_.ignore_plan;
     if (has_plan || plans.empty()) {
-      choice = ChoosePlan(*model, plans, options_.shapes, executor_);
+      choice = ChooseOrBindPlan(*model, plans, options_.shapes, executor_);
     } else {
       choice.explanation = kNotWanted;
     }
@@ -71,7 +72,8 @@ class Loading {
       PLAIT_RETURN_IF_ERROR(
           LoadDefault(*model, *bound, has_plan ? plans : std::vector<FilePlan>(), &choice));
     }
-    if (has_plan && choice.grade != PlanGrade::kExact) {
+    const bool is_bound = choice.reason == PlanReason::kOtherShapes;
+    if (has_plan && (choice.grade != PlanGrade::kExact || is_bound)) {
       warnings->push_back(absl::StrCat(path_, ": ", choice.explanation));
     }
     return Adopt(std::move(choice));

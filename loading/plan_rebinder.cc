@@ -148,6 +148,14 @@ PlanChoice PlanRebinder::Choose(const Bindings& given) {
   return choice;
 }
 
+PlanChoice ChooseOrBindPlan(const Model& model, absl::Span<const FilePlan> plans,
+                            const Bindings& given, Executor& executor) {
+  PlanChoice choice = ChoosePlan(model, plans, given, executor);
+  if (choice.loaded.has_value() || choice.reason != PlanReason::kOtherModel) return choice;
+  PlanChoice bound = PlanRebinder(model, plans, executor).Choose(given);
+  return bound.loaded.has_value() ? std::move(bound) : std::move(choice);
+}
+
 absl::StatusOr<LoadedPlan> PlanRebinder::Load(const Source& source, Target* target,
                                               int* substituted) {
   PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, Rebind(source, target));

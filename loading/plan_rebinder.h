@@ -51,4 +51,9 @@ class PlanRebinder {
   std::optional<std::vector<Source>> sources_;
 };
 
+// ChoosePlan, and where no plan is for the shapes the one that is bound to them. For who loads a
+// model once. Never fails: as ChoosePlan.
+PlanChoice ChooseOrBindPlan(const Model& model, absl::Span<const FilePlan> plans,
+                            const Bindings& given, Executor& executor);
+
 }  // namespace plait
