@@ -66,7 +66,7 @@ UsualMagnitudes UsualMagnitudesOf(const float* x, int64_t size, float limit) {
 
 // Notes the numbers above the limit; false when they are too many. The largest of the others. Most
 // pieces of a row have none.
-bool FindOutliers(const float* x, const DigitRows& rows, float limit, int32_t* outliers,
+bool FindOutliers(const float* x, const PlaneRows& rows, float limit, int32_t* outliers,
                   int32_t* count, float* largest) {
   constexpr int64_t kPiece = 64;
   *count = 0;
@@ -93,7 +93,7 @@ bool FindOutliers(const float* x, const DigitRows& rows, float limit, int32_t* o
 }
 
 // The largest magnitude without a row's outliers, which are noted.
-float MagnitudeWithoutOutliers(const float* x, const DigitRows& rows, int32_t* outliers,
+float MagnitudeWithoutOutliers(const float* x, const PlaneRows& rows, int32_t* outliers,
                                int32_t* count) {
   const Magnitudes all = MagnitudesOf(x, rows.size);
   const float mean = all.sum / static_cast<float>(rows.size);
@@ -110,15 +110,15 @@ float MagnitudeWithoutOutliers(const float* x, const DigitRows& rows, int32_t* o
   return all.largest;
 }
 
-void SplitRow(const DigitRows& rows, int64_t m, float scale) {
-  const float weight = rows.digits[2] == nullptr ? 256.0f : 65536.0f;
+void SplitRow(const PlaneRows& rows, int64_t m, float scale) {
+  const float weight = rows.planes[2] == nullptr ? 256.0f : 65536.0f;
   const float* const x = rows.x + m * rows.x_row_floats;
   const int64_t size = scale > 0 ? rows.size : 0;
   const float factor = scale > 0 ? weight / scale : 0;
   int8_t* digits[3] = {};
-  for (int plane = 0; plane < 3 && rows.digits[plane] != nullptr; ++plane) {
-    digits[plane] = rows.digits[plane] + m * rows.digits_stride;
-    for (int64_t i = size; i < rows.digits_size; ++i) digits[plane][i] = 0;
+  for (int plane = 0; plane < 3 && rows.planes[plane] != nullptr; ++plane) {
+    digits[plane] = reinterpret_cast<int8_t*>(rows.planes[plane] + m * rows.stride_bytes);
+    for (int64_t i = size; i < rows.plane_size; ++i) digits[plane][i] = 0;
   }
   if (digits[2] == nullptr) {
     SplitInTwo(x, factor, size, digits[0], digits[1]);
@@ -127,7 +127,7 @@ void SplitRow(const DigitRows& rows, int64_t m, float scale) {
   }
 }
 
-void SplitRows(const DigitRows& rows) {
+void SplitRows(const PlaneRows& rows) {
   for (int64_t m = 0; m < rows.rows; ++m) {
     if (rows.common_scale > 0) {
       SplitRow(rows, m, rows.common_scale);
@@ -144,8 +144,8 @@ void SplitRows(const DigitRows& rows) {
     rows.scales[m] = DigitScale(MagnitudeWithoutOutliers(x, rows, outliers, count));
     SplitRow(rows, m, rows.scales[m]);
     for (int32_t i = 0; i < *count; ++i) {
-      for (int plane = 0; plane < 3 && rows.digits[plane] != nullptr; ++plane) {
-        rows.digits[plane][m * rows.digits_stride + outliers[i]] = 0;
+      for (int plane = 0; plane < 3 && rows.planes[plane] != nullptr; ++plane) {
+        rows.planes[plane][m * rows.stride_bytes + outliers[i]] = std::byte{0};
       }
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -62,18 +63,18 @@ constexpr int kBinaryLoopCount = 0
 #undef PLAIT_BINARY_LOOP
     ;
 
-// Rows of numbers as digits, x[i] = scale * (d0 + d1 / 256 + d2 / 256^2), with digits from -128 to
-// 127 (see microkernel/digit_microkernel.h). The scale makes a row's largest number 127, or is the
-// same for all.
-struct DigitRows {
+// Rows of numbers in planes: as digits, x[i] = scale * (d0 + d1 / 256 + d2 / 256^2), from -128 to
+// 127 in bytes (see microkernel/digit_microkernel.h).
+struct PlaneRows {
   const float* x;
   int64_t x_row_floats;  // from one row to the next
   int64_t rows;
-  int64_t size;           // of a row
-  int64_t digits_size;    // of a row of digits, those behind `size` being 0
-  int8_t* digits[3];      // of each plane; the third may be nullptr: two planes
-  int64_t digits_stride;  // from one row of digits to the next
-  // Of all rows, with which no |x[i]| is above 127 * scale; 0: each row has its own.
+  int64_t size;          // of a row
+  int64_t plane_size;    // numbers of a row of a plane, those behind `size` being 0
+  std::byte* planes[3];  // the first of them that are wanted, the others being nullptr
+  int64_t stride_bytes;  // from one row of a plane to the next
+  // Of digits: the scale of all rows, with which no |x[i]| is above 127 * scale; 0: each row has
+  // its own, which makes its largest number 127.
   float common_scale = 0;
   // By row, where each has its own: 0 for zeros, and kNoDigitScale where a row has an infinity or a
   // NaN or nothing above 1e-30: its digits mean nothing.
@@ -330,7 +331,7 @@ struct LoopTable {
   // becomes that, and `place` its place. A NaN is better than any number.
   void (*best_columns[2][2])(const float* x, int32_t place, float* best, int32_t* places,
                              int64_t size);
-  void (*split_rows)(const DigitRows& rows);
+  void (*split_rows)(const PlaneRows& rows);
   // Of a row whose largest magnitude this is: see DigitRows::scales.
   float (*digit_scale)(float largest);
   Magnitudes (*magnitudes)(const float* x, int64_t size);

@@ -12,7 +12,7 @@ namespace plait {
 namespace {
 
 // Where each step begins behind a piece, in the order in which they go by.
-std::vector<int64_t> StepBegins(const DigitTile& tile) {
+std::vector<int64_t> StepBegins(const PlaneTile& tile) {
   std::vector<int64_t> begins = {0};
   for (size_t i = tile.repeats.size(); i-- > 0;) {
     std::vector<int64_t> inner;
@@ -35,20 +35,20 @@ std::vector<int64_t> StepBegins(const DigitTile& tile) {
 // Digits of both sides, with bytes around the rows that belong to nobody. The second piece begins
 // in the middle of the first one's rows, as one row of an image may.
 struct Digits {
-  Digits(const DigitTile& tile, unsigned seed)
+  Digits(const PlaneTile& tile, unsigned seed)
       : left(static_cast<size_t>(tile.planes) * tile.left_plane_bytes),
         right(static_cast<size_t>(RightBytes(tile))),
-        sums(static_cast<size_t>(SumCount(tile)), 12345) {
+        sums(static_cast<size_t>(DigitSumCount(tile)), 12345) {
     std::mt19937 random(seed);
     for (int8_t& digit : left) digit = static_cast<int8_t>(random() % 256);
     for (int8_t& digit : right) digit = static_cast<int8_t>(random() % 256);
   }
 
-  static int64_t PieceBegin(const DigitTile& tile, int piece) {
+  static int64_t PieceBegin(const PlaneTile& tile, int piece) {
     return piece * 5 * tile.left_row_bytes;
   }
 
-  std::vector<MicroOperand> Operands(const DigitTile& tile) {
+  std::vector<MicroOperand> Operands(const PlaneTile& tile) {
     const auto size = static_cast<int64_t>(left.size());
     auto* const bytes = reinterpret_cast<std::byte*>(left.data());
     std::vector<MicroOperand> operands = {
@@ -64,8 +64,8 @@ struct Digits {
   std::vector<int32_t> sums;
 };
 
-void AddTiles(int products, int columns, std::vector<DigitTile>& tiles) {
-  DigitTile tile{.columns = columns, .planes = products == 3 ? 2 : 3, .products = products};
+void AddTiles(int products, int columns, std::vector<PlaneTile>& tiles) {
+  PlaneTile tile{.columns = columns, .planes = products == 3 ? 2 : 3, .products = products};
   for (const std::pair<int, int>& rows : {std::pair(1, 0), {15, 0}, {16, 0}, {16, 1}, {16, 16}}) {
     tile.rows[0] = rows.first;
     tile.rows[1] = rows.second;
@@ -88,22 +88,22 @@ void AddTiles(int products, int columns, std::vector<DigitTile>& tiles) {
   tiles.push_back(tile);
 }
 
-std::vector<DigitTile> Tiles() {
-  std::vector<DigitTile> tiles;
+std::vector<PlaneTile> Tiles() {
+  std::vector<PlaneTile> tiles;
   for (const int products : {3, 6, 8}) {
     for (const int columns : {3, 16, 29}) AddTiles(products, columns, tiles);
   }
   return tiles;
 }
 
-std::string NameOf(const DigitTile& tile) {
+std::string NameOf(const PlaneTile& tile) {
   return absl::StrCat(tile.rows[0], " and ", tile.rows[1], " x ", tile.columns, ", ",
-                      DigitSteps(tile), " steps, ", tile.repeats.size(), " repeats, x",
+                      PlaneSteps(tile), " steps, ", tile.repeats.size(), " repeats, x",
                       tile.products);
 }
 
 // One sum of one level, as its definition says.
-int32_t SumOf(const DigitTile& tile, const Digits& digits,
+int32_t SumOf(const PlaneTile& tile, const Digits& digits,
               const std::vector<std::pair<int, int>>& level, int64_t row_begin, int n) {
   const std::vector<int64_t> steps = StepBegins(tile);
   int32_t sum = 0;
@@ -119,12 +119,12 @@ int32_t SumOf(const DigitTile& tile, const Digits& digits,
 }
 
 TEST(DigitMicrokernelTest, EachLevelIsTheExactSumOfItsProducts) {
-  for (const DigitTile& tile : Tiles()) {
+  for (const PlaneTile& tile : Tiles()) {
     SCOPED_TRACE(NameOf(tile));
     Digits digits(tile, 1);
     const absl::Status status = Interpret(DigitMicrokernel(tile), digits.Operands(tile));
     ASSERT_TRUE(status.ok()) << status;
-    const auto levels = DigitLevels(tile.products);
+    const auto levels = ProductLevels(tile.products);
     for (int level = 0; level < static_cast<int>(levels.size()); ++level) {
       for (int piece = 0; piece < 2; ++piece) {
         for (int m = 0; m < tile.rows[piece]; m += 3) {
@@ -141,7 +141,7 @@ TEST(DigitMicrokernelTest, EachLevelIsTheExactSumOfItsProducts) {
 
 TEST(DigitMicrokernelTest, TheCodeComputesWhatTheListDoes) {
   if (DetectedInstructionSet() != InstructionSet::kAmx) GTEST_SKIP() << "not run: no AMX";
-  for (const DigitTile& tile : Tiles()) {
+  for (const PlaneTile& tile : Tiles()) {
     SCOPED_TRACE(NameOf(tile));
     const Microkernel microkernel = DigitMicrokernel(tile);
     const auto code = Assemble(microkernel);
@@ -159,7 +159,7 @@ TEST(DigitMicrokernelTest, TheCodeComputesWhatTheListDoes) {
 
 // Every product of a digit is its own place: no two share one, and none lies outside.
 TEST(DigitMicrokernelTest, DigitsOfTheRightSideHaveAPlaceEach) {
-  DigitTile tile{.columns = 29};
+  PlaneTile tile{.columns = 29};
   SetDepth(tile, 128);
   std::vector<int> users(static_cast<size_t>(RightBytes(tile)), 0);
   for (int plane = 0; plane < tile.planes; ++plane) {
