@@ -27,14 +27,14 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
         "named, and plait plans it when it is loaded");
     return plans;
   }
-  const auto add = [&](const Graph& graph, Plan plan) {
+  const auto add = [&](const Graph& graph, Plan plan, const RewriteRecipe& recipe) {
     plan.device_fingerprint = FingerprintWithThreads(plan.device_fingerprint, plan.threads);
     absl::StatusOr<EmbeddedPlan> embedded =
         result.body == Body::kOriginal
             ? EmbedPlanInOriginal(graph, plan, result.engine_version)
             : EmbedPlan(graph, plan, result.model.weights(), result.engine_version);
     if (embedded.ok()) {
-      if (result.body == Body::kOriginal) embedded->rewrites = PrintRecipe(found.recipe);
+      if (result.body == Body::kOriginal) embedded->rewrites = PrintRecipe(recipe);
       plans.push_back(*std::move(embedded));
     } else {
       warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
@@ -44,8 +44,8 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
   const auto add_all = [&](const SearchResult& found) {
     // Of a model that is nothing but nodes which plait lacks there is none.
     const bool is_planned = !found.plan.steps.empty() || found.graph.node_count() == 0;
-    if (found.islands.empty() && is_planned) add(found.graph, found.plan);
-    for (const PlannedIsland& island : found.islands) add(island.graph, island.plan);
+    if (found.islands.empty() && is_planned) add(found.graph, found.plan, found.recipe);
+    for (const PlannedIsland& island : found.islands) add(island.graph, island.plan, {});
   };
   add_all(result.found);
   for (const SearchedPlan& further : result.further) add_all(further.found);
