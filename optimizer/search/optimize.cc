@@ -1,6 +1,7 @@
 #include "optimizer/search/optimize.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,13 +36,44 @@ class IslandProgress : public ProgressSink {
   double count_;
 };
 
-void AddSamples(std::vector<double>& sums_us, const std::vector<double>& samples_us, bool first) {
-  if (first) {
-    sums_us = samples_us;
-    return;
+// Adds times round by round. Load i of the whole is load i of each island: these are as good as any
+// others, because loads have nothing to do with each other.
+void AddRounds(SearchResult& whole, const SearchResult& island) {
+  std::vector<double> baseline_us;
+  std::vector<double> optimized_us;
+  std::vector<int> load_rounds;
+  size_t whole_round = 0;  // the first of the load
+  size_t island_round = 0;
+  const size_t loads = std::min(whole.load_rounds.size(), island.load_rounds.size());
+  for (size_t load = 0; load < loads; ++load) {
+    const int rounds = std::min(whole.load_rounds[load], island.load_rounds[load]);
+    for (size_t i = 0; i < static_cast<size_t>(rounds); ++i) {
+      baseline_us.push_back(whole.baseline_latency_us[whole_round + i] +
+                            island.baseline_latency_us[island_round + i]);
+      optimized_us.push_back(whole.optimized_latency_us[whole_round + i] +
+                             island.optimized_latency_us[island_round + i]);
+    }
+    load_rounds.push_back(rounds);
+    whole_round += static_cast<size_t>(whole.load_rounds[load]);
+    island_round += static_cast<size_t>(island.load_rounds[load]);
   }
-  sums_us.resize(std::min(sums_us.size(), samples_us.size()));
-  for (size_t i = 0; i < sums_us.size(); ++i) sums_us[i] += samples_us[i];
+  whole.baseline_latency_us = std::move(baseline_us);
+  whole.optimized_latency_us = std::move(optimized_us);
+  whole.load_rounds = std::move(load_rounds);
+}
+
+// Without rounds where they are not what they are said to be.
+SearchResult WithValidRounds(SearchResult island) {
+  const std::vector<int>& loads = island.load_rounds;
+  const bool is_valid =
+      std::all_of(loads.begin(), loads.end(), [](int rounds) { return rounds > 0; }) &&
+      std::accumulate(loads.begin(), loads.end(), size_t{0}) == island.baseline_latency_us.size() &&
+      island.baseline_latency_us.size() == island.optimized_latency_us.size();
+  if (is_valid) return island;
+  island.load_rounds = {static_cast<int>(
+      std::min(island.baseline_latency_us.size(), island.optimized_latency_us.size()))};
+  if (island.load_rounds.front() == 0) island.load_rounds.clear();
+  return island;
 }
 
 // One that says less wins: all pieces have to be equal for the whole to be.
@@ -58,8 +90,13 @@ void AddEquivalence(Equivalence& whole, const Equivalence& island) {
 void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& island) {
   const bool first = whole.islands.empty();
   whole.islands.push_back({original, island.baseline_plan, island.graph, island.plan});
-  AddSamples(whole.baseline_latency_us, island.baseline_latency_us, first);
-  AddSamples(whole.optimized_latency_us, island.optimized_latency_us, first);
+  if (first) {
+    whole.baseline_latency_us = island.baseline_latency_us;
+    whole.optimized_latency_us = island.optimized_latency_us;
+    whole.load_rounds = island.load_rounds;
+  } else {
+    AddRounds(whole, island);
+  }
   whole.predicted_baseline_us += island.predicted_baseline_us;
   whole.predicted_us += island.predicted_us;
   whole.baseline_load_ms += island.baseline_load_ms;
@@ -115,8 +152,9 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
       const SearchContext inner{context.device,   context.catalog,  context.schedule_device,
                                 context.profiles, context.verifier, context.budget,
                                 context.log,      progress,         context.load_effect};
-      PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
+      PLAIT_ASSIGN_OR_RETURN(SearchResult found,
                              OptimizeWhole(piece, IslandOptions(options), inner, profiles));
+      const SearchResult result = WithValidRounds(std::move(found));
       AddIsland(whole, piece, result);
       piece = result.graph;
     }
@@ -127,8 +165,6 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
   whole.equivalence.outputs.clear();
   PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements));
   if (whole.improved) {
-    // Sums over islands that were loaded apart: no two rounds are known to share a load.
-    whole.load_rounds = {static_cast<int>(whole.baseline_latency_us.size())};
     whole.speedup =
         EstimateSpeedup({whole.baseline_latency_us, whole.optimized_latency_us, whole.load_rounds},
                         context.load_effect);

@@ -251,6 +251,12 @@ TEST(OptimizeTest, IslandsBetweenOpaqueNodesAreVerifiedOneByOne) {
   EXPECT_EQ(result->equivalence.verdict, Verdict::kEquivalent);
   EXPECT_TRUE(result->equivalence.outputs.empty()) << "the islands' are not the graph's";
   EXPECT_EQ(result->load_ms, 4) << "of both islands";
+  // Rounds are added up load by load, so that the spread of loads is known.
+  Job whole;
+  const absl::StatusOr<SearchResult> cell = whole.Run(Cells(1));
+  ASSERT_TRUE(cell.ok()) << cell.status();
+  EXPECT_EQ(result->load_rounds, cell->load_rounds);
+  EXPECT_GT(result->load_rounds.size(), 1u);
   EXPECT_EQ(*result->graph.tensor(result->graph.outputs()[0]).name, "c");
   EXPECT_EQ(job.progress.last_fraction, 1);
 }
