@@ -91,8 +91,10 @@ class DigitWriter : private PlaneWriter {
   }
 
   void WriteStep(int level, int32_t left_bytes, int32_t right_bytes) {
-    for (const std::pair<int, int>& planes : levels_[level]) {
-      Multiply(MicroOp::kTileMultiplyBytes, planes, left_bytes, right_bytes);
+    for (const auto& [left, right] : levels_[level]) {
+      LoadLeft(left, left_bytes);
+      LoadRight(right, right_bytes);
+      Multiply(MicroOp::kTileMultiplyBytes);
     }
     // By the level that is first in each block and has the most products to hide it behind.
     if (level == levels() - 1) Prefetch();

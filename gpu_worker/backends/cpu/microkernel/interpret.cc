@@ -27,11 +27,16 @@ void Put(Tile& tile, int row, int index, T value) {
   std::memcpy(tile[row].data() + static_cast<size_t>(index) * sizeof(T), &value, sizeof(T));
 }
 
+// Products of bf16 take denormal numbers for zeros, and give zeros for denormal sums.
+float WithoutDenormal(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
+
 float FloatOfBf16(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;
   float value;
   std::memcpy(&value, &wide, sizeof(value));
-  return value;
+  return WithoutDenormal(value);
 }
 
 class Interpreter {
@@ -186,10 +191,11 @@ class Interpreter {
     const int depth = microkernel_.tiles[instruction.right].rows;
     for (int m = 0; m < shape.rows; ++m) {
       for (int n = 0; n < shape.row_bytes / 4; ++n) {
-        auto sum = At<float>(tiles_[instruction.target], m, n);
+        float sum = WithoutDenormal(At<float>(tiles_[instruction.target], m, n));
         for (int k = 0; k < depth * 2; ++k) {
-          sum += FloatOfBf16(At<uint16_t>(left, m, k)) *
-                 FloatOfBf16(At<uint16_t>(right, k / 2, n * 2 + k % 2));
+          sum = WithoutDenormal(std::fma(FloatOfBf16(At<uint16_t>(left, m, k)),
+                                         FloatOfBf16(At<uint16_t>(right, k / 2, n * 2 + k % 2)),
+                                         sum));
         }
         Put(tiles_[instruction.target], m, n, sum);
       }

@@ -10,6 +10,7 @@
 //                     instruction (here)
 //   fma_microkernel   writes the list of a tile of an fp32 product
 //   digit_microkernel the same of a product of numbers in digits, on AMX
+//   bf16_microkernel  and of one of numbers in planes of bf16
 //   plane_tile, plane_writer   what tiles of products in planes have in common
 //   assemble          list -> machine code of this processor; the only file that sees Xbyak
 //   interpret         list -> the same, in C++, with every address checked

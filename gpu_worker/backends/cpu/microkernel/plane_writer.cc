@@ -47,17 +47,22 @@ void PlaneWriter::Move(MicroOp op, int tile, PlanePointer pointer, int32_t offse
        .number = row_bytes});
 }
 
-void PlaneWriter::Multiply(MicroOp op, const std::pair<int, int>& planes, int32_t left_bytes,
-                           int32_t right_bytes) {
+void PlaneWriter::LoadLeft(int plane, int32_t left_bytes) {
   for (int piece = 0; piece < pieces_; ++piece) {
     Move(MicroOp::kTileLoad, kLeftTile + piece,
          piece == 0 ? PlanePointer::kLeft : PlanePointer::kSecondLeft,
-         left_bytes + planes.first * tile_.left_plane_bytes, tile_.left_row_bytes);
+         left_bytes + plane * tile_.left_plane_bytes, tile_.left_row_bytes);
   }
+}
+
+void PlaneWriter::LoadRight(int plane, int32_t right_bytes) {
   for (int column = 0; column < column_tiles_; ++column) {
     Move(MicroOp::kTileLoad, kRightTile + column, PlanePointer::kRight,
-         right_bytes + (planes.second * column_tiles_ + column) * kTileBytes, 64);
+         right_bytes + (plane * column_tiles_ + column) * kTileBytes, 64);
   }
+}
+
+void PlaneWriter::Multiply(MicroOp op) {
   for (int piece = 0; piece < pieces_; ++piece) {
     for (int column = 0; column < column_tiles_; ++column) {
       Add({.op = op,

@@ -25,9 +25,11 @@ class PlaneWriter {
   void AdvanceBlock(size_t steps, int32_t left_bytes);
   // Loads or stores a tile.
   void Move(MicroOp op, int tile, PlanePointer pointer, int32_t offset, int32_t row_bytes);
-  // Loads the planes of all rows and columns at a step, and adds their products to all sums.
-  void Multiply(MicroOp op, const std::pair<int, int>& planes, int32_t left_bytes,
-                int32_t right_bytes);
+  // Load a plane of all rows, or columns, at a step; and add the products of what is loaded to all
+  // sums.
+  void LoadLeft(int plane, int32_t left_bytes);
+  void LoadRight(int plane, int32_t right_bytes);
+  void Multiply(MicroOp op);
   // One step's share.
   void Prefetch();
 

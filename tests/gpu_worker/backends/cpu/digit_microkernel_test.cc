@@ -2,38 +2,16 @@
 
 #include <random>
 
-#include "absl/strings/str_cat.h"
 #include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "gpu_worker/backends/cpu/microkernel/assemble.h"
 #include "gpu_worker/backends/cpu/microkernel/interpret.h"
 #include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cpu/plane_tiles.h"
 
 namespace plait {
 namespace {
 
-// Where each step begins behind a piece, in the order in which they go by.
-std::vector<int64_t> StepBegins(const PlaneTile& tile) {
-  std::vector<int64_t> begins = {0};
-  for (size_t i = tile.repeats.size(); i-- > 0;) {
-    std::vector<int64_t> inner;
-    for (const int64_t begin : begins) {
-      for (int turn = 0; turn < tile.repeats[i].count; ++turn) {
-        inner.push_back(begin + int64_t{turn} * tile.repeats[i].left_bytes);
-      }
-    }
-    begins = inner;
-  }
-  std::vector<int64_t> steps;
-  for (const int64_t begin : begins) {
-    for (const int32_t step : tile.block_steps) steps.push_back(begin + step);
-  }
-  const int64_t end = tile.repeats.empty() ? 0 : tile.repeats[0].count * tile.repeats[0].left_bytes;
-  for (const int32_t step : tile.last_steps) steps.push_back(end + step);
-  return steps;
-}
-
-// Digits of both sides, with bytes around the rows that belong to nobody. The second piece begins
-// in the middle of the first one's rows, as one row of an image may.
+// Digits of both sides, with bytes around the rows that belong to nobody.
 struct Digits {
   Digits(const PlaneTile& tile, unsigned seed)
       : left(static_cast<size_t>(tile.planes) * tile.left_plane_bytes),
@@ -42,10 +20,6 @@ struct Digits {
     std::mt19937 random(seed);
     for (int8_t& digit : left) digit = static_cast<int8_t>(random() % 256);
     for (int8_t& digit : right) digit = static_cast<int8_t>(random() % 256);
-  }
-
-  static int64_t PieceBegin(const PlaneTile& tile, int piece) {
-    return piece * 5 * tile.left_row_bytes;
   }
 
   std::vector<MicroOperand> Operands(const PlaneTile& tile) {
@@ -64,42 +38,12 @@ struct Digits {
   std::vector<int32_t> sums;
 };
 
-void AddTiles(int products, int columns, std::vector<PlaneTile>& tiles) {
-  PlaneTile tile{.columns = columns, .planes = products == 3 ? 2 : 3, .products = products};
-  for (const std::pair<int, int>& rows : {std::pair(1, 0), {15, 0}, {16, 0}, {16, 1}, {16, 16}}) {
-    tile.rows[0] = rows.first;
-    tile.rows[1] = rows.second;
-    for (const int64_t depth : {64, 192, 320, 448}) {
-      SetDepth(tile, depth);
-      tile.left_row_bytes = static_cast<int32_t>(depth) + 64;
-      tile.left_plane_bytes = 21 * tile.left_row_bytes;
-      tile.prefetch_bytes_per_step = depth == 192 ? 128 : 0;
-      tiles.push_back(tile);
-    }
-  }
-  // A convolution of 3 by 3 pixels of 128 channels over rows of 12 pixels, at every other pixel.
-  constexpr int kPixel = 192;
-  tile.rows[0] = tile.rows[1] = 5;
-  tile.left_row_bytes = 2 * kPixel;
-  tile.left_plane_bytes = 60 * kPixel;
-  tile.block_steps = {0, kPixel, 2 * kPixel};
-  tile.repeats = {{3, 12 * kPixel}, {2, 64}};
-  tile.last_steps.clear();
-  tiles.push_back(tile);
-}
-
 std::vector<PlaneTile> Tiles() {
   std::vector<PlaneTile> tiles;
   for (const int products : {3, 6, 8}) {
     for (const int columns : {3, 16, 29}) AddTiles(products, columns, tiles);
   }
   return tiles;
-}
-
-std::string NameOf(const PlaneTile& tile) {
-  return absl::StrCat(tile.rows[0], " and ", tile.rows[1], " x ", tile.columns, ", ",
-                      PlaneSteps(tile), " steps, ", tile.repeats.size(), " repeats, x",
-                      tile.products);
 }
 
 // One sum of one level, as its definition says.
@@ -128,7 +72,7 @@ TEST(DigitMicrokernelTest, EachLevelIsTheExactSumOfItsProducts) {
     for (int level = 0; level < static_cast<int>(levels.size()); ++level) {
       for (int piece = 0; piece < 2; ++piece) {
         for (int m = 0; m < tile.rows[piece]; m += 3) {
-          const int64_t begin = Digits::PieceBegin(tile, piece) + m * tile.left_row_bytes;
+          const int64_t begin = PieceBegin(tile, piece) + m * tile.left_row_bytes;
           for (int n = 0; n < tile.columns; n += 2) {
             EXPECT_EQ(digits.sums[SumOffset(tile, level, piece, m, n)],
                       SumOf(tile, digits, levels[level], begin, n));
