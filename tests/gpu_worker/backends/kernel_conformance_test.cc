@@ -138,7 +138,9 @@ TEST_P(KernelConformanceTest, EveryOfferedKernelEqualsReference) {
     }
     const std::vector<Kernel> rough = WithVariants(offered, &KernelCatalog::LessExact);
     for (size_t i = offered.size(); i < rough.size(); ++i) {
-      ExpectKernelIsRight(executor_.get(), graph, rough[i], /*rel_error_max=*/1e-3);
+      // A single product of bf16 has eight bits.
+      const double rel_error_max = rough[i].variant == "x1" ? 2e-2 : 1e-3;
+      ExpectKernelIsRight(executor_.get(), graph, rough[i], rel_error_max);
     }
   }
   const int expected = GetParam().kernel_case.largest;

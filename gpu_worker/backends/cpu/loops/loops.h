@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "gpu_worker/backends/cpu/loops/bf16_loops.h"
 #include "gpu_worker/backends/cpu/loops/integer_loops.h"
 #include "gpu_worker/backends/cpu/loops/row_loops.h"
 
@@ -15,6 +16,7 @@
 //   row_loops.h         what those are given
 //   digit_loops_body.h  the same for numbers in digits
 //   window_loops_body.h the same for windows that move over an image
+//   bf16_loops, bf16_loops_body.h        the same for numbers in planes of bf16
 //   integer_loops, integer_loops_body.h  the same for integers of 8 bits
 //   strassen_loops_body.h the same for Strassen's sums
 //   winograd_loops_body.h the same for Winograd's transforms
@@ -63,8 +65,9 @@ constexpr int kBinaryLoopCount = 0
 #undef PLAIT_BINARY_LOOP
     ;
 
-// Rows of numbers in planes: as digits, x[i] = scale * (d0 + d1 / 256 + d2 / 256^2), from -128 to
-// 127 in bytes (see microkernel/digit_microkernel.h).
+// Rows of numbers in planes: in bf16 (see bf16_loops.h), or as digits, x[i] = scale * (d0 + d1 /
+// 256
+// + d2 / 256^2), from -128 to 127 in bytes (see microkernel/digit_microkernel.h).
 struct PlaneRows {
   const float* x;
   int64_t x_row_floats;  // from one row to the next
@@ -356,6 +359,7 @@ struct LoopTable {
   Magnitudes (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
   bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
   IntegerLoops integers;
+  Bf16Loops bf16;
   void (*strassen_pair)(const StrassenPair& rows);
   void (*strassen_sums)(const StrassenSums& sums);
 };

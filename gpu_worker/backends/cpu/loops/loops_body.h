@@ -272,6 +272,7 @@ float ChainMultiplyAdds(int64_t steps) {
 }  // namespace
 }  // namespace plait
 
+#include "gpu_worker/backends/cpu/loops/bf16_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/row_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/strassen_loops_body.h"
@@ -334,6 +335,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
       .integers = kIntegerLoops,
+      .bf16 = kBf16Loops,
       .strassen_pair = StrassenPairLoop,
       .strassen_sums = StrassenSumsLoop,
   };

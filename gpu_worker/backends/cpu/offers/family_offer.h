@@ -20,7 +20,8 @@ namespace plait {
 //   node_checks, format_rows, worth_dividing     what several families ask alike
 //   epilogue             what conv and matmul apply to their results
 //   pointwise, constant_product                  convolutions of pixels, and products, as rows
-//   digit_variants                               how products in digits are made
+//   digit_variants, bf16_variants                how products in planes are made
+//   plane_layers                                 which are worth it
 //   elementwise_ops      the elementwise operators, one line each
 //   elementwise_group    which nodes one elementwise kernel runs
 //   softmax_pattern, separable_pattern, recurrence_pattern, fma_convolution, reduced_axes

@@ -135,7 +135,8 @@ class PartsTest : public testing::TestWithParam<PartsCase>, protected WithExecut
   Plan PlanWith(const Graph& graph, const KernelCatalog& catalog) const {
     FakeProfiler profiler;
     profiler.channels_last_factor = 0.1;
-    for (const char* const family : {"conv", "pool", "reorder", "matmul_int8", "conv_int8"}) {
+    for (const char* const family :
+         {"conv", "pool", "reorder", "matmul_bf16", "matmul_int8", "conv_bf16", "conv_int8"}) {
       profiler.family_factor[family] = 100;
     }
     for (const char* const family :

@@ -1,0 +1,22 @@
+#include "gpu_worker/backends/cpu/offers/bf16_variants.h"
+#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/plane_layers.h"
+#include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+
+namespace plait {
+
+const FamilyOffer kMatmulBf16Offer = {
+    .name = "matmul_bf16",
+    .runs = IsProductInPlanes,
+    .needs_admission = true,
+    .instruction_set = "amx",
+    .grow = GrowBehind<IsProductInPlanes>,
+    .formats = PlainRow,
+    .variants = Bf16Variants,
+    .more_exact = MoreExactBf16,
+    .less_exact = LessExactBf16,
+    .worth_dividing = HasManyFlops,
+};
+
+}  // namespace plait
