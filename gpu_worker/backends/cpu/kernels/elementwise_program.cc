@@ -8,8 +8,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/batch_statistics.h"
+#include "gpu_worker/backends/cpu/kernels/tile_choices.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
-#include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
 #include "gpu_worker/backends/cpu/offers/recurrence_pattern.h"
@@ -32,58 +32,6 @@
 
 namespace plait {
 namespace {
-
-std::optional<UnaryChoice> UnaryOf(const Node& node) {
-  return ChooseUnary(node.op, UnaryParametersOf(node));
-}
-
-struct BinaryChoice {
-  BinaryLoop floats;
-  std::optional<IntegerLoop> integers;
-};
-
-std::optional<BinaryChoice> BinaryOf(OpKind op) {
-  switch (op) {
-#define PLAIT_ARITHMETIC_OP(op, loop) \
-  case OpKind::k##op:                 \
-    return BinaryChoice{BinaryLoop::k##loop, IntegerLoop::k##loop};
-#define PLAIT_FLOAT_BINARY_OP(op) \
-  case OpKind::k##op:             \
-    return BinaryChoice{BinaryLoop::k##op, std::nullopt};
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
-#undef PLAIT_ARITHMETIC_OP
-#undef PLAIT_FLOAT_BINARY_OP
-    default:
-      return std::nullopt;
-  }
-}
-
-// Operators whose result is a truth, of integers and, but for logic, of floats; and those of bits,
-// which are the loops of logic.
-struct TruthChoice {
-  std::optional<CompareLoop> floats;
-  IntegerLoop integers;
-};
-
-std::optional<TruthChoice> TruthOf(OpKind op) {
-  switch (op) {
-#define PLAIT_COMPARE_OP(op) \
-  case OpKind::k##op:        \
-    return TruthChoice{CompareLoop::k##op, IntegerLoop::k##op};
-#define PLAIT_LOGIC_OP(op) \
-  case OpKind::k##op:      \
-    return TruthChoice{std::nullopt, IntegerLoop::k##op};
-#define PLAIT_BITWISE_OP(op, loop) \
-  case OpKind::k##op:              \
-    return TruthChoice{std::nullopt, IntegerLoop::k##loop};
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
-#undef PLAIT_COMPARE_OP
-#undef PLAIT_LOGIC_OP
-#undef PLAIT_BITWISE_OP
-    default:
-      return std::nullopt;
-  }
-}
 
 // Checks nothing that IsElementwiseGroup or IsRecurrence has checked: used once it has said yes.
 class Compiler {
@@ -133,7 +81,7 @@ class Compiler {
   absl::Status AddOperands(const Node& node) {
     // Bounds, statistics and sizes become part of the instruction.
     const bool first_only = node.op == OpKind::kClip || node.op == OpKind::kBatchNormalization ||
-                            node.op == OpKind::kSplit || FoldedPower(node);
+                            node.op == OpKind::kSplit || PowerOf(graph_, node).has_value();
     const size_t count = first_only ? 1 : node.inputs.size();
     for (size_t i = 0; i < count; ++i) {
       const TensorId input = node.inputs[i];
@@ -157,21 +105,6 @@ class Compiler {
     }
     return absl::OkStatus();
   }
-
-  // Powers that are cheaper as products or a root.
-  std::optional<UnaryLoop> PowerLoop(const Node& node) const {
-    if (node.op != OpKind::kPow) return std::nullopt;
-    const ConstantRef& exponent = graph_.tensor(node.inputs[1]).constant;
-    const Tensor* value = exponent == nullptr ? nullptr : exponent->inline_value();
-    if (value == nullptr || value->elements() != 1) return std::nullopt;
-    if (graph_.type(node.inputs[0]).rank() < value->type().rank()) return std::nullopt;
-    const float power = value->at<float>(0);
-    if (power == 2) return UnaryLoop::kSquare;
-    if (power == 3) return UnaryLoop::kCube;
-    if (power == 0.5f) return UnaryLoop::kSqrt;
-    return std::nullopt;
-  }
-  bool FoldedPower(const Node& node) const { return PowerLoop(node).has_value(); }
 
   bool IsFloat(TensorId tensor) const { return graph_.type(tensor).dtype == DataType::kFloat32; }
 
@@ -248,7 +181,7 @@ class Compiler {
       EmitUnary(node, *unary);
       return absl::OkStatus();
     }
-    if (const std::optional<UnaryLoop> power = PowerLoop(node)) {
+    if (const std::optional<UnaryLoop> power = PowerOf(graph_, node)) {
       EmitUnary(node, {*power});
       return absl::OkStatus();
     }
