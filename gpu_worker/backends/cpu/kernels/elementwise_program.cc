@@ -12,6 +12,7 @@
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+#include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "gpu_worker/backends/cpu/offers/recurrence_pattern.h"
 
 // Gelu as exporters write it, x * (1 + Erf(x / c)) * 0.5 with c the root of 2, is five nodes.
@@ -53,10 +54,11 @@ class Compiler {
   }
 
  private:
-  bool IsProduced(TensorId tensor) const {
+  bool Has(NodeId node) const {
     const std::vector<NodeId>& nodes = context_->kernel().nodes;
-    return std::find(nodes.begin(), nodes.end(), graph_.tensor(tensor).producer) != nodes.end();
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
   }
+  bool IsProduced(TensorId tensor) const { return Has(graph_.tensor(tensor).producer); }
 
   // How many registers a tensor has.
   int64_t RowsOf(TensorId tensor) const {
@@ -81,7 +83,8 @@ class Compiler {
   absl::Status AddOperands(const Node& node) {
     // Bounds, statistics and sizes become part of the instruction.
     const bool first_only = node.op == OpKind::kClip || node.op == OpKind::kBatchNormalization ||
-                            node.op == OpKind::kSplit || PowerOf(graph_, node).has_value();
+                            node.op == OpKind::kSplit || IsQuantization(node.op) ||
+                            PowerOf(graph_, node).has_value();
     const size_t count = first_only ? 1 : node.inputs.size();
     for (size_t i = 0; i < count; ++i) {
       const TensorId input = node.inputs[i];
@@ -89,6 +92,9 @@ class Compiler {
       PLAIT_ASSIGN_OR_RETURN(const Operand operand, context_->Find(input));
       for (int64_t row = 0; row < RowsOf(input); ++row) {
         registers_[input].push_back(static_cast<int>(program_.operands.size()));
+        if (!NeedsIntegers(input)) {
+          program_.bytes_as_floats.push_back(static_cast<int>(program_.operands.size()));
+        }
         program_.operands.push_back(RowOf(operand, row));
       }
     }
@@ -256,6 +262,12 @@ class Compiler {
       case OpKind::kCast:
         AddCast(node);
         return absl::OkStatus();
+      case OpKind::kQuantizeLinear:
+        AddQuantize(node);
+        return absl::OkStatus();
+      case OpKind::kDequantizeLinear:
+        AddDequantize(node);
+        return absl::OkStatus();
       default:
         return context_->Refuse();
     }
@@ -273,6 +285,71 @@ class Compiler {
       Emit(IsFloat(node.inputs[0]) ? RunToInteger : RunNarrow, node.outputs[0], {input},
            {.dtype = to});
     }
+  }
+
+  // Whether nodes of this program read the integers of a tensor themselves. What a DequantizeLinear
+  // reads may be floats.
+  bool NeedsIntegers(TensorId tensor) const {
+    const absl::Span<const NodeId> users = graph_.users(tensor);
+    return !IsByte(graph_.type(tensor).dtype) ||
+           std::any_of(users.begin(), users.end(), [&](NodeId user) {
+             return graph_.node(user).op != OpKind::kDequantizeLinear && Has(user);
+           });
+  }
+
+  void EmitLinear(TensorId result, int input, float factor, float addend) {
+    Emit(RunUnary, result, {input},
+         {.loop = static_cast<int>(UnaryLoop::kLinear), .alpha = factor, .beta = addend});
+  }
+
+  // Floats that are integers less their zero point come first, and stay at hand: mostly nothing but
+  // a DequantizeLinear with the same zero point reads the result.
+  void AddQuantize(const Node& node) {
+    const TensorId result = node.outputs[0];
+    const Quantization quantization = QuantizationOf(graph_, node);
+    const int distance = program_.register_count++;
+    program_.instructions.push_back({.run = RunUnary,
+                                     .operands = {RegisterOf(node.inputs[0]), -1, -1},
+                                     .result = distance,
+                                     .loop = static_cast<int>(UnaryLoop::kQuantize),
+                                     .alpha = quantization.scale,
+                                     .beta = quantization.lowest});
+    distances_[result].push_back(distance);
+    if (NeedsIntegers(result)) {
+      Emit(RunFromDistances, result, {distance}, {.alpha = quantization.zero_point});
+    } else if (IsStored(result)) {
+      EmitLinear(result, distance, 1, quantization.zero_point);
+      program_.bytes_as_floats.push_back(RegisterOf(result));
+    }
+  }
+
+  bool IsStored(TensorId tensor) const {
+    const absl::Span<const NodeId> users = graph_.users(tensor);
+    return graph_.is_output(tensor) ||
+           std::any_of(users.begin(), users.end(), [&](NodeId user) { return !Has(user); });
+  }
+
+  // (x - zero point) * scale; all integers here are exact.
+  void AddDequantize(const Node& node) {
+    const TensorId input = node.inputs[0];
+    const TensorId result = node.outputs[0];
+    const Quantization own = QuantizationOf(graph_, node);
+    float addend = -own.zero_point;
+    int floats = -1;
+    if (const auto known = distances_.find(input); known != distances_.end()) {
+      floats = known->second[row_];
+      addend += QuantizationOf(graph_, graph_.node(graph_.tensor(input).producer)).zero_point;
+    } else if (!NeedsIntegers(input)) {
+      floats = RegisterOf(input);
+    } else {
+      Emit(RunToFloat, result, {RegisterOf(input)});
+      floats = RegisterOf(result);
+    }
+    if (addend != 0) {
+      EmitLinear(result, floats, 1, addend);
+      floats = RegisterOf(result);
+    }
+    EmitLinear(result, floats, own.scale, 0);
   }
 
   // A bound that is omitted is infinite, so that one loop serves all forms.
@@ -293,6 +370,8 @@ class Compiler {
   TileProgram program_;
   absl::flat_hash_map<TensorId, std::vector<int>> registers_;  // one for each row
   size_t row_ = 0;
+  // Of what QuantizeLinear gives: see AddQuantize.
+  absl::flat_hash_map<TensorId, std::vector<int>> distances_;
   absl::flat_hash_set<int> stored_;
   absl::flat_hash_map<TensorId, int> statistics_;  // of a batch normalization's output: its scale
 };

@@ -40,6 +40,9 @@ struct TileInstruction {
 // for the whole program; which memory stands behind it is for the kernel to say.
 struct TileProgram {
   std::vector<Operand> operands;
+  // Registers of operands and results that hold floats although the tensor is of bytes: the loops
+  // over floats are as short as bytes deserve.
+  std::vector<int> bytes_as_floats;
   std::vector<TileInstruction> instructions;
   int register_count = 0;
   // A register that is stored when its tile is done; other registers never reach memory.

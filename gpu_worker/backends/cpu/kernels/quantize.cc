@@ -131,6 +131,12 @@ class DynamicKernel : public CpuKernel {
   std::vector<Ends> ends_;
 };
 
+// Source and result lie alike, in the format of the first.
+Format FormatOf(LoadContext* context) {
+  const std::vector<Format>& formats = context->kernel().input_formats;
+  return formats.empty() ? Format::kPlain : formats[0];
+}
+
 // The data of an output; nullptr where nobody reads it.
 absl::StatusOr<std::byte*> OutputOf(LoadContext* context, const Node& node, size_t index) {
   if (index >= node.outputs.size() || node.outputs[index] == kNoTensor) return nullptr;
@@ -138,12 +144,12 @@ absl::StatusOr<std::byte*> OutputOf(LoadContext* context, const Node& node, size
   const bool is_read =
       !context->graph().users(output).empty() || context->graph().is_output(output);
   if (!is_read) return nullptr;
-  PLAIT_ASSIGN_OR_RETURN(const Operand operand, FindIn(context, output, Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(const Operand operand, FindIn(context, output, FormatOf(context)));
   return operand.data;
 }
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadDynamic(LoadContext* context, const Node& node) {
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], FormatOf(context)));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const bytes, OutputOf(context, node, 0));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const scale, OutputOf(context, node, 1));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const zero_point, OutputOf(context, node, 2));
@@ -163,10 +169,11 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadQuantize(LoadContext* context) {
   const Node& node = graph.node(nodes[0]);
   if (node.op == OpKind::kDynamicQuantizeLinear) return LoadDynamic(context, node);
   ScaleKernel::Layer layer;
-  PLAIT_ASSIGN_OR_RETURN(layer.source, FindIn(context, node.inputs[0], Format::kPlain));
-  PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, node.outputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(layer.scale, ByteParameterOf(context, node, 1));
   PLAIT_ASSIGN_OR_RETURN(layer.zero_point, ByteParameterOf(context, node, 2));
+  const Format format = layer.scale.count > 1 ? Format::kPlain : FormatOf(context);
+  PLAIT_ASSIGN_OR_RETURN(layer.source, FindIn(context, node.inputs[0], format));
+  PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, node.outputs[0], format));
   layer.inner = kPiece;
   if (layer.scale.count > 1) {
     const Shape& shape = layer.source.type.shape;

@@ -200,6 +200,13 @@ void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, 
   for (int64_t i = 0; i < size; ++i) y[i] = Narrowed(instruction.dtype, a[i]);
 }
 
+void RunFromDistances(const TileInstruction& instruction, std::byte* const* registers,
+                      int64_t size) {
+  const float* const a = Floats(instruction, registers, 0);
+  int64_t* const y = IntegerResult(instruction, registers);
+  for (int64_t i = 0; i < size; ++i) y[i] = static_cast<int32_t>(a[i] + instruction.alpha);
+}
+
 void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
                   int64_t* tile) {
   switch (dtype) {

@@ -51,6 +51,10 @@ void RunToFloat(const TileInstruction& instruction, std::byte* const* registers,
 void RunToInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 
+// Integers of floats that are whole numbers, and not large, less a zero point, which alpha is.
+void RunFromDistances(const TileInstruction& instruction, std::byte* const* registers,
+                      int64_t size);
+
 // Integer elements in memory to a register and back. `stride` in elements; stores are contiguous.
 // Widening on the way in and narrowing on the way out leaves one loop per operation instead of one
 // per element type. A stride of 0 repeats the first element.

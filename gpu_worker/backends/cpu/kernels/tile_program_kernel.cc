@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/bytes.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 
@@ -21,6 +22,20 @@ namespace {
 // Rows of so many that do not lie beside each other are computed one by one, where they lie;
 // shorter ones are copied together first.
 constexpr int64_t kLongRowElements = 128;
+
+// Bytes as floats of the same value, and back.
+void FetchBytes(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
+                float* tile) {
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(memory);
+  const auto widen = Loops().integers.dequantize[SignOf(dtype)];
+  if (stride == 1) return widen(bytes, size, 1, 0, tile);
+  for (int64_t i = 0; i < size; ++i) widen(bytes + i * stride, 1, 1, 0, tile + i);
+}
+
+void StoreBytes(DataType dtype, const float* tile, int64_t size, std::byte* memory) {
+  Loops().integers.quantize(tile, size, 1, ByteRangeOf(dtype, 0),
+                            reinterpret_cast<uint8_t*>(memory));
+}
 
 }  // namespace
 
@@ -97,6 +112,12 @@ bool TileProgramKernel::IsContiguous(size_t index) const {
           axes_[axes_.size() - 2].strides[index] == columns.size);
 }
 
+bool TileProgramKernel::HoldsFloats(const Operand& memory, size_t tile_register) const {
+  const std::vector<int>& bytes = program_.bytes_as_floats;
+  return memory.type.dtype == DataType::kFloat32 ||
+         std::find(bytes.begin(), bytes.end(), static_cast<int>(tile_register)) != bytes.end();
+}
+
 // The cheapest way that is right for every tile of the operand: no copy, one copy for all tiles, or
 // one for each. Other types than float32 and int64 are widened and so always copied.
 void TileProgramKernel::PlanFetches() {
@@ -112,7 +133,7 @@ void TileProgramKernel::PlanFetches() {
     Fetch fetch = Fetch::kPerTile;
     if (same) fetch = Fetch::kConstant;
     if (is_direct && IsContiguous(i)) fetch = Fetch::kInPlace;
-    operands_.push_back({operand.data, operand.type.dtype, fetch});
+    operands_.push_back({operand.data, operand.type.dtype, fetch, HoldsFloats(operand, i)});
   }
 }
 
@@ -165,18 +186,20 @@ void TileProgramKernel::PlanSlots() {
 void TileProgramKernel::PlanRows() {
   const Axis& rows = axes_[axes_.size() - 2];
   const int64_t columns = std::min(tile_elements_, axes_.back().size);
-  const auto bytes_of = [&](size_t index, const Operand& operand, bool in_memory) {
-    const int64_t slot_bytes = operand.type.dtype == DataType::kFloat32 ? 4 : 8;
+  const auto bytes_of = [&](size_t index, const Operand& operand, int tile_register,
+                            bool in_memory) {
+    const int64_t slot_bytes = HoldsFloats(operand, static_cast<size_t>(tile_register)) ? 4 : 8;
     return in_memory ? rows.strides[index] * BytesOf(operand.type.dtype) : columns * slot_bytes;
   };
   row_bytes_.assign(program_.register_count, 0);
   for (size_t i = 0; i < operands_.size(); ++i) {
     const bool in_memory = operands_[i].fetch == Fetch::kInPlace;
-    row_bytes_[i] = bytes_of(i, program_.operands[i], in_memory);
+    row_bytes_[i] = bytes_of(i, program_.operands[i], static_cast<int>(i), in_memory);
   }
   for (size_t i = 0; i < program_.results.size(); ++i) {
     const auto& [memory, tile_register] = program_.results[i];
-    row_bytes_[tile_register] = bytes_of(IndexOfResult(i), memory, slots_[tile_register] < 0);
+    row_bytes_[tile_register] =
+        bytes_of(IndexOfResult(i), memory, tile_register, slots_[tile_register] < 0);
   }
 }
 
@@ -200,6 +223,11 @@ void TileProgramKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, 
   const int64_t element_bytes = BytesOf(plan.dtype);
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* const source = plan.data + (offset + row * row_stride) * element_bytes;
+    if (plan.dtype != DataType::kFloat32 && plan.holds_floats) {
+      FetchBytes(plan.dtype, source, stride, columns,
+                 reinterpret_cast<float*>(slot) + row * columns);
+      continue;
+    }
     if (plan.dtype != DataType::kFloat32) {
       int64_t* const tile = reinterpret_cast<int64_t*>(slot) + row * columns;
       LoadIntegers(plan.dtype, source, stride, columns, tile);
@@ -229,6 +257,9 @@ void TileProgramKernel::StoreTile(size_t result, int64_t offset, int64_t rows, i
     if (memory.type.dtype == DataType::kFloat32) {
       std::memcpy(to, slot + row * columns * element_bytes,
                   static_cast<size_t>(columns * element_bytes));
+    } else if (HoldsFloats(memory, program_.results[result].tile_register)) {
+      StoreBytes(memory.type.dtype, reinterpret_cast<const float*>(slot) + row * columns, columns,
+                 to);
     } else {
       StoreIntegers(memory.type.dtype, reinterpret_cast<const int64_t*>(slot) + row * columns,
                     columns, to);

@@ -37,7 +37,7 @@ class TileProgramKernel : public CpuKernel {
     const std::byte* data;
     DataType dtype;
     Fetch fetch;
-    int slot = -1;
+    bool holds_floats;  // the register does
   };
 
   // Of one thread: where the program's registers are.
@@ -52,6 +52,8 @@ class TileProgramKernel : public CpuKernel {
   // A slot holds a tile of the widest elements.
   int64_t SlotBytes() const { return tile_elements_ * 8; }
   bool HasLongRowsApart() const;
+  // Whether the register of an operand or result holds floats.
+  bool HoldsFloats(const Operand& memory, size_t tile_register) const;
   bool IsContiguous(size_t index) const;
   int64_t Offset(size_t index, int64_t outer) const;
   void FetchTile(size_t operand, int64_t offset, int64_t rows, int64_t columns,

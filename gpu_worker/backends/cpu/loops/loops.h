@@ -34,7 +34,8 @@ namespace plait {
 // y[i] = f(x[i]; alpha, beta)
 // alpha and beta are the parameters of clip (lowest, highest), elu, celu, leaky_relu, swish and
 // thresholded_relu (alpha), linear and hard_sigmoid (factor, addend), selu (alpha, gamma) and
-// shrink (lambd, bias); the other loops ignore them.
+// shrink (lambd, bias) and quantize (scale, lowest: integers of 8 bits, less their zero point, as
+// floats); the other loops ignore them.
 enum class UnaryLoop : uint8_t {
 #define PLAIT_UNARY_LOOP(name, expression) k##name,
 #include "gpu_worker/backends/cpu/loops/loops.def"

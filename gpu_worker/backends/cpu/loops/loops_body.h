@@ -31,6 +31,12 @@ inline float Minimum(float a, float b) { return a < b || a != a ? a : b; }
 // Lets a NaN through, which the comparison leaves where it is.
 inline float AtMost(float a, float bound) { return a > bound ? bound : a; }
 
+// The nearest of 256 integers from `lowest` on. The comparison lets no NaN through, and the
+// addition no negative zero.
+inline float NearestOfByte(float x, float lowest) {
+  return __builtin_rintf(AtMost(x > lowest ? x : lowest, lowest + 255.0f)) + 0.0f;
+}
+
 // exp by 2^n * exp(r), |r| <= ln(2)/2, with a polynomial of degree 6 (Chebyshev fit, error 7e-8 of
 // the second-order remainder). Results below 2^-125 are 0.
 //

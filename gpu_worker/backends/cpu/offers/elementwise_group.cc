@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+#include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "optimizer/kernels/kernel.h"
 
 namespace plait {
@@ -39,6 +40,7 @@ bool OperandTypesFit(const Graph& graph, const Node& node) {
   if (!op.has_value()) return false;
   // Clip omits bounds that it has not.
   if (node.op == OpKind::kClip) return HasScalarBounds(graph, node);
+  if (IsQuantization(node.op)) return HasKnownQuantization(graph, node);
   // The condition of Where is bool, whatever it chooses from.
   const size_t first = node.op == OpKind::kWhere ? 1 : 0;
   if (!InputsHaveTypes(graph, node, first, op->types)) return false;

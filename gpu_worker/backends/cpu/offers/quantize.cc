@@ -26,12 +26,20 @@ bool Runs(const Graph& graph, NodeId node) {
          n.attributes->Int("block_size", 0) == 0;
 }
 
+// With one scale a tensor is quantized as it lies.
+std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+  const Node& node = graph.node(nodes.front());
+  const bool has_one =
+      node.op == OpKind::kDynamicQuantizeLinear || graph.type(node.inputs[1]).elements() == 1;
+  return has_one ? SpatialRows(graph, nodes) : PlainRow(graph, nodes);
+}
+
 }  // namespace
 
 const FamilyOffer kQuantizeOffer = {
     .name = "quantize",
     .runs = Runs,
-    .formats = PlainRow,
+    .formats = Formats,
     .worth_dividing = HasManyElements,
 };
 

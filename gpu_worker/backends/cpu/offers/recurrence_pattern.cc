@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+#include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 
 // Of c_t = f_t * c_{t-1} + z_t over three steps the nodes are
@@ -48,7 +49,8 @@ bool IsInFrame(const Graph& graph, const RowFrame& frame, TensorId tensor) {
 // are columns of another axis.
 bool ComputesRows(const Graph& graph, const RowFrame& frame, NodeId node) {
   const Node& n = graph.node(node);
-  if (n.op == OpKind::kBatchNormalization || !IsElementwise(graph, node)) return false;
+  if (n.op == OpKind::kBatchNormalization || IsQuantization(n.op)) return false;
+  if (!IsElementwise(graph, node)) return false;
   const std::optional<int64_t> rows = frame.RowsOf(graph.output_type(node));
   if (!rows.has_value()) return false;
   return std::all_of(n.inputs.begin(), n.inputs.end(), [&](TensorId input) {
