@@ -91,14 +91,13 @@ class IntegerMatmulKernel : public CpuKernel {
     for (int64_t row = first; row < last; row += kIntegerTileRowsMax) {
       const int rows = static_cast<int>(std::min<int64_t>(kIntegerTileRowsMax, last - row));
       const int64_t at = matrix * layer_.rows + row;
-      Loops().integers.tile({.left = layer_.left_rows + at * left_numbers(),
-                             .left_row_numbers = left_numbers(),
-                             .rows = rows,
-                             .right = layer_.right_blocks + (matrix * blocks_ + block) *
-                                                                IntegerBlockNumbers(layer_.depth),
-                             .pairs = PairsOf(layer_.depth),
-                             .sums = sums,
-                             .sums_row_numbers = columns});
+      IntegerTile tile = {.right = layer_.right_blocks +
+                                   (matrix * blocks_ + block) * IntegerBlockNumbers(layer_.depth),
+                          .pairs = PairsOf(layer_.depth),
+                          .sums = sums,
+                          .sums_row_numbers = columns};
+      SetLeftRows(layer_.left_rows + at * left_numbers(), left_numbers(), rows, &tile);
+      Loops().integers.tile(tile);
       for (int i = 0; i < rows; ++i) {
         WriteSums(target, sums + i * columns, count,
                   layer_.result.data + ((at + i) * layer_.columns + column) * bytes);

@@ -11,6 +11,11 @@ void WidenLeftRow(const uint8_t* row, int64_t depth, DataType dtype, int32_t zer
   if (depth % 2 != 0) to[depth] = 0;
 }
 
+void SetLeftRows(const int16_t* first, int64_t row_numbers, int rows, IntegerTile* tile) {
+  tile->rows = rows;
+  for (int row = 0; row < rows; ++row) tile->left[row] = first + row * row_numbers;
+}
+
 // A row of the matrix at a time, whose numbers go to every second place.
 void PackRightBlock(const RightBytes& right, int64_t block, int16_t* to) {
   const int64_t columns = IntegerBlockColumns();
@@ -30,10 +35,11 @@ void PackRightBlock(const RightBytes& right, int64_t block, int16_t* to) {
 
 void WriteSums(const SumsTarget& target, const int32_t* sums, int64_t count, std::byte* to) {
   if (target.dtype == DataType::kInt32) {
+    // Only results in bytes have a bias.
     std::memcpy(to, sums, static_cast<size_t>(count) * sizeof(int32_t));
     return;
   }
-  Loops().integers.requantize(sums, target.factors, count,
+  Loops().integers.requantize(sums, target.bias, target.factors, count,
                               ByteRangeOf(target.dtype, target.zero_point),
                               reinterpret_cast<uint8_t*>(to));
 }

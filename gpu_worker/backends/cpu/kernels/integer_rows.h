@@ -19,6 +19,9 @@ inline int64_t IntegerBlockNumbers(int64_t depth) {
 void WidenLeftRow(const uint8_t* row, int64_t depth, DataType dtype, int32_t zero_point,
                   int16_t* to);
 
+// Rows of the left side that lie so many numbers apart, as a tile has them.
+void SetLeftRows(const int16_t* first, int64_t row_numbers, int rows, IntegerTile* tile);
+
 // A matrix of bytes on the right, [depth, columns].
 struct RightBytes {
   const uint8_t* data = nullptr;
@@ -36,6 +39,7 @@ struct SumsTarget {
   DataType dtype = DataType::kInt32;
   int32_t zero_point = 0;          // of bytes
   const float* factors = nullptr;  // of bytes, by column
+  const int32_t* bias = nullptr;   // likewise; nullptr: none
 };
 
 // Writes `count` sums as int32 or as bytes.

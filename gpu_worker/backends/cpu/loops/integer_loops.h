@@ -8,16 +8,29 @@ namespace plait {
 
 // A tile of a product of integers, each of 9 bits and so exact in sums of int32 (modulo 2^32).
 // sums[m, n] = the sum over k of left[m, k] * right[k, n], of two vectors of columns, where two
-// numbers of the depth lie together: left as [row][pair][2], right as [pair][column][2].
+// numbers of the depth lie together: left as [row][pair][2], right as [pair][column][2]. A row may
+// be in several segments of as many pairs each, which lie alike in all rows.
 constexpr int kIntegerTileRowsMax = 6;
 struct IntegerTile {
-  const int16_t* left;
-  int64_t left_row_numbers;  // from one row to the next
-  int rows;                  // at most kIntegerTileRowsMax
-  const int16_t* right;
-  int64_t pairs;
+  const int16_t* left[kIntegerTileRowsMax] = {};  // of each row
+  int rows = 0;                                   // at most kIntegerTileRowsMax
+  const int16_t* right = nullptr;
+  int64_t pairs = 0;                  // of a segment
+  const int64_t* segments = nullptr;  // where each begins, in numbers from `left`; nullptr: at 0
+  int64_t segment_count = 1;
+  int32_t* sums = nullptr;
+  int64_t sums_row_numbers = 0;
+};
+
+// A pixel of a depthwise convolution of such integers: sums[c] = the sum over taps of x[tap][c] *
+// weights[tap][c].
+struct IntegerDepthwisePixel {
+  const int16_t* x;
+  const int64_t* taps;  // where the channels of each begin, in numbers from x
+  int64_t tap_count;
+  const int16_t* weights;
+  int64_t channels;
   int32_t* sums;
-  int64_t sums_row_numbers;
 };
 
 // The bytes that stand for numbers; those below 0 are written as they are in memory.
@@ -29,11 +42,12 @@ struct ByteRange {
 
 struct IntegerLoops {
   void (*tile)(const IntegerTile& tile);
+  void (*depthwise_pixel)(const IntegerDepthwisePixel& pixel);
   // y = saturate(round(x / scale) + zero point), of two nearest integers the even one; NaN is the
   // lowest.
   void (*quantize)(const float* x, int64_t size, float scale, const ByteRange& range, uint8_t* y);
-  // The same of sums[i] * factors[i].
-  void (*requantize)(const int32_t* sums, const float* factors, int64_t size,
+  // The same of (sums[i] + bias[i]) * factors[i]; the bias may be nullptr.
+  void (*requantize)(const int32_t* sums, const int32_t* bias, const float* factors, int64_t size,
                      const ByteRange& range, uint8_t* y);
   // y = (x - zero point) * scale, of bytes and of signed bytes.
   void (*dequantize[2])(const uint8_t* x, int64_t size, float scale, int32_t zero_point, float* y);

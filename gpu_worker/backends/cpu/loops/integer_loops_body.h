@@ -38,16 +38,21 @@ template <int kRows>
 void IntegerTileOf(const IntegerTile& tile) {
   IntegerVector sums[kRows][2] = {};
   const int16_t* right = tile.right;
-  for (int64_t pair = 0; pair < tile.pairs; ++pair, right += 4 * kVectorFloats) {
-    const IntegerVector b0 = LoadIntegers(right);
-    const IntegerVector b1 = LoadIntegers(right + 2 * kVectorFloats);
+  for (int64_t segment = 0; segment < tile.segment_count; ++segment) {
+    const int64_t begin = tile.segments == nullptr ? 0 : tile.segments[segment];
+    const int16_t* left[kRows];
+    for (int row = 0; row < kRows; ++row) left[row] = tile.left[row] + begin;
+    for (int64_t pair = 0; pair < tile.pairs; ++pair, right += 4 * kVectorFloats) {
+      const IntegerVector b0 = LoadIntegers(right);
+      const IntegerVector b1 = LoadIntegers(right + 2 * kVectorFloats);
 #pragma GCC unroll 6
-    for (int row = 0; row < kRows; ++row) {
-      int32_t both;
-      __builtin_memcpy(&both, tile.left + row * tile.left_row_numbers + 2 * pair, sizeof(both));
-      const IntegerVector a = both - IntegerVector{};
-      sums[row][0] = AddPairs(sums[row][0], a, b0);
-      sums[row][1] = AddPairs(sums[row][1], a, b1);
+      for (int row = 0; row < kRows; ++row) {
+        int32_t both;
+        __builtin_memcpy(&both, left[row] + 2 * pair, sizeof(both));
+        const IntegerVector a = both - IntegerVector{};
+        sums[row][0] = AddPairs(sums[row][0], a, b0);
+        sums[row][1] = AddPairs(sums[row][1], a, b1);
+      }
     }
   }
   for (int row = 0; row < kRows; ++row) {
@@ -73,6 +78,33 @@ void IntegerTileLoop(const IntegerTile& tile) {
   }
 }
 
+typedef int16_t ShortVector
+    __attribute__((vector_size(kVectorFloats * sizeof(int16_t)), aligned(2), may_alias));
+inline IntegerVector Widened(const int16_t* x) {
+  return __builtin_convertvector(*reinterpret_cast<const ShortVector*>(x), IntegerVector);
+}
+
+void IntegerDepthwiseLoop(const IntegerDepthwisePixel& pixel) {
+  int64_t c = 0;
+  for (; c + 2 * kVectorFloats <= pixel.channels; c += 2 * kVectorFloats) {
+    IntegerVector sums[2] = {};
+    for (int64_t tap = 0; tap < pixel.tap_count; ++tap) {
+      const int16_t* const x = pixel.x + pixel.taps[tap] + c;
+      const int16_t* const weights = pixel.weights + tap * pixel.channels + c;
+      sums[0] += Widened(x) * Widened(weights);
+      sums[1] += Widened(x + kVectorFloats) * Widened(weights + kVectorFloats);
+    }
+    __builtin_memcpy(pixel.sums + c, sums, sizeof(sums));
+  }
+  for (; c < pixel.channels; ++c) {
+    int32_t sum = 0;
+    for (int64_t tap = 0; tap < pixel.tap_count; ++tap) {
+      sum += pixel.x[pixel.taps[tap] + c] * pixel.weights[tap * pixel.channels + c];
+    }
+    pixel.sums[c] = sum;
+  }
+}
+
 // Bounds first, and then the nearest integer, which is the same the other way around as they are
 // integers. The comparison lets no NaN through. 1.5 * 2^23: see Exponential.
 inline int32_t NearestWithin(float x, float lowest, float highest) {
@@ -90,14 +122,23 @@ void QuantizeRow(const float* x, int64_t size, float scale, const ByteRange& ran
   }
 }
 
-void RequantizeRow(const int32_t* sums, const float* factors, int64_t size, const ByteRange& range,
-                   uint8_t* y) {
+void RequantizeRow(const int32_t* sums, const int32_t* bias, const float* factors, int64_t size,
+                   const ByteRange& range, uint8_t* y) {
   const auto lowest = static_cast<float>(range.lowest - range.zero_point);
   const auto highest = static_cast<float>(range.highest - range.zero_point);
+  const auto byte = [&](uint32_t sum, float factor) {
+    const float scaled = static_cast<float>(static_cast<int32_t>(sum)) * factor;
+    return static_cast<uint8_t>(NearestWithin(scaled, lowest, highest) + range.zero_point);
+  };
+  // Modulo 2^32, as sums are.
+  if (bias == nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < size; ++i) y[i] = byte(static_cast<uint32_t>(sums[i]), factors[i]);
+    return;
+  }
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
-    const float scaled = static_cast<float>(sums[i]) * factors[i];
-    y[i] = static_cast<uint8_t>(NearestWithin(scaled, lowest, highest) + range.zero_point);
+    y[i] = byte(static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias[i]), factors[i]);
   }
 }
 
@@ -119,6 +160,7 @@ void WidenRow(const uint8_t* x, int64_t size, int32_t zero_point, int16_t* y) {
 
 constexpr IntegerLoops kIntegerLoops = {
     .tile = IntegerTileLoop,
+    .depthwise_pixel = IntegerDepthwiseLoop,
     .quantize = QuantizeRow,
     .requantize = RequantizeRow,
     .dequantize = {DequantizeRow<uint8_t>, DequantizeRow<int8_t>},

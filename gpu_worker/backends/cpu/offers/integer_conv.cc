@@ -33,7 +33,7 @@ bool Runs(const Graph& graph, NodeId node) {
 const FamilyOffer kIntegerConvOffer = {
     .name = "integer_conv",
     .runs = Runs,
-    .formats = PlainRow,
+    .formats = SpatialRows,
     .worth_dividing = HasManyFlops,
 };
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+
+#include "gpu_worker/backends/cpu/kernels/bytes.h"
+#include "optimizer/ops/shared/spatial_window.h"
+
+namespace plait {
+
+// A ConvInteger or QLinearConv over a row or an image, as integer_conv's kernels read it. A row is
+// an image of one line.
+struct IntegerConvolution {
+  std::array<WindowAxis, 2> window;
+  int64_t batch = 1;
+  int64_t groups = 1;
+  int64_t source_channels = 1;  // of a group
+  int64_t channels = 1;         // of the result in a group
+  Operand source;
+  ByteParameter source_zero_point;
+  ByteParameter weights_zero_point;
+  Operand result;
+  ByteParameter scales[3];  // of image, weights and result, where it is in bytes
+  ByteParameter result_zero_point;
+  ByteParameter bias;
+
+  int64_t depth() const { return source_channels * window[0].kernel * window[1].kernel; }
+  int64_t pixels() const { return window[0].output * window[1].output; }
+  int64_t pixel_channels() const { return groups * source_channels; }
+  // Of the source with its padding.
+  int64_t lines() const { return window[0].input + window[0].pad_begin + window[0].pad_end; }
+  int64_t line_numbers() const { return window[1].input + window[1].pad_begin + window[1].pad_end; }
+
+  // What a sum of each channel is multiplied by, where the result is in bytes.
+  void SetFactors(absl::Span<float> factors) const;
+};
+
+// The weights among the node's inputs.
+TensorId WeightsOf(const Node& node);
+
+// Of a node that kIntegerConvOffer.runs, with source and result in `format`.
+// Errors: InvalidArgument (LoadContext::Refuse) for images whose places are no int32, and where the
+// tensors lie otherwise.
+absl::Status ReadIntegerConvolution(LoadContext* context, const Node& node, Format format,
+                                    IntegerConvolution* convolution);
+
+}  // namespace plait
