@@ -16,8 +16,8 @@
 #include "gpu_worker/executor/executor.h"
 #include "loading/choose_plan.h"
 #include "loading/host_runner.h"
-#include "loading/segmented_model.h"
 #include "loading/plan_rebinder.h"
+#include "loading/segmented_model.h"
 
 namespace plait {
 
