@@ -28,9 +28,11 @@ def test_numpy_is_its_only_requirement(wheel):
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = archive.read(name).decode()
     required = re.findall(r"^Requires-Dist: (\S+?)[<>=;].*$", metadata, re.MULTILINE)
-    optional = re.findall(r"^Requires-Dist: (\S+?)[<>=].*extra == .client", metadata, re.MULTILINE)
-    assert set(required) - set(optional) == {"numpy"}
-    assert set(optional) == {"grpcio", "protobuf"}
+    optional = {extra: set(re.findall(rf"^Requires-Dist: (\S+?)[<>=].*extra == .{extra}", metadata,
+                                      re.MULTILINE))
+                for extra in ("client", "onnxruntime")}
+    assert optional == {"client": {"grpcio", "protobuf"}, "onnxruntime": {"onnxruntime"}}
+    assert set(required) - optional["client"] - optional["onnxruntime"] == {"numpy"}
 
 
 def test_the_licence_of_every_library_comes_along(wheel):

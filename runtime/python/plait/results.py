@@ -33,7 +33,7 @@ class ModelReport:
     digest: str
     nodes: int
     opaque_nodes: tuple[str, ...]
-    host_segments: tuple[HostSegment, ...] = ()
+    host_segments: tuple[HostSegment, ...]
 
 
 @dataclasses.dataclass(frozen=True)
