@@ -41,6 +41,18 @@ absl::Status Parse(const worker::v1::Candidate& proto, ParsedCandidate& candidat
   return absl::OkStatus();
 }
 
+// Those that can be parsed, which stay where `parsed` has them.
+std::vector<CandidatePlan> ParseAll(const worker::v1::MeasureTask& work,
+                                    std::vector<ParsedCandidate>& parsed) {
+  parsed.resize(static_cast<size_t>(work.candidates_size()));
+  std::vector<CandidatePlan> candidates;
+  for (int i = 0; i < work.candidates_size(); ++i) {
+    parsed[i].status = Parse(work.candidates(i), parsed[i]);
+    if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
+  }
+  return candidates;
+}
+
 absl::StatusOr<LoneKernel> LoneKernelOf(const worker::v1::KernelRequest& request) {
   Kernel chosen;
   chosen.family = request.family();
@@ -53,6 +65,30 @@ absl::StatusOr<LoneKernel> LoneKernelOf(const worker::v1::KernelRequest& request
 // Never empty: an empty error says that there was none.
 std::string ErrorText(const absl::Status& status) {
   return status.message().empty() ? status.ToString() : std::string(status.message());
+}
+
+// An answer for each candidate: what was measured of those that could be parsed, which `take`
+// writes into a CandidateMeasurement, or why nothing was.
+template <typename Measured, typename Take>
+worker::v1::MeasureResult ResultOf(const worker::v1::MeasureTask& work,
+                                   absl::Span<const ParsedCandidate> parsed,
+                                   absl::Span<const absl::StatusOr<Measured>> measured,
+                                   const Take& take) {
+  worker::v1::MeasureResult result;
+  size_t next = 0;
+  for (int i = 0; i < work.candidates_size(); ++i) {
+    absl::Status status = parsed[i].status;
+    CandidateMeasurement measurement;
+    if (status.ok()) {
+      const absl::StatusOr<Measured>& one = measured[next++];
+      status = one.status();
+      if (one.ok()) take(*one, measurement);
+    }
+    if (!status.ok()) measurement.error = ErrorText(status);
+    measurement.candidate = work.candidates(i).id();
+    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
+  }
+  return result;
 }
 
 void SetError(const absl::Status& status, worker::v1::TaskResult& result) {
@@ -146,14 +182,10 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   if (work.errors_only()) return MeasureStepErrors(work, *weights, stop);
   if (work.step_times_only()) return MeasureStepTimes(work, *weights, stop);
 
-  std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
-  std::vector<CandidatePlan> candidates;
-  for (int i = 0; i < work.candidates_size(); ++i) {
-    parsed[i].status = Parse(work.candidates(i), parsed[i]);
-    // Without the baseline there is nothing to compare with.
-    if (i == 0) PLAIT_RETURN_IF_ERROR(parsed[i].status);
-    if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
-  }
+  std::vector<ParsedCandidate> parsed;
+  const std::vector<CandidatePlan> candidates = ParseAll(work, parsed);
+  // Without the baseline there is nothing to compare with.
+  PLAIT_RETURN_IF_ERROR(parsed[0].status);
   MeasureOptions options;
   options.loads = std::clamp(work.loads(), 1, kLoadsMax);
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
@@ -166,31 +198,15 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto measurements,
                          MeasurePlans(executor_, candidates, *weights, options));
-  worker::v1::MeasureResult result;
-  size_t next = 0;
-  for (int i = 0; i < work.candidates_size(); ++i) {
-    absl::Status status = parsed[i].status;
-    CandidateMeasurement measurement;
-    if (status.ok()) {
-      const absl::StatusOr<CandidateMeasurement>& measured = measurements[next++];
-      status = measured.status();
-      if (measured.ok()) measurement = *measured;
-    }
-    if (!status.ok()) measurement.error = ErrorText(status);
-    measurement.candidate = work.candidates(i).id();
-    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
-  }
-  return result;
+  return ResultOf<CandidateMeasurement>(
+      work, parsed, measurements,
+      [](const CandidateMeasurement& one, CandidateMeasurement& to) { to = one; });
 }
 
 absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepTimes(
     const worker::v1::MeasureTask& work, const WeightSource& weights, const std::stop_token& stop) {
-  std::vector<ParsedCandidate> parsed(static_cast<size_t>(work.candidates_size()));
-  std::vector<CandidatePlan> candidates;
-  for (int i = 0; i < work.candidates_size(); ++i) {
-    parsed[i].status = Parse(work.candidates(i), parsed[i]);
-    if (parsed[i].status.ok()) candidates.push_back({&parsed[i].graph, &parsed[i].plan});
-  }
+  std::vector<ParsedCandidate> parsed;
+  const std::vector<CandidatePlan> candidates = ParseAll(work, parsed);
   StepTimesOptions options;
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
@@ -198,21 +214,9 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepTimes(
   options.seed = work.seed();
   options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto timed, TimeSteps(executor_, candidates, weights, options));
-  worker::v1::MeasureResult result;
-  size_t next = 0;
-  for (int i = 0; i < work.candidates_size(); ++i) {
-    CandidateMeasurement measurement;
-    measurement.candidate = work.candidates(i).id();
-    absl::Status status = parsed[i].status;
-    if (status.ok()) {
-      const absl::StatusOr<std::vector<double>>& step_us = timed[next++];
-      status = step_us.status();
-      if (step_us.ok()) measurement.step_us = *step_us;
-    }
-    if (!status.ok()) measurement.error = ErrorText(status);
-    *result.add_candidates() = wire::CandidateMeasurementToProto(measurement);
-  }
-  return result;
+  return ResultOf<std::vector<double>>(
+      work, parsed, timed,
+      [](const std::vector<double>& step_us, CandidateMeasurement& to) { to.step_us = step_us; });
 }
 
 absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepErrors(
