@@ -62,7 +62,8 @@ class Participant:
             self.stderr.close()
             raise ParticipantFailure(f"does not start: {error.strerror}") from error
         self.answers = queue.Queue()
-        threading.Thread(target=self._collect, daemon=True).start()
+        self.collector = threading.Thread(target=self._collect, daemon=True)
+        self.collector.start()
 
     def __enter__(self):
         return self
@@ -99,10 +100,20 @@ class Participant:
     def close(self):
         """Ends the process, by force if it does not listen."""
         try:
-            self.process.communicate(json.dumps({"command": "quit"}) + "\n", timeout=5)
-        except (subprocess.TimeoutExpired, OSError, ValueError):
+            self.process.stdin.write(json.dumps({"command": "quit"}) + "\n")
+            self.process.stdin.close()
+        except OSError:
+            pass  # It has ended already.
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        # The answers' pipe is the collector's until it has seen its end. What a child of the
+        # process holds open is left to the collector.
+        self.collector.join(timeout=5)
+        if not self.collector.is_alive():
+            self.process.stdout.close()
         self.stderr.close()
 
     def ask(self, request, *fields):
