@@ -1,10 +1,16 @@
 """What a job is told when its tasks fail: a worker of the test's own answers each of them."""
 
+import re
+
 import grpc
 import pytest
 
 import models
+import programs
 from rpc import FINAL_STATES, job_reason, state_of
+
+VERSION = int(re.search(r"kWorkerProtocolVersion = (\d+);",
+                        (programs.ROOT / "proto/wire/worker_protocol.h").read_text())[1])
 
 
 @pytest.fixture
@@ -17,7 +23,7 @@ def idle_worker(worker):
     """Tells the server of a worker for "cpu"; returns its request."""
     request = worker.request_of("Synchronize")
     request.worker_id = "w1"
-    request.protocol_version = 4
+    request.protocol_version = VERSION
     request.device.id = request.device.backend = "cpu"
     request.device.fingerprint = "cpu-of-the-test"
     request.device.cores = 2
@@ -33,7 +39,8 @@ def test_a_worker_of_another_version_is_refused_by_name(daemon):
         with pytest.raises(grpc.RpcError) as refused:
             worker.call("Synchronize", request)
         assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-        assert refused.value.details().startswith("protocol_version: must be 4, is 1")
+        assert refused.value.details().startswith(
+            f"protocol_version: must be {VERSION}, is 1")
 
 
 def fail_every_task(client, worker, request, job_id, code):
