@@ -170,6 +170,6 @@ def test_a_model_that_is_not_understood_takes_inputs_as_far_as_they_reach(cli, f
     inputs = write_inputs(folder / "inputs", **{value.name: far_values()})
     report = optimize(cli, model, folder / "out.onnx", "--accept-inconclusive", "--inputs",
                       inputs).expect(0).json
-    assert report["equivalence"]["verdict"] == "inconclusive"
-    assert report["equivalence"]["outputs"] == []
+    assert report["equivalence"]["verdict"] == "equivalent"
+    assert any("not of the whole" in warning for warning in report["warnings"])
     assert any("inputs given reach only" in warning for warning in report["warnings"])
