@@ -12,6 +12,7 @@
 //   place_parts              which values lie in others, so that nothing concatenates them
 //   plan_check, step_clocks  why a plan may be run: what is proved of it, and from what
 //   check_parts              the same of values that lie in others
+//   step_work                what its steps compute and move
 //   plan_print, plan_parse   the text form, both ways
 //   embed_plan               the plan that an exported model carries
 namespace plait {

@@ -6,9 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
-#include "optimizer/ops/shared/axes.h"
-#include "optimizer/ops/shared/op_spec.h"
-#include "optimizer/plan/check_parts.h"
+#include "optimizer/plan/step_work.h"
 #include "optimizer/rules/rule.h"
 #include "proto/wire/error.h"
 #include "server/search_child/host_segments.h"
@@ -61,43 +59,10 @@ void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchR
   search->set_trace(wire::ValidUtf8(result.trace, kTraceBytesMax));
 }
 
-// The weights that a step's kernel reads, each once.
-std::set<TensorId> WeightsOf(const Step& step, const Graph& graph) {
-  std::set<TensorId> weights;
-  for (const NodeId node : step.kernel.nodes) {
-    for (const TensorId input : graph.node(node).inputs) {
-      if (input != kNoTensor && graph.tensor(input).constant != nullptr) weights.insert(input);
-    }
-  }
-  return weights;
-}
-
-// Nothing is computed by kernels without floating-point operations; a Cast counts as some.
-int64_t FlopsOf(const Step& step, const Graph& graph) {
-  int64_t flops = 0;
-  for (const NodeId node : step.kernel.nodes) {
-    if (graph.node(node).op == OpKind::kCast) continue;
-    flops = SaturatingAdd(flops, WorkOf(graph, node).flops);
-  }
-  return flops;
-}
-
 // Of a kernel without inputs, which makes something of constants, its output's.
 Format FormatOf(const Kernel& kernel) {
   if (!kernel.input_formats.empty()) return kernel.input_formats.front();
   return kernel.output_formats.empty() ? Format::kPlain : kernel.output_formats.front();
-}
-
-// Whether the step computes nothing and is no view, nor a Concat of what lies in its result.
-bool IsCopy(const Step& step, const Plan& plan, const Graph& graph) {
-  if (FlopsOf(step, graph) > 0) return false;
-  if (!ConcatPiecesOf(graph, step.kernel).empty()) {
-    return !CopiedPieces(plan, graph, step).empty();
-  }
-  return std::any_of(step.outputs.begin(), step.outputs.end(), [&](int output) {
-    const Value& value = plan.values[output];
-    return value.alias_of < 0 || value.first_channel >= 0;
-  });
 }
 
 // A graph and how it runs: the whole, or an island.
@@ -192,17 +157,6 @@ std::string InconclusiveWarning(const SearchResult& result) {
 }
 
 }  // namespace
-
-int64_t OffchipBytes(const Plan& plan, const Graph& graph) {
-  // Inputs, outputs and weights of each step; what a kernel keeps on the chip is not in the plan.
-  int64_t bytes = 0;
-  for (const Step& step : plan.steps) {
-    for (const int value : step.inputs) bytes += graph.type(plan.values[value].tensor).bytes();
-    for (const int value : step.outputs) bytes += graph.type(plan.values[value].tensor).bytes();
-    for (const TensorId weight : WeightsOf(step, graph)) bytes += graph.type(weight).bytes();
-  }
-  return bytes;
-}
 
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result) {

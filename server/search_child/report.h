@@ -38,8 +38,4 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
 // Pure and thread-safe.
 v1::Plan MakePlanMessage(const SearchResult& result);
 
-// The bytes that a plan moves between kernels: what each kernel reads and writes.
-// A weight counts once for each kernel that reads it. REQUIRES: the plan is of this graph.
-int64_t OffchipBytes(const Plan& plan, const Graph& graph);
-
 }  // namespace plait
