@@ -10,9 +10,11 @@
 
 // Map of this folder: this header is the problem (launches with two widths and their order), the
 // answer (a placement per launch) and the list of policies. Read then
-//   policies/        one policy per file, sequential, greedy, nimble, plait; see policies.def
+//   policies/        one policy per file; see policies.def
 //   list_schedule    what greedy and plait build on
-//   matching, reachability   what nimble and plait ask of a graph of launches
+//   blocks           the fork-joins that plait and ios schedule one by one
+//   stages           what ios solves for each of them
+//   matching, reachability   what nimble and blocks ask of a graph of launches
 //   partial_order    what a finished schedule promises, and which waits it needs for that
 // A schedule knows no memory and no names; optimizer/plan makes a Plan of it.
 namespace plait {

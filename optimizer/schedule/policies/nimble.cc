@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "optimizer/schedule/blocks.h"
 #include "optimizer/schedule/matching.h"
 #include "optimizer/schedule/policy.h"
 #include "optimizer/schedule/reachability.h"
@@ -50,6 +51,7 @@ std::vector<int> ShareStreams(const std::vector<int>& chain, const Reachability&
 // Nimble (NeurIPS 2020, section 4.2): a maximum matching on the transitive reduction is a minimum
 // path cover; each path is a stream, so that launches without a path between them never share one,
 // with the fewest waits. Streams beyond what the device can run at once are folded onto the others.
+// A launch beside nothing takes the faster width, one beside others the narrow one.
 Schedule AssignNimble(const ScheduleProblem& problem) {
   std::vector<std::vector<int>> predecessors;
   for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
@@ -63,10 +65,12 @@ Schedule AssignNimble(const ScheduleProblem& problem) {
   const std::vector<int> chain =
       NumberChains(MaximumMatching(successors, static_cast<int>(problem.launches.size())));
   const std::vector<int> stream_of_chain = ShareStreams(chain, reachability);
+  const std::vector<bool> is_by_itself = AreBottlenecks(problem);
   Schedule schedule;
   for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
     const int stream = stream_of_chain[chain[launch]] % std::max(1, problem.device.streams_max);
-    schedule.push_back({static_cast<int>(launch), stream, false});
+    const bool whole = is_by_itself[launch] && problem.launches[launch].whole_is_faster();
+    schedule.push_back({static_cast<int>(launch), stream, whole});
   }
   return schedule;
 }

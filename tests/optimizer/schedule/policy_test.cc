@@ -1,5 +1,7 @@
 #include "optimizer/schedule/policy.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/optimizer/schedule/problems.h"
@@ -36,7 +38,51 @@ TEST(PolicyTest, GreedyRunsBranchesSideBySideBetweenBarriers) {
 
 TEST(PolicyTest, NimbleGivesEachPathOfTheCoverAStream) {
   EXPECT_EQ(ScheduleText("nimble", ForkJoin()),
-            "0 stream 0\n1 stream 0\n2 stream 1\n3 stream 0\n4 stream 1\n5 stream 0\n42 us\n");
+            "0 whole\n1 stream 0\n2 stream 1\n3 stream 0\n4 stream 1\n5 whole\n32 us\n");
+}
+
+TEST(PolicyTest, IosRunsTheGroupsOfAStageSideBySide) {
+  EXPECT_EQ(ScheduleText("ios", ForkJoin()),
+            "0 whole\n1 stream 0\n3 stream 0\n2 stream 1\n4 stream 1\n5 whole\n32 us\n");
+}
+
+TEST(PolicyTest, IosRunsALaunchThatScalesInAStageOfItsOwn) {
+  // Launch 3 takes 20 us beside another one and 10 whole; 1 and 2 do not scale at all.
+  ScheduleProblem problem;
+  problem.launches = {LaunchOf(1, 2, {}), LaunchOf(9, 9, {0}), LaunchOf(9, 9, {0}),
+                      LaunchOf(10, 20, {0}), LaunchOf(1, 2, {1, 2, 3})};
+  problem.device = {.threads = 2, .streams_max = 2};
+  EXPECT_NEAR(MakespanUs(problem, kIosPolicy.assign(problem)), 1 + 9 + 10 + 1, 1e-9);
+}
+
+TEST(PolicyTest, IosSolvesLongBlocksInParts) {
+  // 30 branches have 2^30 sets of launches.
+  ScheduleProblem problem;
+  problem.launches = {LaunchOf(1, 2, {})};
+  std::vector<int> branches;
+  for (int branch = 1; branch <= 60; ++branch) {
+    problem.launches.push_back(LaunchOf(9, 10, {0}));
+    branches.push_back(branch);
+  }
+  problem.launches.push_back(LaunchOf(1, 2, branches));
+  problem.device = {.threads = 2, .streams_max = 2};
+  EXPECT_NEAR(MakespanUs(problem, kIosPolicy.assign(problem)), 1 + 60 * 10 / 2 + 1, 1e-9);
+}
+
+TEST(PolicyTest, OparaInheritsStreams) {
+  EXPECT_EQ(ScheduleText("opara", ForkJoin()),
+            "0 whole\n1 stream 0\n2 stream 1\n3 stream 0\n4 stream 1\n5 whole\n32 us\n");
+}
+
+TEST(PolicyTest, OparaIssuesWhatWantsMemoryBetweenWhatWantsCores) {
+  ScheduleProblem problem;
+  problem.launches = std::vector<Launch>(4, LaunchOf(9, 10, {}));
+  for (const int launch : {2, 3}) problem.launches[launch].part.bandwidth_share = 0.9;
+  problem.launches[3].part.compute_share = 0.1;
+  problem.device = {.threads = 2, .streams_max = 2};
+  std::vector<int> order;
+  for (const Placement& placement : kOparaPolicy.assign(problem)) order.push_back(placement.launch);
+  EXPECT_EQ(order, (std::vector<int>{3, 0, 2, 1}));
 }
 
 TEST(PolicyTest, PlaitIsAsGoodAsTheBestOfTheOthers) {
