@@ -47,11 +47,9 @@ std::optional<DefaultPlanTimes> MeasureDefaultPlan(const SearchResult& found,
   // The result stands without it, so that no failure of this may take it away. A replay needs an
   // answer all the same.
   std::vector<CandidateMeasurement> measured(2);
+  for (CandidateMeasurement& each : measured) each.error = std::string(answer.status().message());
   if (answer.ok() && answer->size() == 2) measured = *std::move(answer);
-  for (size_t i = 0; i < 2; ++i) {
-    measured[i].candidate = candidates[i].id;
-    if (!answer.ok()) measured[i].error = std::string(answer.status().message());
-  }
+  for (size_t i = 0; i < 2; ++i) measured[i].candidate = candidates[i].id;
   context.log.AddVerification(measured);
   if (!AreComparable(measured[0], measured[1])) return std::nullopt;
   std::vector<double> ratios;
