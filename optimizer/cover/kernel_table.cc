@@ -245,13 +245,23 @@ KernelGroup KernelOffers::OpaqueGroup(NodeId node) const {
   return group;
 }
 
+double KernelOffers::MovingUs(const Kernel& kernel, absl::Span<const TensorId> inputs,
+                              absl::Span<const TensorId> outputs) const {
+  if (options_.us_per_byte == 0 || kernel.family == kViewFamily) return 0;
+  int64_t bytes = 0;
+  for (const TensorId tensor : inputs) bytes += graph_.type(tensor).bytes();
+  for (const TensorId tensor : outputs) bytes += graph_.type(tensor).bytes();
+  return options_.us_per_byte * static_cast<double>(bytes);
+}
+
 PartPrices::Measured KernelOffers::MeasuredOf(const Offer& offer, const Profile& profile) const {
   const Shape& shape = shapes_[offer.shape];
-  return {.kernel = offer.kernel,
-          .inputs = shape.inputs,
-          .outputs = shape.outputs,
-          .latency_us = profile.latency_us_median,
-          .takes_all = offer.kernel.width >= options_.device.threads};
+  return {
+      .kernel = offer.kernel,
+      .inputs = shape.inputs,
+      .outputs = shape.outputs,
+      .latency_us = profile.latency_us_median + MovingUs(offer.kernel, shape.inputs, shape.outputs),
+      .takes_all = offer.kernel.width >= options_.device.threads};
 }
 
 PartPrices KernelOffers::PricesOfParts() const {
@@ -303,10 +313,11 @@ KernelTable KernelOffers::Table() const {
     group.outputs = {tensor};
     group.input_formats = kernel.input_formats;
     group.output_formats = kernel.output_formats;
-    group.whole = {.kernel = kernel,
-                   .latency_us = profile->latency_us_median,
-                   .bytes = profile->bytes,
-                   .compute_share = profile->compute_share};
+    group.whole = {
+        .kernel = kernel,
+        .latency_us = profile->latency_us_median + MovingUs(kernel, group.inputs, group.outputs),
+        .bytes = profile->bytes,
+        .compute_share = profile->compute_share};
     group.part = group.whole;
   }
   return table;

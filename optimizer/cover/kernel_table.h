@@ -68,6 +68,9 @@ struct KernelTableOptions {
   // Kernels that it refuses are not offered, and where it admits losses less exact ones are.
   // nullptr: nothing is refused.
   const Admissions* admissions = nullptr;
+  // What each byte of the values that a kernel reads and writes costs beside its profile, in
+  // microseconds: see SearchDevice. Views move none.
+  double us_per_byte = 0;
 };
 
 // Every kernel that a backend offers for a graph and that is not refused, asked for once; profiles
@@ -131,6 +134,9 @@ class KernelOffers {
   // graphs are read and written in.
   std::vector<ReorderOffer> ReorderOffers(bool single_nodes) const;
   KernelGroup OpaqueGroup(NodeId node) const;
+  // What a byte costs of the tensors that go through the kernel, in microseconds.
+  double MovingUs(const Kernel& kernel, absl::Span<const TensorId> inputs,
+                  absl::Span<const TensorId> outputs) const;
   PartPrices::Measured MeasuredOf(const Offer& offer, const Profile& profile) const;
   PartPrices PricesOfParts() const;
   void AddGroupsAt(NodeId node, const PartPrices& prices, KernelTable* table) const;

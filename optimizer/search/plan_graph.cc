@@ -31,7 +31,8 @@ absl::StatusOr<KernelTable> ResolveTable(const Graph& graph, const SearchDevice&
                                     .catalog = device.catalog,
                                     .profiles = device.profiles,
                                     .fuse = fuse,
-                                    .admissions = device.admissions});
+                                    .admissions = device.admissions,
+                                    .us_per_byte = device.us_per_byte});
   PLAIT_RETURN_IF_ERROR(ResolveNeeded(offers, profiles));
   for (const bool single_nodes : {true, false}) {
     if (!single_nodes && !fuse) continue;

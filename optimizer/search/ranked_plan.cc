@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace plait {
 
@@ -11,6 +12,17 @@ void KeepBest(std::vector<RankedPlan>& plans, int candidates_max) {
   });
   const size_t kept = static_cast<size_t>(candidates_max) + 1;
   if (plans.size() > kept) plans.erase(plans.begin() + kept, plans.end());
+}
+
+bool PutFirst(RankedPlan plan, int candidates_max, std::vector<RankedPlan>& plans) {
+  const bool is_known = std::any_of(plans.begin(), plans.end(), [&](const RankedPlan& known) {
+    return known.candidate.id == plan.candidate.id;
+  });
+  if (is_known) return false;
+  plans.insert(plans.begin() + 1, std::move(plan));
+  const size_t kept = static_cast<size_t>(candidates_max) + 1;
+  if (plans.size() > kept) plans.pop_back();
+  return true;
 }
 
 }  // namespace plait

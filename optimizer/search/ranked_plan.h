@@ -24,4 +24,9 @@ struct RankedPlan {
 // REQUIRES: plans is not empty.
 void KeepBest(std::vector<RankedPlan>& plans, int candidates_max);
 
+// Makes it the first behind the baseline; the last goes where there would be more than
+// `candidates_max`. False, and nothing is changed, where the plan is among them.
+// REQUIRES: plans is not empty.
+bool PutFirst(RankedPlan plan, int candidates_max, std::vector<RankedPlan>& plans);
+
 }  // namespace plait

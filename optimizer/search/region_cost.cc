@@ -32,7 +32,8 @@ KernelTableOptions TableOptions(const SearchDevice& device) {
           .catalog = device.catalog,
           .profiles = device.profiles,
           .fuse = true,
-          .admissions = device.admissions};
+          .admissions = device.admissions,
+          .us_per_byte = device.us_per_byte};
 }
 
 std::optional<double> CostOfTableUs(const Graph& graph, const KernelTable& table,

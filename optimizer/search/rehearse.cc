@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/cost/measuring_rules.h"
+#include "optimizer/plan/step_work.h"
 #include "optimizer/search/verify_candidates.h"
 
 // A plan of three convolutions. The first may run by Winograd's algorithm (a) or by oneDNN's (b) in
@@ -27,6 +28,10 @@ constexpr double kSlowerMax = 1.3;
 constexpr double kBetter = 0.97;
 // A step that takes less than this is timed no better than to a tenth.
 constexpr double kStepUsMin = 3;
+// 64 KiB: what is smaller stays in the nearest caches in a plan as well.
+constexpr int64_t kMovedBytesMin = 65536;
+// So few steps say nothing of others.
+constexpr size_t kMovingStepsMin = 4;
 
 class PlanRehearsal {
  public:
@@ -45,8 +50,12 @@ class PlanRehearsal {
     for (size_t turn = 0; turn < most; ++turn) candidates.push_back(Candidate(turn));
     if (!HasSeconds(candidates)) return std::nullopt;
     PLAIT_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> step_us, Measure(candidates));
+    us_per_byte_ = MovingUs(step_us);
     return BetterPlan(step_us, trace);
   }
+
+  // See RehearseBest.
+  double us_per_byte() const { return us_per_byte_; }
 
  private:
   // What may run a step: the plan's own kernel, then others, the fastest by profile first.
@@ -161,6 +170,38 @@ class PlanRehearsal {
     return Median(std::move(times));
   }
 
+  int64_t MovedBytes(const Step& step) const {
+    int64_t bytes = 0;
+    for (const std::vector<int>& values : {step.inputs, step.outputs}) {
+      for (const int value : values) bytes += graph_.type(plan_.values[value].tensor).bytes();
+    }
+    return bytes;
+  }
+
+  // The median over bytes, so that half of what is moved costs as much or more.
+  double MovingUs(absl::Span<const std::vector<double>> step_us) const {
+    std::vector<std::pair<double, double>> moves;  // microseconds a byte, bytes
+    double bytes_sum = 0;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      const int64_t bytes = MovedBytes(step);
+      // What only moves may move nothing, where the plan has parts.
+      if (bytes < kMovedBytesMin || FlopsOf(step, graph_) == 0) continue;
+      const std::optional<double> alone_us =
+          LatencyUs(StructureFingerprint(graph_, step.kernel.nodes), step.kernel);
+      const std::optional<double> in_place_us = TimeOf(i, 0, step_us);
+      if (!alone_us.has_value() || !in_place_us.has_value()) continue;
+      moves.emplace_back((*in_place_us - *alone_us) / static_cast<double>(bytes), bytes);
+      bytes_sum += static_cast<double>(bytes);
+    }
+    if (moves.size() < kMovingStepsMin) return 0;
+    std::sort(moves.begin(), moves.end());
+    double below = 0;
+    size_t median = 0;
+    while (below + moves[median].second < bytes_sum / 2) below += moves[median++].second;
+    return std::max(0.0, moves[median].first);
+  }
+
   std::optional<RankedPlan> BetterPlan(absl::Span<const std::vector<double>> step_us,
                                        std::string& trace) const {
     RankedPlan better = best_;
@@ -204,24 +245,19 @@ class PlanRehearsal {
   const Plan& plan_;
   const RehearsalBatch batch_;
   std::vector<std::vector<Kernel>> kernels_;  // by step, its own first
+  double us_per_byte_ = 0;
 };
 
 }  // namespace
 
-absl::Status RehearseBest(const RehearsalContext& context, int candidates_max,
-                          std::vector<RankedPlan>& plans, std::string& trace) {
-  if (plans.size() == 1) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(std::optional<RankedPlan> better,
-                         PlanRehearsal(context, plans[1]).Run(trace));
-  if (!better.has_value()) return absl::OkStatus();
-  const bool is_known = std::any_of(plans.begin(), plans.end(), [&](const RankedPlan& plan) {
-    return plan.candidate.id == better->candidate.id;
-  });
-  if (is_known) return absl::OkStatus();
-  plans.insert(plans.begin() + 1, *std::move(better));
-  const size_t kept = static_cast<size_t>(candidates_max) + 1;
-  if (plans.size() > kept) plans.pop_back();
-  return absl::OkStatus();
+absl::StatusOr<double> RehearseBest(const RehearsalContext& context, int candidates_max,
+                                    std::vector<RankedPlan>& plans, std::string& trace) {
+  if (plans.size() == 1) return 0;
+  PlanRehearsal rehearsal(context, plans[1]);
+  PLAIT_ASSIGN_OR_RETURN(std::optional<RankedPlan> better, rehearsal.Run(trace));
+  const double us_per_byte = rehearsal.us_per_byte();
+  if (better.has_value()) PutFirst(*std::move(better), candidates_max, plans);
+  return us_per_byte;
 }
 
 }  // namespace plait

@@ -1,5 +1,6 @@
 #include "optimizer/search/rehearse.h"
 
+#include <algorithm>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -30,12 +31,33 @@ Graph Products() {
   })");
 }
 
+// Convolutions are faster in channels-last, for which two reorders are made. 256 KiB a value.
+Graph Images() {
+  return GraphOf(R"(graph {
+    input %x: float32[1,16,64,64]
+    const %w: float32[16,16,1,1] = synthetic 1
+    %c1 = Conv(%x, %w) {kernel_shape=[1,1]}
+    %c2 = Conv(%c1, %w) {kernel_shape=[1,1]}
+    %c3 = Conv(%c2, %w) {kernel_shape=[1,1]}
+    %c4 = Conv(%c3, %w) {kernel_shape=[1,1]}
+    %y = Tanh(%c4) {}
+    output %y
+  })");
+}
+
+int Reorders(const Plan& plan) {
+  return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
+    return step.kernel.nodes.empty();
+  }));
+}
+
 std::vector<std::string> InTwins(const SearchResult& result) {
   return ProductsOf(result.graph, result.plan,
                     [](const Kernel& kernel) { return kernel.family == "twin"; });
 }
 
-// In its place a product takes 100 us, and a twin of it as many as the test says.
+// In its place a kernel takes 100 us unless the test says otherwise, and a twin of it as many as
+// the test says.
 class RehearsingVerifier : public FakeVerifier {
  public:
   absl::StatusOr<std::vector<std::vector<double>>> TimeSteps(
@@ -48,7 +70,7 @@ class RehearsingVerifier : public FakeVerifier {
       EXPECT_EQ(CheckPlan(candidate.plan, candidate.graph), absl::OkStatus());
       for (const Step& step : candidate.plan.steps) {
         const Graph& graph = candidate.graph;
-        step_us.push_back(100);
+        step_us.push_back(any_us);
         if (step.kernel.family != "twin" && step.kernel.family != "digits") continue;
         const TensorId product = graph.node(step.kernel.nodes.front()).outputs[0];
         const auto known = other_us.find(step.kernel.family + " " + *graph.tensor(product).name);
@@ -61,6 +83,7 @@ class RehearsingVerifier : public FakeVerifier {
   }
 
   std::map<std::string, double> other_us;  // by family and product
+  double any_us = 100;
   bool runs_first = true;
   bool says_too_little = false;
   absl::Status status;
@@ -76,7 +99,7 @@ class RehearseTest : public testing::Test {
 
   absl::StatusOr<SearchResult> Search(Budget& budget) {
     job_.progress.last_fraction = 0;
-    return job_.Run(Products(), job_.profiler, verifier_, budget);
+    return job_.Run(graph_, job_.profiler, verifier_, budget);
   }
 
   SearchResult Run() {
@@ -86,8 +109,20 @@ class RehearseTest : public testing::Test {
     return result.ok() ? *std::move(result) : SearchResult();
   }
 
+  Graph graph_ = Products();
   Job job_;
   RehearsingVerifier verifier_;
+};
+
+class PlanInPlaceTest : public RehearseTest {
+ protected:
+  PlanInPlaceTest() {
+    graph_ = Images();
+    job_.catalog = FakeCatalog(2, /*channels_last=*/true);
+    job_.catalog.offers_twins = true;
+    job_.profiler.node_us["Conv"] = 40;
+    job_.profiler.channels_last_factor = 0.5;
+  }
 };
 
 TEST_F(RehearseTest, ExchangesWhatIsFasterInItsPlace) {
@@ -145,6 +180,43 @@ TEST_F(RehearseTest, DoesWithoutWhereThereIsNoTime) {
     if (verifier_.rehearsals == rehearsals + refused - skipped) ++skipped;
   }
   EXPECT_EQ(skipped, 1);
+}
+
+TEST_F(PlanInPlaceTest, BelievesProfilesThatHoldInThePlan) {
+  verifier_.any_us = 1;
+  const SearchResult result = Run();
+  EXPECT_EQ(Reorders(result.plan), 2) << result.trace << PrintPlan(result.plan);
+  EXPECT_THAT(result.trace, Not(HasSubstr("in place")));
+  EXPECT_EQ(verifier_.rehearsals, 1);
+}
+
+TEST_F(PlanInPlaceTest, MovesLessWhereMovingTakesLongerThanProfilesSay) {
+  const SearchResult result = Run();
+  EXPECT_EQ(Reorders(result.plan), 0) << result.trace << PrintPlan(result.plan);
+  EXPECT_THAT(result.trace, HasSubstr("in place: "));
+  EXPECT_EQ(result.schedule, "sequential");
+  // The new plan is rehearsed, too.
+  EXPECT_EQ(verifier_.rehearsals, 2);
+}
+
+TEST_F(PlanInPlaceTest, SaysNothingOfMovingFromSmallValues) {
+  graph_ = Products();
+  Run();
+  EXPECT_EQ(verifier_.rehearsals, 1);
+}
+
+TEST_F(PlanInPlaceTest, ReplaysFromTheLog) {
+  const SearchResult original = Run();
+  const auto log = MeasurementLog::Parse(job_.log.ToText());
+  ASSERT_TRUE(log.ok()) << log.status();
+  Job again;
+  again.catalog = job_.catalog;
+  ReplayingProfiler profiler(*log);
+  ReplayingVerifier verifier(*log);
+  ReplayingBudget budget(*log);
+  const auto replayed = again.Run(graph_, profiler, verifier, budget);
+  ASSERT_TRUE(replayed.ok()) << replayed.status();
+  ExpectSame(original, *replayed);
 }
 
 TEST_F(RehearseTest, RefusesAnAnswerAboutOtherSteps) {
