@@ -3,6 +3,7 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/fma_convolution.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/pointwise.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 #include "optimizer/ops/shared/axes.h"
@@ -31,6 +32,16 @@ constexpr int64_t kFewColumns = 48;
 // for.
 bool EndsInHalfAVector(int64_t columns) { return columns % 16 >= 1 && columns % 16 <= 8; }
 
+// Whether oneDNN's kernels take longer for the activation than a kernel of its own would: they do
+// for all that need an exponential.
+bool HasSlowActivation(const Graph& graph, absl::Span<const NodeId> nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    return IsOneOf(graph, node,
+                   {OpKind::kSwish, OpKind::kSigmoid, OpKind::kTanh, OpKind::kGelu, OpKind::kErf,
+                    OpKind::kMish, OpKind::kElu, OpKind::kSoftplus});
+  });
+}
+
 bool IsWorthMeasuring(const Graph& graph, NodeId conv, TensorId result) {
   const Shape& shape = graph.type(result).shape;
   const bool is_worth = shape[0] * shape[2] * shape[3] <= kFewPixels || shape[1] <= kFewColumns ||
@@ -52,7 +63,9 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
   std::vector<std::vector<NodeId>> choices;
   for (std::vector<NodeId>& choice : GrowEpilogues(graph, node)) {
     const TensorId result = OutputsOf(graph, choice)[0];
-    if (IsWorthMeasuring(graph, node, result)) choices.push_back(std::move(choice));
+    const bool is_worth = IsWorthMeasuring(graph, node, result) ||
+                          (IsPixelByPixel(graph, node) && HasSlowActivation(graph, choice));
+    if (is_worth) choices.push_back(std::move(choice));
   }
   return choices;
 }
