@@ -50,27 +50,25 @@ class Loading {
 
   // With its executable where the plan came with the model or was made without measuring.
   absl::StatusOr<LoadedExecutable> Run(std::vector<std::string>* warnings) {
-    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path_));
-    absl::StatusOr<Model> model = ImportOnnx(bytes);
-    if (!model.ok()) return Rejected(model.status());
-    const std::vector<FilePlan> plans = ReadFilePlans(*model);
+    PLAIT_ASSIGN_OR_RETURN(const Model model, Import());
+    const std::vector<FilePlan> plans = ReadFilePlans(model);
     PlanChoice choice;
     const bool has_plan = !plans.empty() && !options_.ignore_plan;
     if (has_plan || plans.empty()) {
-      choice = ChooseOrBindPlan(*model, plans, options_.shapes, executor_);
+      choice = ChooseOrBindPlan(model, plans, options_.shapes, executor_);
     } else {
       choice.explanation = kNotWanted;
     }
     if (!choice.loaded.has_value()) {
       if (options_.require_plan) return Rejected(absl::FailedPreconditionError(choice.explanation));
-      absl::StatusOr<Bound> bound = Bind(*model, ShapesOfPlans(*model, plans, options_.shapes));
+      absl::StatusOr<Bound> bound = Bind(model, ShapesOfPlans(model, plans, options_.shapes));
       if (!bound.ok()) return Rejected(bound.status());
       // A plan that does not fit stands for a default plan, whatever the verb.
       if (!has_plan && options_.without_plan != PlanWithout::kPredicted) {
-        return WithBaseline(*model, *bound, choice);
+        return WithBaseline(model, *bound, choice);
       }
       PLAIT_RETURN_IF_ERROR(
-          LoadDefault(*model, *bound, has_plan ? plans : std::vector<FilePlan>(), &choice));
+          LoadDefault(model, *bound, has_plan ? plans : std::vector<FilePlan>(), &choice));
     }
     const bool is_bound = choice.reason == PlanReason::kOtherShapes;
     if (has_plan && (choice.grade != PlanGrade::kExact || is_bound)) {
@@ -80,6 +78,14 @@ class Loading {
   }
 
  private:
+  // The file's bytes are gone before anything is packed: the model holds what it needs of them.
+  absl::StatusOr<Model> Import() const {
+    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path_));
+    absl::StatusOr<Model> model = ImportOnnx(bytes);
+    if (!model.ok()) return Rejected(model.status());
+    return model;
+  }
+
   absl::Status Rejected(const absl::Status& status) const {
     return wire::WithReason(Annotate(status, path_), v1::ERROR_REASON_MODEL_REJECTED);
   }

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "loading/model_file.h"
+#include "optimizer/onnx/import.h"
 #include "plait/runtime.h"
 #include "runtime/c_host_runner.h"
 #include "runtime/c_tensors.h"
@@ -99,9 +100,8 @@ absl::StatusOr<SessionOptions> ReadOptions(const plait_session_options* given) {
   return options;
 }
 
-absl::Status Create(absl::string_view model, const plait_session_options* given,
+absl::Status Create(const Model& model, const plait_session_options* given,
                     plait_session** session) {
-  PLAIT_RETURN_IF_ERROR(CheckNotNull(session, "session"));
   PLAIT_RETURN_IF_ERROR(ClaimProcess());
   PLAIT_ASSIGN_OR_RETURN(const SessionOptions options, ReadOptions(given));
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Session> created, Session::Create(model, options));
@@ -109,10 +109,25 @@ absl::Status Create(absl::string_view model, const plait_session_options* given,
   return absl::OkStatus();
 }
 
+absl::Status CreateFromMemory(absl::string_view bytes, const plait_session_options* options,
+                              plait_session** session) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(session, "session"));
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
+  return Create(model, options, session);
+}
+
 absl::Status CreateFromFile(const char* path, const plait_session_options* options,
                             plait_session** session) {
   PLAIT_RETURN_IF_ERROR(CheckNotNull(path, "path"));
-  PLAIT_ASSIGN_OR_RETURN(const std::string model, ReadPackedModel(path));
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(session, "session"));
+  // The file's bytes are gone before anything is packed: the model holds what it needs of them.
+  const auto import = [&]() -> absl::StatusOr<Model> {
+    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadPackedModel(path));
+    absl::StatusOr<Model> model = ImportOnnx(bytes);
+    if (!model.ok()) return Annotate(model.status(), path);
+    return model;
+  };
+  PLAIT_ASSIGN_OR_RETURN(const Model model, import());
   return Annotate(Create(model, options, session), path);
 }
 
@@ -244,7 +259,8 @@ plait_error* plait_session_create_from_memory(const void* model, size_t size,
                                               plait_session** session) {
   const absl::Status status = plait::CheckNotNull(model, "model");
   if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::Create({static_cast<const char*>(model), size}, options, session));
+  return ErrorOf(
+      plait::CreateFromMemory({static_cast<const char*>(model), size}, options, session));
 }
 
 // In a forked child the threads that would have to end are the parent's: the memory stays.

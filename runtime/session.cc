@@ -13,7 +13,6 @@
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
 #include "loading/load_segments.h"
-#include "optimizer/onnx/import.h"
 
 namespace plait {
 namespace {
@@ -119,14 +118,13 @@ bool HasShapes(const LoadedShapes& loaded, absl::Span<const Shape> shapes) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Create(absl::string_view model,
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(const Model& imported,
                                                          const SessionOptions& options) {
   PLAIT_RETURN_IF_ERROR(CheckDevice(options.device));
   if (options.threads < 0 || options.threads > kThreadsMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("threads: must be from 0 to ", kThreadsMax, ", is ", options.threads));
   }
-  PLAIT_ASSIGN_OR_RETURN(const Model imported, ImportOnnx(model));
   std::unique_ptr<Session> session(new Session());
   session->options_ = options;
   session->plans_ = ReadFilePlans(imported);

@@ -75,11 +75,10 @@ inline constexpr size_t kSessionShapesMax = 16;
 // plait/runtime.h promises of a session, without its C: thread-safe, and runs take turns.
 class Session {
  public:
-  // `model` is a serialized ModelProto without external data.
-  // Errors: those of ImportOnnx, Bind, PredictedPlan, Executor::Load and LoadSegments;
+  // Errors: those of Bind, PredictedPlan, Executor::Load and LoadSegments;
   // Unimplemented for a device that this version does not know; FailedPrecondition when a plan
   // inside the model is required and none can be used.
-  static absl::StatusOr<std::unique_ptr<Session>> Create(absl::string_view model,
+  static absl::StatusOr<std::unique_ptr<Session>> Create(const Model& imported,
                                                          const SessionOptions& options);
 
   // For the shapes that the session was created with.
