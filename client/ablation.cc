@@ -37,6 +37,7 @@ absl::string_view SystemOf(absl::string_view search, absl::string_view schedule)
 
 Json AblationJson(absl::string_view model, absl::Span<const AblationRow> rows) {
   Json json;
+  json["schema_version"] = 1;
   json["model"] = model;
   json["rows"] = Json::array();
   for (const AblationRow& row : rows) {

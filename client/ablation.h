@@ -21,9 +21,10 @@ struct AblationRow {
 // "Nimble" for none and nimble; empty where it has none.
 absl::string_view SystemOf(absl::string_view search, absl::string_view schedule);
 
-// {"model", "rows": [{"search", "schedule", "system", "origin", "speedup", "speedup_low",
-// "speedup_high", "latency_us_median", "predicted_us", "search_seconds", "profiling_seconds",
-// "verification_seconds", "candidates", "rules_applied"}]}; system is null where there is none.
+// {"schema_version", "model", "rows": [{"search", "schedule", "system", "origin", "speedup",
+// "speedup_low", "speedup_high", "latency_us_median", "predicted_us", "search_seconds",
+// "profiling_seconds", "verification_seconds", "candidates", "rules_applied"}]}; system is null
+// where there is none.
 Json AblationJson(absl::string_view model, absl::Span<const AblationRow> rows);
 
 // The same as a table, a line for each pair. A speed-up is over the original; where no plan of a

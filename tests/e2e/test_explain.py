@@ -33,7 +33,7 @@ def test_a_node_is_found_in_its_kernel(cli, optimized):
     found = cli.run("explain", optimized, "--budget", "1s", "--node", name, "--json").expect(0)
     assert [name in step["nodes"] for step in found.json["steps"]] == [True]
     missing = cli.run("explain", optimized, "--budget", "1s", "--node", "no such node", "--json")
-    assert "no such node" in json.loads(missing.expect(1).out)["error"]["message"]
+    assert "no such node" in json.loads(missing.expect(2).out)["error"]["message"]
 
 
 def test_people_get_two_tables(cli, optimized):
