@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/kept_text.h"
 #include "optimizer/rules/rule.h"
 #include "proto/wire/report_json.h"
 
@@ -99,6 +100,8 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   AppendLatency("  optimized", report.optimized(), &text);
   absl::StrAppendFormat(&text, "speedup      %.3f (%.3f to %.3f when measured again)\n",
                         report.speedup(), report.speedup_low(), report.speedup_high());
+  const std::string kept = KeptText(report);
+  if (!kept.empty()) absl::StrAppend(&text, "kept         ", kept, "\n");
   absl::StrAppendFormat(&text,
                         "outputs      %s: max abs error %.3g, max rel error %.3g, "
                         "%d inputs\n",

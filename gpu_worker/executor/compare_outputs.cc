@@ -72,6 +72,7 @@ void OutputComparer::SetHopeless(size_t index, std::string reason) {
   errors_.max_channel_error = kInfinity;
   outputs_[index].error.max_rel_error = kInfinity;
   outputs_[index].error.rms_error = kInfinity;
+  outputs_[index].error.max_channel_error = kInfinity;
   SetDifferent(std::move(reason));
 }
 
@@ -156,6 +157,7 @@ void OutputComparer::Judge(size_t index, const TensorType& type, const Channels&
     const double scale = channels.largest[channel] + kOutputShare * largest;
     const double channel_error = Relative(channels.error[channel], scale);
     errors_.max_channel_error = std::max(errors_.max_channel_error, channel_error);
+    output.max_channel_error = std::max(output.max_channel_error, channel_error);
     if (channel_error <= rel_error_max_) continue;
     SetDifferent(absl::StrCat("output ", index, " differs by ", channels.error[channel],
                               " in channel ", channel, " where the largest value is ",

@@ -22,7 +22,8 @@ absl::string_view VerdictName(Verdict verdict);  // "inconclusive", "equivalent"
 struct OutputError {
   double max_abs_error = 0;  // both as Equivalence has them
   double max_rel_error = 0;
-  double rms_error = 0;  // the root of the mean of (a-b)^2 over the output's elements
+  double rms_error = 0;          // the root of the mean of (a-b)^2 over the output's elements
+  double max_channel_error = 0;  // as Equivalence has it; 0 against exact outputs
 
   friend bool operator==(const OutputError&, const OutputError&) = default;
 };

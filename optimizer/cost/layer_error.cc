@@ -8,15 +8,15 @@ namespace {
 constexpr double kSerialErrorFactor = 1.5;
 constexpr double kErrorAdmitted = 1.5e-6;
 
-bool IsSmall(double error, double serial_error) {
-  return error <= std::max(kErrorAdmitted, kSerialErrorFactor * serial_error);
-}
-
 }  // namespace
 
+double AdmittedError(double serial_error) {
+  return std::max(kErrorAdmitted, kSerialErrorFactor * serial_error);
+}
+
 bool IsAdmitted(const LayerError& error) {
-  return IsSmall(error.error, error.serial_error) &&
-         IsSmall(error.hard_error, error.serial_hard_error);
+  return error.error <= AdmittedError(error.serial_error) &&
+         error.hard_error <= AdmittedError(error.serial_hard_error);
 }
 
 }  // namespace plait

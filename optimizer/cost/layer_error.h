@@ -20,6 +20,9 @@ struct LayerError {
   friend bool operator==(const LayerError&, const LayerError&) = default;
 };
 
+// The largest error of fp32 accuracy beside that of a serial fp32 sum.
+double AdmittedError(double serial_error);
+
 // fp32 accuracy: as good as a serial fp32 sum but for half as much again, or better than 1.5e-6,
 // which is a dozen roundings. NaN is not.
 bool IsAdmitted(const LayerError& error);

@@ -18,7 +18,7 @@ namespace plait {
 //   yardsticks         to which profiles were scaled
 //   load_effect        deviation, loads
 // Yardsticks are three fields: multiply-adds, reads, drift.
-// The samples of a load are separated by commas, loads by semicolons; so are the three errors of an
+// The samples of a load are separated by commas, loads by semicolons; so are the four errors of an
 // output, and outputs, and the four of a step, and steps; and ids, and the times of a candidate's
 // steps, and candidates.
 inline constexpr absl::string_view kMeasurementLogHeader = "plait-measurement-log 7";

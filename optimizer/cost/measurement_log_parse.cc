@@ -61,9 +61,11 @@ class FieldReader {
     if (text.empty()) return outputs;
     for (const absl::string_view output : absl::StrSplit(text, ';')) {
       const std::vector<absl::string_view> errors = absl::StrSplit(output, ',');
-      Require(errors.size() == 3 && outputs.size() < kOutputErrorsMax);
+      // A plait of before wrote no error of channels.
+      Require((errors.size() == 4 || errors.size() == 3) && outputs.size() < kOutputErrorsMax);
       if (!ok_) break;
       outputs.push_back({ParseDouble(errors[0]), ParseDouble(errors[1]), ParseDouble(errors[2])});
+      if (errors.size() == 4) outputs.back().max_channel_error = ParseDouble(errors[3]);
     }
     return outputs;
   }

@@ -43,8 +43,8 @@ std::string NumbersText(const std::vector<double>& values) {
 
 std::string OutputsText(const std::vector<OutputError>& outputs) {
   return absl::StrJoin(outputs, ";", [](std::string* text, const OutputError& output) {
-    absl::StrAppend(text,
-                    NumbersText({output.max_abs_error, output.max_rel_error, output.rms_error}));
+    absl::StrAppend(text, NumbersText({output.max_abs_error, output.max_rel_error, output.rms_error,
+                                       output.max_channel_error}));
   });
 }
 

@@ -108,8 +108,11 @@ class PlanAdmission {
       refused.worst = error;
     }
     for (const auto& [family, refused] : by_family) {
-      absl::StrAppendFormat(&trace_, "refused: %s x%d at %s, %s\n", family, refused.count,
-                            NameOf(candidate.graph, refused.layer), ReasonText(refused.worst));
+      const std::string layer = NameOf(candidate.graph, refused.layer);
+      absl::StrAppendFormat(&trace_, "refused: %s x%d at %s, %s\n", family, refused.count, layer,
+                            ReasonText(refused.worst));
+      if (context_.refused == nullptr) continue;
+      AddRefusedKernel(family, refused.count, layer, refused.worst, *context_.refused);
     }
   }
 

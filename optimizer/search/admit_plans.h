@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "optimizer/search/budget.h"
 #include "optimizer/search/ranked_plan.h"
+#include "optimizer/search/refusal.h"
 #include "optimizer/search/search_device.h"
 
 namespace plait {
@@ -24,6 +25,8 @@ struct AdmissionContext {
   // The graph of a plan planned anew, by the admissions as they are at that time: plans that use no
   // kernel that is refused, with their ranks.
   std::function<absl::StatusOr<std::vector<RankedPlan>>(const RankedPlan&)> plan_anew;
+  std::vector<Refusal>* refused =
+      nullptr;  // gets the kernels that are refused; nullptr: nobody asks
 };
 
 // Brings it about that every plan uses kernels that need admission only where they are admitted.

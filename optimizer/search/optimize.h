@@ -26,6 +26,7 @@
 //   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
 //   fit_precision    lets plans lose as much of it as is allowed
 //   verify_candidates  the device decides (with verifier, measure_batch, speedup)
+//   refusal          what was not good enough, and why
 //   progress_sink    how far a search is, for those who wait
 //   budget, parallel   when to stop, and how to use several processors
 namespace plait {
@@ -123,6 +124,9 @@ struct SearchResult {
   RewriteRecipe recipe;
   // Others than `graph` and the original, the best first: another runtime may like one of them.
   std::vector<KeptGraph> other_graphs;
+  // What ran and was refused, the best prediction first, then kernels that were not accurate
+  // enough. Of islands: one island after the other, each for itself.
+  std::vector<Refusal> refused;
   bool budget_exhausted = false;
   // 0, or the seconds that verifying one candidate takes, for which there was no time: then the
   // baseline was returned, and something may have been faster.

@@ -232,10 +232,12 @@ class Optimizer {
                                         .given_inputs = options_.verification.given_inputs,
                                         .seconds_reserved = seconds_to_decide_,
                                         .candidates_max = options_.candidates_max,
-                                        .plan_anew = [this](const RankedPlan& plan) {
-                                          return FusedPlans(plan.candidate.graph, plan.counts,
-                                                            plan.origin);
-                                        }};
+                                        .plan_anew =
+                                            [this](const RankedPlan& plan) {
+                                              return FusedPlans(plan.candidate.graph, plan.counts,
+                                                                plan.origin);
+                                            },
+                                        .refused = &result_.refused};
     PLAIT_RETURN_IF_ERROR(AdmitPlans(admission, admissions_, plans_, result_.trace));
     if (options_.rel_error_max > 0) {
       PLAIT_RETURN_IF_ERROR(
@@ -311,11 +313,29 @@ class Optimizer {
     result_.baseline_fallback_nodes = verified.baseline.fallback_nodes;
     result_.speedup = verified.speedup;
     result_.candidates_measured = verified.candidates_measured;
+    result_.refused.insert(result_.refused.end(), verified.refused.begin(), verified.refused.end());
+    SortRefusals(result_.refused);
+    TraceRefusals();
     absl::StrAppendFormat(&result_.trace,
                           "chosen: candidate %d, speedup %.6g, certain %.6g [%.6g, %.6g]\n",
                           verified.winner, result_.speedup.median, result_.speedup.certain,
                           result_.speedup.low, result_.speedup.high);
     return absl::OkStatus();
+  }
+
+  void TraceRefusals() {
+    for (const Refusal& refusal : result_.refused) {
+      if (!refusal.kernel.empty()) continue;  // told where it was measured
+      absl::StrAppendFormat(&result_.trace, "refused: a plan of %.6g us, %s", refusal.predicted_us,
+                            RefusalReasonName(refusal.reason));
+      if (refusal.limit > 0) {
+        absl::StrAppendFormat(&result_.trace, " by %.2g at %s", refusal.error, refusal.place);
+      }
+      if (refusal.speedup > 0) {
+        absl::StrAppendFormat(&result_.trace, ", speedup %.6g", refusal.speedup);
+      }
+      result_.trace += "\n";
+    }
   }
 
   // Rules of a recipe are known by their place among all of them.

@@ -92,6 +92,7 @@ class Verification {
       PLAIT_RETURN_IF_ERROR(MeasureBaseline());
     }
     result_.candidates_measured = static_cast<int>(measured_.size());
+    CollectRefusals();
     return std::move(result_);
   }
 
@@ -173,10 +174,12 @@ class Verification {
                            Measure(chosen, batch));
     if (is_overdue_) return false;
     for (size_t i = 1; i < chosen.size(); ++i) {
+      Refusal& refusal = Refuse(chosen[i], measurements[0], measurements[i]);
       if (!MayWin(measurements[i], measurements[0])) {
         unusable_.insert(chosen[i]);
         continue;
       }
+      refusal.reason = RefusalReason::kNotChosen;
       for (size_t round = 0; round < measurements[i].latency_us.size(); ++round) {
         ratios_[chosen[i]].push_back(measurements[0].latency_us[round] /
                                      measurements[i].latency_us[round]);
@@ -252,6 +255,24 @@ class Verification {
     return options_.final_seconds_least;
   }
 
+  // What is told of a candidate unless it wins. Replaces what was told of it before.
+  Refusal& Refuse(int index, const CandidateMeasurement& baseline,
+                  const CandidateMeasurement& measurement) {
+    return refusals_[index] =
+               RefusalOf({candidates_[0], baseline}, {candidates_[index], measurement},
+                         options_.rel_error_max, context_.load_effect);
+  }
+
+  // Beside a winner, that others were not chosen needs no word.
+  void CollectRefusals() {
+    for (auto& [index, refusal] : refusals_) {
+      const bool is_told =
+          result_.winner == 0 || (index != result_.winner && unusable_.contains(index));
+      if (is_told) result_.refused.push_back(std::move(refusal));
+    }
+    SortRefusals(result_.refused);
+  }
+
   absl::Status Decide() {
     const VerificationBatch batch = {options_.loads_final, options_.rounds_final,
                                      options_.rounds_min, FinalSeconds()};
@@ -264,7 +285,12 @@ class Verification {
       if (is_overdue_) return absl::OkStatus();
       result_.baseline = measurements[0];
       result_.optimized = measurements[0];
-      if (!IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) continue;
+      Refusal& refusal = Refuse(finalist, measurements[0], measurements[1]);
+      if (!IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) {
+        unusable_.insert(finalist);
+        continue;
+      }
+      refusal.reason = RefusalReason::kNotFaster;
       const PairedRounds rounds = {measurements[0].latency_us, measurements[1].latency_us,
                                    measurements[0].load_rounds};
       if (rounds.load_rounds.size() > 1) result_.load_effect = LoadEffectOf(rounds);
@@ -292,6 +318,7 @@ class Verification {
   std::map<int, std::vector<double>> ratios_;  // of all rounds so far, by candidate
   bool is_overdue_ = false;                    // the last batch was ended
   std::set<int> unusable_;                     // wrong, or did not run
+  std::map<int, Refusal> refusals_;            // by candidate; of the winner too
   std::set<int> measured_;                     // beside the baseline
   VerificationResult result_;
 };

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "optimizer/search/budget.h"
 #include "optimizer/search/progress_sink.h"
+#include "optimizer/search/refusal.h"
 #include "optimizer/search/speedup.h"
 #include "optimizer/search/verifier.h"
 
@@ -28,7 +29,8 @@ struct VerificationOptions {
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).
   // One that was never compared may not.
   bool accept_inconclusive = false;
-  int given_inputs = 0;  // on which outputs are compared, beside the verifier's random ones
+  int given_inputs = 0;         // on which outputs are compared, beside the verifier's random ones
+  double rel_error_max = 1e-4;  // by which the verifier judges outputs; refusals tell it
 };
 
 // What decides. What is referred to must outlive the call.
@@ -50,6 +52,8 @@ struct VerificationResult {
   CandidateMeasurement optimized;  // the winner's, of the same batch
   LoadEffect load_effect;          // that the loads of the deciding batch showed; or of no loads
   int candidates_measured = 0;     // beside the baseline
+  // Candidates that ran and were refused. Where the baseline stays, all that ran.
+  std::vector<Refusal> refused;
   // 0: there was time to decide. Otherwise the seconds that deciding about one candidate takes.
   double seconds_needed = 0;
   // The baseline stayed because comparing takes longer than the device may be had at once: more

@@ -152,6 +152,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
     error.set_max_abs_error(output.max_abs_error);
     error.set_max_rel_error(output.max_rel_error);
     error.set_rms_error(output.rms_error);
+    error.set_max_channel_error(output.max_channel_error);
   }
   for (const LayerError& error : measurement.step_errors) {
     *proto.add_step_errors() = StepErrorToProto(error);
@@ -185,8 +186,8 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   for (const v1::OutputError& error : proto.outputs()) {
     // More would be too many for the log.
     if (equivalence.outputs.size() == kOutputErrorsMax) break;
-    equivalence.outputs.push_back(
-        {error.max_abs_error(), error.max_rel_error(), error.rms_error()});
+    equivalence.outputs.push_back({error.max_abs_error(), error.max_rel_error(), error.rms_error(),
+                                   error.max_channel_error()});
   }
   measurement.step_errors = StepErrorsFromProto(proto);
   measurement.step_us = StepTimesFromProto(proto);

@@ -87,6 +87,7 @@ Json EquivalenceJson(const v1::EquivalenceReport& equivalence) {
     error["max_abs_error"] = output.max_abs_error();
     error["max_rel_error"] = output.max_rel_error();
     error["rms_error"] = output.rms_error();
+    error["max_channel_error"] = output.max_channel_error();
     json["outputs"].push_back(std::move(error));
   }
   return json;
@@ -169,6 +170,27 @@ Json RuntimeJson(const v1::RuntimeReport& line) {
   return json;
 }
 
+Json RefusalJson(const v1::Refusal& refusal) {
+  // Each has only what its reason is about.
+  const bool has_error = refusal.limit() > 0;
+  const bool is_plan = refusal.kernel().empty();
+  const bool has_times = refusal.latency_us_median() > 0;
+  Json json;
+  json["reason"] = RefusalReasonName(refusal.reason());
+  json["kernel"] = TextOrNull(refusal.kernel());
+  json["layers"] = is_plan ? Json() : Json(refusal.layers());
+  json["error"] = NumberOrNull(!has_error, refusal.error());
+  json["limit"] = NumberOrNull(!has_error, refusal.limit());
+  json["place"] = refusal.place();
+  json["predicted_us"] = NumberOrNull(!is_plan, refusal.predicted_us());
+  json["speedup_predicted"] = NumberOrNull(!is_plan, refusal.speedup_predicted());
+  json["latency_us_median"] = TimeOrNull(refusal.latency_us_median());
+  json["speedup"] = NumberOrNull(!has_times, refusal.speedup());
+  json["speedup_certain"] = NumberOrNull(!has_times, refusal.speedup_certain());
+  json["message"] = refusal.message();
+  return json;
+}
+
 Json RecommendedJson(const v1::Report& report) {
   if (!report.has_recommended()) return Json();
   const v1::Recommendation& recommended = report.recommended();
@@ -191,6 +213,25 @@ std::string VerdictName(v1::Verdict verdict) {
     // A verdict that this program does not know proves nothing.
     default:
       return "inconclusive";
+  }
+}
+
+std::string RefusalReasonName(v1::RefusalReason reason) {
+  switch (reason) {
+    case v1::REFUSAL_REASON_DIFFERENT:
+      return "different";
+    case v1::REFUSAL_REASON_INCONCLUSIVE:
+      return "inconclusive";
+    case v1::REFUSAL_REASON_FAILED:
+      return "failed";
+    case v1::REFUSAL_REASON_NOT_CHOSEN:
+      return "not_chosen";
+    case v1::REFUSAL_REASON_NOT_FASTER:
+      return "not_faster";
+    case v1::REFUSAL_REASON_INACCURATE:
+      return "inaccurate";
+    default:
+      return "unspecified";
   }
 }
 
@@ -219,6 +260,10 @@ Json ReportJson(const v1::Report& report, bool with_trace) {
     json["runtimes"].push_back(RuntimeJson(line));
   }
   json["recommended"] = RecommendedJson(report);
+  json["refused"] = Json::array();
+  for (const v1::Refusal& refusal : report.refused()) {
+    json["refused"].push_back(RefusalJson(refusal));
+  }
   json["measurement_log"] = report.measurement_log().sha256_hex();
   json["output"]["path"] = report.output().path();
   json["output"]["digest"] = report.output().digest().sha256_hex();

@@ -15,6 +15,10 @@ constexpr int kReportSchemaVersion = 1;
 // "equivalent", "different" or "inconclusive".
 std::string VerdictName(v1::Verdict verdict);
 
+// "different", "inconclusive", "failed", "not_chosen", "not_faster" or "inaccurate"; "unspecified"
+// for one of a later plait.
+std::string RefusalReasonName(v1::RefusalReason reason);
+
 // Digests are their sha256_hex alone. `with_trace`: what the search decided, too, which is long.
 Json ReportJson(const v1::Report& report, bool with_trace);
 

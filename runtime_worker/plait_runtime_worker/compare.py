@@ -19,7 +19,7 @@ class Comparison:
         self.max_rel_error = 0.0
         self.max_channel_error = 0.0
         self.inputs_tried = 0
-        self.outputs = []  # [max_abs_error, max_rel_error, rms_error] of each
+        self.outputs = []  # [max_abs_error, max_rel_error, max_channel_error, rms_error] of each
         self._alive = []
         self._first = []
 
@@ -34,19 +34,18 @@ class Comparison:
         while len(self._alive) < len(original):
             self._alive.append(False)
             self._first.append(None)
-            self.outputs.append([0.0, 0.0, 0.0])
+            self.outputs.append([0.0] * 4)
         for index, expected in enumerate(original):
             self._look_alive(index, expected)
             is_like = (len(original) == len(candidate)
                        and expected.dtype == candidate[index].dtype
                        and expected.shape == candidate[index].shape)
             errors = _errors(expected, candidate[index]) if is_like else (0, *[math.inf] * 3)
-            absolute, relative, channel, rms = errors
+            absolute, relative, channel, _ = errors
             self.max_abs_error = max(self.max_abs_error, absolute)
             self.max_rel_error = max(self.max_rel_error, relative)
             self.max_channel_error = max(self.max_channel_error, channel)
-            self.outputs[index] = [max(pair) for pair in
-                                   zip(self.outputs[index], (absolute, relative, rms))]
+            self.outputs[index] = [max(pair) for pair in zip(self.outputs[index], errors)]
 
     def _look_alive(self, index, array):
         if array.size == 0:

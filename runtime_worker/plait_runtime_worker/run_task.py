@@ -105,8 +105,9 @@ def _fill(message, model, load_rounds):
     message.max_channel_error = comparison.max_channel_error
     message.inputs_tried = comparison.inputs_tried
     message.dead_outputs = comparison.dead_outputs
-    for absolute, relative, rms in comparison.outputs[:256]:
-        message.outputs.add(max_abs_error=absolute, max_rel_error=relative, rms_error=rms)
+    for absolute, relative, channel, rms in comparison.outputs[:256]:
+        message.outputs.add(max_abs_error=absolute, max_rel_error=relative,
+                            max_channel_error=channel, rms_error=rms)
 
 
 def _error(code, text):

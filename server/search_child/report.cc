@@ -10,6 +10,7 @@
 #include "optimizer/rules/rule.h"
 #include "proto/wire/error.h"
 #include "server/search_child/host_segments.h"
+#include "server/search_child/refusal_report.h"
 
 namespace plait {
 namespace {
@@ -135,6 +136,7 @@ void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
     output.set_max_abs_error(error.max_abs_error);
     output.set_max_rel_error(error.max_rel_error);
     output.set_rms_error(error.rms_error);
+    output.set_max_channel_error(error.max_channel_error);
   }
 }
 
@@ -200,6 +202,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   report.set_speedup_high(result.speedup.high);
   SetEquivalence(facts, result, report.mutable_equivalence());
   SetSearch(facts, result, report.mutable_search());
+  SetRefused(result, &report);
   for (const std::string& warning : facts.warnings) report.add_warnings(warning);
   if (report.equivalence().verdict() == v1::VERDICT_INCONCLUSIVE) {
     report.add_warnings(InconclusiveWarning(result));

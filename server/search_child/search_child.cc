@@ -322,6 +322,7 @@ class ChildSearch {
     }
     options.verification.accept_inconclusive = start_.options().accept_inconclusive();
     options.verification.given_inputs = start_.options().input_sets_size();
+    options.verification.rel_error_max = ToleranceOf(start_.options());
     return options;
   }
 

@@ -1,5 +1,7 @@
 #include "client/report_table.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,6 +32,37 @@ TEST(ReportTableTest, SaysNothingOfRuntimesWherePlaitIsTheOnlyOne) {
   v1::Report report = ExampleReport();
   report.mutable_runtimes()->RemoveLast();
   EXPECT_THAT(ReportTable(report, false), testing::Not(testing::HasSubstr("recommended")));
+}
+
+// What the table says of why the original was kept.
+std::string KeptBy(const v1::Refusal& refusal) {
+  v1::Report report = ExampleReport();
+  report.mutable_optimized()->set_origin("baseline");
+  report.clear_refused();
+  *report.add_refused() = refusal;
+  const std::string table = ReportTable(report, false);
+  const size_t begin = table.find("kept  ");
+  return begin == std::string::npos ? "" : table.substr(begin, table.find('\n', begin) - begin);
+}
+
+TEST(ReportTableTest, SaysWhyTheOriginalWasKept) {
+  v1::Refusal refusal = ExampleReport().refused(0);
+  EXPECT_EQ(KeptBy(refusal),
+            "kept         the original: the best candidate (predicted 2.45x) differs by 3.2e-04 at "
+            "output \"boxes\" (limit 1e-04); --max-rel-error 1e-03 would accept it");
+  refusal.set_error(0.5);
+  EXPECT_THAT(KeptBy(refusal), testing::EndsWith("(limit 1e-04)")) << "that is no rounding";
+  refusal.set_error(std::numeric_limits<double>::infinity());
+  EXPECT_THAT(KeptBy(refusal), testing::EndsWith("at output \"boxes\" in what no limit accepts"));
+  refusal.set_reason(v1::REFUSAL_REASON_NOT_FASTER);
+  EXPECT_THAT(KeptBy(refusal),
+              testing::EndsWith("ran at 2.250x in 45.0 us, for certain at no more than 2.000x"));
+  refusal.set_reason(v1::REFUSAL_REASON_FAILED);
+  refusal.set_message("out of memory");
+  EXPECT_THAT(KeptBy(refusal), testing::EndsWith("did not run: out of memory"));
+  EXPECT_THAT(KeptBy(ExampleReport().refused(1)),
+              testing::EndsWith("no other plan ran; conv_winograd was not accurate enough at 2 "
+                                "layers (error 4.0e-06 at conv1, limit 1.5e-06)"));
 }
 
 TEST(ReportTableTest, ExplainsRulesAndDecisions) {

@@ -85,6 +85,28 @@ def test_other_light_model_stays_equal_in_onnx_runtime(cli, folder, model_file, 
     models.assert_equal_in_onnx_runtime(model.read_bytes(), (folder / "out.onnx").read_bytes())
 
 
+# Rounding alone is beyond this limit.
+def test_a_report_says_why_the_original_was_kept(cli, folder, model_file):
+    words = ("--precision", "strict", "--max-rel-error", "1e-12")
+    model = model_file("tiny_resnet")
+    report = optimize(cli, model, folder / "out.onnx", *words, budget="20s").expect(0).json
+    assert report["optimized"]["origin"] == "baseline" and report["speedup"] == 1
+    plans = [refusal for refusal in report["refused"] if refusal["kernel"] is None]
+    assert plans, "candidates ran"
+    best = plans[0]
+    assert best["reason"] == "different" and best["limit"] == 1e-12
+    assert 1e-12 < best["error"] < 1e-4
+    assert best["place"] in [value.name for value in onnx.load(model).graph.output]
+    assert best["speedup_predicted"] == pytest.approx(
+        report["baseline"]["predicted_us"] / best["predicted_us"])
+    # Now from the cache.
+    table = cli.run("optimize", model, "-o", folder / "again.onnx", "--budget", "20s",
+                    *words).expect(0).out
+    kept = f"the best candidate (predicted {best['speedup_predicted']:.2f}x) differs by"
+    assert f"kept         the original: {kept}" in table
+    assert "--max-rel-error 1e-" in table and "would accept it" in table
+
+
 def test_symbolic_dimensions_are_bound_by_shape(cli, folder, model_file):
     model = model_file("tiny_dynamic")
     (value,) = onnx.load(model).graph.input

@@ -82,6 +82,7 @@ class OutputError:
     max_abs_error: Optional[float]
     max_rel_error: Optional[float]
     rms_error: Optional[float]
+    max_channel_error: Optional[float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +178,26 @@ class Recommendation:
 
 
 @dataclasses.dataclass(frozen=True)
+class Refusal:
+    """What was tried in vain: a plan, or the kernels of a family. `reason`: "different",
+    "inconclusive", "failed", "not_chosen", "not_faster" or "inaccurate". None: not what the reason
+    is about; an `error` of None beside a `limit` is infinite."""
+
+    reason: str
+    kernel: Optional[str]
+    layers: Optional[int]
+    error: Optional[float]
+    limit: Optional[float]
+    place: str
+    predicted_us: Optional[float]
+    speedup_predicted: Optional[float]
+    latency_us_median: Optional[float]
+    speedup: Optional[float]
+    speedup_certain: Optional[float]
+    message: str
+
+
+@dataclasses.dataclass(frozen=True)
 class OutputReport:
     """Where the optimized model is; `path` is empty where no file was written."""
 
@@ -208,6 +229,7 @@ class OptimizeResult:
     default_plan: Optional[DefaultPlanReport]
     runtimes: tuple[RuntimeReport, ...]
     recommended: Optional[Recommendation]
+    refused: tuple[Refusal, ...]
     measurement_log: str
     output: OutputReport
 

@@ -52,7 +52,7 @@ TEST(OutputComparerTest, TellsTheErrorsOfEachOutputOnItsWorstInput) {
   EXPECT_EQ(outputs[0].max_abs_error, 0.0625);
   EXPECT_EQ(outputs[0].max_rel_error, 0.03125);
   EXPECT_DOUBLE_EQ(outputs[0].rms_error, 0.0625 / std::sqrt(2));
-  EXPECT_EQ(outputs[1], (OutputError{0.125, 0.03125, 0.0625}));
+  EXPECT_EQ(outputs[1], (OutputError{0.125, 0.03125, 0.0625, 0.125 / (4 + 0.1 * 4)}));
 }
 
 TEST(OutputComparerTest, AnErrorThatNoToleranceAcceptsIsInfiniteInItsOutputAlone) {
@@ -63,6 +63,7 @@ TEST(OutputComparerTest, AnErrorThatNoToleranceAcceptsIsInfiniteInItsOutputAlone
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_TRUE(std::isinf(outputs[0].max_rel_error));
   EXPECT_TRUE(std::isinf(outputs[0].rms_error));
+  EXPECT_TRUE(std::isinf(outputs[0].max_channel_error));
   EXPECT_EQ(outputs[1], OutputError());
 }
 

@@ -28,7 +28,7 @@ MeasurementLog SampleLog() {
   const double infinity = std::numeric_limits<double>::infinity();
   CandidateMeasurement other{
       "b", {}, {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, {}, "it \"fell\"\n"};
-  other.equivalence.outputs = {{0.5, 1.0 / 7, 1e-300}, {0.1, infinity, infinity}};
+  other.equivalence.outputs = {{0.5, 1.0 / 7, 1e-300, 0.25}, {0.1, infinity, infinity, infinity}};
   log.AddVerification({baseline, other});
   log.AddVerification({});
   log.AddErrorMeasurement({"b\t", {0, 7}, {{0.1, 1.0 / 3, 1e-300, 5}, {}}});
@@ -85,14 +85,16 @@ TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
                                  loads + "\tequivalent\t0\t0\t0\t3\t0\t" + outputs + "\t0\t\n")
         .status();
   };
-  EXPECT_EQ(parse("7", "0,0,0;1,inf,inf"), absl::OkStatus());
+  EXPECT_EQ(parse("7", "0,0,0,0;1,inf,inf,inf"), absl::OkStatus());
+  EXPECT_EQ(parse("7", "0,0,0;1,inf,inf"), absl::OkStatus()) << "of a plait of before";
   EXPECT_EQ(parse("", ""), absl::OkStatus());
   for (const char* loads : {"nan", "inf", "1,", "x"}) {
     EXPECT_EQ(parse(loads, "").code(), absl::StatusCode::kInvalidArgument) << loads;
   }
   std::string too_many = "0,0,0";
   for (int i = 0; i < kOutputErrorsMax; ++i) too_many += ";0,0,0";
-  for (const std::string& outputs : {std::string("0,0"), std::string(";"), too_many}) {
+  for (const std::string& outputs :
+       {std::string("0,0"), std::string("0,0,0,0,0"), std::string(";"), too_many}) {
     EXPECT_EQ(parse("", outputs).code(), absl::StatusCode::kInvalidArgument) << outputs;
   }
 }

@@ -116,6 +116,7 @@ TEST_F(AdmitPlansTest, UsesAKernelWhereItsErrorIsSmall) {
 
 TEST_F(AdmitPlansTest, AsksAboutEachLayerOnce) {
   const SearchResult result = Run();
+  EXPECT_TRUE(result.refused.empty());
   EXPECT_GT(result.candidates_measured, 1) << result.trace;
   EXPECT_THAT(verifier_.Asked(), ElementsAre("digits p1", "digits p2", "digits p3"));
 }
@@ -219,6 +220,13 @@ TEST_F(AdmitPlansTest, VerifiesNoPlanWithAKernelThatIsRefused) {
   EXPECT_THAT(InDigits(result.graph, result.plan), ElementsAre("p1", "p3")) << result.trace;
   EXPECT_THAT(verifier_.in_digits, Not(testing::Contains("p2")));
   EXPECT_THAT(result.trace, HasSubstr("refused: digits x1 at p2, error 3.1e-06, serial 4e-07\n"));
+  ASSERT_EQ(result.refused.size(), 1u);
+  EXPECT_EQ(result.refused[0].reason, RefusalReason::kInaccurate);
+  EXPECT_EQ(result.refused[0].kernel, "digits");
+  EXPECT_EQ(result.refused[0].place, "p2");
+  EXPECT_EQ(result.refused[0].layers, 1);
+  EXPECT_EQ(result.refused[0].error, 3.1e-6);
+  EXPECT_EQ(result.refused[0].limit, 1.5e-6);
   EXPECT_TRUE(verifier_.plan_errors.empty());
 }
 

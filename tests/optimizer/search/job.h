@@ -96,6 +96,7 @@ inline void ExpectSame(const SearchResult& a, const SearchResult& b) {
   EXPECT_EQ(a.candidates, b.candidates);
   EXPECT_EQ(a.rules_applied, b.rules_applied);
   EXPECT_EQ(a.speedup.low, b.speedup.low);
+  EXPECT_EQ(a.refused, b.refused);
 }
 
 }  // namespace plait

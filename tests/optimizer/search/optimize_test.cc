@@ -114,6 +114,8 @@ TEST(OptimizeTest, NeverReturnsASlowerGraph) {
   EXPECT_EQ(result->plan, result->baseline_plan);
   EXPECT_EQ(result->speedup.median, 1);
   EXPECT_TRUE(result->rules_applied.empty());
+  ASSERT_FALSE(result->refused.empty());
+  EXPECT_EQ(result->refused[0].reason, RefusalReason::kNotFaster);
 }
 
 TEST(OptimizeTest, NeverReturnsAGraphWithOtherOutputs) {
@@ -123,6 +125,10 @@ TEST(OptimizeTest, NeverReturnsAGraphWithOtherOutputs) {
     const absl::StatusOr<SearchResult> result = job.Run(Cells(3));
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_FALSE(result->improved);
+    ASSERT_FALSE(result->refused.empty()) << "the original is not returned in silence";
+    EXPECT_EQ(RefusalReasonName(result->refused[0].reason), VerdictName(verdict));
+    EXPECT_GT(result->refused[0].predicted_speedup, 1);
+    EXPECT_NE(result->trace.find("refused: a plan of"), std::string::npos) << result->trace;
   }
 }
 

@@ -291,6 +291,51 @@ TEST_F(VerifyCandidatesTest, AnInconclusiveCandidateWinsOnlyWhereThatIsAccepted)
   }
 }
 
+// "candidate by its predicted speed-up, reason", of all.
+std::vector<std::string> TextsOf(const std::vector<Refusal>& refusals) {
+  std::vector<std::string> texts;
+  for (const Refusal& refusal : refusals) {
+    texts.push_back(
+        absl::StrCat(refusal.predicted_speedup, " ", RefusalReasonName(refusal.reason)));
+  }
+  return texts;
+}
+
+TEST_F(VerifyCandidatesTest, TellsOfAllThatRanWhyTheBaselineStays) {
+  std::vector<PlanCandidate> candidates = Candidates(4);
+  for (int i = 1; i <= 4; ++i) candidates[i].predicted_us = 20 * i;
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 101}, {"3", 102}, {"4", 50}};
+  verifier_.change["1"] = [](auto& m) {
+    m.equivalence = {.verdict = Verdict::kDifferent, .max_rel_error = 3e-4};
+  };
+  verifier_.change["4"] = [](auto& m) { m.error = "out of memory"; };
+  const auto result = Verify(candidates);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->winner, 0);
+  ASSERT_THAT(TextsOf(result->refused),
+              ElementsAre("5 different", "2.5 not_faster", "1.66667 not_chosen", "1.25 failed"));
+  EXPECT_EQ(result->refused[0].error, 3e-4);
+  EXPECT_EQ(result->refused[0].limit, 1e-4);
+  EXPECT_NEAR(result->refused[1].speedup, 100.0 / 101, 1e-9);
+  EXPECT_EQ(result->refused[1].latency_us, 101);
+
+  ReplayingVerifier replayed(log_);
+  ReplayingBudget budget(log_);
+  MeasurementLog again;
+  const auto repeated = VerifyCandidates(candidates, {}, {replayed, budget, again, {0.01, 20}});
+  ASSERT_TRUE(repeated.ok()) << repeated.status();
+  EXPECT_EQ(repeated->refused, result->refused);
+}
+
+TEST_F(VerifyCandidatesTest, BesideAWinnerOnlyWhatIsWrongIsTold) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}, {"3", 70}};
+  verifier_.change["3"] = [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; };
+  const auto result = Verify(Candidates(3));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->winner, 2);
+  EXPECT_THAT(TextsOf(result->refused), ElementsAre("1 different"));
+}
+
 TEST_F(VerifyCandidatesTest, TheNextBestIsAskedWhenTheFinalistIsWrong) {
   verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 50}};
   verifier_.change["2"] = [](auto& m) { m.equivalence.verdict = Verdict::kDifferent; };

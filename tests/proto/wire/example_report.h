@@ -47,6 +47,7 @@ inline v1::Report ExampleReport() {
   output.set_max_abs_error(1e-6);
   output.set_max_rel_error(2e-7);
   output.set_rms_error(3e-7);
+  output.set_max_channel_error(4e-7);
   report.mutable_search()->set_seconds(0.5);
   report.mutable_search()->set_candidates(7);
   (*report.mutable_search()->mutable_rules_applied())["remove_identity"] = 2;
@@ -99,6 +100,23 @@ inline v1::Report ExampleReport() {
   report.mutable_recommended()->set_threads(2);
   report.mutable_recommended()->set_options("threads=2");
   report.mutable_recommended()->set_latency_us(50);
+  v1::Refusal& plan_refused = *report.add_refused();
+  plan_refused.set_reason(v1::REFUSAL_REASON_DIFFERENT);
+  plan_refused.set_error(3.2e-4);
+  plan_refused.set_limit(1e-4);
+  plan_refused.set_place("boxes");
+  plan_refused.set_predicted_us(40);
+  plan_refused.set_speedup_predicted(2.45);
+  plan_refused.set_latency_us_median(45);
+  plan_refused.set_speedup(2.25);
+  plan_refused.set_speedup_certain(2);
+  v1::Refusal& kernel_refused = *report.add_refused();
+  kernel_refused.set_reason(v1::REFUSAL_REASON_INACCURATE);
+  kernel_refused.set_kernel("conv_winograd");
+  kernel_refused.set_layers(2);
+  kernel_refused.set_error(4e-6);
+  kernel_refused.set_limit(1.5e-6);
+  kernel_refused.set_place("conv1");
   return report;
 }
 

@@ -42,11 +42,12 @@ TEST(WireMeasurementTest, RatesThatNothingHasAreUnknown) {
 CandidateMeasurement Sample(double error) {
   CandidateMeasurement measurement{
       "id\twith\ntab", {0.1, 1.0 / 3, 1e9}, {1, 2}, {}, 2, {7, 0.1}, ""};
-  measurement.equivalence = {.max_abs_error = 0.5,
-                             .max_rel_error = error,
-                             .inputs_tried = 3,
-                             .max_channel_error = error / 3,
-                             .outputs = {{0.5, 0, 1.0 / 3}, {0, 1.0 / 7, kInfinity}}};
+  measurement.equivalence = {
+      .max_abs_error = 0.5,
+      .max_rel_error = error,
+      .inputs_tried = 3,
+      .max_channel_error = error / 3,
+      .outputs = {{0.5, 0, 1.0 / 3, 0.25}, {0, 1.0 / 7, kInfinity, 1.0 / 9}}};
   measurement.equivalence.verdict = JudgeErrors(measurement.equivalence, kTolerance);
   return measurement;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "optimizer/onnx/opaque_node.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -142,7 +143,7 @@ TEST(ReportTest, NamesTheOutputsOfTheGraphInItsOrder) {
   result.baseline_load_ms = 5;
   result.load_ms = 7;
   // One more than there are, as a worker may lie.
-  result.equivalence.outputs = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+  result.equivalence.outputs = {{1, 2, 3}, {4, 5, 6, 7}, {7, 8, 9}};
   const v1::Report report = MakeReport(internal::Start(), {graph, {}, {}}, result);
   EXPECT_EQ(report.baseline().load_ms(), 5);
   EXPECT_EQ(report.optimized().load_ms(), 7);
@@ -152,6 +153,34 @@ TEST(ReportTest, NamesTheOutputsOfTheGraphInItsOrder) {
   EXPECT_EQ(report.equivalence().outputs(1).max_abs_error(), 4);
   EXPECT_EQ(report.equivalence().outputs(1).max_rel_error(), 5);
   EXPECT_EQ(report.equivalence().outputs(1).rms_error(), 6);
+  EXPECT_EQ(report.equivalence().outputs(1).max_channel_error(), 7);
+}
+
+TEST(ReportTest, TellsWhatWasTriedInVain) {
+  SearchResult result;
+  result.refused = {{.reason = RefusalReason::kDifferent,
+                     .error = 3e-4,
+                     .limit = 1e-4,
+                     .place = "z\xff",
+                     .predicted_us = 60,
+                     .predicted_speedup = 2,
+                     .latency_us = 70,
+                     .speedup = 1.5,
+                     .speedup_certain = 1.25}};
+  result.refused.resize(1000);
+  const v1::Report report = ReportOf(result);
+  ASSERT_EQ(report.refused_size(), kRefusalsMax);
+  const v1::Refusal& refusal = report.refused(0);
+  EXPECT_EQ(refusal.reason(), v1::REFUSAL_REASON_DIFFERENT);
+  EXPECT_EQ(refusal.place(), "z?");
+  EXPECT_EQ(refusal.error(), 3e-4);
+  EXPECT_EQ(refusal.limit(), 1e-4);
+  EXPECT_EQ(refusal.predicted_us(), 60);
+  EXPECT_EQ(refusal.speedup_predicted(), 2);
+  EXPECT_EQ(refusal.latency_us_median(), 70);
+  EXPECT_EQ(refusal.speedup(), 1.5);
+  EXPECT_EQ(refusal.speedup_certain(), 1.25);
+  EXPECT_EQ(report.refused(1).reason(), v1::REFUSAL_REASON_FAILED);
 }
 
 }  // namespace

@@ -1,0 +1,124 @@
+#include "optimizer/search/refusal.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/statistics.h"
+
+namespace plait {
+namespace {
+
+RefusalReason ReasonOf(const MeasuredPlan& baseline, const MeasuredPlan& refused) {
+  const CandidateMeasurement& measurement = refused.measurement;
+  if (!measurement.error.empty()) return RefusalReason::kFailed;
+  if (measurement.equivalence.verdict == Verdict::kDifferent) return RefusalReason::kDifferent;
+  if (!AreComparable(baseline.measurement, measurement)) return RefusalReason::kFailed;
+  return measurement.equivalence.verdict == Verdict::kInconclusive ? RefusalReason::kInconclusive
+                                                                   : RefusalReason::kNotFaster;
+}
+
+// What is judged of an output, and of all of them.
+template <typename Errors>
+double JudgedError(const Errors& errors) {
+  return std::max(errors.max_rel_error, errors.max_channel_error);
+}
+
+// The name of the output whose error is the largest. Another graph than the baseline's may have
+// other names.
+std::string WorstOutput(const Graph& baseline, const std::vector<OutputError>& outputs) {
+  const size_t count = std::min(outputs.size(), baseline.outputs().size());
+  size_t worst = 0;
+  for (size_t i = 1; i < count; ++i) {
+    if (JudgedError(outputs[i]) > JudgedError(outputs[worst])) worst = i;
+  }
+  if (count == 0 || JudgedError(outputs[worst]) == 0) return "";
+  const auto& name = baseline.tensor(baseline.outputs()[worst]).name;
+  return name == nullptr ? "" : *name;
+}
+
+// The error that was too large, and what it may be.
+std::pair<double, double> ErrorAndLimit(const LayerError& error) {
+  const double limit = AdmittedError(error.serial_error);
+  if (!(error.error <= limit)) return {error.error, limit};
+  return {error.hard_error, AdmittedError(error.serial_hard_error)};
+}
+
+}  // namespace
+
+absl::string_view RefusalReasonName(RefusalReason reason) {
+  switch (reason) {
+    case RefusalReason::kDifferent:
+      return "different";
+    case RefusalReason::kInconclusive:
+      return "inconclusive";
+    case RefusalReason::kFailed:
+      return "failed";
+    case RefusalReason::kNotChosen:
+      return "not_chosen";
+    case RefusalReason::kNotFaster:
+      return "not_faster";
+    case RefusalReason::kInaccurate:
+      break;
+  }
+  return "inaccurate";
+}
+
+Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, double rel_error_max,
+                  const LoadEffect& effect) {
+  const CandidateMeasurement& measurement = refused.measurement;
+  Refusal refusal;
+  refusal.reason = ReasonOf(baseline, refused);
+  refusal.predicted_us = refused.candidate.predicted_us;
+  if (refusal.predicted_us > 0) {
+    refusal.predicted_speedup = baseline.candidate.predicted_us / refusal.predicted_us;
+  }
+  if (refusal.reason == RefusalReason::kDifferent) {
+    refusal.error = JudgedError(measurement.equivalence);
+    refusal.limit = rel_error_max;
+    refusal.place = WorstOutput(baseline.candidate.graph, measurement.equivalence.outputs);
+  }
+  if (refusal.reason == RefusalReason::kFailed) {
+    refusal.message = measurement.error.empty() ? "no times of its runs" : measurement.error;
+  }
+  if (!measurement.error.empty() || !AreComparable(baseline.measurement, measurement)) {
+    return refusal;
+  }
+  const Speedup speedup = EstimateSpeedup(
+      {baseline.measurement.latency_us, measurement.latency_us, baseline.measurement.load_rounds},
+      effect);
+  refusal.latency_us = Median(measurement.latency_us);
+  refusal.speedup = speedup.median;
+  refusal.speedup_certain = speedup.certain;
+  return refusal;
+}
+
+void AddRefusedKernel(absl::string_view family, int layers, absl::string_view place,
+                      const LayerError& error, std::vector<Refusal>& refusals) {
+  auto entry = std::find_if(refusals.begin(), refusals.end(),
+                            [&](const Refusal& known) { return known.kernel == family; });
+  if (entry == refusals.end()) {
+    refusals.push_back(
+        {.reason = RefusalReason::kInaccurate, .kernel = std::string(family), .error = -1});
+    entry = std::prev(refusals.end());
+  }
+  entry->layers += layers;
+  const auto [largest, limit] = ErrorAndLimit(error);
+  if (largest <= entry->error) return;
+  entry->error = largest;
+  entry->limit = limit;
+  entry->place = std::string(place);
+}
+
+void SortRefusals(std::vector<Refusal>& refusals) {
+  const auto rank = [](const Refusal& refusal) {
+    return std::make_tuple(!refusal.kernel.empty(), -refusal.predicted_speedup);
+  };
+  std::stable_sort(refusals.begin(), refusals.end(),
+                   [&](const Refusal& a, const Refusal& b) { return rank(a) < rank(b); });
+  if (refusals.size() > size_t{kRefusalsMax}) refusals.resize(kRefusalsMax);
+}
+
+}  // namespace plait
