@@ -25,7 +25,8 @@ std::string DifferentText(const v1::Refusal& refusal) {
     return absl::StrCat("differs", at, " in what no limit accepts");
   }
   std::string text =
-      absl::StrFormat("differs by %.1e%s (limit %.0e)", refusal.error(), at, refusal.limit());
+      absl::StrFormat("differs by %.1e%s (limit %.0e%s%s)", refusal.error(), at, refusal.limit(),
+                      refusal.message().empty() ? "" : ", ", refusal.message());
   if (refusal.error() <= kErrorProposedMax) {
     absl::StrAppendFormat(&text, "; --max-rel-error %.0e would accept it",
                           ProposedLimit(refusal.error()));

@@ -48,6 +48,21 @@ OutputError ErrorOf(const EvalTensor& exact, const EvalTensor& output) {
   return ErrorOf(*doubles, *others);
 }
 
+// The largest quotient of one of the errors of each output.
+double RatioOf(double OutputError::*error, absl::Span<const OutputError> original,
+               absl::Span<const OutputError> candidate) {
+  PLAIT_CHECK(original.size() == candidate.size());
+  double ratio = 0;
+  for (size_t i = 0; i < original.size(); ++i) {
+    const double lost = candidate[i].*error;
+    const double usual = original[i].*error;
+    if (lost == 0) continue;
+    if (usual == 0 || std::isinf(lost)) return kInfinity;
+    ratio = std::max(ratio, lost / usual);
+  }
+  return ratio == 0 ? 1 : ratio;
+}
+
 }  // namespace
 
 void ExactErrors::Add(absl::Span<const EvalTensor> exact, absl::Span<const Tensor> outputs) {
@@ -63,16 +78,12 @@ void ExactErrors::Add(absl::Span<const EvalTensor> exact, absl::Span<const Tenso
 }
 
 double RmsRatio(absl::Span<const OutputError> original, absl::Span<const OutputError> candidate) {
-  PLAIT_CHECK(original.size() == candidate.size());
-  double ratio = 0;
-  for (size_t i = 0; i < original.size(); ++i) {
-    const double lost = candidate[i].rms_error;
-    const double usual = original[i].rms_error;
-    if (lost == 0) continue;
-    if (usual == 0 || std::isinf(lost)) return kInfinity;
-    ratio = std::max(ratio, lost / usual);
-  }
-  return ratio == 0 ? 1 : ratio;
+  return RatioOf(&OutputError::rms_error, original, candidate);
+}
+
+double ExactRatio(absl::Span<const OutputError> original, absl::Span<const OutputError> candidate) {
+  return std::max(RmsRatio(original, candidate),
+                  RatioOf(&OutputError::max_abs_error, original, candidate));
 }
 
 }  // namespace plait

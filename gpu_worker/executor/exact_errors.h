@@ -30,4 +30,7 @@ class ExactErrors {
 // REQUIRES: as many outputs.
 double RmsRatio(absl::Span<const OutputError> original, absl::Span<const OutputError> candidate);
 
+// The same of their max_abs_error, too: what is wrong in one place is not hidden by the others.
+double ExactRatio(absl::Span<const OutputError> original, absl::Span<const OutputError> candidate);
+
 }  // namespace plait

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/compare_outputs.h"
+#include "gpu_worker/executor/exact_errors.h"
+#include "gpu_worker/executor/exact_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/cost/measuring_rules.h"
@@ -134,8 +137,33 @@ class Measurement {
       PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs_[i]));
       comparer.Add(expected_[i], outputs);
     }
-    candidate.measurement.equivalence = comparer.Result().equivalence;
+    Equivalence& equivalence = candidate.measurement.equivalence;
+    equivalence = comparer.Result().equivalence;
+    const bool may_be_rounding = options_.judges_rounding &&
+                                 equivalence.verdict == Verdict::kDifferent &&
+                                 MayBeRounding(equivalence);
+    if (!may_be_rounding) return absl::OkStatus();
+    PLAIT_ASSIGN_OR_RETURN(equivalence.exact_ratio, ExactRatioOf(candidate));
+    equivalence.verdict = JudgeErrors(equivalence, options_.rel_error_max);
     return absl::OkStatus();
+  }
+
+  // See Equivalence::exact_ratio. The candidate runs again: its outputs on all inputs need not be
+  // kept where nobody asks for this.
+  absl::StatusOr<double> ExactRatioOf(MeasuredCandidate& candidate) {
+    if (!exact_) exact_.emplace(*candidates_[0].plan.graph, weights_);
+    if (!exact_->AreAffordable(inputs_.size())) return 0.0;
+    ExactErrors of_original;
+    ExactErrors of_candidate;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
+      const absl::StatusOr<const std::vector<EvalTensor>*> exact = exact_->On(i, inputs_[i]);
+      if (!exact.ok()) return 0.0;  // an operator without a reference
+      PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, candidate.executable->Run(inputs_[i]));
+      of_original.Add(**exact, expected_[i]);
+      of_candidate.Add(**exact, outputs);
+    }
+    return ExactRatio(of_original.outputs(), of_candidate.outputs());
   }
 
   // An input that does not fit is the fault of whoever gave it, and not the original's.
@@ -212,8 +240,9 @@ class Measurement {
   std::vector<std::vector<Tensor>> inputs_;  // random ones, then the given ones
   size_t first_given_ = 0;
   std::vector<Outputs> expected_;  // the original's, for each input
-  int64_t loaded_bytes_ = 0;       // of what is loaded now
-  int64_t kept_bytes_ = 0;         // of inputs and expected outputs
+  std::optional<ExactOutputs> exact_;
+  int64_t loaded_bytes_ = 0;  // of what is loaded now
+  int64_t kept_bytes_ = 0;    // of inputs and expected outputs
   RoundRuns runs_;
   int loads_ = 0;   // so far
   int rounds_ = 0;  // so far, in all of them

@@ -28,7 +28,10 @@ struct MeasureOptions {
   absl::Duration time_max = absl::Seconds(30);
   int random_inputs = 3;        // on which outputs are compared; at least 1
   double rel_error_max = 1e-4;  // see OutputComparer
-  uint64_t seed = 1;            // of the random inputs
+  // What differs by more, but may be rounding, is compared with exact outputs, together with the
+  // original (Equivalence::exact_ratio), if these can be had in some seconds.
+  bool judges_rounding = false;
+  uint64_t seed = 1;  // of the random inputs
   // Further inputs to compare outputs on; of each one a tensor for each input of the original, in
   // its graph's order. They may be a stranger's: what cannot be run is an error and never a crash.
   std::vector<std::vector<Tensor>> given_inputs;

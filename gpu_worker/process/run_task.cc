@@ -193,6 +193,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
   options.random_inputs = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();
+  options.judges_rounding = work.judges_rounding();
   options.seed = work.seed();
   PLAIT_ASSIGN_OR_RETURN(options.given_inputs, inputs_.Read(work.input_sets(), parsed[0].graph));
   options.stop = stop;

@@ -46,15 +46,28 @@ struct Equivalence {
   double max_channel_error = 0;
   // Some output had one value everywhere, whatever the input, or was NaN everywhere.
   bool dead_outputs = false;
+  // How many times as far from exact outputs, which are computed in float64, the candidate is as
+  // the baseline: the worst of the largest and of the root-mean-square errors of each output. 0:
+  // not measured, as only of what is beyond the tolerance and may be rounding.
+  double exact_ratio = 0;
   // Each output by itself, in the graph's order; the first kOutputErrorsMax. For reports only.
   std::vector<OutputError> outputs;
 
   friend bool operator==(const Equivalence&, const Equivalence&) = default;
 };
 
+// How many times as far from exact outputs as the baseline a candidate may be: as much as another
+// order of sums loses.
+inline constexpr double kExactRatioMax = 2;
+
+// Whether errors beyond a tolerance may be those of rounding, in a model that makes much of it.
+// Where they are larger the baseline's own outputs would be worth little. Pure.
+bool MayBeRounding(const Equivalence& errors);
+
 // The verdict that the errors deserve: different when one of them is beyond `rel_error_max` or no
-// number; else equivalent, unless nothing was compared or an output is dead. The one place that
-// says what counts as equal. Pure.
+// number, unless they may be rounding and the candidate is as near to exact outputs as the
+// baseline, but for kExactRatioMax; else equivalent, unless nothing was compared or an output is
+// dead. The one place that says what counts as equal. Pure.
 Verdict JudgeErrors(const Equivalence& errors, double rel_error_max);
 
 }  // namespace plait

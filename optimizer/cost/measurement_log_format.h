@@ -9,7 +9,8 @@ namespace plait {
 //   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks
 //   verification       number of the candidate lines that follow
 //   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
-//                      outputs (0 or 1), errors of outputs, fallback nodes, error text
+//                      outputs (0 or 1), errors of outputs, fallback nodes, error text, and, where
+//                      it was measured, the ratio of the distances from exact outputs
 //   step_errors        id, steps, errors of steps
 //   rehearsal          ids, times of steps
 //   runtime            name, version, options, threads, number of the candidate lines that follow

@@ -23,6 +23,7 @@ class FieldReader {
     }
     return fields_[next_++];
   }
+  bool HasNext() const { return next_ < fields_.size(); }
   std::string NextEscaped() {
     std::string text;
     if (!absl::CUnescape(Next(), &text)) ok_ = false;
@@ -178,6 +179,7 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   equivalence.outputs = reader.NextOutputs();
   measurement.fallback_nodes = reader.NextInteger<int>();
   measurement.error = reader.NextEscaped();
+  if (reader.HasNext()) equivalence.exact_ratio = reader.NextDouble();
   return measurement;
 }
 

@@ -57,7 +57,8 @@ std::string CandidateLine(const CandidateMeasurement& measurement) {
       Number(equivalence.max_abs_error), "\t", Number(equivalence.max_rel_error), "\t",
       Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
       equivalence.dead_outputs ? 1 : 0, "\t", OutputsText(equivalence.outputs), "\t",
-      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error), "\n");
+      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error),
+      equivalence.exact_ratio > 0 ? "\t" + Number(equivalence.exact_ratio) : "", "\n");
 }
 
 std::string StepErrorsLine(const ErrorMeasurement& measurement) {

@@ -82,6 +82,7 @@ void AddEquivalence(Equivalence& whole, const Equivalence& island) {
   whole.max_abs_error = std::max(whole.max_abs_error, island.max_abs_error);
   whole.max_rel_error = std::max(whole.max_rel_error, island.max_rel_error);
   whole.max_channel_error = std::max(whole.max_channel_error, island.max_channel_error);
+  whole.exact_ratio = std::max(whole.exact_ratio, island.exact_ratio);
   whole.inputs_tried = std::min(whole.inputs_tried, island.inputs_tried);
   whole.dead_outputs |= island.dead_outputs;
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "base/limits.h"
 #include "base/statistics.h"
 
@@ -79,6 +80,10 @@ Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, dou
     refusal.error = JudgedError(measurement.equivalence);
     refusal.limit = rel_error_max;
     refusal.place = WorstOutput(baseline.candidate.graph, measurement.equivalence.outputs);
+    if (measurement.equivalence.exact_ratio > 0) {
+      refusal.message = absl::StrFormat("%.2g times as far from exact outputs as the original",
+                                        measurement.equivalence.exact_ratio);
+    }
   }
   if (refusal.reason == RefusalReason::kFailed) {
     refusal.message = measurement.error.empty() ? "no times of its runs" : measurement.error;

@@ -46,7 +46,8 @@ struct Refusal {
   double speedup = 0;
   double speedup_certain = 0;
 
-  std::string message;  // of kFailed: what the device said
+  // Of kFailed what the device said, of kDifferent what exact outputs say, if they were computed.
+  std::string message;
 
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };

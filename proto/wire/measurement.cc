@@ -144,6 +144,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   proto.set_max_abs_error(equivalence.max_abs_error);
   proto.set_max_rel_error(equivalence.max_rel_error);
   proto.set_max_channel_error(equivalence.max_channel_error);
+  proto.set_exact_ratio(equivalence.exact_ratio);
   proto.set_inputs_tried(equivalence.inputs_tried);
   proto.set_dead_outputs(equivalence.dead_outputs);
   proto.set_fallback_nodes(measurement.fallback_nodes);
@@ -180,6 +181,7 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   equivalence.max_abs_error = proto.max_abs_error();
   equivalence.max_rel_error = proto.max_rel_error();
   equivalence.max_channel_error = proto.max_channel_error();
+  equivalence.exact_ratio = proto.exact_ratio();
   equivalence.inputs_tried = proto.inputs_tried();
   equivalence.dead_outputs = proto.dead_outputs();
   equivalence.verdict = JudgeErrors(equivalence, tolerance);

@@ -106,6 +106,7 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   task.set_seed(options_.seed);
   task.set_inputs_count(batch.random_inputs);
   task.set_tolerance(options_.tolerance);
+  task.set_judges_rounding(options_.judges_rounding);
   if (batch.has_given_inputs) {
     *task.mutable_input_sets() = InputSetsFor(candidates.front().graph, options_.input_sets);
   }

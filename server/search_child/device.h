@@ -72,9 +72,10 @@ class RemoteVerifier : public Verifier {
   // The same for all verifications of a search.
   // Seconds are of the worker's clock.
   struct Options {
-    uint64_t seed = 0;     // of the random inputs
-    double tolerance = 0;  // the largest relative error that counts as equal
-    InputSets input_sets;  // the job's, checked: on which outputs are compared, too
+    uint64_t seed = 0;             // of the random inputs
+    double tolerance = 0;          // the largest relative error that counts as equal
+    bool judges_rounding = false;  // see MeasureTask
+    InputSets input_sets;          // the job's, checked: on which outputs are compared, too
   };
 
   // What is passed must outlive the verifier.

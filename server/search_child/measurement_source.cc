@@ -17,6 +17,8 @@ RemoteVerifier::Options VerifierOptions(const MeasurementRequest& request) {
   const v1::OptimizeOptions& options = request.start.options();
   return {.seed = options.seed(),
           .tolerance = ToleranceOf(options),
+          // A limit that somebody names is meant.
+          .judges_rounding = options.max_rel_error() == 0,
           .input_sets = request.has_input_sets ? options.input_sets() : InputSets()};
 }
 

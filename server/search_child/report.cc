@@ -126,6 +126,7 @@ void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
   equivalence->set_max_abs_error(result.equivalence.max_abs_error);
   equivalence->set_max_rel_error(result.equivalence.max_rel_error);
   equivalence->set_inputs_tried(result.equivalence.inputs_tried);
+  equivalence->set_exact_ratio(result.equivalence.exact_ratio);
   // A worker may answer about more of them than there are.
   const size_t count = std::min(result.equivalence.outputs.size(), facts.graph.outputs().size());
   for (size_t i = 0; i < count; ++i) {

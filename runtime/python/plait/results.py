@@ -93,6 +93,7 @@ class EquivalenceReport:
     max_abs_error: Optional[float]
     max_rel_error: Optional[float]
     inputs_tried: int
+    exact_ratio: Optional[float]
     outputs: tuple[OutputError, ...]
 
 

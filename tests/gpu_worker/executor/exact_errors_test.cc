@@ -72,5 +72,13 @@ TEST(ExactErrorsTest, ComparesWhatTwoModelsLose) {
   EXPECT_EQ(RmsRatio({exact}, {exact}), 1);
 }
 
+// One element that is wrong hardly moves a root of a mean.
+TEST(ExactErrorsTest, TheWorstElementCountsAsWell) {
+  const OutputError original = {.max_abs_error = 4e-7, .rms_error = 1e-7};
+  EXPECT_NEAR(ExactRatio({original}, {{.max_abs_error = 2e-6, .rms_error = 1e-7}}), 5, 1e-9);
+  EXPECT_NEAR(ExactRatio({original}, {{.max_abs_error = 4e-7, .rms_error = 2e-7}}), 2, 1e-9);
+  EXPECT_EQ(ExactRatio({original}, {{}}), 1);
+}
+
 }  // namespace
 }  // namespace plait

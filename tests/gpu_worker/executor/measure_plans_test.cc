@@ -47,6 +47,41 @@ TEST_F(MeasurePlansTest, CandidatesAreComparedAndTimedBesideTheOriginal) {
   EXPECT_THAT(std::string((*measurements)[3].status().message()), HasSubstr("plan"));
 }
 
+// What is far from zero on the way leaves 11 or 12 bits of the input behind its point.
+Graph CoarseGraph(const std::string& first, const std::string& second) {
+  return ParseTyped(
+      "graph {\n  input %x: float32[4,500]\n  const %a: float32[] = [4096.25]\n"
+      "  const %b: float32[] = [4096.249]\n  %y = " +
+      first + "\n  %z = " + second + "\n  output %z\n}\n");
+}
+
+// The first two lose their twelfth bit on one side of zero each. What is wrong is so by twice the
+// eleventh.
+TEST_F(MeasurePlansTest, RoundingIsJudgedByExactOutputs) {
+  const Graph original = CoarseGraph("Add(%x, %a)", "Sub(%y, %a)");
+  const Graph rounded = CoarseGraph("Sub(%a, %x)", "Sub(%a, %y)");
+  const Graph shifted = CoarseGraph("Add(%x, %a)", "Sub(%y, %b)");
+  const Plan plans[] = {PlanOf(original), PlanOf(rounded), PlanOf(shifted)};
+  const CandidatePlan candidates[] = {
+      {&original, &plans[0]}, {&rounded, &plans[1]}, {&shifted, &plans[2]}};
+  MeasureOptions options = {.rounds = 3, .random_inputs = 1, .rel_error_max = 1e-4};
+  auto measured = MeasurePlans(*executor_, candidates, NoWeights(), options);
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  for (int i = 1; i < 3; ++i) {
+    EXPECT_EQ((*measured)[i]->equivalence.verdict, Verdict::kDifferent);
+    EXPECT_TRUE(MayBeRounding((*measured)[i]->equivalence));
+    EXPECT_EQ((*measured)[i]->equivalence.exact_ratio, 0);
+  }
+  options.judges_rounding = true;
+  measured = MeasurePlans(*executor_, candidates, NoWeights(), options);
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ((*measured)[0]->equivalence.exact_ratio, 0) << "equals itself";
+  EXPECT_EQ((*measured)[1]->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_NEAR((*measured)[1]->equivalence.exact_ratio, 1, 0.2);
+  EXPECT_EQ((*measured)[2]->equivalence.verdict, Verdict::kDifferent);
+  EXPECT_GT((*measured)[2]->equivalence.exact_ratio, kExactRatioMax);
+}
+
 // Equal between -1 and 1, which is all that uniform inputs would show.
 TEST_F(MeasurePlansTest, InputsReachWhereAFunctionSaturates) {
   const Graph original = ParseTyped(R"(graph {

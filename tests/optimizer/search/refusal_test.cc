@@ -48,6 +48,7 @@ TEST_F(RefusalTest, TellsWhichOutputDiffersByHowMuch) {
   const Refusal refusal = Refuse();
   EXPECT_EQ(refusal.reason, RefusalReason::kDifferent);
   EXPECT_EQ(refusal.place, "z");
+  EXPECT_EQ(refusal.message, "");
   EXPECT_EQ(refusal.error, 3.2e-4);
   EXPECT_EQ(refusal.limit, 1e-4);
   EXPECT_EQ(refusal.predicted_us, 60);
@@ -65,6 +66,12 @@ TEST_F(RefusalTest, TellsWhichOutputHasTheWorstChannel) {
                                   {1, 9e-5, 0, /*max_channel_error=*/9e-5}};
   EXPECT_EQ(Refuse().place, "y");
   EXPECT_EQ(Refuse().error, 2e-4);
+}
+
+TEST_F(RefusalTest, TellsWhatExactOutputsSay) {
+  refused_.equivalence = {
+      .verdict = Verdict::kDifferent, .max_rel_error = 2e-4, .exact_ratio = 3.125};
+  EXPECT_EQ(Refuse().message, "3.1 times as far from exact outputs as the original");
 }
 
 TEST_F(RefusalTest, NamesNoOutputThatNobodyTold) {

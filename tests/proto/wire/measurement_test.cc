@@ -83,6 +83,21 @@ TEST(WireMeasurementTest, AChannelBeyondTheToleranceIsADifference) {
   }
 }
 
+TEST(WireMeasurementTest, WhatIsAsNearToExactOutputsIsEqualWhereItMayBeRounding) {
+  for (const auto& [ratio, verdict] :
+       {std::pair(0.0, Verdict::kDifferent), std::pair(0.9, Verdict::kEquivalent),
+        std::pair(kExactRatioMax, Verdict::kEquivalent), std::pair(2.1, Verdict::kDifferent),
+        std::pair(-1.0, Verdict::kDifferent), std::pair(kNaN, Verdict::kDifferent)}) {
+    for (const double error : {1e-2, 1.1e-2}) {
+      CandidateMeasurement measurement = Sample(error);
+      measurement.equivalence.exact_ratio = ratio;
+      EXPECT_EQ(RoundTrip(measurement).equivalence.verdict,
+                error == 1e-2 ? verdict : Verdict::kDifferent)
+          << ratio;
+    }
+  }
+}
+
 TEST(WireMeasurementTest, AnErrorThatIsNoNumberIsADifference) {
   EXPECT_EQ(RoundTrip(Sample(kNaN)).equivalence.verdict, Verdict::kDifferent);
 }

@@ -24,7 +24,7 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("formats":{"channels_last":0.75,"plain":0.25},"copies":1},)"
       R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,)"
       R"("equivalence":{"verdict":"equivalent","max_abs_error":1e-06,"max_rel_error":2e-07,)"
-      R"("inputs_tried":3,"outputs":[{"name":"y","max_abs_error":1e-06,"max_rel_error":2e-07,)"
+      R"("inputs_tried":3,"exact_ratio":null,"outputs":[{"name":"y","max_abs_error":1e-06,"max_rel_error":2e-07,)"
       R"("rms_error":3e-07,"max_channel_error":4e-07}]},"search":{"seconds":0.5,"profiling_seconds":0.0,)"
       R"("verification_seconds":0.0,"candidates":7,"candidates_measured":0,"profiles_measured":0,)"
       R"("profiles_cached":0,"rules_applied":{"remove_identity":2},"regions":3,)"
