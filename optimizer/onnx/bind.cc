@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/integer_form/integer_form.h"
 #include "optimizer/onnx/bind_inputs.h"
 #include "optimizer/onnx/expand_nodes.h"
 #include "optimizer/onnx/fold_node.h"
@@ -56,7 +57,8 @@ class Binder {
       builder_.AddOutput(tensor);
     }
     PLAIT_ASSIGN_OR_RETURN(const Graph graph, std::move(builder_).Finish());
-    PLAIT_ASSIGN_OR_RETURN(bound_.graph, ExpandAtImport(graph));
+    PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandAtImport(graph));
+    PLAIT_ASSIGN_OR_RETURN(bound_.graph, IntegerForm(expanded));
     return std::move(bound_);
   }
 

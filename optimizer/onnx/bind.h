@@ -32,7 +32,9 @@ struct Bound {
 // node becomes one node in the newest opset's semantics, except for what is known before the model
 // runs: Shape and Size of a static shape, and nodes that read constants only. Their results are
 // constants: small ones are computed here, so that the arithmetic of exported shapes vanishes,
-// others become expressions over weights.
+// others become expressions over weights. And except for operators of quantized models that are
+// written in floats, which are read as what they stand for (integer_form.h): that is what the model
+// computes, in the baseline as in everything that is compared with it.
 //
 // A symbolic dimension gets its size from the shape given to an input that has it, and holds for
 // all other inputs with the same symbol. Operators that plait does not understand, control flow,

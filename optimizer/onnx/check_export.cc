@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/integer_form/integer_form.h"
 #include "optimizer/ir/graph_copier.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/fold_node.h"
@@ -155,7 +156,9 @@ absl::Status CheckExport(absl::string_view bytes, const Graph& graph, const Weig
   PLAIT_ASSIGN_OR_RETURN(const Materialized exported, AsImported(bound->graph, weights_in_file));
   // Expressions first, so that constants read in both graphs what they do in a file.
   PLAIT_ASSIGN_OR_RETURN(const Materialized whole, MaterializeConstants(graph, weights));
-  PLAIT_ASSIGN_OR_RETURN(const Materialized verified, AsImported(whole.graph, *whole.weights));
+  // Rewrites may have brought operators together that a file means as integers.
+  PLAIT_ASSIGN_OR_RETURN(const Graph meant, IntegerForm(whole.graph));
+  PLAIT_ASSIGN_OR_RETURN(const Materialized verified, AsImported(meant, *whole.weights));
   if (verified.graph.fingerprint() == exported.graph.fingerprint()) return absl::OkStatus();
   const auto form_in_file = [&](const Graph& alone) { return form_of(alone, model->opset()); };
   const absl::StatusOr<Graph> forms = ProvenForms(verified.graph, form_in_file).Run();

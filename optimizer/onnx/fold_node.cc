@@ -48,6 +48,11 @@ bool IsCheap(const Node& node, const GraphBuilder& builder, absl::Span<const Ten
   return work.flops <= kFoldedAtImportFlopsMax;
 }
 
+// Dequantized weights and biases stay what they were made of, which tells operators on integers.
+bool HidesIntegers(const Node& node, absl::Span<const TensorType> output_types) {
+  return node.op == OpKind::kDequantizeLinear && output_types[0].elements() > 1;
+}
+
 // Computes the node; nullopt when evaluation refuses it.
 std::optional<Constants> Compute(const GraphBuilder& builder, const Node& node,
                                  absl::Span<const Tensor* const> values, int output_count) {
@@ -92,7 +97,8 @@ std::optional<std::vector<ConstantRef>> FoldNode(const GraphBuilder& builder, co
     values[index] = (*inputs)[index]->inline_value();
     readable = readable && values[index] != nullptr;
   }
-  if ((readable || IsShapeQuestion(node.op)) && IsCheap(node, builder, values, output_types)) {
+  const bool computes = readable && !HidesIntegers(node, output_types);
+  if ((computes || IsShapeQuestion(node.op)) && IsCheap(node, builder, values, output_types)) {
     return Compute(builder, node, values, output_count);
   }
   if (!inputs || output_count != 1 || output_types[0].bytes() > kFoldedBytesMax) {

@@ -37,6 +37,7 @@ class RewriteBuilder {
   // Adds a value that is written into the graph. A constant that nothing reads in the end leaves no
   // trace in the rewrite.
   TensorId AddConstant(Tensor value) { return AddConstant(Constant::OfTensor(std::move(value))); }
+  TensorId AddConstant(ConstantRef constant);
 
   // The operator applied to constants, itself a constant: it costs nothing at run time. kNoTensor,
   // and a failed builder, when an input is no constant or the types do not fit.
@@ -84,7 +85,6 @@ class RewriteBuilder {
   };
 
   TensorId NewId(NewTensor tensor);
-  TensorId AddConstant(ConstantRef constant);
   ConstantRef ConstantOf(TensorId tensor) const;  // null when it is none
 
   // What the result reads: inputs of new nodes, replacements, and what is spared. Unordered.

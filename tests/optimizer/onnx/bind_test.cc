@@ -228,6 +228,48 @@ TEST(BindTest, WarnsOfAnOutputThatIsDeclaredWrongly) {
   EXPECT_THAT(bound->warnings, ElementsAre(HasSubstr("output 'y' is declared as float32[3]")));
 }
 
+// What all exporters write of a quantized network, to bytes and back around each operator.
+TEST(BindTest, ReadsQuantizedOperatorsAsIntegers) {
+  const std::string bytes = GraphBytes(13, R"(g (float[1,2,3,3] x) => (float[1,2,3,3] y) {
+      q = QuantizeLinear(x, s, z)
+      d = DequantizeLinear(q, s, z)
+      f = DequantizeLinear(w, t)
+      c = Conv(d, f)
+      r = Relu(c)
+      p = QuantizeLinear(r, s, z)
+      y = DequantizeLinear(p, s, z)
+    })",
+                                       [](auto* model) {
+                                         auto* const graph = model->mutable_graph();
+                                         *graph->add_initializer() = FloatTensor("s", {}, 0.5f);
+                                         *graph->add_initializer() = FloatTensor("t", {}, 0.25f);
+                                         auto* const zero = graph->add_initializer();
+                                         zero->set_name("z");
+                                         zero->set_data_type(onnx::TensorProto::UINT8);
+                                         zero->add_int32_data(0);
+                                         auto* const weights = graph->add_initializer();
+                                         weights->set_name("w");
+                                         weights->set_data_type(onnx::TensorProto::INT8);
+                                         for (const int dimension : {2, 2, 1, 1})
+                                           weights->add_dims(dimension);
+                                         for (const int value : {1, -2, 3, 100})
+                                           weights->add_int32_data(value);
+                                       });
+  EXPECT_EQ(Printed(bytes), R"(graph {
+  input %x: float32[1,2,3,3]
+  const %s: float32[] = [0.5]
+  const %z: uint8[] = [0]
+  const %t0: int8[2,2,1,1] = [1,-2,3,100]
+  const %t1: float32[] = [0.25]
+  const %t2: int8[] = [0]
+  %q: uint8[1,2,3,3] = QuantizeLinear(%x, %s, %z) {}
+  %p: uint8[1,2,3,3] = QLinearConv(%q, %s, %z, %t0, %t1, %t2, %s, %z) {}
+  %y: float32[1,2,3,3] = DequantizeLinear(%p, %s, %z) {}
+  output %y
+}
+)");
+}
+
 TEST(BindTest, DoesNotComputeWhatSmallTensorsMakeExpensive) {
   // The pooling window of the padding has 10^12 elements, though input and output have one.
   const absl::StatusOr<Bound> bound = BindBytes(

@@ -11,15 +11,17 @@
 namespace plait {
 namespace {
 
-std::string PathOf(absl::string_view rule) {
-  return SourcePath(absl::StrCat("tests/optimizer/rules/golden/", rule, ".txt"));
+std::string PathOf(absl::string_view folder, absl::string_view rule) {
+  return SourcePath(absl::StrCat(folder, "/golden/", rule, ".txt"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule) {
-  std::ifstream file(PathOf(rule));
-  if (!file) return absl::NotFoundError(absl::StrCat("no golden file ", PathOf(rule)));
+absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule,
+                                                       absl::string_view folder) {
+  const std::string path = PathOf(folder, rule);
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat("no golden file ", path));
   std::vector<GoldenCase> cases;
   std::string* section = nullptr;
   int line_number = 0;
@@ -47,8 +49,9 @@ absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule) {
   return cases;
 }
 
-void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& cases) {
-  std::ofstream file(PathOf(rule));
+void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& cases,
+                     absl::string_view folder) {
+  std::ofstream file(PathOf(folder, rule));
   for (const GoldenCase& golden : cases) {
     const auto trimmed = [](absl::string_view text) {
       while (absl::ConsumeSuffix(&text, "\n")) {

@@ -23,11 +23,16 @@ struct GoldenCase {
   std::vector<std::string> after;  // in the rule's order; empty: the rule must not match
 };
 
-// Reads tests/optimizer/rules/golden/<rule>.txt.
+// Where the golden files of rules.def lie.
+constexpr absl::string_view kRulesFolder = "tests/optimizer/rules";
+
+// Reads <folder>/golden/<rule>.txt.
 // Errors: NotFound when there is no file; InvalidArgument naming the line.
-absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule);
+absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule,
+                                                       absl::string_view folder = kRulesFolder);
 
 // Writes the cases back, with their `after` replaced: used when PLAIT_UPDATE_GOLDEN is set.
-void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& cases);
+void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& cases,
+                     absl::string_view folder = kRulesFolder);
 
 }  // namespace plait
