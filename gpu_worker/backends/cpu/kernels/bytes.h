@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+
 #include "gpu_worker/backends/cpu/loops/loops.h"
+#include "gpu_worker/backends/cpu/offers/integer_bounds.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 
 namespace plait {
@@ -31,9 +34,10 @@ inline const uint8_t* BytesAt(const Operand& operand) {
 // The place of a type's loop in IntegerLoops.
 inline int SignOf(DataType dtype) { return dtype == DataType::kInt8 ? 1 : 0; }
 
-inline ByteRange ByteRangeOf(DataType dtype, int32_t zero_point) {
-  return dtype == DataType::kInt8 ? ByteRange{-128, 127, zero_point}
-                                  : ByteRange{0, 255, zero_point};
+inline ByteRange ByteRangeOf(DataType dtype, int32_t zero_point, const IntegerLimits& limits = {}) {
+  const bool is_signed = dtype == DataType::kInt8;
+  return {std::max(is_signed ? -128 : 0, limits.lowest),
+          std::min(is_signed ? 127 : 255, limits.highest), zero_point};
 }
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/byte_kernel.h"
 #include "gpu_worker/backends/cpu/kernels/integer_conv_pixels.h"
 #include "gpu_worker/backends/cpu/kernels/integer_convolution.h"
 #include "gpu_worker/backends/cpu/kernels/integer_rows.h"
@@ -122,8 +123,8 @@ class IntegerConvKernel : public CpuKernel {
     }
     const DataType dtype = layer_.result.type.dtype;
     const int64_t plane = image * layer_.groups * layer_.channels + channel;
-    WriteSums({dtype, layer_.result_zero_point.integer(0), factors}, sums, count,
-              layer_.result.data + (plane * layer_.pixels() + first) * BytesOf(dtype));
+    WriteSums({dtype, layer_.result_zero_point.integer(0), factors, nullptr, layer_.limits}, sums,
+              count, layer_.result.data + (plane * layer_.pixels() + first) * BytesOf(dtype));
   }
 
   int threads_;
@@ -179,19 +180,25 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPlanes(LoadContext* context, cons
 
 }  // namespace
 
-// Images in channels-last are in the other file, whose rows are pixels.
+// Images in channels-last are in the other files, whose rows are pixels.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerConv(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || !kIntegerConvOffer.runs(graph, nodes[0])) return context->Refuse();
+  if (nodes.empty() || !kIntegerConvOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   const std::vector<Format>& from = context->kernel().input_formats;
   const std::vector<Format>& to = context->kernel().output_formats;
   const auto lies_by_pixels = [](const std::vector<Format>& formats) {
     return !formats.empty() && formats[0] == Format::kChannelsLast;
   };
-  if (lies_by_pixels(from) || lies_by_pixels(to)) return LoadIntegerConvPixels(context, node);
-  return LoadPlanes(context, node);
+  if (!lies_by_pixels(from) && !lies_by_pixels(to)) return LoadPlanes(context, node);
+  ByteLayer layer;
+  PLAIT_RETURN_IF_ERROR(ReadIntegerConvolution(context, node, Format::kChannelsLast, &layer));
+  PLAIT_ASSIGN_OR_RETURN(const Tensor weights, context->ConstantValue(WeightsOf(node)));
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> bytes,
+                         MakeByteKernel(context, node, std::move(layer), weights));
+  if (bytes != nullptr) return bytes;
+  return LoadIntegerConvPixels(context, node);
 }
 
 }  // namespace plait

@@ -159,7 +159,7 @@ class PixelKernel : public CpuKernel {
     const DataType dtype = layer_.result.type.dtype;
     const SumsTarget target = {dtype, layer_.result_zero_point.integer(0),
                                factors_.data() + channel,
-                               bias_.empty() ? nullptr : bias_.data() + channel};
+                               bias_.empty() ? nullptr : bias_.data() + channel, layer_.limits};
     const int64_t place = pixel * layer_.groups * layer_.channels + channel;
     WriteSums(target, sums, count, layer_.result.data + place * BytesOf(dtype));
   }

@@ -42,7 +42,10 @@ TensorId WeightsOf(const Node& node) { return node.inputs[HasScales(node) ? 3 : 
 absl::Status ReadIntegerConvolution(LoadContext* context, const Node& node, Format format,
                                     IntegerConvolution* convolution) {
   PLAIT_ASSIGN_OR_RETURN(convolution->source, FindIn(context, node.inputs[0], format));
-  PLAIT_ASSIGN_OR_RETURN(convolution->result, FindIn(context, node.outputs[0], format));
+  const auto bounds = ParseBounds(context->graph(), context->kernel().nodes);
+  if (!bounds) return context->Refuse();
+  convolution->limits = bounds->limits;
+  PLAIT_ASSIGN_OR_RETURN(convolution->result, FindIn(context, bounds->result, format));
   PLAIT_ASSIGN_OR_RETURN(convolution->source_zero_point, ByteParameterOf(context, node, 2));
   PLAIT_ASSIGN_OR_RETURN(convolution->weights_zero_point,
                          ByteParameterOf(context, node, HasScales(node) ? 5 : 3));

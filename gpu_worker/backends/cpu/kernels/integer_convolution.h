@@ -19,6 +19,7 @@ struct IntegerConvolution {
   ByteParameter source_zero_point;
   ByteParameter weights_zero_point;
   Operand result;
+  IntegerLimits limits;     // of the result, where it is in bytes
   ByteParameter scales[3];  // of image, weights and result, where it is in bytes
   ByteParameter result_zero_point;
   ByteParameter bias;
@@ -37,9 +38,10 @@ struct IntegerConvolution {
 // The weights among the node's inputs.
 TensorId WeightsOf(const Node& node);
 
-// Of a node that kIntegerConvOffer.runs, with source and result in `format`.
-// Errors: InvalidArgument (LoadContext::Refuse) for images whose places are no int32, and where the
-// tensors lie otherwise.
+// Of a node that kIntegerConvOffer.runs, with what follows it in the kernel, and with source and
+// result in `format`.
+// Errors: InvalidArgument (LoadContext::Refuse) for images whose places are no int32, where the
+// tensors lie otherwise, and where anything but bounds follows.
 absl::Status ReadIntegerConvolution(LoadContext* context, const Node& node, Format format,
                                     IntegerConvolution* convolution);
 

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/byte_kernel.h"
 #include "gpu_worker/backends/cpu/kernels/integer_rows.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
@@ -33,6 +35,7 @@ class IntegerMatmulKernel : public CpuKernel {
     int16_t* left_rows = nullptr;
     int16_t* right_blocks = nullptr;
     Operand result;
+    IntegerLimits limits;
     ByteParameter scales[3];  // of left, right and result, where it is in bytes
     ByteParameter result_zero_point;
     float* factors = nullptr;  // by column, rounded up to blocks; nullptr: the result is int32
@@ -87,7 +90,8 @@ class IntegerMatmulKernel : public CpuKernel {
     const int64_t last = std::min(first + kPieceRows, layer_.rows);
     const int64_t bytes = BytesOf(layer_.result.type.dtype);
     const SumsTarget target = {layer_.result.type.dtype, layer_.result_zero_point.integer(0),
-                               layer_.factors == nullptr ? nullptr : layer_.factors + column};
+                               layer_.factors == nullptr ? nullptr : layer_.factors + column,
+                               nullptr, layer_.limits};
     for (int64_t row = first; row < last; row += kIntegerTileRowsMax) {
       const int rows = static_cast<int>(std::min<int64_t>(kIntegerTileRowsMax, last - row));
       const int64_t at = matrix * layer_.rows + row;
@@ -132,20 +136,17 @@ absl::Status AddScales(LoadContext* context, const Node& node, Layer* layer) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerMatmul(LoadContext* context) {
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadWidened(LoadContext* context, const Node& node,
+                                                       const IntegerBounds& bounds) {
   const Graph& graph = context->graph();
-  const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.size() != 1 || !kIntegerMatmulOffer.runs(graph, nodes[0])) return context->Refuse();
-  const Node& node = graph.node(nodes[0]);
   const bool has_scales = node.op == OpKind::kQLinearMatMul;
   const size_t right_index = has_scales ? 3 : 1;
   Layer layer;
   PLAIT_ASSIGN_OR_RETURN(layer.left, FindIn(context, node.inputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(const Operand right,
                          FindIn(context, node.inputs[right_index], Format::kPlain));
-  PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, node.outputs[0], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, bounds.result, Format::kPlain));
+  layer.limits = bounds.limits;
   SetExtents(layer.left.type.shape, right.type.shape, &layer);
   layer.left_dtype = layer.left.type.dtype;
   PLAIT_ASSIGN_OR_RETURN(layer.left_zero_point, ByteParameterOf(context, node, 2));
@@ -168,6 +169,68 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerMatmul(LoadContext* contex
   auto kernel = std::make_unique<IntegerMatmulKernel>(context->width(), layer);
   if (!layer.packs) kernel->PackRight();
   return kernel;
+}
+
+// A matrix's columns as rows.
+Tensor Transposed(const Tensor& matrix) {
+  const int64_t rows = matrix.type().shape[0];
+  const int64_t columns = matrix.type().shape[1];
+  std::string bytes(matrix.bytes().size(), '\0');
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      bytes[column * rows + row] = matrix.bytes()[row * columns + column];
+    }
+  }
+  return Tensor({matrix.type().dtype, {columns, rows}}, std::move(bytes));
+}
+
+// A constant matrix on the right makes the left side's rows pixels of a convolution. nullptr where
+// it is none, or as MakeByteKernel.
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadBytes(LoadContext* context, const Node& node,
+                                                     const IntegerBounds& bounds) {
+  const Graph& graph = context->graph();
+  const bool has_scales = node.op == OpKind::kQLinearMatMul;
+  const size_t right = has_scales ? 3 : 1;
+  const size_t right_zero_point = has_scales ? 5 : 3;
+  if (graph.type(node.inputs[right]).rank() != 2 || !IsConstantOrOmitted(graph, node, right) ||
+      !IsConstantOrOmitted(graph, node, right_zero_point)) {
+    return nullptr;
+  }
+  ByteLayer layer;
+  PLAIT_ASSIGN_OR_RETURN(layer.source, FindIn(context, node.inputs[0], Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(layer.result, FindIn(context, bounds.result, Format::kPlain));
+  layer.limits = bounds.limits;
+  PLAIT_ASSIGN_OR_RETURN(layer.source_zero_point, ByteParameterOf(context, node, 2));
+  PLAIT_ASSIGN_OR_RETURN(layer.weights_zero_point,
+                         ByteParameterOf(context, node, right_zero_point));
+  constexpr size_t kScales[] = {1, 4, 6};
+  for (size_t i = 0; i < 3 && has_scales; ++i) {
+    PLAIT_ASSIGN_OR_RETURN(layer.scales[i], ByteParameterOf(context, node, kScales[i]));
+  }
+  if (has_scales) {
+    PLAIT_ASSIGN_OR_RETURN(layer.result_zero_point, ByteParameterOf(context, node, 7));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(node.inputs[right]));
+  layer.source_channels = values.type().shape[0];
+  layer.channels = values.type().shape[1];
+  layer.window[0].input = layer.source.type.elements() / layer.source_channels;
+  layer.window[0].output = layer.window[0].input;
+  return MakeByteKernel(context, node, std::move(layer), Transposed(values));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerMatmul(LoadContext* context) {
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  if (nodes.empty() || !kIntegerMatmulOffer.runs(context->graph(), nodes[0])) {
+    return context->Refuse();
+  }
+  const auto bounds = ParseBounds(context->graph(), nodes);
+  if (!bounds) return context->Refuse();
+  const Node& node = context->graph().node(nodes[0]);
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> bytes, LoadBytes(context, node, *bounds));
+  if (bytes != nullptr) return bytes;
+  return LoadWidened(context, node, *bounds);
 }
 
 }  // namespace plait

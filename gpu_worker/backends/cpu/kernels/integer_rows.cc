@@ -40,7 +40,7 @@ void WriteSums(const SumsTarget& target, const int32_t* sums, int64_t count, std
     return;
   }
   Loops().integers.requantize(sums, target.bias, target.factors, count,
-                              ByteRangeOf(target.dtype, target.zero_point),
+                              ByteRangeOf(target.dtype, target.zero_point, target.limits),
                               reinterpret_cast<uint8_t*>(to));
 }
 

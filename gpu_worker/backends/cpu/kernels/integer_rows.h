@@ -40,6 +40,7 @@ struct SumsTarget {
   int32_t zero_point = 0;          // of bytes
   const float* factors = nullptr;  // of bytes, by column
   const int32_t* bias = nullptr;   // likewise; nullptr: none
+  IntegerLimits limits;            // of bytes
 };
 
 // Writes `count` sums as int32 or as bytes.

@@ -18,6 +18,7 @@
 //   window_loops_body.h the same for windows that move over an image
 //   bf16_loops, bf16_loops_body.h        the same for numbers in planes of bf16
 //   integer_loops, integer_loops_body.h  the same for integers of 8 bits
+//   byte_loops, byte_loops_vnni          those again where four products are added up at once
 //   strassen_loops_body.h the same for Strassen's sums
 //   winograd_loops_body.h the same for Winograd's transforms
 //   instruction_set     what the processor has, and what of that may be used

@@ -27,7 +27,8 @@ namespace plait {
 //   softmax_pattern, separable_pattern, recurrence_pattern, fma_convolution, reduced_axes
 //                        how softmax, separable, recurrence, conv_fma and reduce read their nodes
 //   attention_pattern, attention_reader     the same of attention
-//   rnn_layer_pattern, integer_checks       the same of rnn_layer, and of integers of 8 bits
+//   rnn_layer_pattern, integer_checks, integer_bounds
+//                        the same of rnn_layer, and of integers of 8 bits
 //
 // A family's kernels load by the same functions that offer them (kernels/<family>.cc asks
 // k<Family>Offer.runs), so that what is offered always loads.

@@ -1,5 +1,6 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/integer_bounds.h"
 #include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
@@ -28,12 +29,21 @@ bool Runs(const Graph& graph, NodeId node) {
   return HasOneOrEach(graph, n, 4, type.shape[0]);
 }
 
+// Row-major images are gathered number by number.
+double ExpectedShare(const Kernel& kernel) {
+  const bool by_pixels =
+      !kernel.input_formats.empty() && kernel.input_formats[0] == Format::kChannelsLast;
+  return by_pixels ? 1.0 : 0.25;
+}
+
 }  // namespace
 
 const FamilyOffer kIntegerConvOffer = {
     .name = "integer_conv",
     .runs = Runs,
+    .grow = GrowBounds<Runs>,
     .formats = SpatialRows,
+    .expected_share = ExpectedShare,
     .worth_dividing = HasManyFlops,
 };
 

@@ -2,6 +2,7 @@
 
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/integer_bounds.h"
 #include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
@@ -41,6 +42,7 @@ bool Runs(const Graph& graph, NodeId node) {
 const FamilyOffer kIntegerMatmulOffer = {
     .name = "integer_matmul",
     .runs = Runs,
+    .grow = GrowBounds<Runs>,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

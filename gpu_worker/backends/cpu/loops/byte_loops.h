@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_worker/backends/cpu/loops/integer_loops.h"
+
+namespace plait {
+
+// Loops over bytes for processors that add up four products of bytes at once (VNNI of AVX-512):
+// a side that has 0 to 255, and weights from -128 to 127. Sums are exact (modulo 2^32), so that the
+// results are those of IntegerLoops, which widen both sides to 16 bits first.
+
+// What becomes of a sum: saturate(round((sum + addend) * factor) + zero point), of two nearest
+// integers the even one; NaN is the lowest. Both arrays are as long as what is computed, rounded up
+// to whole vectors of 16 columns or blocks of 64 channels.
+struct ByteResult {
+  const int32_t* addends = nullptr;
+  const float* factors = nullptr;  // nullptr, of tiles only: sums and addends are written as int32
+  ByteRange range = {0, 255, 0};
+};
+
+// A tile of a product: y[row][column] of rows that may lie anywhere, each in several segments,
+// which lie alike in all rows. Of a segment four numbers of the depth lie together.
+constexpr int kByteTileRowsMax = 12;
+constexpr int kByteColumns = 16;  // of a vector
+constexpr int kByteTileVectorsMax = 4;
+struct ByteTile {
+  const uint8_t* left[kByteTileRowsMax] = {};  // of each row
+  uint8_t* y[kByteTileRowsMax] = {};           // likewise; aligned for int32 where that is written
+  int rows = 0;                                // at most ByteTileRows(vectors)
+  int vectors = 1;                             // at most kByteTileVectorsMax
+  int columns = 0;                             // that are written, at most 16 * vectors
+  const int8_t* right = nullptr;      // [segment][quad][column][4], of 16 * vectors columns
+  int64_t quads = 0;                  // of a segment
+  const int64_t* segments = nullptr;  // where each begins, in bytes from `left`
+  int64_t segment_count = 1;
+  ByteResult result;
+};
+
+// As many rows as registers have sums for.
+constexpr int ByteTileRows(int vectors) {
+  constexpr int kRows[] = {0, 12, 12, 8, 6};
+  return kRows[vectors];
+}
+
+// A pixel of a depthwise convolution, in blocks of 64 channels. Inside of a block channels have the
+// order in which bytes of four taps come to lie together (ByteChannelPlace).
+constexpr int kByteBlockChannels = 64;
+struct ByteDepthwisePixel {
+  const uint8_t* x = nullptr;
+  const int64_t* taps = nullptr;  // where the channels of each begin, in bytes from x
+  int64_t tap_count = 0;
+  const int8_t* weights =
+      nullptr;  // [block][quad of taps][place of a channel][4], 0 where there is no tap
+  int64_t channels = 0;
+  ByteResult result;     // by place
+  uint8_t* y = nullptr;  // by channel
+};
+
+// Where a channel of a block has its weights, addend and factor.
+constexpr int ByteChannelPlace(int channel) {
+  return channel % 16 / 4 * 16 + channel / 16 * 4 + channel % 4;
+}
+
+struct ByteLoops {
+  void (*tile)(const ByteTile& tile);
+  void (*depthwise_pixel)(const ByteDepthwisePixel& pixel);
+};
+
+// nullptr where the processor has no such instructions, or kernels may not use them
+// (LimitInstructionSet). Thread-safe.
+const ByteLoops* CurrentByteLoops();
+
+}  // namespace plait
