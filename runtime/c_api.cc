@@ -175,7 +175,7 @@ absl::Status DescribeOutputFor(Session& session, const plait_tensor* inputs, siz
   PLAIT_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedShapes> shapes,
                          ShapesFor(session, inputs, count));
   PLAIT_RETURN_IF_ERROR(Describe(shapes->outputs, index, false, tensor));
-  // What was loaded for other shapes may go before the session does.
+  // What was loaded for other shapes may go before the caller has read them.
   tensor->dims = session.Kept(shapes->outputs[index].type.shape).data();
   return absl::OkStatus();
 }

@@ -313,10 +313,4 @@ absl::StatusOr<const SessionTensor*> Session::LastOutput(size_t index) {
   return &output;
 }
 
-// Elements of a set stay where they are.
-const Shape& Session::Kept(const Shape& shape) {
-  const absl::MutexLock lock(&shapes_mutex_);
-  return *kept_.insert(shape).first;
-}
-
 }  // namespace plait

@@ -4,7 +4,6 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "loading/host_runner.h"
 #include "loading/plan_rebinder.h"
 #include "loading/segmented_model.h"
+#include "runtime/kept_shapes.h"
 
 namespace plait {
 
@@ -110,8 +110,8 @@ class Session {
   // before a run has succeeded.
   absl::StatusOr<const SessionTensor*> LastOutput(size_t index);
 
-  // The same dimensions, at a place that lives as long as the session.
-  const Shape& Kept(const Shape& shape);
+  // The same dimensions, at a place that outlives what is loaded for them (KeptShapes).
+  const Shape& Kept(const Shape& shape) { return kept_.Keep(shape); }
 
  private:
   Session() = default;
@@ -145,6 +145,7 @@ class Session {
   std::unique_ptr<Executor> executor_;  // outlives the executables; loads under load_mutex_ only
   std::shared_ptr<LoadedShapes> main_;
 
+  KeptShapes kept_;
   // Taken in this order, where several are. A run needs the last one only, so that it waits for
   // other runs and for no load; and to look for a shape that is loaded waits for neither.
   absl::Mutex load_mutex_;
@@ -153,7 +154,6 @@ class Session {
   std::optional<PlanRebinder> rebinder_ ABSL_GUARDED_BY(load_mutex_);
   // The last ones asked for, the newest first, without main_.
   std::list<std::shared_ptr<LoadedShapes>> others_ ABSL_GUARDED_BY(shapes_mutex_);
-  std::set<Shape> kept_ ABSL_GUARDED_BY(shapes_mutex_);
   std::shared_ptr<LoadedShapes> last_ ABSL_GUARDED_BY(run_mutex_);  // that a run of succeeded
   std::vector<SessionTensor> last_outputs_ ABSL_GUARDED_BY(run_mutex_);
 };

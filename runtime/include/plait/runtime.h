@@ -14,7 +14,9 @@
  * gives an error and never a crash. A NULL where it is not allowed is PLAIT_ERROR_INVALID_ARGUMENT.
  *
  * Ownership. Every *_destroy takes NULL. Texts and dimensions that a session gives belong to it and
- * stay as they are as long as it lives; an error's message lives as long as the error.
+ * stay as they are as long as it lives, but for dimensions of other shapes than those that it was
+ * created for, of which the functions that give them say more; an error's message lives as long as
+ * the error.
  *
  * Threads. All functions may be called from any thread, and a session from several at the same
  * time; it must not be destroyed while one is in a call. Runs of one session take turns. All
@@ -201,8 +203,9 @@ PLAIT_API plait_error* plait_session_describe_output(const plait_session* sessio
                                                      plait_tensor* tensor);
 
 /* Describes output `index` of a run with inputs of these shapes, as above; other fields of `inputs`
- * are not read. Loads the model for them if it has to. Errors: INVALID_ARGUMENT naming the input;
- * those of creating a session; FORKED. */
+ * are not read. Loads the model for them if it has to. The dimensions stay where they are until
+ * outputs of 1024 other shapes have been described, or the session is destroyed. Errors:
+ * INVALID_ARGUMENT naming the input; those of creating a session; FORKED. */
 PLAIT_API plait_error* plait_session_describe_output_for(plait_session* session,
                                                          const plait_tensor* inputs,
                                                          size_t input_count, size_t index,
