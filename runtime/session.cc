@@ -148,7 +148,8 @@ absl::Status Session::Open() {
     return OpenExecutor(options_.device, {.threads = threads,
                                           .pins_threads = options_.pins_threads,
                                           .shares_threads = true,
-                                          .shares_weights = true});
+                                          .shares_weights = true,
+                                          .shares_working_memory = true});
   };
   PLAIT_ASSIGN_OR_RETURN(executor_, open(options_.threads));
   if (options_.threads > 0 || options_.ignores_plan) return absl::OkStatus();

@@ -98,8 +98,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadPackedModel(arguments[0]));
   PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
   const std::vector<FilePlan> plans = ReadFilePlans(model);
-  PLAIT_ASSIGN_OR_RETURN(const auto executor,
-                         OpenExecutor("cpu", {.threads = threads, .shares_weights = true}));
+  PLAIT_ASSIGN_OR_RETURN(const auto executor, OpenExecutor("cpu", {.threads = threads,
+                                                                   .shares_weights = true,
+                                                                   .shares_working_memory = true}));
   PlanRebinder rebinder(model, plans, *executor);
   std::vector<LoadedPlan> kept;
   for (size_t i = 2; i < arguments.size(); ++i) {

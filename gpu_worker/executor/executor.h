@@ -129,6 +129,10 @@ struct ExecutorOptions {
   // for several shapes have them: for a program that runs and does not measure, since what is
   // shared lies in the order in which another plan reads it.
   bool shares_weights = false;
+  // Whether its executables share the memory of what they compute on the way, of which only one at
+  // a time may then run: for a program that runs a model at several shapes in turn. Another one may
+  // be loaded or go meanwhile, on one other thread each.
+  bool shares_working_memory = false;
   // The best instructions that kernels may use, as the device's instruction_set names them; "": all
   // that there are. Counts for the whole process, and its first executor decides.
   std::string instruction_set = {};

@@ -32,10 +32,27 @@ std::string OpenModel() {
                     });
 }
 
-EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,
-                        const std::function<void(Plan*)>& change) {
-  const Model model = *ImportOnnx(OpenModel());
-  const Bound bound = *Bind(model, {{"x", {rows, 8}}});
+std::string OpenImages() {
+  return GraphBytes(
+      17, R"(g (float[N, 3, H, W] x) => (float[N, 4, H, W] y, float[N, 4, P, Q] z) {
+                             a = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(x, w)
+                             b = Relu(a)
+                             c = Conv<kernel_shape=[5,5], pads=[2,2,2,2]>(b, v)
+                             y = Add(b, c)
+                             d = MaxPool<kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]>(c)
+                             z = Sigmoid(d)
+                           })",
+      [](onnx::ModelProto* model) {
+        *model->mutable_graph()->add_initializer() = FloatTensor("w", {4, 3, 3, 3}, -0.2f, 0.004f);
+        *model->mutable_graph()->add_initializer() = FloatTensor("v", {4, 4, 5, 5}, -0.1f, 0.0005f);
+      });
+}
+
+EmbeddedPlan PlanOfShapes(const std::string& bytes, const Bindings& shapes,
+                          const DeviceDescription& device,
+                          const std::function<void(Plan*)>& change) {
+  const Model model = *ImportOnnx(bytes);
+  const Bound bound = *Bind(model, shapes);
   const auto catalog = CatalogFor(device);
   absl::StatusOr<PlannedGraph> planned =
       PredictedPlan(bound.graph, device, **catalog, std::string(PlanEngineVersion()));
@@ -46,6 +63,11 @@ EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,
       EmbedPlanInOriginal(bound.graph, planned->plan, std::string(PlanEngineVersion()));
   EXPECT_TRUE(embedded.ok()) << embedded.status();
   return *embedded;
+}
+
+EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,
+                        const std::function<void(Plan*)>& change) {
+  return PlanOfShapes(OpenModel(), {{"x", {rows, 8}}}, device, change);
 }
 
 EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device) {

@@ -15,7 +15,15 @@ std::unique_ptr<Executor> OpenCpu(int threads);
 // "y = Relu(x * w)" for x of [N, 8], with N open.
 std::string OpenModel();
 
-// A plan of that model for N rows on the device, as it is embedded.
+// Padded convolutions and a pool over x of [N, 3, H, W], all of them open but the channels.
+std::string OpenImages();
+
+// A plan of a model for these shapes of its inputs on the device, as it is embedded.
+EmbeddedPlan PlanOfShapes(
+    const std::string& model, const Bindings& shapes, const DeviceDescription& device,
+    const std::function<void(Plan*)>& change = [](Plan*) {});
+
+// A plan of OpenModel for N rows on the device, as it is embedded.
 EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device);
 // The same after a change of the plan.
 EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -35,17 +37,14 @@ std::vector<EmbeddedPlan> Plans() {
   return {PlanOfRows(2, executor->device()), PlanOfRows(4, executor->device())};
 }
 
-std::string ModelWithPlans(const std::vector<EmbeddedPlan>& plans) {
-  const std::string original = OpenModel();
+std::string ModelWithPlans(const std::string& original, const std::vector<EmbeddedPlan>& plans) {
   const ModelWithPlan written = *AttachPlans(original, plans);
   std::string bytes;
   for (const absl::string_view kept : written.kept) bytes.append(kept.data(), kept.size());
   return bytes + written.appended;
 }
 
-Session Created(const plait_session_options& options,
-                const std::vector<EmbeddedPlan>& plans = Plans()) {
-  const std::string model = ModelWithPlans(plans);
+Session CreatedOf(const std::string& model, const plait_session_options& options) {
   plait_session* session = nullptr;
   const Error error(
       plait_session_create_from_memory(model.data(), model.size(), &options, &session));
@@ -53,12 +52,17 @@ Session Created(const plait_session_options& options,
   return Session(session);
 }
 
+Session Created(const plait_session_options& options,
+                const std::vector<EmbeddedPlan>& plans = Plans()) {
+  return CreatedOf(ModelWithPlans(OpenModel(), plans), options);
+}
+
 Session Created() {
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
   return Created(options);
 }
 
-plait_tensor Rows(const int64_t dims[2], void* data) {
+plait_tensor Rows(const int64_t* dims, void* data) {
   plait_tensor tensor = PLAIT_TENSOR_INIT;
   tensor.element_type = PLAIT_ELEMENT_FLOAT32;
   tensor.rank = 2;
@@ -112,7 +116,7 @@ TEST(RuntimeShapesTest, DescribesOutputsOfOtherShapes) {
     EXPECT_EQ(output.data, nullptr);
     if (rows == 1) first = output;
   }
-  EXPECT_EQ(first.dims[0], 1) << "dimensions live as long as the session";
+  EXPECT_EQ(first.dims[0], 1) << "dimensions outlive what is loaded for them";
 }
 
 TEST(RuntimeShapesTest, RefusesShapesThatTheModelDoesNotHave) {
@@ -206,6 +210,103 @@ TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
   const Error error = RunRows(session.get(), 3);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_FAILED_PRECONDITION);
   EXPECT_THAT(Text(error), HasSubstr("its rewrites are for another graph"));
+}
+
+// A session of OpenImages with a plan for one image of 8 by 8.
+Session CreatedOfImages() {
+  static const std::string model = ModelWithPlans(
+      OpenImages(), {PlanOfShapes(OpenImages(), {{"x", {1, 3, 8, 8}}}, OpenCpu(2)->device())});
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  options.require_plan = 1;
+  return CreatedOf(model, options);
+}
+
+struct ImagesShape {
+  int64_t images;
+  int64_t height;
+  int64_t width;
+};
+
+// Both outputs for images of these numbers, repeated.
+std::vector<float> RunImages(plait_session* session, const ImagesShape& shape,
+                             const std::vector<float>& numbers) {
+  const auto& [images, height, width] = shape;
+  const int64_t in[] = {images, 3, height, width};
+  const int64_t whole[] = {images, 4, height, width};
+  const int64_t half[] = {images, 4, (height + 1) / 2, (width + 1) / 2};
+  const auto tensor = [](const int64_t(&dims)[4], float* data) {
+    plait_tensor described = Rows(dims, data);
+    described.rank = 4;
+    described.byte_size *= static_cast<size_t>(dims[2] * dims[3]);
+    return described;
+  };
+  std::vector<float> x;
+  for (int64_t i = 0; i < images * 3 * height * width; ++i) {
+    x.push_back(numbers[static_cast<size_t>(i) % numbers.size()]);
+  }
+  const auto whole_size = static_cast<size_t>(images * 4 * height * width);
+  std::vector<float> outputs(whole_size + static_cast<size_t>(images * 4 * half[2] * half[3]));
+  const plait_tensor input = tensor(in, x.data());
+  const plait_tensor both[] = {tensor(whole, outputs.data()),
+                               tensor(half, outputs.data() + whole_size)};
+  const Error error(plait_session_run(session, &input, 1, both, 2));
+  EXPECT_EQ(error, nullptr) << Text(error);
+  return outputs;
+}
+
+// Shapes have the memory of activations in common: padding is zero and no number is left over,
+// whichever of them ran before, and whatever it computed.
+TEST(RuntimeShapesTest, NoBitDependsOnTheShapeBefore) {
+  const Session session = CreatedOfImages();
+  ASSERT_NE(session, nullptr);
+  const std::vector<float> numbers = {0.25f, -1.5f, 3.0f, 0.125f, -0.75f, 2.5f, -4.0f};
+  const std::vector<float> nans = {std::numeric_limits<float>::quiet_NaN()};
+  const ImagesShape shapes[] = {{1, 8, 8}, {2, 19, 23}, {1, 8, 8},   {3, 5, 31}, {1, 1, 1},
+                                {1, 8, 9}, {2, 19, 23}, {4, 33, 40}, {1, 8, 8},  {3, 5, 31}};
+  for (const ImagesShape& shape : shapes) {
+    const std::vector<float> expected = RunImages(CreatedOfImages().get(), shape, numbers);
+    for (int run = 0; run < 2; ++run) {
+      EXPECT_EQ(RunImages(session.get(), shape, numbers), expected)
+          << shape.images << " of " << shape.height << " by " << shape.width;
+      RunImages(session.get(), {2, 24, 24}, nans);
+    }
+  }
+}
+
+TEST(RuntimeShapesTest, BoundBuffersStayWhereOtherShapesRun) {
+  const Session session = Created();
+  ASSERT_NE(session, nullptr);
+  plait_tensor input = PLAIT_TENSOR_INIT;
+  plait_tensor output = PLAIT_TENSOR_INIT;
+  ASSERT_EQ(plait_session_bound_input(session.get(), 0, &input), nullptr);
+  ASSERT_EQ(plait_session_bound_output(session.get(), 0, &output), nullptr);
+  std::fill_n(static_cast<float*>(input.data), 16, 2.0f);
+  for (const int64_t rows : {1, 9, 3}) EXPECT_EQ(RunRows(session.get(), rows), nullptr);
+  ASSERT_EQ(plait_session_run_bound(session.get()), nullptr);
+  EXPECT_EQ(static_cast<const float*>(output.data)[8], 448.0f);
+}
+
+// As a cache that grows with each run does.
+TEST(RuntimeShapesTest, TheLastOutputMayBeAnInputOfAnotherShape) {
+  const Session session = Created();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(RunRows(session.get(), 5), nullptr);
+  plait_tensor last = PLAIT_TENSOR_INIT;
+  ASSERT_EQ(plait_session_last_output(session.get(), 0, &last), nullptr);
+  const int64_t dims[] = {3, 8};
+  const plait_tensor input = Rows(dims, last.data);
+  std::vector<float> y(24);
+  const plait_tensor output = Rows(dims, y.data());
+  ASSERT_EQ(plait_session_run(session.get(), &input, 1, &output, 1), nullptr);
+  // Rows of 224, 232, ..., 280 times the columns 0, 8, ... and 1, 9, ...
+  float expected[2] = {0, 0};
+  for (int i = 0; i < 8; ++i) {
+    const float left = 224.0f + 8 * static_cast<float>(i);
+    expected[0] += left * static_cast<float>(8 * i);
+    expected[1] += left * static_cast<float>(8 * i + 1);
+  }
+  EXPECT_EQ(y[16], expected[0]);
+  EXPECT_EQ(y[17], expected[1]);
 }
 
 TEST(RuntimeShapesTest, ShapesMayBeRunFromSeveralThreads) {

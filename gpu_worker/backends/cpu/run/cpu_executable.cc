@@ -10,43 +10,9 @@
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/kernels/format_rules.h"
-#include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
 namespace {
-
-// 256 MiB of address space per lane, of which only what kernels touch becomes memory: oneDNN's
-// largest known scratch (matrix products in blocks) is a few MiB per thread.
-constexpr int64_t kScratchBytes = int64_t{256} << 20;
-
-// A value that no node produces and that is no constant can only come from the caller.
-bool IsGraphInput(const Graph& graph, TensorId tensor) {
-  return graph.tensor(tensor).producer == kNoNode && graph.tensor(tensor).constant == nullptr;
-}
-
-int64_t Aligned(int64_t bytes) {
-  constexpr int64_t kAlignment = MemoryRegion::kAlignmentBytes;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-// Address space for packed weights: blocked formats round channels up to a vector, which makes
-// narrow weights up to 16 times as large; whatever is not touched is never memory.
-int64_t WeightBytesMax(const Graph& graph, const Plan& plan) {
-  int64_t bytes = int64_t{64} << 20;
-  for (const TensorInfo& tensor : graph.tensors()) {
-    if (tensor.constant != nullptr) bytes += 16 * tensor.type.bytes();
-  }
-  return bytes + static_cast<int64_t>(plan.steps.size()) * 65536;
-}
-
-// Values that a step writes; the others are the caller's, in whatever format a step reads them.
-std::vector<bool> WrittenValues(const Plan& plan) {
-  std::vector<bool> written(plan.values.size(), false);
-  for (const Step& step : plan.steps) {
-    for (const int value : step.outputs) written[value] = true;
-  }
-  return written;
-}
 
 void CopyBytes(absl::Span<const BoundCopy> copies, int threads) {
   // 16 KiB: half of a first cache, and less than a microsecond.
@@ -81,53 +47,6 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuExecutable::Create(const Graph& g
   return executable;
 }
 
-absl::Status CpuExecutable::ReserveMemory(const Plan& plan) {
-  int64_t bytes = Aligned(plan.arena_bytes);
-  for (const Value& value : plan.values) {
-    if (value.buffer.size_bytes == 0) bytes += Aligned(graph_.type(value.tensor).bytes());
-  }
-  for (const TensorId output : graph_.outputs()) bytes += Aligned(graph_.type(output).bytes());
-  PLAIT_ASSIGN_OR_RETURN(arena_, MemoryRegion::Reserve(bytes));
-  const int64_t weight_bytes_max = WeightBytesMax(graph_, plan);
-  PLAIT_ASSIGN_OR_RETURN(weights_, MemoryRegion::Reserve(weight_bytes_max));
-  if (shared_.weights != nullptr) {
-    PLAIT_ASSIGN_OR_RETURN(sharing_, SharingExecutable::Create(shared_.weights, weight_bytes_max));
-  }
-  for (int i = 0; i < plan.threads; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, MemoryRegion::Reserve(kScratchBytes));
-    scratch_.push_back(std::move(region));
-  }
-  return absl::OkStatus();
-}
-
-// In the order of values, so that an alias finds the place of the value whose bytes it shares.
-// Values without a buffer are those of graph inputs (of OneKernelPlan: all), which lie behind the
-// activations, where no other value takes their place over.
-absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const activations, arena_.Allocate(plan.arena_bytes));
-  const std::vector<bool> written = WrittenValues(plan);
-  inputs_.resize(graph_.inputs().size());
-  for (size_t i = 0; i < plan.values.size(); ++i) {
-    const Value& value = plan.values[i];
-    const TensorType& type = graph_.type(value.tensor);
-    if (value.alias_of >= 0) {
-      const int64_t element = std::max<int64_t>(value.first_channel, 0);
-      places_.push_back(places_[value.alias_of] + element * BytesOf(type.dtype));
-    } else if (value.buffer.size_bytes > 0) {
-      places_.push_back(activations + value.buffer.offset_bytes);
-    } else {
-      PLAIT_ASSIGN_OR_RETURN(std::byte* const place, arena_.Allocate(type.bytes()));
-      places_.push_back(place);
-    }
-    if (written[i] || !IsGraphInput(graph_, value.tensor)) continue;
-    for (size_t input = 0; input < graph_.inputs().size(); ++input) {
-      if (graph_.inputs()[input] != value.tensor) continue;
-      inputs_[input].push_back(OperandOf(plan, static_cast<int>(i)));
-    }
-  }
-  return absl::OkStatus();
-}
-
 Operand CpuExecutable::OperandOf(const Plan& plan, int value) const {
   const Value& place = plan.values[value];
   Operand operand{graph_.type(place.tensor), place.format, places_[value]};
@@ -135,34 +54,6 @@ Operand CpuExecutable::OperandOf(const Plan& plan, int value) const {
     operand.whole_channels = graph_.type(plan.values[place.alias_of].tensor).shape[1];
   }
   return operand;
-}
-
-// An output is the value that a step writes; row-major where there are several. An output that no
-// step writes is a constant or an input.
-absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& weights) {
-  const std::vector<bool> written = WrittenValues(plan);
-  for (const TensorId output : graph_.outputs()) {
-    const TensorInfo& info = graph_.tensor(output);
-    Operand output_place{info.type};
-    for (size_t i = 0; i < plan.values.size(); ++i) {
-      const Value& value = plan.values[i];
-      if (value.tensor != output || !written[i]) continue;
-      if (output_place.data != nullptr && value.format != Format::kPlain) continue;
-      output_place = OperandOf(plan, static_cast<int>(i));
-    }
-    if (output_place.data == nullptr) {
-      PLAIT_ASSIGN_OR_RETURN(output_place.data, arena_.Allocate(info.type.bytes()));
-      if (info.constant != nullptr) {
-        PLAIT_ASSIGN_OR_RETURN(const Tensor value, EvaluateConstant(*info.constant, weights));
-        std::memcpy(output_place.data, value.bytes().data(), value.bytes().size());
-      }
-      for (size_t input = 0; input < graph_.inputs().size(); ++input) {
-        if (graph_.inputs()[input] == output) inputs_[input].push_back(output_place);
-      }
-    }
-    outputs_.push_back(output_place);
-  }
-  return absl::OkStatus();
 }
 
 // Families that take no parts never see one, whatever the plan says.
@@ -183,6 +74,7 @@ absl::Status CpuExecutable::AddPlaces(const Plan& plan, const Step& step, const 
 // are taken step by step, so that others who share the team run in between. A step
 // takes the scratch memory of its lane: lanes of another width never run beside it.
 absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights) {
+  std::vector<int64_t> scratch_bytes(scratch_.size());
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const std::string where = absl::StrCat("step ", i);
@@ -196,8 +88,8 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
       return absl::InvalidArgumentError(absl::StrCat(where, ": width must be from 1 to the plan's ",
                                                      plan.threads, ", is ", step.kernel.width));
     }
-    MemoryRegion* const scratch =
-        &scratch_[step.stream % LaneCount(plan.threads, step.kernel.width)];
+    const int lane = step.stream % LaneCount(plan.threads, step.kernel.width);
+    MemoryRegion* const scratch = &scratch_[lane];
     scratch->Reset();
     SharingExecutable* const sharing = sharing_.has_value() ? &*sharing_ : nullptr;
     LoadContext context(graph_, step.kernel, weights, shared_.onednn,
@@ -213,7 +105,9 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     if (!kernel.ok()) return Annotate(kernel.status(), where);
     if (sharing != nullptr) sharing->Publish();
     steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
+    scratch_bytes[lane] = std::max(scratch_bytes[lane], scratch->used_bytes());
   }
+  ShrinkScratch(scratch_bytes);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "gpu_worker/backends/cpu/run/segment.h"
 #include "gpu_worker/backends/cpu/run/shared_weights.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "gpu_worker/backends/cpu/run/working_memory.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/executor/executor.h"
 
@@ -21,6 +22,9 @@ namespace plait {
 // Two ranges of memory are kept apart on purpose: the arena is written in every run and small
 // enough to stay in the caches where the plan is good; the weights are read once per run, front to
 // back, in the order in which steps run, which is what a processor prefetches best.
+//
+// Where executables share their working memory, each has inputs and outputs of its own all the
+// same: these say something between runs.
 // Not thread-safe: one thread calls at a time, which then leads as many threads of the executor's
 // team as the plan is for.
 class CpuExecutable : public Executable {
@@ -30,7 +34,8 @@ class CpuExecutable : public Executable {
     Team* team;
     Onednn* onednn;
     PrivateCaches* private_caches;
-    SharedWeights* weights = nullptr;  // nullptr: each has its own
+    SharedWeights* weights = nullptr;         // nullptr: each has its own
+    WorkingMemory* working_memory = nullptr;  // nullptr: each has its own; else one runs at a time
   };
 
   // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; what is shared outlives the
@@ -65,6 +70,9 @@ class CpuExecutable : public Executable {
   absl::Status PlaceValues(const Plan& plan);
   absl::Status PlaceOutputs(const Plan& plan, const WeightSource& weights);
   absl::Status ReserveMemory(const Plan& plan);
+  absl::Status ReserveWorkingMemory(const Plan& plan);
+  // Of shared memory no more than this stays the executable's, by lane.
+  void ShrinkScratch(absl::Span<const int64_t> lane_bytes);
   absl::Status LoadSteps(const Plan& plan, const WeightSource& weights);
   // All segments once, on the inputs that are there. REQUIRES: the caller leads the team.
   absl::Status RunOnce();
@@ -74,6 +82,8 @@ class CpuExecutable : public Executable {
   // What the step reads and writes.
   absl::Status AddPlaces(const Plan& plan, const Step& step, const FamilyOffer& family,
                          LoadContext* context) const;
+  // What of a value stays here when others run: nothing of activations, all of what a caller sees.
+  std::vector<bool> KeptValues(const Plan& plan) const;
   // Copies a row-major value to places of the same type.
   static void CopyToPlaces(std::byte* bytes, absl::Span<const Operand> places);
   static Tensor ReadRowMajor(const Operand& operand);
@@ -82,6 +92,8 @@ class CpuExecutable : public Executable {
   Shared shared_;
   int threads_ = 1;
   MemoryRegion arena_;  // activations, then the caller's inputs and outputs
+  // Activations, and scratch by lane; none where they are the executable's own.
+  std::vector<WorkingMemory::Share> working_memory_;
   MemoryRegion weights_;
   std::optional<SharingExecutable> sharing_;  // what of them is shared
   // Kernels of one lane never run at the same time, so that one region serves all of them.

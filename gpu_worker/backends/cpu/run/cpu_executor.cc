@@ -21,13 +21,14 @@ namespace {
 class CpuExecutor : public Executor {
  public:
   CpuExecutor(DeviceDescription device, std::shared_ptr<Team> team, std::unique_ptr<Onednn> onednn,
-              bool shares_weights)
+              const ExecutorOptions& options)
       : device_(std::move(device)),
         team_(std::move(team)),
         onednn_(std::move(onednn)),
         yardsticks_(team_.get()),
         private_caches_(team_.get(), DescribeProcessor().l2_bytes),
-        shares_weights_(shares_weights) {}
+        shares_weights_(options.shares_weights),
+        shares_working_memory_(options.shares_working_memory) {}
 
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
@@ -36,9 +37,10 @@ class CpuExecutor : public Executor {
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
                                                           const WeightSource& weights) override {
-    return CpuExecutable::Create(graph, plan, weights,
-                                 {team_.get(), onednn_.get(), &private_caches_,
-                                  shares_weights_ ? &shared_weights_ : nullptr});
+    return CpuExecutable::Create(
+        graph, plan, weights,
+        {team_.get(), onednn_.get(), &private_caches_, shares_weights_ ? &shared_weights_ : nullptr,
+         shares_working_memory_ ? &working_memory_ : nullptr});
   }
 
   DeviceDescription device_;
@@ -47,7 +49,9 @@ class CpuExecutor : public Executor {
   CpuYardsticks yardsticks_;
   PrivateCaches private_caches_;
   const bool shares_weights_;
+  const bool shares_working_memory_;
   SharedWeights shared_weights_;
+  WorkingMemory working_memory_;
 };
 
 // "avx2" on a processor that has no AVX2 is an error and not a weaker set: who asks means to know
@@ -91,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
     team = std::make_shared<Team>(device.threads, placement);
   }
   return std::make_unique<CpuExecutor>(std::move(device), std::move(team), std::move(onednn),
-                                       options.shares_weights);
+                                       options);
 }
 
 }  // namespace plait

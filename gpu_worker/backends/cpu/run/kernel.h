@@ -11,10 +11,12 @@
 
 // Map of this folder, from the outside in.
 //   cpu_executor    the cpu's Executor: checks a plan against the device and loads it (no header)
-//   cpu_executable  a loaded plan: where every tensor lies, and Run and Time over its segments
+//   cpu_executable  a loaded plan: where every tensor lies (in cpu_executable_memory), and Run and
+//                   Time over its segments
 //   segment         consecutive steps of a plan, run in order or as lanes that wait for each other
 //   kernel          what a kernel family sees while it loads and runs; the table of the families
 //   memory          ranges of address space, handed out in aligned pieces
+//   working_memory  activations and scratch that several loaded plans write in turn
 //   shared_weights  packed weights that several loaded plans read
 //   strided_copy    the copy that all movement of tensors comes down to
 //   device          what this machine's processor grants, and what times on it depend on

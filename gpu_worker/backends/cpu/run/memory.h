@@ -33,6 +33,10 @@ class MemoryRegion {
   // Errors: as Reserve.
   static absl::StatusOr<MemoryRegion> Written(int64_t size_bytes);
 
+  // The first bytes of another region, which must outlive it; they are what they are there.
+  // REQUIRES: the other one is as large.
+  static MemoryRegion PartOf(const MemoryRegion& whole, int64_t size_bytes);
+
   std::byte* data() const { return data_; }
   int64_t size_bytes() const { return size_bytes_; }
   // Rounded up to the alignment, piece by piece.
@@ -46,6 +50,10 @@ class MemoryRegion {
   // Makes the whole region available again; pieces handed out so far are given up.
   void Reset() { used_bytes_ = 0; }
 
+  // Gives the system what lies behind so many bytes, up to a large page of it; it is zeroed memory
+  // again, of which nothing exists until it is written.
+  void GiveBackFrom(int64_t bytes);
+
   // Writes back and drops the used bytes from every cache of this processor.
   // Takes time in proportion to the used bytes, a line at a time. Does nothing but on x86-64.
   void EvictFromCaches() const;
@@ -54,6 +62,7 @@ class MemoryRegion {
   std::byte* data_ = nullptr;
   int64_t size_bytes_ = 0;
   int64_t used_bytes_ = 0;
+  bool is_part_ = false;  // of another region, which has the memory
 };
 
 }  // namespace plait
