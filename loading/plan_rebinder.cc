@@ -8,11 +8,9 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
-#include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/plan/rebind_plan.h"
-#include "optimizer/rules/rule.h"
-#include "optimizer/search/rewrite_recipe.h"
+#include "optimizer/search/rebind_target.h"
 
 namespace plait {
 
@@ -25,11 +23,10 @@ struct PlanRebinder::Source {
   RewriteRecipe recipe;
 };
 
-// Shapes to be bound to, and the graphs that the model has there, each made when first asked for.
+// Shapes to be bound to, and the model there once it was asked for.
 struct PlanRebinder::Target {
   Bindings shapes;
-  std::optional<Graph> original;
-  std::optional<Graph> normal_form;
+  std::optional<RebindTarget> model;
 };
 
 namespace {
@@ -176,28 +173,16 @@ absl::StatusOr<LoadedPlan> PlanRebinder::Load(const Source& source, Target* targ
 
 absl::StatusOr<LoadedPlan> PlanRebinder::Rebind(const Source& source, Target* target) {
   if (catalog_ == nullptr) return absl::UnimplementedError("the device has no catalog");
-  LoadedPlan loaded;
-  const auto bind_to = [&](const Graph& graph) {
-    absl::StatusOr<Plan> plan = RebindPlan(source.graph, source.plan, graph, *catalog_);
-    if (!plan.ok()) return plan.status();
-    loaded.graph = graph;
-    loaded.plan = *std::move(plan);
-    loaded.weights = std::make_shared<ModelWeights>(model_.weights());
-    return absl::OkStatus();
-  };
-  if (!target->original.has_value()) {
+  if (!target->model.has_value()) {
     PLAIT_ASSIGN_OR_RETURN(Bound bound, Bind(model_, target->shapes));
-    target->original = std::move(bound.graph);
+    target->model.emplace(std::move(bound.graph));
   }
-  const bool is_rewritten = !source.recipe.pieces.empty();
-  if (!is_rewritten && bind_to(*target->original).ok()) return loaded;
-  if (!target->normal_form.has_value()) {
-    RuleCounts counts;
-    PLAIT_ASSIGN_OR_RETURN(target->normal_form,
-                           Canonicalize(*target->original, AllRules(), &counts));
-  }
-  PLAIT_ASSIGN_OR_RETURN(const Graph rewritten, FollowRecipe(*target->normal_form, source.recipe));
-  PLAIT_RETURN_IF_ERROR(bind_to(rewritten));
+  PLAIT_ASSIGN_OR_RETURN(ReboundPlan rebound, target->model->Rebind(source.graph, source.plan,
+                                                                    source.recipe, *catalog_));
+  LoadedPlan loaded;
+  loaded.graph = std::move(rebound.graph);
+  loaded.plan = std::move(rebound.plan);
+  loaded.weights = std::make_shared<ModelWeights>(model_.weights());
   return loaded;
 }
 

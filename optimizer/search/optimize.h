@@ -27,6 +27,7 @@
 //   fit_precision    lets plans lose as much of it as is allowed
 //   verify_candidates  the device decides (with verifier, measure_batch, speedup)
 //   refusal          what was not good enough, and why
+//   check_shapes     whether it is right at other shapes too, bound to them (with rebind_target)
 //   progress_sink    how far a search is, for those who wait
 //   budget, parallel   when to stop, and how to use several processors
 namespace plait {
@@ -66,6 +67,9 @@ struct SearchContext {
   MeasurementLog& log;  // the same that `profiles` writes to
   ProgressSink& progress;
   LoadEffect load_effect = {};  // of the device
+  // The model as it came in at other shapes of its inputs: what is returned is compared there too,
+  // bound to them. Not with opaque nodes.
+  absl::Span<const Graph> other_shapes = {};
 };
 
 // A graph that the search ranked among the best, with the rules on the way to it.
@@ -110,6 +114,10 @@ struct SearchResult {
   Speedup speedup;         // all 1 when not improved
   // Of the optimized graph's outputs with those of the original, over several inputs.
   Equivalence equivalence;
+  // The others among `other_shapes` at which they were equal, too, and those of which there was no
+  // time to look.
+  int shapes_equal = 0;
+  int shapes_left = 0;
   int fallback_nodes = 0;  // that ran as reference code, because no kernel took them
   int baseline_fallback_nodes = 0;
 

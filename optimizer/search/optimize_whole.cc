@@ -12,6 +12,7 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/search/admit_plans.h"
+#include "optimizer/search/check_shapes.h"
 #include "optimizer/search/fit_precision.h"
 #include "optimizer/search/region_cost.h"
 #include "optimizer/search/rehearse.h"
@@ -58,7 +59,10 @@ class Optimizer {
         device_{context.device, context.catalog, context.profiles, context.schedule_device,
                 &admissions_},
         binding_{context.device.fingerprint, options.engine_version, context.device.threads},
-        profiles_(profiles) {
+        profiles_(profiles),
+        shape_check_(context.other_shapes,
+                     {context.device, context.catalog, options.engine_version, context.verifier,
+                      context.budget, context.log, result_.trace}) {
     device_.schedule.threads = context.device.threads;
     device_.schedule.streams_max =
         std::clamp(device_.schedule.streams_max, 1, std::max(1, context.device.threads));
@@ -98,7 +102,8 @@ class Optimizer {
     }
     // A search that leaves no time to verify what it has found has found nothing. The last step may
     // begin just before that time does.
-    context_.budget.Reserve(kSecondsPerStep + SecondsForAdmission() + seconds_to_decide_);
+    context_.budget.Reserve(kSecondsPerStep + SecondsForAdmission() + seconds_to_decide_ +
+                            shape_check_.SecondsToCheck());
     return absl::OkStatus();
   }
 
@@ -285,19 +290,26 @@ class Optimizer {
   absl::Status Verify() {
     std::vector<PlanCandidate> candidates;
     for (const RankedPlan& ranked : plans_) candidates.push_back(ranked.candidate);
-    PLAIT_ASSIGN_OR_RETURN(VerificationResult verified,
-                           VerifyCandidates(candidates, options_.verification,
-                                            {context_.verifier, context_.budget, context_.log,
-                                             context_.load_effect, &context_.progress}));
+    PLAIT_ASSIGN_OR_RETURN(
+        VerificationResult verified,
+        VerifyCandidates(candidates, options_.verification,
+                         {context_.verifier, context_.budget, context_.log, context_.load_effect,
+                          &context_.progress, [this](int candidate, double seconds_to_decide) {
+                            return IsRightElsewhere(candidate, seconds_to_decide);
+                          }}));
     const RankedPlan& winner = plans_[verified.winner];
     result_.improved = verified.winner != 0;
+    if (result_.improved) {
+      result_.shapes_equal = shape_check_.shapes_equal();
+      result_.shapes_left = shape_check_.shapes_left();
+    }
     result_.origin = winner.origin;
     result_.schedule = winner.planned.schedule;
     result_.graph = winner.candidate.graph;
     result_.plan = winner.candidate.plan;
     result_.predicted_us = winner.planned.predicted_us;
     result_.rules_applied = winner.counts;
-    KeepRecipe();
+    result_.recipe = RecipeOf(result_.graph);
     KeepOtherGraphs();
     result_.baseline_latency_us = std::move(verified.baseline.latency_us);
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
@@ -338,11 +350,17 @@ class Optimizer {
     }
   }
 
+  bool IsRightElsewhere(int candidate, double seconds_to_decide) {
+    if (context_.other_shapes.empty()) return true;
+    const PlanCandidate& finalist = plans_[candidate].candidate;
+    return shape_check_.IsRight(finalist, RecipeOf(finalist.graph), seconds_to_decide);
+  }
+
   // Rules of a recipe are known by their place among all of them.
-  void KeepRecipe() {
-    const auto recipe = recipes_.find(result_.graph.fingerprint());
-    if (recipe == recipes_.end() || options_.rules.data() != AllRules().data()) return;
-    if (LeadsTo(graph_, recipe->second, result_.graph)) result_.recipe = recipe->second;
+  RewriteRecipe RecipeOf(const Graph& graph) const {
+    const auto recipe = recipes_.find(graph.fingerprint());
+    if (recipe == recipes_.end() || options_.rules.data() != AllRules().data()) return {};
+    return LeadsTo(graph_, recipe->second, graph) ? recipe->second : RewriteRecipe();
   }
 
   // Plans of one graph follow each other: each graph counts once.
@@ -372,6 +390,7 @@ class Optimizer {
   double seconds_to_decide_ = 0;                             // about one candidate
   double best_predicted_us_ = 0;                             // 0: there is none yet
   SearchResult result_;
+  ShapeCheck shape_check_;
 };
 
 }  // namespace

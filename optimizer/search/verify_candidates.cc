@@ -273,6 +273,11 @@ class Verification {
     SortRefusals(result_.refused);
   }
 
+  bool IsRightElsewhere(int finalist) const {
+    return context_.is_right_elsewhere == nullptr ||
+           context_.is_right_elsewhere(finalist, seconds_to_decide_);
+  }
+
   absl::Status Decide() {
     const VerificationBatch batch = {options_.loads_final, options_.rounds_final,
                                      options_.rounds_min, FinalSeconds()};
@@ -280,6 +285,7 @@ class Verification {
     for (const int finalist : Ranked()) {
       if (!is_first && !HasSeconds(seconds_to_decide_)) return absl::OkStatus();
       is_first = false;
+      if (!IsRightElsewhere(finalist)) continue;
       PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
                              Measure({0, finalist}, batch));
       if (is_overdue_) return absl::OkStatus();

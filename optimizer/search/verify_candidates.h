@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -40,6 +41,9 @@ struct VerificationContext {
   MeasurementLog& log;  // gets every batch, and every answer of the budget, for a replay
   LoadEffect load_effect;
   ProgressSink* progress = nullptr;  // null: nobody waits
+  // Whether a candidate is right where nothing is measured (see ShapeCheck), asked of a finalist
+  // before it is judged, with the seconds that this takes. Null: nothing more is to be known.
+  std::function<bool(int candidate, double seconds_to_decide)> is_right_elsewhere = nullptr;
 };
 
 // What the device said about a set of candidates. Without a winner, `optimized` is the baseline's
@@ -80,12 +84,12 @@ double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candi
 // Finds the best candidate. Short runs of all choose one finalist, by all of its samples; then that
 // one runs beside the baseline, and only these rounds decide: it wins if its outputs equal the
 // baseline's and its speedup is certainly above 1 (see Speedup). One candidate is judged, once, so
-// a slower plan is accepted in 2.5 % of cases at most. A finalist that is wrong or does not run is
-// not judged, and the next best takes its place. When a batch takes longer than the device may be
-// had, nothing more is compared, and the baseline stays. Blocks for as long as the device runs.
-// REQUIRES: candidates is not empty; they are in the order of their predictions, the baseline
-// first. Errors: those of Verifier::Verify, DeadlineExceeded only for the baseline alone; Internal
-// when it answers about other candidates or the baseline did not run.
+// a slower plan is accepted in 2.5 % of cases at most. A finalist that is wrong, here or elsewhere,
+// or does not run is not judged, and the next best takes its place. When a batch takes longer than
+// the device may be had, nothing more is compared, and the baseline stays. Blocks for as long as
+// the device runs. REQUIRES: candidates is not empty; they are in the order of their predictions,
+// the baseline first. Errors: those of Verifier::Verify, DeadlineExceeded only for the baseline
+// alone; Internal when it answers about other candidates or the baseline did not run.
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,
                                                     const VerificationOptions& options,
                                                     const VerificationContext& context);

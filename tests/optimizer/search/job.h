@@ -38,9 +38,10 @@ struct Job {
   absl::StatusOr<SearchResult> Run(const Graph& graph, Profiler& measures, Verifier& verifies,
                                    Budget& budget) {
     ProfileCache profiles(measures, log);
-    const SearchContext context{device,   catalog,  {.streams_max = device.threads},
-                                profiles, verifies, budget,
-                                log,      progress};
+    const SearchContext context{device,      catalog,  {.streams_max = device.threads},
+                                profiles,    verifies, budget,
+                                log,         progress, {},
+                                other_shapes};
     absl::StatusOr<SearchResult> result = Optimize(graph, options, context);
     profiles_measured = profiles.profiles_measured();
     return result;
@@ -58,6 +59,7 @@ struct Job {
   MeasurementLog log;
   NoProgress progress;
   SearchOptions options;
+  std::vector<Graph> other_shapes;
   int64_t profiles_measured = 0;
 };
 

@@ -55,6 +55,24 @@ TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
   EXPECT_EQ(log_.time_answers().size(), budget_.asked.size());
 }
 
+TEST_F(VerifyCandidatesTest, AFinalistThatIsWrongElsewhereIsNotJudged) {
+  verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}};
+  std::vector<int> asked;
+  const VerificationContext context = {.verifier = verifier_,
+                                       .budget = budget_,
+                                       .log = log_,
+                                       .load_effect = {0.01, 20},
+                                       .is_right_elsewhere = [&](int candidate, double) {
+                                         asked.push_back(candidate);
+                                         return candidate != 2;
+                                       }};
+  const auto result = VerifyCandidates(Candidates(2), {}, context);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(asked, ElementsAre(2, 1));
+  EXPECT_THAT(verifier_.calls, ElementsAre("1x5: base 1 2", "6x12: base 1"));
+  EXPECT_EQ(result->winner, 1);
+}
+
 // What is returned was compared on all inputs; what is only to be chosen need not be.
 TEST_F(VerifyCandidatesTest, TheFinalistIsComparedOnAllInputs) {
   verifier_.latency_us = {{"base", 100}, {"1", 90}, {"2", 80}};

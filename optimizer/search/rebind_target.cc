@@ -1,0 +1,26 @@
+#include "optimizer/search/rebind_target.h"
+
+#include "base/status_macros.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/plan/rebind_plan.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+absl::StatusOr<ReboundPlan> RebindTarget::Rebind(const Graph& from, const Plan& plan,
+                                                 const RewriteRecipe& recipe,
+                                                 const KernelCatalog& catalog) {
+  if (recipe.pieces.empty()) {
+    absl::StatusOr<Plan> rebound = RebindPlan(from, plan, original_, catalog);
+    if (rebound.ok()) return ReboundPlan{original_, *std::move(rebound)};
+  }
+  if (!normal_form_.has_value()) {
+    RuleCounts counts;
+    PLAIT_ASSIGN_OR_RETURN(normal_form_, Canonicalize(original_, AllRules(), &counts));
+  }
+  PLAIT_ASSIGN_OR_RETURN(Graph rewritten, FollowRecipe(*normal_form_, recipe));
+  PLAIT_ASSIGN_OR_RETURN(Plan rebound, RebindPlan(from, plan, rewritten, catalog));
+  return ReboundPlan{std::move(rewritten), std::move(rebound)};
+}
+
+}  // namespace plait
