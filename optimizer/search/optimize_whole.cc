@@ -335,18 +335,10 @@ class Optimizer {
     return absl::OkStatus();
   }
 
+  // Kernels were told where they were measured.
   void TraceRefusals() {
     for (const Refusal& refusal : result_.refused) {
-      if (!refusal.kernel.empty()) continue;  // told where it was measured
-      absl::StrAppendFormat(&result_.trace, "refused: a plan of %.6g us, %s", refusal.predicted_us,
-                            RefusalReasonName(refusal.reason));
-      if (refusal.limit > 0) {
-        absl::StrAppendFormat(&result_.trace, " by %.2g at %s", refusal.error, refusal.place);
-      }
-      if (refusal.speedup > 0) {
-        absl::StrAppendFormat(&result_.trace, ", speedup %.6g", refusal.speedup);
-      }
-      result_.trace += "\n";
+      if (refusal.kernel.empty()) result_.trace += RefusalLine(refusal);
     }
   }
 

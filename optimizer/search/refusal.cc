@@ -117,6 +117,16 @@ void AddRefusedKernel(absl::string_view family, int layers, absl::string_view pl
   entry->place = std::string(place);
 }
 
+std::string RefusalLine(const Refusal& refusal) {
+  std::string line = absl::StrFormat("refused: a plan of %.6g us, %s", refusal.predicted_us,
+                                     RefusalReasonName(refusal.reason));
+  if (refusal.limit > 0) {
+    absl::StrAppendFormat(&line, " by %.2g at %s", refusal.error, refusal.place);
+  }
+  if (refusal.speedup > 0) absl::StrAppendFormat(&line, ", speedup %.6g", refusal.speedup);
+  return line + "\n";
+}
+
 void SortRefusals(std::vector<Refusal>& refusals) {
   const auto rank = [](const Refusal& refusal) {
     return std::make_tuple(!refusal.kernel.empty(), -refusal.predicted_speedup);

@@ -68,6 +68,9 @@ Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, dou
 void AddRefusedKernel(absl::string_view family, int layers, absl::string_view place,
                       const LayerError& error, std::vector<Refusal>& refusals);
 
+// "refused: a plan of 12.5 us, different by 0.00032 at boxes\n": a line of a trace.
+std::string RefusalLine(const Refusal& refusal);
+
 // Plans first, the best predictions before others, then kernels; the first kRefusalsMax of them.
 void SortRefusals(std::vector<Refusal>& refusals);
 
