@@ -86,6 +86,12 @@ void AppendSearch(const v1::SearchReport& search, std::string* text) {
                         search.profiles_measured(), search.profiles_cached());
 }
 
+// ", 2 other shapes"; nothing of none.
+std::string ShapesText(int64_t shapes) {
+  if (shapes == 0) return "";
+  return absl::StrCat(", ", shapes, " other shape", shapes == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string ReportTable(const v1::Report& report, bool explain) {
@@ -104,10 +110,11 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   if (!kept.empty()) absl::StrAppend(&text, "kept         ", kept, "\n");
   absl::StrAppendFormat(&text,
                         "outputs      %s: max abs error %.3g, max rel error %.3g, "
-                        "%d inputs\n",
+                        "%d inputs%s\n",
                         wire::VerdictName(report.equivalence().verdict()),
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
-                        report.equivalence().inputs_tried());
+                        report.equivalence().inputs_tried(),
+                        ShapesText(report.equivalence().shapes_checked()));
   AppendRuntimes(report, &text);
   // Told only where there is something to act on.
   if (report.optimized().fallback_nodes() > 0) {

@@ -81,6 +81,7 @@ Json EquivalenceJson(const v1::EquivalenceReport& equivalence) {
   json["max_rel_error"] = equivalence.max_rel_error();
   json["inputs_tried"] = equivalence.inputs_tried();
   json["exact_ratio"] = NumberOrNull(equivalence.exact_ratio() == 0, equivalence.exact_ratio());
+  json["shapes_checked"] = equivalence.shapes_checked();
   json["outputs"] = Json::array();
   for (const v1::OutputError& output : equivalence.outputs()) {
     Json error;

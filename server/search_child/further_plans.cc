@@ -13,6 +13,7 @@
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
 #include "server/search_child/measurement_source.h"
+#include "server/search_child/other_shapes.h"
 
 namespace plait {
 namespace {
@@ -97,9 +98,12 @@ class Search {
     log.set_load_effect(effect);
     ScheduleDevice schedule;
     schedule.streams_max = device.threads;
-    const SearchContext context = {device,   *catalog,           schedule,
-                                   profiles, source->verifier(), source->budget(),
-                                   log,      request_.progress,  effect};
+    const std::vector<Graph> other_shapes = GraphsAt(
+        request_.model, OtherShapesOf(request_.model, request_.start.options(), bound->graph),
+        request_.device.memory_bytes);
+    const SearchContext context = {
+        device,           *catalog, schedule,          profiles, source->verifier(),
+        source->budget(), log,      request_.progress, effect,   other_shapes};
     SearchOptions options = request_.options;
     if (!has_input_sets) options.verification.given_inputs = 0;
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, options, context);

@@ -1,5 +1,6 @@
 #include "server/search_child/plan_reports.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/statistics.h"
 #include "proto/wire/error.h"
@@ -29,9 +30,25 @@ void AddPlan(const std::string& device, const PlanTarget& target, const SearchRe
   plan.set_speedup_high(found.speedup.high);
 }
 
+// Of all plans of the file: who runs it at such a shape gets the nearest of them.
+void SetShapes(const PlanReportFacts& facts, v1::Report* report) {
+  int equal = facts.first.shapes_equal;
+  int left = facts.first.shapes_left;
+  for (const SearchedPlan& plan : facts.further) {
+    equal += plan.found.shapes_equal;
+    left += plan.found.shapes_left;
+  }
+  report->mutable_equivalence()->set_shapes_checked(equal);
+  if (left == 0) return;
+  report->add_warnings(absl::StrCat(
+      "the budget left no time to compare outputs at ", left,
+      " other shapes of the inputs, for which plans are bound when the file is run at them"));
+}
+
 }  // namespace
 
 void SetPlanReports(const PlanReportFacts& facts, v1::Report* report) {
+  SetShapes(facts, report);
   if (facts.first.plan.steps.empty() && facts.first.islands.empty()) return;
   AddPlan(facts.device, facts.first_target, facts.first, report);
   for (const SearchedPlan& plan : facts.further) {

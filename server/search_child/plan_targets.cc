@@ -1,7 +1,6 @@
 #include "server/search_child/plan_targets.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +9,7 @@
 #include "base/status_macros.h"
 #include "optimizer/onnx/assume_batch.h"
 #include "proto/wire/error.h"
+#include "server/search_child/shape_variables.h"
 
 namespace plait {
 namespace {
@@ -18,57 +18,8 @@ absl::Status Invalid(absl::string_view what) {
   return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, what);
 }
 
-// Sizes that dimensions of one symbol take together, or one dimension without a symbol.
-struct Variable {
-  int64_t low = 1;
-  int64_t high = 1;
-  std::vector<std::pair<std::string, size_t>> places;  // input and axis
-};
-
-// By symbol, or by the place of what has none. Ordered, so that equal options give equal plans.
-using Variables = std::map<std::string, Variable>;
-
-const ModelValue* FindInput(const Model& model, absl::string_view name) {
-  const auto is_it = [&](const ModelValue& input) { return input.name == name; };
-  const auto found = std::find_if(model.inputs().begin(), model.inputs().end(), is_it);
-  return found == model.inputs().end() ? nullptr : &*found;
-}
-
-absl::Status AddVariables(const Model& model, const std::string& name, const v1::ShapeRange& range,
-                          Variables* variables) {
-  const ModelValue* const input = FindInput(model, name);
-  if (input == nullptr) {
-    return Invalid(absl::StrCat("options.shape_ranges: '", name, "' is no input"));
-  }
-  for (int axis = 0; axis < range.dims_size(); ++axis) {
-    const v1::DimRange& dim = range.dims(axis);
-    const bool has_symbol =
-        static_cast<size_t>(axis) < input->shape.size() && !input->shape[axis].symbol.empty();
-    const std::string key =
-        has_symbol ? input->shape[axis].symbol : absl::StrCat(name, "[", axis, "]");
-    const auto [entry, added] = variables->try_emplace(key, Variable{dim.low(), dim.high(), {}});
-    Variable& variable = entry->second;
-    if (!added && (variable.low != dim.low() || variable.high != dim.high())) {
-      return Invalid(absl::StrCat("options.shape_ranges: dimension ", axis, " ('", key, "') of '",
-                                  name, "' is given as ", dim.low(), "..", dim.high(), ", but as ",
-                                  variable.low, "..", variable.high, " by another input"));
-    }
-    variable.places.emplace_back(name, axis);
-  }
-  return absl::OkStatus();
-}
-
-std::vector<int64_t> BucketsOf(const Variable& variable) {
-  std::vector<int64_t> sizes = {variable.low};
-  for (int64_t size = 1; size < variable.high; size *= 2) {
-    if (size > variable.low) sizes.push_back(size);
-  }
-  if (variable.high > variable.low) sizes.push_back(variable.high);
-  return sizes;
-}
-
 // Every bucket of each variable with every one of the others, the lowest first.
-absl::StatusOr<std::vector<Bindings>> BucketShapes(const Variables& variables,
+absl::StatusOr<std::vector<Bindings>> BucketShapes(const ShapeVariables& variables,
                                                    const Bindings& fixed) {
   std::vector<Bindings> shapes = {fixed};
   for (const auto& [key, variable] : variables) {
@@ -96,14 +47,10 @@ absl::StatusOr<std::vector<Bindings>> ShapesOf(const Model& model,
   for (const auto& [name, shape] : options.shapes()) {
     fixed[name] = Shape(shape.dims().begin(), shape.dims().end());
   }
-  Variables variables;
-  // Sorted, because the order of a protobuf map changes from run to run.
-  const std::map<std::string, v1::ShapeRange> ranges(options.shape_ranges().begin(),
-                                                     options.shape_ranges().end());
-  for (const auto& [name, range] : ranges) {
+  for (const auto& [name, range] : options.shape_ranges()) {
     fixed[name] = Shape(range.dims_size(), 1);
-    PLAIT_RETURN_IF_ERROR(AddVariables(model, name, range, &variables));
   }
+  PLAIT_ASSIGN_OR_RETURN(const ShapeVariables variables, VariablesOf(model, options));
   PLAIT_ASSIGN_OR_RETURN(std::vector<Bindings> shapes, BucketShapes(variables, fixed));
   std::vector<std::string> assumed;
   for (Bindings& bindings : shapes) {
@@ -113,8 +60,8 @@ absl::StatusOr<std::vector<Bindings>> ShapesOf(const Model& model,
   for (const std::string& dimension : assumed) {
     warnings->push_back(
         absl::StrCat(dimension,
-                     " is open, and 1 in the plan: for another size there is none (--shape gives a "
-                     "size, --shape-range a plan for several)"));
+                     " is open, and 1 in the plan, which is bound to the size that the file is run "
+                     "at (--shape gives another, --shape-range a plan for several)"));
   }
   return shapes;
 }

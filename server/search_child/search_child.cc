@@ -33,6 +33,7 @@
 #include "server/search_child/map_model.h"
 #include "server/search_child/measured_body.h"
 #include "server/search_child/measurement_source.h"
+#include "server/search_child/other_shapes.h"
 #include "server/search_child/output_file.h"
 #include "server/search_child/plan_reports.h"
 #include "server/search_child/plan_targets.h"
@@ -138,9 +139,10 @@ class ChildSearch {
     log.set_load_effect(effect);
     ScheduleDevice schedule_device;
     schedule_device.streams_max = device.threads;
-    const SearchContext context = {device,   **catalog,          schedule_device,
-                                   profiles, source->verifier(), source->budget(),
-                                   log,      progress,           effect};
+    const std::vector<Graph> other_shapes = OtherShapes(original);
+    const SearchContext context = {
+        device,           **catalog, schedule_device, profiles, source->verifier(),
+        source->budget(), log,       progress,        effect,   other_shapes};
     progress.set_plan(0, SearchCount());
     const SearchOptions options = Options();
     // Nearly all of the time goes by in here.
@@ -229,6 +231,14 @@ class ChildSearch {
     internal::ChildMessage message;
     message.mutable_weights_written();
     return connection_.Send(message);
+  }
+
+  // At which the result is compared, too. A rewritten body has one shape.
+  std::vector<Graph> OtherShapes(const Original& original) const {
+    if (body_ != Body::kOriginal) return {};
+    return GraphsAt(original.model,
+                    OtherShapesOf(original.model, start_.options(), original.bound.graph),
+                    whole_device_.memory_bytes);
   }
 
   // What is known of the device, or what measuring finds.

@@ -95,6 +95,7 @@ class EquivalenceReport:
     inputs_tried: int
     exact_ratio: Optional[float]
     outputs: tuple[OutputError, ...]
+    shapes_checked: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

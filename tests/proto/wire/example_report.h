@@ -42,6 +42,7 @@ inline v1::Report ExampleReport() {
   report.mutable_equivalence()->set_max_abs_error(1e-6);
   report.mutable_equivalence()->set_max_rel_error(2e-7);
   report.mutable_equivalence()->set_inputs_tried(3);
+  report.mutable_equivalence()->set_shapes_checked(2);
   v1::OutputError& output = *report.mutable_equivalence()->add_outputs();
   output.set_name("y");
   output.set_max_abs_error(1e-6);
