@@ -150,38 +150,6 @@ def test_a_session_takes_any_size_of_an_open_dimension(installed, tmp_path):
     python(installed, "-c", SHAPES, model)
 
 
-EVERY_SHAPE = """
-import sys
-import numpy as np
-import plait
-
-session = plait.InferenceSession(sys.argv[1], require_plan=True)
-info, = session.get_inputs()
-arrays = np.load(sys.argv[2])
-np.savez(sys.argv[3], **{name: session.run(None, {info.name: arrays[name]})[0]
-                         for name in arrays.files})
-"""
-
-
-# No default plan: what is bound to a batch is the plan of another.
-@SANITIZED
-def test_one_file_is_right_for_every_shape_of_a_range(installed, optimized, tmp_path):
-    original = models.light_model("tiny_dynamic")
-    (tmp_path / "model.onnx").write_bytes(original)
-    model = tmp_path / "model.opt.onnx"
-    optimized(tmp_path / "model.onnx", model, "--shape-range", "input=2..8x8x32")
-    draw = np.random.default_rng(3).standard_normal
-    arrays = {f"batch_{batch}": draw([batch, 8, 32]).astype(np.float32) for batch in range(2, 12)}
-    np.savez(tmp_path / "inputs.npz", **arrays)
-    python(installed, "-c", EVERY_SHAPE, model, tmp_path / "inputs.npz", tmp_path / "outputs.npz")
-    judge = models.session_of(original)
-    outputs = np.load(tmp_path / "outputs.npz")
-    for name, array in arrays.items():
-        expected = judge.run(None, {"input": array})[0]
-        np.testing.assert_allclose(outputs[name], expected, rtol=0, err_msg=name,
-                                   atol=models.REL_ERROR_MAX * np.abs(expected).max())
-
-
 BINDING = """
 import gc
 import sys
