@@ -205,6 +205,16 @@ def test_several_plans_are_decided_again_from_their_log(new_daemon, cli, folder,
     assert again.read_bytes() == output.read_bytes()
 
 
+def test_a_log_has_what_was_compared_at_other_shapes(new_daemon, cli, folder, model_file):
+    daemon = new_daemon().start()
+    daemon.wait_for_worker()
+    output, again = folder / "out.onnx", folder / "again.onnx"
+    report = optimize(cli, model_file("tiny_dynamic"), output, "--server",
+                      daemon.address).expect(0).json
+    cli.run("replay", report["id"], "-o", again, "--server", daemon.address).expect(0)
+    assert again.read_bytes() == output.read_bytes()
+
+
 def test_the_report_says_how_far_a_default_plan_is(cli, folder, model_file):
     report = optimize(cli, model_file("tiny_bert"), folder / "out.onnx",
                       "--plan-for", "cpu:threads=1", budget="30s").expect(0).json
