@@ -100,16 +100,14 @@ class ByteKernel : public CpuKernel {
     }
   }
 
-  // With padding of zeros, which the zero point stands for, and from 0 on. What is flat has no
-  // padding, and is one image of as many pixels as all have.
+  // With padding of zeros, which the zero point stands for. What is flat has no padding, and is one
+  // image of as many pixels as all have.
   void CopyImage() {
     const WindowAxis& rows = layer_.window[0];
     const WindowAxis& columns = layer_.window[1];
     const int64_t channels = layer_.pixel_channels();
     const int64_t line = layer_.line_numbers() * channels;
-    const uint8_t flip = layer_.source_offset() == 0 ? 0 : 0x80;
-    const auto zero =
-        static_cast<uint8_t>(layer_.source_zero_point.integer(0) + layer_.source_offset());
+    const auto zero = static_cast<uint8_t>(layer_.source_zero_point.integer(0));
     const int64_t lines = layer_.lines() * (layer_.is_flat() ? layer_.batch : 1);
     ForEachPart(threads_, lines, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
@@ -122,12 +120,7 @@ class ByteKernel : public CpuKernel {
         const int64_t bytes = columns.input * channels;
         std::memset(to, zero, columns.pad_begin * channels);
         to += columns.pad_begin * channels;
-        const uint8_t* const from = source_ + y * bytes;
-        if (flip == 0) {
-          std::memcpy(to, from, bytes);
-        } else {
-          for (int64_t x = 0; x < bytes; ++x) to[x] = static_cast<uint8_t>(from[x] ^ flip);
-        }
+        std::memcpy(to, source_ + y * bytes, bytes);
         std::memset(to + bytes, zero, columns.pad_end * channels);
       }
     });
@@ -143,7 +136,8 @@ class ByteKernel : public CpuKernel {
 
   void RunDepthwise(uint8_t* y) const {
     ForEachPart(threads_, pixels_, [&](int64_t begin, int64_t end, int) {
-      ByteDepthwisePixel pixel = {.taps = layer_.segments.data(),
+      ByteDepthwisePixel pixel = {.flip = layer_.flip(),
+                                  .taps = layer_.segments.data(),
                                   .tap_count = static_cast<int64_t>(layer_.segments.size()),
                                   .weights = layer_.weights,
                                   .channels = layer_.groups,
@@ -174,7 +168,8 @@ class ByteKernel : public CpuKernel {
   void RunPiece(int64_t first, int64_t last, int64_t block, uint8_t* y) const {
     const int64_t column = block * kBlock;
     const int64_t columns = std::min(kBlock, layer_.channels - column);
-    ByteTile tile = {.vectors = static_cast<int>(CeilDiv(columns, kByteColumns)),
+    ByteTile tile = {.flip = layer_.flip(),
+                     .vectors = static_cast<int>(CeilDiv(columns, kByteColumns)),
                      .columns = static_cast<int>(columns),
                      .right = layer_.weights + block * layer_.block_bytes(),
                      .quads = layer_.quads,

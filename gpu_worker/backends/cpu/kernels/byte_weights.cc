@@ -87,8 +87,7 @@ bool ByteLayer::is_flat() const {
 
 bool ByteLayer::copies() const {
   const bool reaches_beyond = !is_depthwise() && pixel_channels() % 4 != 0;
-  return source_offset() != 0 || reaches_beyond || !HasNoPadding(window[0]) ||
-         !HasNoPadding(window[1]);
+  return reaches_beyond || !HasNoPadding(window[0]) || !HasNoPadding(window[1]);
 }
 
 int64_t ByteLayer::padded_channels() const { return CeilDiv(groups * channels, kBlock) * kBlock; }

@@ -19,11 +19,13 @@ struct ByteLayer : IntegerConvolution {
   bool is_depthwise() const { return source_channels == 1 && channels == 1 && groups > 1; }
   // Whether windows are single pixels, each one once: then images are rows of pixels.
   bool is_flat() const;
-  // Whether the image is copied: for its padding, for its sign, or since the last four bytes of a
-  // window reach beyond the channels.
+  // Whether the image is copied: for its padding, or since the last four bytes of a window reach
+  // beyond the channels.
   bool copies() const;
-  // What is added to the image's bytes, so that they are from 0 to 255.
+  // What is added to the image's bytes, so that they are from 0 to 255, and how: in their first
+  // bit.
   int32_t source_offset() const { return source.type.dtype == DataType::kInt8 ? 128 : 0; }
+  uint8_t flip() const { return static_cast<uint8_t>(source_offset()); }
   int64_t image_bytes() const { return window[0].input * window[1].input * pixel_channels(); }
   int64_t padded_channels() const;
   // Of the weights of a block of channels, which is shorter where it is the last one.

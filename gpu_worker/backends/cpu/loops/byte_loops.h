@@ -25,6 +25,7 @@ constexpr int kByteTileRowsMax = 12;
 constexpr int kByteColumns = 16;  // of a vector
 constexpr int kByteTileVectorsMax = 4;
 struct ByteTile {
+  uint8_t flip = 0;  // 0x80 where `left` has signed bytes, which is 128 more to the sums' left side
   const uint8_t* left[kByteTileRowsMax] = {};  // of each row
   uint8_t* y[kByteTileRowsMax] = {};           // likewise; aligned for int32 where that is written
   int rows = 0;                                // at most ByteTileRows(vectors)
@@ -47,6 +48,7 @@ constexpr int ByteTileRows(int vectors) {
 // order in which bytes of four taps come to lie together (ByteChannelPlace).
 constexpr int kByteBlockChannels = 64;
 struct ByteDepthwisePixel {
+  uint8_t flip = 0;  // see ByteTile
   const uint8_t* x = nullptr;
   const int64_t* taps = nullptr;  // where the channels of each begin, in bytes from x
   int64_t tap_count = 0;

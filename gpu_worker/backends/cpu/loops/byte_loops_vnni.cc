@@ -70,6 +70,7 @@ void TileOf(const ByteTile& tile) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[row][v] = _mm512_setzero_si512();
   }
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(tile.flip));
   const int8_t* right = tile.right;
   for (int64_t segment = 0; segment < tile.segment_count; ++segment) {
     const uint8_t* left[kRows];
@@ -80,7 +81,7 @@ void TileOf(const ByteTile& tile) {
       for (int v = 0; v < kVectors; ++v) weights[v] = _mm512_loadu_si512(right + 64 * v);
 #pragma GCC unroll 12
       for (int row = 0; row < kRows; ++row) {
-        const __m512i four = FourOf(left[row] + at);
+        const __m512i four = _mm512_xor_si512(FourOf(left[row] + at), flip);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
           sums[row][v] = _mm512_dpbusd_epi32(sums[row][v], four, weights[v]);
@@ -144,6 +145,7 @@ inline void AddFourTaps(const __m512i taps[4], const int8_t* weights, __m512i su
 void DepthwisePixel(const ByteDepthwisePixel& pixel) {
   const Rounder rounder(pixel.result);
   const bool is_signed = pixel.result.range.lowest < 0;
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(pixel.flip));
   const int8_t* weights = pixel.weights;
   for (int64_t first = 0; first < pixel.channels; first += kByteBlockChannels) {
     const int64_t left = pixel.channels - first;
@@ -156,6 +158,7 @@ void DepthwisePixel(const ByteDepthwisePixel& pixel) {
         const bool is_there = tap + i < pixel.tap_count;
         const int64_t at = is_there ? pixel.taps[tap + i] : 0;
         taps[i] = _mm512_maskz_loadu_epi8(is_there ? mask : 0, pixel.x + at + first);
+        taps[i] = _mm512_xor_si512(taps[i], flip);
       }
       AddFourTaps(taps, weights, sums);
     }
