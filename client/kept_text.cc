@@ -46,7 +46,7 @@ std::string PlanText(const v1::Refusal& refusal) {
       return absl::StrFormat("ran at %.3fx in %.1f us, slower than another one that lost",
                              refusal.speedup(), refusal.latency_us_median());
     default:
-      return absl::StrFormat("ran at %.3fx in %.1f us, for certain at no more than %.3fx",
+      return absl::StrFormat("ran at %.3fx in %.1f us, of which %.3fx is certain",
                              refusal.speedup(), refusal.latency_us_median(),
                              refusal.speedup_certain());
   }
