@@ -135,6 +135,21 @@ bool IsChain(const Graph& graph, absl::Span<const NodeId> nodes) {
          OutputsOf(graph, nodes).front() == last && graph.type(last).elements() > 0;
 }
 
+bool MovesOnly(const Graph& graph, NodeId id) {
+  const OpKind op = graph.node(id).op;
+  return op == OpKind::kTranspose || HasTraits(op, kView);
+}
+
+StridedView WithoutAxesOfOne(const StridedView& view) {
+  StridedView result{view.offset, {}, {}};
+  for (size_t axis = 0; axis < view.shape.size(); ++axis) {
+    if (view.shape[axis] == 1) continue;
+    result.shape.push_back(view.shape[axis]);
+    result.strides.push_back(view.strides[axis]);
+  }
+  return result;
+}
+
 }  // namespace
 
 StridedView ViewOf(const TensorType& type, Format format) {
@@ -170,8 +185,7 @@ bool KeepsBytes(const Graph& graph, absl::Span<const NodeId> nodes, Format from,
   if (!CanLieIn(input, from) || !CanLieIn(output, to) || input.dtype != output.dtype) return false;
   std::optional<StridedView> view = ViewOf(input, from);
   for (const NodeId id : nodes) {
-    const OpKind op = graph.node(id).op;
-    if (op != OpKind::kTranspose && !HasTraits(op, kView)) return false;
+    if (!MovesOnly(graph, id)) return false;
     view = ViewThrough(graph, id, 0, *view);
     if (!view.has_value()) return false;
   }
@@ -180,6 +194,34 @@ bool KeepsBytes(const Graph& graph, absl::Span<const NodeId> nodes, Format from,
     if (output.shape[axis] != 1 && view->strides[axis] != wanted[axis]) return false;
   }
   return true;
+}
+
+// From both ends towards each other: a reshape that no view passes forwards may pass backwards.
+std::optional<StridedMove> MoveThrough(const Graph& graph, absl::Span<const NodeId> nodes,
+                                       Format from, Format to) {
+  if (!IsChain(graph, nodes)) return std::nullopt;
+  const TensorType& input = graph.input_type(nodes.front(), 0);
+  const TensorType& output = graph.output_type(nodes.back());
+  if (!CanLieIn(input, from) || !CanLieIn(output, to) || input.dtype != output.dtype) {
+    return std::nullopt;
+  }
+  StridedView source = ViewOf(input, from);
+  size_t passed = 0;
+  while (passed < nodes.size()) {
+    if (!MovesOnly(graph, nodes[passed])) return std::nullopt;
+    const std::optional<StridedView> next = ViewThrough(graph, nodes[passed], 0, source);
+    if (!next.has_value()) break;
+    source = *next;
+    ++passed;
+  }
+  StridedView target = ViewOf(output, to);
+  for (size_t left = nodes.size(); left > passed; --left) {
+    if (!MovesOnly(graph, nodes[left - 1])) return std::nullopt;
+    const std::optional<StridedView> before = ViewBefore(graph, nodes[left - 1], target);
+    if (!before.has_value()) return std::nullopt;
+    target = *before;
+  }
+  return StridedMove{WithoutAxesOfOne(source), WithoutAxesOfOne(target)};
 }
 
 }  // namespace plait

@@ -40,4 +40,18 @@ std::optional<StridedView> ViewBefore(const Graph& graph, NodeId id, const Strid
 // whose bytes are not the plan's.
 bool KeepsBytes(const Graph& graph, absl::Span<const NodeId> nodes, Format from, Format to);
 
+// One tensor in two places: elements of `source` go where `target` has them. Both have one shape,
+// without axes of one element.
+struct StridedMove {
+  StridedView source;
+  StridedView target;
+};
+
+// What a chain of such nodes comes down to where the formats of its ends are given, in one pass.
+// The channels of [1, 6, 4, 5] in channels-last are shuffled by Reshape to [1, 2, 3, 4, 5],
+// Transpose and Reshape back: behind the Transpose that is [3, 2, 4, 5], read at 1, 3, 30, 6 and
+// written at 2, 1, 30, 6. nullopt where more than one pass is needed, and as for KeepsBytes.
+std::optional<StridedMove> MoveThrough(const Graph& graph, absl::Span<const NodeId> nodes,
+                                       Format from, Format to);
+
 }  // namespace plait

@@ -128,6 +128,65 @@ TEST(StridedViewTest, PartsAndChoicesBeginFurtherOn) {
   EXPECT_FALSE(ViewThrough(*graph, 0, 3, rows).has_value());
 }
 
+// Nodes between an input of that shape and the graph's only output, as in Keeps.
+std::optional<StridedMove> Move(absl::string_view shape, absl::string_view nodes, Format from,
+                                Format to) {
+  const auto graph = ParseTypedGraph(
+      absl::StrCat("graph {\n  input %x: float32[", shape, "]\n", nodes, "  output %y\n}"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  std::vector<NodeId> ids(graph->node_count());
+  std::iota(ids.begin(), ids.end(), 0);
+  return MoveThrough(*graph, ids, from, to);
+}
+
+constexpr char kShuffle[] =
+    "  const %apart: int64[5] = [1,2,3,4,5]\n"
+    "  const %together: int64[4] = [1,6,4,5]\n"
+    "  %r = Reshape(%x, %apart)\n"
+    "  %t = Transpose(%r) {perm=[0,2,1,3,4]}\n"
+    "  %y = Reshape(%t, %together)\n";
+
+TEST(StridedMoveTest, ShuffledChannelsAreOnePassInEveryFormat) {
+  const auto pixels = Move("1,6,4,5", kShuffle, kImage, kImage);
+  ASSERT_TRUE(pixels.has_value());
+  EXPECT_EQ(pixels->source.shape, Shape({3, 2, 4, 5}));
+  EXPECT_EQ(pixels->target.shape, Shape({3, 2, 4, 5}));
+  EXPECT_EQ(pixels->source.strides, Shape({1, 3, 30, 6}));
+  EXPECT_EQ(pixels->target.strides, Shape({2, 1, 30, 6}));
+  const auto to_rows = Move("1,6,4,5", kShuffle, kImage, kRows);
+  ASSERT_TRUE(to_rows.has_value());
+  EXPECT_EQ(to_rows->source.strides, Shape({1, 3, 30, 6}));
+  EXPECT_EQ(to_rows->target.strides, Shape({40, 20, 5, 1}));
+}
+
+// Pixels of two by two become channels, or channels such pixels.
+TEST(StridedMoveTest, PixelsMayBecomeChannels) {
+  const auto move = Move("1,8,3,5",
+                         "  const %apart: int64[6] = [1,2,2,2,3,5]\n"
+                         "  const %together: int64[4] = [1,2,6,10]\n"
+                         "  %r = Reshape(%x, %apart)\n"
+                         "  %t = Transpose(%r) {perm=[0,1,4,2,5,3]}\n"
+                         "  %y = Reshape(%t, %together)\n",
+                         kImage, kRows);
+  ASSERT_TRUE(move.has_value());
+  EXPECT_EQ(move->source.shape, Shape({2, 3, 2, 5, 2}));
+  EXPECT_EQ(move->source.strides, Shape({4, 40, 2, 8, 1}));
+  EXPECT_EQ(move->target.strides, Shape({60, 20, 10, 2, 1}));
+}
+
+TEST(StridedMoveTest, WhatNeedsTwoPassesOrComputesIsNone) {
+  // The pixels of channels-last are mixed with channels on both sides of the Transpose.
+  EXPECT_FALSE(Move("2,6,4,5",
+                    "  const %apart: int64[2] = [20,12]\n"
+                    "  const %together: int64[4] = [2,6,4,5]\n"
+                    "  %r = Reshape(%x, %apart)\n"
+                    "  %t = Transpose(%r)\n"
+                    "  %y = Reshape(%t, %together)\n",
+                    kImage, kImage)
+                   .has_value());
+  EXPECT_FALSE(Move("1,6,4,5", "  %y = Relu(%x)\n", kImage, kImage).has_value());
+}
+
 TEST(StridedViewTest, GoesBackToWhereItCameFrom) {
   const auto graph = ParseTypedGraph(
       "graph {\n"

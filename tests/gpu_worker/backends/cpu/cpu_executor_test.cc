@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cpu/run/processor.h"
@@ -149,6 +152,70 @@ TEST_F(CpuExecutorTest, ViewsShareTheirInputsBytes) {
       executor_->Load(graph, plan, NoWeights());
   ASSERT_TRUE(executable.ok()) << executable.status();
   ExpectEqualsReference(graph, executable->get(), 2);
+}
+
+// A kernel over all nodes, from and to any format in which a plan may ask for it: it is refused, or
+// moves every element to its place. The number of pairs that are not refused.
+int PairsMoved(const std::string& type, const std::string& nodes, Executor& executor) {
+  const Graph graph =
+      Parse(absl::StrCat("graph {\n  input %x: ", type, "[2,6,4,5]\n", nodes, "}\n"));
+  const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, 1);
+  EXPECT_TRUE(inputs.ok()) << inputs.status();
+  const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, *inputs, NoWeights());
+  EXPECT_TRUE(expected.ok()) << expected.status();
+  int moved = 0;
+  for (const Format from : kAllFormats) {
+    for (const Format to : kAllFormats) {
+      Kernel kernel{.family = "transpose", .input_formats = {from}, .output_formats = {to}};
+      for (NodeId node = 0; node < graph.node_count(); ++node) kernel.nodes.push_back(node);
+      const auto executable = executor.LoadKernel(graph, kernel, NoWeights());
+      if (!executable.ok()) {
+        EXPECT_TRUE(absl::IsInvalidArgument(executable.status())) << executable.status();
+        continue;
+      }
+      const absl::StatusOr<std::vector<Tensor>> outputs = (*executable)->Run(*inputs);
+      EXPECT_TRUE(outputs.ok()) << outputs.status();
+      if (outputs.ok()) {
+        EXPECT_EQ(*outputs, *expected) << nodes << FormatName(from) << " " << FormatName(to);
+      }
+      ++moved;
+    }
+  }
+  return moved;
+}
+
+// Offered are rows alone, but plans come from anywhere.
+TEST_F(CpuExecutorTest, TransposesWhatLiesInAnyFormat) {
+  std::vector<int> permutation = {0, 1, 2, 3};
+  do {
+    const std::string transpose = absl::StrCat(
+        "  %y = Transpose(%x) {perm=[", absl::StrJoin(permutation, ","), "]}\n  output %y\n");
+    for (const char* type : {"float32", "uint8"}) {
+      EXPECT_EQ(PairsMoved(type, transpose, *executor_), 4);
+    }
+  } while (std::next_permutation(permutation.begin(), permutation.end()));
+}
+
+TEST_F(CpuExecutorTest, TransposesBetweenReshapesInAnyFormat) {
+  const std::string shuffle =
+      "  const %apart: int64[5] = [2,2,3,4,5]\n"
+      "  const %together: int64[4] = [2,6,4,5]\n"
+      "  %r = Reshape(%x, %apart)\n"
+      "  %t = Transpose(%r) {perm=[0,2,1,3,4]}\n"
+      "  %y = Reshape(%t, %together)\n"
+      "  output %y\n";
+  for (const char* type : {"float32", "uint8"}) {
+    EXPECT_EQ(PairsMoved(type, shuffle, *executor_), 4);
+  }
+  // The pixels of channels-last are mixed with channels at once: that takes more than one pass.
+  const std::string mixed =
+      "  const %apart: int64[2] = [20,12]\n"
+      "  const %together: int64[4] = [2,6,4,5]\n"
+      "  %r = Reshape(%x, %apart)\n"
+      "  %t = Transpose(%r)\n"
+      "  %y = Reshape(%t, %together)\n"
+      "  output %y\n";
+  EXPECT_EQ(PairsMoved("float32", mixed, *executor_), 2);
 }
 
 TEST_F(CpuExecutorTest, ReturnsOutputsThatAreInputsOrConstants) {
