@@ -184,6 +184,9 @@ class Interpreter {
     }
   }
 
+  // In the order that the processor's manual gives: of the pairs of a row and a column the first
+  // numbers' products are added up, and the second ones', from zero on; then these two sums, and
+  // what comes of it to the sum in the tile, which so is rounded once for a whole tile of numbers.
   void MultiplyBf16(const MicroInstruction& instruction) {
     const TileShape& shape = microkernel_.tiles[instruction.target];
     const Tile& left = tiles_[instruction.left];
@@ -191,13 +194,16 @@ class Interpreter {
     const int depth = microkernel_.tiles[instruction.right].rows;
     for (int m = 0; m < shape.rows; ++m) {
       for (int n = 0; n < shape.row_bytes / 4; ++n) {
-        float sum = WithoutDenormal(At<float>(tiles_[instruction.target], m, n));
+        float sums[2] = {};
         for (int k = 0; k < depth * 2; ++k) {
+          float& sum = sums[k % 2];
           sum = WithoutDenormal(std::fma(FloatOfBf16(At<uint16_t>(left, m, k)),
                                          FloatOfBf16(At<uint16_t>(right, k / 2, n * 2 + k % 2)),
                                          sum));
         }
-        Put(tiles_[instruction.target], m, n, sum);
+        const float more = WithoutDenormal(sums[0] + sums[1]);
+        const float before = WithoutDenormal(At<float>(tiles_[instruction.target], m, n));
+        Put(tiles_[instruction.target], m, n, WithoutDenormal(before + more));
       }
     }
   }

@@ -15,10 +15,10 @@ struct MicroOperand {
 };
 
 // Does what the list says, in C++: the same bits as the assembled code for floats and bytes; of
-// bf16 tiles, whose sums a processor rounds in its own way, nearly the same. Before each access its
-// address is compared with what the operand holds. Some thousand times slower than the processor,
-// for processors that lack the instructions, for sanitizers, which see nothing of machine code, and
-// for tests.
+// bf16 tiles those that the processor's manual describes. Before each access its address is
+// compared with what the operand holds. Some thousand times slower than the processor, for
+// processors that lack the instructions, for sanitizers, which see nothing of machine code, and for
+// tests.
 // Errors: those of CheckMicrokernel; InvalidArgument when the pointers are not as many; OutOfRange
 // naming the instruction for an access outside of its operand, after which the results are worth
 // nothing.

@@ -165,6 +165,41 @@ TEST_F(Bf16KernelsTest, ErrorsAreThoseOfTheBitsThatAreMultiplied) {
   }
 }
 
+// As layers are admitted: relative to the row's largest exact value.
+TEST_F(Bf16KernelsTest, SixProductsAreAsExactAsASerialSumOfFloats) {
+  for (const int depth : {256, 1024}) {
+    const std::vector<float> weights = RandomNumbers(depth * kColumns, 12);
+    const std::vector<float> rows = RandomNumbers(kRows * depth, 13);
+    const Tensor actual =
+        Run(Product(depth, weights), "x6", Tensor::Of<float>({kRows, depth}, rows));
+    double error = 0;
+    double serial_error = 0;
+    for (int m = 0; m < kRows; ++m) {
+      double largest = 0;
+      double row_error = 0;
+      double row_serial_error = 0;
+      for (int n = 0; n < kColumns; ++n) {
+        double exact = 0;
+        float serial = 0;
+        for (int k = 0; k < depth; ++k) {
+          const float left = rows[m * depth + k];
+          const float right = weights[k * kColumns + n];
+          exact += static_cast<double>(left) * right;
+          serial = std::fma(left, right, serial);
+        }
+        largest = std::max(largest, std::abs(exact));
+        row_error = std::max(row_error, std::abs(actual.at<float>(m * kColumns + n) - exact));
+        row_serial_error = std::max(row_serial_error, std::abs(serial - exact));
+      }
+      error = std::max(error, row_error / largest);
+      serial_error = std::max(serial_error, row_serial_error / largest);
+    }
+    RecordProperty(absl::StrCat("errors_", depth), absl::StrCat(error, " ", serial_error));
+    EXPECT_LT(error, 1e-6) << depth;
+    EXPECT_LT(error, serial_error) << depth;
+  }
+}
+
 TEST_F(Bf16KernelsTest, RowsThatAreNotFiniteAreRightAndTouchNoOther) {
   constexpr int kDepth = 200;
   std::vector<float> rows = RandomNumbers(kRows * kDepth, 4);

@@ -373,5 +373,20 @@ TEST(TileMicrokernelTest, Bf16OfSmallIntegersIsExact) {
   EXPECT_EQ(std::memcmp(assembled.result, interpreted.result, sizeof(assembled.result)), 0);
 }
 
+// One after the other, no 1 would move a sum of 2^24: the next float is 2 further.
+TEST(TileMicrokernelTest, Bf16SumsAreRoundedOnceForATile) {
+  const auto put = [](std::byte* place, float value) {
+    std::memcpy(place, reinterpret_cast<const std::byte*>(&value) + 2, 2);
+  };
+  TileBytes data(10);
+  for (size_t i = 0; i < sizeof(data.left); i += 2) put(data.left + i, 1);
+  for (size_t i = 0; i < sizeof(data.right); i += 2) put(data.right + i, i < 280 ? 0 : 1);
+  put(data.right, 16777216);
+  ASSERT_TRUE(Interpret(TileProduct(MicroOp::kTileMultiplyBf16), data.Operands()).ok());
+  float sum;
+  std::memcpy(&sum, data.result, sizeof(sum));
+  EXPECT_EQ(sum, 16777216.0f + 40.0f);
+}
+
 }  // namespace
 }  // namespace plait
