@@ -6,8 +6,9 @@ namespace plait {
 
 // Each backend defines its own in <name>/offers and is found by its line in backends.def alone:
 // nothing here knows a backend by name.
-#define PLAIT_BACKEND(name, Name) \
-  std::unique_ptr<KernelCatalog> New##Name##Catalog(const DeviceDescription& device);
+#define PLAIT_BACKEND(name, Name)                                                    \
+  std::unique_ptr<KernelCatalog> New##Name##Catalog(const DeviceDescription& device, \
+                                                    const CatalogOptions& options);
 #include "gpu_worker/backends/backends.def"
 #undef PLAIT_BACKEND
 
@@ -15,7 +16,8 @@ namespace {
 
 struct Backend {
   absl::string_view name;
-  std::unique_ptr<KernelCatalog> (*new_catalog)(const DeviceDescription& device);
+  std::unique_ptr<KernelCatalog> (*new_catalog)(const DeviceDescription& device,
+                                                const CatalogOptions& options);
 };
 
 constexpr Backend kBackends[] = {
@@ -27,10 +29,11 @@ constexpr Backend kBackends[] = {
 }  // namespace
 
 // A handful of backends: a list is all the look-up that is needed.
-absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device) {
+absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device,
+                                                          const CatalogOptions& options) {
   std::string names;
   for (const Backend& backend : kBackends) {
-    if (backend.name == device.backend) return backend.new_catalog(device);
+    if (backend.name == device.backend) return backend.new_catalog(device, options);
     absl::StrAppend(&names, names.empty() ? "" : ", ", backend.name);
   }
   return absl::NotFoundError(absl::StrCat("no kernel catalog for backend \"", device.backend,

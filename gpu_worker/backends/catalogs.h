@@ -13,6 +13,7 @@ namespace plait {
 // Only names and numbers of the description are read: the device may be on another machine. The
 // catalog is the caller's, and thread-safe.
 // Errors: NotFound naming the backends there are.
-absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device);
+absl::StatusOr<std::unique_ptr<KernelCatalog>> CatalogFor(const DeviceDescription& device,
+                                                          const CatalogOptions& options = {});
 
 }  // namespace plait

@@ -10,6 +10,11 @@
 
 namespace plait {
 
+// What of a catalog is asked for.
+struct CatalogOptions {
+  bool digits = true;  // kernels that write numbers in digits of bytes
+};
+
 // What a backend can run as one kernel. Pure description: no device is needed to ask. One
 // implementation per backend (its folder offers/). Thread-safe. What a catalog offers, the backend
 // is expected to load; a kernel that its library refuses all the same has a profile without
@@ -46,6 +51,9 @@ class KernelCatalog {
   virtual std::optional<std::string> LessExact(const Kernel& /*kernel*/) const {
     return std::nullopt;
   }
+
+  // Whether there are kernels that multiply numbers in bf16.
+  virtual bool HasBf16() const { return false; }
 
   // Whether the kernel reads, or writes, images in channels-last whose pixels lie further apart
   // than they have channels: parts of others (Value::first_channel in optimizer/plan/plan.h).

@@ -10,6 +10,7 @@ const FamilyOffer kConvBf16Offer = {
     .name = "conv_bf16",
     .runs = IsConvolutionInPlanes,
     .needs_admission = true,
+    .planes = Planes::kBf16,
     .instruction_set = "amx",
     .grow = GrowBehind<IsConvolutionInPlanes>,
     // In plain the pixels of a piece would not lie beside each other.

@@ -10,6 +10,7 @@ const FamilyOffer kConvInt8Offer = {
     .name = "conv_int8",
     .runs = IsConvolutionInPlanes,
     .needs_admission = true,
+    .planes = Planes::kDigits,
     .instruction_set = "amx",
     .grow = GrowBehind<IsConvolutionInPlanes>,
     // In plain the pixels of a piece would not lie beside each other.

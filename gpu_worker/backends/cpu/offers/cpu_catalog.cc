@@ -38,6 +38,11 @@ const FamilyOffer* FindFamily(absl::string_view name) {
 
 absl::Span<const FamilyOffer* const> CpuFamilies() { return kFamilies; }
 
+bool CpuCatalog::IsOffered(const FamilyOffer& family) const {
+  return HasInstructions(device_, family.instruction_set) &&
+         (options_.digits || family.planes != Planes::kDigits);
+}
+
 // Every variant in every row of formats is a kernel of one thread, one of all threads where that
 // may gain, or both. Widths between the two are not offered: each would be one more measurement for
 // every kernel.
@@ -71,14 +76,14 @@ std::vector<Kernel> CpuCatalog::KernelsAt(const Graph& graph, NodeId node, bool 
   for (const bool last_resort : {false, true}) {
     for (const FamilyOffer* family : kFamilies) {
       if (family->last_resort != last_resort || family->runs == nullptr) continue;
-      if (!HasInstructions(device_, family->instruction_set)) continue;
+      if (!IsOffered(*family)) continue;
       if (family->runs(graph, node)) AddKernels(graph, *family, {node}, &kernels);
     }
     if (!kernels.empty()) break;
   }
   if (!fuse) return kernels;
   for (const FamilyOffer* family : kFamilies) {
-    if (family->grow == nullptr || !HasInstructions(device_, family->instruction_set)) continue;
+    if (family->grow == nullptr || !IsOffered(*family)) continue;
     for (const std::vector<NodeId>& nodes : family->grow(graph, node)) {
       AddKernels(graph, *family, nodes, &kernels);
     }
@@ -115,6 +120,12 @@ std::optional<std::string> CpuCatalog::LessExact(const Kernel& kernel) const {
   return family->less_exact(kernel.variant);
 }
 
+bool CpuCatalog::HasBf16() const {
+  return std::any_of(std::begin(kFamilies), std::end(kFamilies), [this](const FamilyOffer* family) {
+    return family->planes == Planes::kBf16 && IsOffered(*family);
+  });
+}
+
 bool CpuCatalog::ReadsParts(const Kernel& kernel) const {
   const FamilyOffer* const family = FindFamily(kernel.family);
   return family != nullptr && family->reads_parts;
@@ -137,8 +148,9 @@ absl::string_view CpuCatalog::Version(absl::string_view family) const {
   return CpuFamilyVersion(family);
 }
 
-std::unique_ptr<KernelCatalog> NewCpuCatalog(const DeviceDescription& device) {
-  return std::make_unique<CpuCatalog>(device);
+std::unique_ptr<KernelCatalog> NewCpuCatalog(const DeviceDescription& device,
+                                             const CatalogOptions& options) {
+  return std::make_unique<CpuCatalog>(device, options);
 }
 
 }  // namespace plait

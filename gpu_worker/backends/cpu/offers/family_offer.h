@@ -40,6 +40,9 @@ struct FormatRow {
   std::vector<Format> outputs;  // of OutputsOf(graph, nodes)
 };
 
+// What numbers are written as before they are multiplied: see microkernel/plane_tile.h.
+enum class Planes { kNone, kDigits, kBf16 };
+
 // What the backend offers of one family. Every function is pure and thread-safe.
 struct FamilyOffer {
   absl::string_view name;
@@ -49,6 +52,9 @@ struct FamilyOffer {
 
   // See KernelCatalog::NeedsAdmission: of all kernels of the family.
   bool needs_admission = false;
+
+  // Of all kernels of the family.
+  Planes planes = Planes::kNone;
 
   // The least instruction set of a device that the family is offered for, by its name; see
   // base/instruction_set_names.h. Its kernels load on any other too, where they take very long.

@@ -10,6 +10,7 @@ const FamilyOffer kMatmulBf16Offer = {
     .name = "matmul_bf16",
     .runs = IsProductInPlanes,
     .needs_admission = true,
+    .planes = Planes::kBf16,
     .instruction_set = "amx",
     .grow = GrowBehind<IsProductInPlanes>,
     .formats = PlainRow,

@@ -10,6 +10,7 @@ const FamilyOffer kMatmulInt8Offer = {
     .name = "matmul_int8",
     .runs = IsProductInPlanes,
     .needs_admission = true,
+    .planes = Planes::kDigits,
     .instruction_set = "amx",
     .grow = GrowBehind<IsProductInPlanes>,
     .formats = PlainRow,

@@ -20,7 +20,8 @@ Kernel ReferenceCatalog::Reorder(const TensorType& /*type*/, Format from, Format
 // It is there to be right: nobody waits for its times, so they need not be told apart.
 absl::string_view ReferenceCatalog::Version(absl::string_view /*family*/) const { return "1"; }
 
-std::unique_ptr<KernelCatalog> NewReferenceCatalog(const DeviceDescription& /*device*/) {
+std::unique_ptr<KernelCatalog> NewReferenceCatalog(const DeviceDescription& /*device*/,
+                                                   const CatalogOptions& /*options*/) {
   return std::make_unique<ReferenceCatalog>();
 }
 
