@@ -44,9 +44,9 @@ Json ShapesJson(const Graph& graph) {
 
 // Only a plan with a header says what it is for.
 Json PlanJson(const FilePlan& plan) {
-  Json json = {{"device", nullptr},      {"threads", nullptr},  {"instruction_set", nullptr},
-               {"shapes", nullptr},      {"kernels", nullptr},  {"streams", nullptr},
-               {"arena_bytes", nullptr}, {"predicted", nullptr}};
+  Json json = {{"device", nullptr},      {"threads", nullptr},   {"instruction_set", nullptr},
+               {"shapes", nullptr},      {"kernels", nullptr},   {"streams", nullptr},
+               {"arena_bytes", nullptr}, {"precision", nullptr}, {"predicted", nullptr}};
   if (plan.status.ok()) {
     const Plan& header = plan.header;
     const absl::string_view instructions = InstructionSetOfFingerprint(header.device_fingerprint);
@@ -55,6 +55,7 @@ Json PlanJson(const FilePlan& plan) {
     if (!instructions.empty()) json["instruction_set"] = std::string(instructions);
     json["streams"] = header.streams;
     json["arena_bytes"] = header.arena_bytes;
+    json["precision"] = header.precision;
     json["predicted"] = header.predicted;
     const absl::StatusOr<Plan> whole = ParsePlan(plan.texts.plan);
     if (whole.ok()) json["kernels"] = whole->steps.size();

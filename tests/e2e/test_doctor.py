@@ -78,6 +78,7 @@ def test_plans_says_whether_a_plan_fits(cli, folder, model_file):
     assert plan["kernels"] == report["optimized"]["kernels"]
     assert plan["streams"] == report["plan"]["streams"]
     assert plan["arena_bytes"] == report["plan"]["arena_bytes"]
+    assert plan["precision"] == report["optimized"]["precision"] == "strict"
     (plan,) = cli.run("plans", optimized, "--threads", "1", "--json", *held).expect(0).json["plans"]
     if len(os.sched_getaffinity(0)) > 1:
         assert not plan["fits"] and "another device" in plan["reason"]
