@@ -14,20 +14,22 @@ namespace plait {
 
 namespace {
 
-// "a, b or c (default)": the last name is the default.
+// "a, b or c".
 std::string NamesHelp(absl::Span<const absl::string_view> names) {
-  if (names.size() == 1) return absl::StrCat(names.back(), " (default)");
-  return absl::StrCat(absl::StrJoin(names.subspan(0, names.size() - 1), ", "), " or ", names.back(),
-                      " (default)");
+  if (names.size() == 1) return std::string(names.back());
+  return absl::StrCat(absl::StrJoin(names.subspan(0, names.size() - 1), ", "), " or ",
+                      names.back());
 }
 
 }  // namespace
 
 void AddJobOptions(std::vector<OptionSpec>* options) {
   // Static, because an OptionSpec borrows its texts.
-  static const std::string search = NamesHelp(wire::SearchPolicies());
-  static const std::string schedule = NamesHelp(wire::SchedulePolicies());
-  static const std::string precision = NamesHelp(wire::Precisions());
+  static const std::string search = absl::StrCat(NamesHelp(wire::SearchPolicies()), " (default)");
+  static const std::string schedule =
+      absl::StrCat(NamesHelp(wire::SchedulePolicies()), " (default)");
+  static const std::string precision =
+      absl::StrCat(NamesHelp(wire::Precisions()), "; default ", wire::Precisions().front());
   static const std::string body =
       absl::StrCat("the file's graph, for other runtimes: ", absl::StrJoin(wire::Bodies(), ", "));
   const OptionSpec specs[] = {
@@ -39,7 +41,7 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--seed", OptionKind::kInteger, "N", "of everything random; default 0"},
       {"--precision", OptionKind::kText, "FORMAT", precision},
       {"--max-rel-error", OptionKind::kNumber, "X",
-       "how far outputs may be off; alone: precision auto"},
+       "how far outputs may be off; alone: precision auto; default of bf16: 0.05"},
       {"--accept-inconclusive", OptionKind::kSwitch, "",
        "return the fastest plan even if comparing outputs proves little"},
       kShapeOption,

@@ -49,6 +49,7 @@ struct SearchOptions {
   // How far outputs may be from the baseline's (see fit_precision.h), where plans may lose
   // accuracy. 0: they may not, and every kernel has that of fp32.
   double rel_error_max = 0;
+  std::string precision = "auto";  // of such plans, never interpreted here
   PartitionOptions partition;
   BacktrackingOptions backtracking;  // rules and cost model are set by the search
   VerificationOptions verification;

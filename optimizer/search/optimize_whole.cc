@@ -143,7 +143,7 @@ class Optimizer {
   absl::Status AddCandidates() {
     context_.progress.OnPhase("canonicalize", 0.05);
     if (options_.rel_error_max > 0) {
-      binding_.precision = "auto";
+      binding_.precision = options_.precision;
       admissions_.SetPrice(0);
     }
     RewrittenGraph canonical;

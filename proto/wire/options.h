@@ -19,7 +19,7 @@ absl::Span<const absl::string_view> Precisions();
 absl::Span<const absl::string_view> Bodies();
 
 // The options with each default filled in that does not depend on the server (names of policies,
-// device, precision, body, portable); budget and threads may stay 0.
+// device, precision and what it may lose, body, portable); budget and threads may stay 0.
 // Errors: InvalidArgument naming the field, what it is and what is allowed; also for a field that
 // this build does not know.
 absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& options);

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/catalogs.h"
 #include "optimizer/search/predicted_plan.h"
 #include "optimizer/search/segments.h"
 #include "server/search_child/failure_reason.h"
+#include "server/search_child/job_catalog.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
 #include "server/search_child/measurement_source.h"
@@ -82,7 +82,7 @@ class Search {
     const absl::StatusOr<Bound> bound = Bind(request_.model, target.shapes);
     if (!bound.ok()) return ModelFailure(bound.status());
     const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
-    PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
+    PLAIT_ASSIGN_OR_RETURN(const auto catalog, JobCatalog(request_.start.options(), device));
     // Inputs that were given have the shapes of the first plan.
     const bool has_input_sets = target.shapes == request_.targets.front().shapes;
     PLAIT_ASSIGN_OR_RETURN(
@@ -150,7 +150,7 @@ class Search {
   absl::Status Predict(const PlanTarget& target) {
     PLAIT_ASSIGN_OR_RETURN(SearchResult predicted, Unplanned(target));
     const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
-    PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));
+    PLAIT_ASSIGN_OR_RETURN(const auto catalog, JobCatalog(request_.start.options(), device));
     const auto predict = [&](const Graph& graph, Plan* plan) -> absl::Status {
       const absl::StatusOr<PlannedGraph> planned =
           PredictedPlan(graph, device, *catalog, request_.start.engine_version());

@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "base/machine_cores.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/catalogs.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
@@ -28,6 +27,7 @@
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/further_plans.h"
 #include "server/search_child/input_sets.h"
+#include "server/search_child/job_catalog.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
 #include "server/search_child/map_model.h"
@@ -125,7 +125,8 @@ class ChildSearch {
   // Searches for the first plan, which report and body are of, and then for the others.
   absl::StatusOr<internal::Result> Search(const Original& original, ProgressSender& progress) {
     const DeviceDescription device = DeviceWithThreads(whole_device_, targets_.front().threads);
-    const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(device);
+    const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog =
+        JobCatalog(start_.options(), device);
     // A worker of another build may have a backend that is not here.
     if (!catalog.ok()) return wire::WithReason(catalog.status(), v1::ERROR_REASON_UNSUPPORTED);
     PLAIT_ASSIGN_OR_RETURN(
@@ -157,7 +158,7 @@ class ChildSearch {
         SearchFurtherPlans({start_, original.model, whole_device_, targets_, options, effect,
                             *found, log, end_, progress, begin_plan},
                            connection_, clock_));
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings = PrecisionWarnings(start_.options(), device, **catalog);
     PLAIT_ASSIGN_OR_RETURN(
         const MeasuredBody measured,
         MeasureBody(original, *found, {source->log(), log}, &further.verification_time, warnings));
@@ -327,8 +328,9 @@ class ChildSearch {
     const int threads = start_.search_threads();
     options.threads = threads > 0 ? threads : MachineCores();
     options.engine_version = start_.engine_version();
-    if (start_.options().precision() == "auto") {
+    if (start_.options().precision() != "strict") {
       options.rel_error_max = start_.options().max_rel_error();
+      options.precision = start_.options().precision();
     }
     options.verification.accept_inconclusive = start_.options().accept_inconclusive();
     options.verification.given_inputs = start_.options().input_sets_size();

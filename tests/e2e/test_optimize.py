@@ -149,6 +149,15 @@ def test_without_search_the_result_is_the_same_bytes_every_time(cli, folder, mod
     assert graphs[0] == graphs[1]
 
 
+def test_bf16_keeps_its_bound_and_says_where_there_is_none(cli, folder, model_file):
+    report = optimize(cli, model_file("tiny_resnet"), folder / "out.onnx", "--precision",
+                      "bf16").expect(0).json
+    assert report["equivalence"]["max_rel_error"] <= 0.05
+    assert report["optimized"]["precision"] == ("bf16" if report["speedup"] > 1 else "strict")
+    warned = any("no kernels in bf16" in warning for warning in report["warnings"])
+    assert warned != ("_amx;" in report["device"]["fingerprint"])
+
+
 def test_a_device_that_this_build_lacks_is_refused_at_once(cli, folder, model_file):
     model = model_file(models.small_model())
     began = time.monotonic()

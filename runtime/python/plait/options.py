@@ -19,8 +19,10 @@ class JobOptions(TypedDict, total=False):
     budget: Seconds that all of it may take; 60.
     search: How graphs are searched: "none", "taso", "autograph" or "plait".
     schedule: How kernels are placed on streams.
-    precision: The accuracy to keep: "strict", or "auto" within max_rel_error.
-    max_rel_error: The largest relative error of an output; alone it means precision "auto".
+    precision: The accuracy to keep: "strict", or within max_rel_error "auto" or "bf16", which
+        computes in fp32 and bf16 only.
+    max_rel_error: The largest relative error of an output; alone it means precision "auto". Of
+        "bf16": 0.05.
     accept_inconclusive: Return the fastest plan also where comparing outputs proves little.
     body: The file's graph for other runtimes: "auto", "original", "portable" or "searched".
     shapes: The shapes of inputs with symbolic dimensions.

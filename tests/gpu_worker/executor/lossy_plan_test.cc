@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/executor/measure_errors.h"
 #include "gpu_worker/executor/measure_plans.h"
@@ -15,9 +16,15 @@
 namespace plait {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
 
+// Products of 100 us each in fp32.
 class MadeUpTimes : public Profiler {
  public:
   absl::StatusOr<std::vector<Profile>> Measure(absl::Span<const ProfileRequest> requests) override {
@@ -26,13 +33,15 @@ class MadeUpTimes : public Profiler {
       Profile profile;
       profile.samples = 20;
       profile.latency_us_median = 100;
-      // Of digits; planes of bf16 gain nothing here.
+      // Whatever planes of bf16 gain, digits gain more.
       if (request.key.family == "matmul_int8") {
         if (request.key.variant == "x8") profile.latency_us_median = 70;
         if (request.key.variant == "x6") profile.latency_us_median = 50;
         if (request.key.variant == "x3") profile.latency_us_median = 25;
       } else if (request.key.family == "matmul_bf16") {
-        profile.latency_us_median = 120;
+        if (request.key.variant == "x6") profile.latency_us_median = 90;
+        if (request.key.variant == "x3") profile.latency_us_median = 60;
+        if (request.key.variant == "x1") profile.latency_us_median = 30;
       }
       profile.latency_us_p10 = profile.latency_us_median;
       profiles.push_back(profile);
@@ -83,22 +92,32 @@ class NoProgress : public ProgressSink {
   void OnPhase(absl::string_view, double) override {}
 };
 
+constexpr char kTwoProducts[] = R"(graph {
+  input %x: float32[32,256]
+  const %w1: float32[256,128] = synthetic 1
+  const %w2: float32[128,256] = synthetic 2
+  %a = MatMul(%x, %w1) {}
+  %b = Tanh(%a) {}
+  %y = MatMul(%b, %w2) {}
+  output %y
+})";
+
+constexpr char kOneProduct[] = R"(graph {
+  input %x: float32[32,256]
+  const %w: float32[256,128] = synthetic 1
+  %y = MatMul(%x, %w) {}
+  output %y
+})";
+
 class LossyPlanTest : public ExecutorFixture {
  protected:
-  // `rel_error_max` 0: nothing may be lost.
-  SearchResult Search(double rel_error_max) {
+  // `rel_error_max` 0: nothing may be lost. Of precision bf16 nothing is in digits.
+  SearchResult Search(double rel_error_max, const std::string& precision = "auto",
+                      const char* text = kTwoProducts) {
     DeviceDescription device = executor_->device();
     device.instruction_set = "amx";
-    const auto catalog = CatalogFor(device);
-    const Graph graph = ParseTyped(R"(graph {
-      input %x: float32[32,256]
-      const %w1: float32[256,128] = synthetic 1
-      const %w2: float32[128,256] = synthetic 2
-      %a = MatMul(%x, %w1) {}
-      %b = Tanh(%a) {}
-      %y = MatMul(%b, %w2) {}
-      output %y
-    })");
+    const auto catalog = CatalogFor(device, {.digits = precision != "bf16"});
+    const Graph graph = ParseTyped(text);
     MadeUpTimes times;
     RealErrors errors(*executor_, rel_error_max > 0 ? rel_error_max : 1e-4);
     MeasurementLog log;
@@ -110,29 +129,34 @@ class LossyPlanTest : public ExecutorFixture {
     SearchOptions options;
     options.rules = AllRules();
     options.rel_error_max = rel_error_max;
+    options.precision = precision;
     auto result = Optimize(graph, options, context);
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *std::move(result) : SearchResult();
   }
 
+  // Family and variant of each.
   static std::vector<std::string> Products(const SearchResult& result) {
-    std::vector<std::string> variants;
+    std::vector<std::string> products;
     for (const Step& step : result.plan.steps) {
-      if (step.kernel.family == "matmul_int8") variants.push_back(step.kernel.variant);
+      if (absl::StartsWith(step.kernel.family, "matmul")) {
+        products.push_back(absl::StrCat(step.kernel.family, " ", step.kernel.variant));
+      }
     }
-    return variants;
+    return products;
   }
 };
 
 TEST_F(LossyPlanTest, KeepsTheAccuracyOfFp32WhereNothingMayBeLost) {
   const SearchResult result = Search(0);
-  EXPECT_THAT(Products(result), ElementsAre("x6", "x6")) << result.trace;
+  EXPECT_THAT(Products(result), ElementsAre("matmul_int8 x6", "matmul_int8 x6")) << result.trace;
   EXPECT_LT(result.equivalence.max_rel_error, 2e-6);
 }
 
 TEST_F(LossyPlanTest, TakesHalfOfTheProductsWhereTheirErrorIsAllowed) {
   const SearchResult result = Search(1e-3);
-  EXPECT_THAT(Products(result), ElementsAre("x3", "x3")) << result.trace;
+  EXPECT_THAT(Products(result), ElementsAre("matmul_int8 x3", "matmul_int8 x3")) << result.trace;
+  EXPECT_EQ(result.plan.precision, "auto");
   EXPECT_LT(result.equivalence.max_rel_error, 1e-3);
   EXPECT_GT(result.equivalence.max_rel_error, 2e-6);
 }
@@ -142,7 +166,25 @@ TEST_F(LossyPlanTest, StaysWithinLittle) {
   const SearchResult result = Search(lost / 20);
   EXPECT_TRUE(result.improved) << result.trace;
   EXPECT_LE(result.equivalence.max_rel_error, lost / 20);
-  EXPECT_THAT(Products(result), Each(testing::Ne("x3"))) << result.trace;
+  EXPECT_THAT(Products(result), Each(testing::Ne("matmul_int8 x3"))) << result.trace;
+}
+
+TEST_F(LossyPlanTest, Bf16TakesSingleProductsWhereTheirErrorIsAllowed) {
+  const SearchResult result = Search(5e-2, "bf16", kOneProduct);
+  EXPECT_THAT(Products(result), ElementsAre("matmul_bf16 x1")) << result.trace;
+  EXPECT_EQ(result.plan.precision, "bf16");
+  EXPECT_LT(result.equivalence.max_rel_error, 5e-2);
+  EXPECT_GT(result.equivalence.max_rel_error, 1e-4);
+}
+
+TEST_F(LossyPlanTest, Bf16IsAsExactAsItHasToBe) {
+  // No more than what fp32 may lose in another order.
+  const SearchResult least = Search(1e-6, "bf16", kOneProduct);
+  EXPECT_THAT(Products(least), SizeIs(1));
+  EXPECT_THAT(Products(least), Each(AllOf(Not(EndsWith(" x1")), Not(EndsWith(" x3")),
+                                          Not(StartsWith("matmul_int8")))))
+      << least.trace;
+  EXPECT_LE(least.equivalence.max_rel_error, 1e-6);
 }
 
 }  // namespace

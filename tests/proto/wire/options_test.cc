@@ -93,11 +93,31 @@ TEST(WireOptionsTest, RefusesAnOptionThatItDoesNotKnow) {
 // A precision that no kernel has would be accepted and do nothing.
 TEST(WireOptionsTest, RefusesPrecisionsWithoutKernels) {
   v1::OptimizeOptions options;
-  for (const char* precision : {"tf32", "bf16", "fp16", "int8"}) {
+  for (const char* precision : {"tf32", "fp16", "int8", "BF16", "bf16 ", "bf16,auto", "bfloat16"}) {
     options.set_precision(precision);
-    EXPECT_EQ(
-        CheckedOptions(options).status().message(),
-        absl::StrCat("options.precision: must be one of strict, auto, is \"", precision, "\""));
+    EXPECT_EQ(CheckedOptions(options).status().message(),
+              absl::StrCat("options.precision: must be one of strict, auto, bf16, is \"", precision,
+                           "\""));
+  }
+  options.set_precision("bf16\n" + std::string(1000, 'x'));
+  EXPECT_EQ(CheckedOptions(options).status().message(),
+            absl::StrCat("options.precision: must be one of strict, auto, bf16, is \"bf16\\n",
+                         std::string(75, 'x'), "\""));
+}
+
+TEST(WireOptionsTest, Bf16SaysHowMuchMayBeLost) {
+  v1::OptimizeOptions options;
+  options.set_precision("bf16");
+  const v1::OptimizeOptions checked = *CheckedOptions(options);
+  EXPECT_EQ(checked.precision(), "bf16");
+  EXPECT_EQ(checked.max_rel_error(), 5e-2);
+  options.set_max_rel_error(5e-2);
+  EXPECT_EQ(OptionsHash(*CheckedOptions(options)), OptionsHash(checked));
+  options.set_max_rel_error(1e-3);
+  EXPECT_EQ(CheckedOptions(options)->max_rel_error(), 1e-3);
+  for (const double error : {-1e-3, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    options.set_max_rel_error(error);
+    EXPECT_EQ(FieldOf(CheckedOptions(options).status()), "options.max_rel_error") << error;
   }
 }
 
