@@ -144,9 +144,18 @@ def test_other_tasks_are_refused(runtime, server):
     task.profile.SetInParent()
     assert server.ask(task).error.code == 12  # UNIMPLEMENTED
     task = models.task(server, [models.product()])
-    task.measure_models.precision = "bf16" if runtime == "openvino" else "strict"
-    if runtime == "openvino":
-        assert server.ask(task).error.code == 12
+    task.measure_models.precision = "int4"
+    assert server.ask(task).error.code == 12
+
+
+def test_bf16_is_computed_in_or_said_to_be_fp32(runtime, server):
+    server.start_worker(runtime)
+    task = models.task(server, [models.product()])
+    task.measure_models.precision = "bf16"
+    measured = server.ask(task).measure_models
+    assert not measured.models[0].error
+    assert {"onnxruntime": "computes in fp32",
+            "openvino": "INFERENCE_PRECISION_HINT=bf16"}[runtime] in measured.options
 
 
 def test_a_blob_that_is_not_sent_fails_the_task(runtime, server):

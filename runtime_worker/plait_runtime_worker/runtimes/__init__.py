@@ -4,8 +4,9 @@ A module has
   DISTRIBUTION   the package of PyPI, whose version is the runtime's
   MODULES        what must be there to import
   TITLE          its name for people
-  settings(threads, precision)  what it runs with; the precision is one of OptimizeOptions. The
-                 runtime is not imported for it.
+  PRECISIONS     what it computes in, f32 or bf16, by the precision of OptimizeOptions
+  settings(threads, precision)  what it runs with; the precision is one of those. The runtime is not
+                 imported for it.
   Runtime        a class, made with the same:
       load(model, inputs)  makes a session of the bytes of a model; `inputs` is the first set, an
                            array by name
@@ -55,6 +56,10 @@ def version(name):
 
 
 def options(name, threads, precision):
-    """The settings of a runtime, for people."""
-    settings = module(name).settings(threads, precision)
-    return ", ".join(f"{key}={value}" for key, value in settings.items())
+    """The settings of a runtime, for people. Raises KeyError for another precision."""
+    driven = module(name)
+    computes_in = driven.PRECISIONS[precision]
+    words = [f"{key}={value}" for key, value in driven.settings(threads, precision).items()]
+    if precision == "bf16" and computes_in != precision:
+        words.append("computes in fp32, as it has no bf16 on processors")
+    return ", ".join(words)

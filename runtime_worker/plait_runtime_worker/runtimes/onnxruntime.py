@@ -4,9 +4,12 @@ DISTRIBUTION = "onnxruntime"
 MODULES = ("onnxruntime",)
 TITLE = "ONNX Runtime"
 
+# It has no other arithmetic on processors.
+PRECISIONS = {"strict": "f32", "auto": "f32", "bf16": "f32"}
+
 
 def settings(threads, precision):
-    """It computes in fp32 whatever the precision: it has no other arithmetic on processors."""
+    """As attributes of SessionOptions, of which none is a precision."""
     del precision
     return {
         "intra_op_num_threads": threads,
