@@ -206,6 +206,8 @@ class Race:
         if row.failure:
             return None
         try:
+            if row.runtime.startswith("plait"):
+                participants.check_plan(row.model, self.arguments)
             entrant = stack.enter_context(self._start(row.runtime))
             loaded = entrant.load(row.model.resolve(), self.inputs)
             row.version, row.flops = loaded.version, loaded.flops

@@ -18,6 +18,10 @@ import numpy as np
 
 CHILD = pathlib.Path(__file__).resolve().parent / "runtime_child.py"
 
+# What plait's plans may keep (OptimizeOptions.precision) where a precision is compared. A plan that
+# may lose accuracy in other numbers is of neither.
+PLAN_PRECISIONS = {"fp32": {"strict"}, "bf16": {"strict", "bf16"}}
+
 
 class ParticipantFailure(Exception):
     """A runtime is missing, rejects the model, crashed, or took too long."""
@@ -156,6 +160,23 @@ def runtime(name, library, arguments):
     return Participant(name, [sys.executable, CHILD, "--runtime", library, "--threads",
                               arguments.threads, "--precision", arguments.precision],
                        arguments.timeout_s)
+
+
+def check_plan(model, arguments):
+    """Raises ParticipantFailure where the plans of a file are not of the precision compared."""
+    if not arguments.plait.is_file():
+        return
+    done = subprocess.run(
+        [str(word) for word in (arguments.plait, "plans", model, "--threads", arguments.threads,
+                                "--json")],
+        capture_output=True, text=True, timeout=arguments.timeout_s, check=False)
+    if done.returncode != 0:
+        raise ParticipantFailure(f"plait plans: exit code {done.returncode}")
+    found = {plan["precision"] for plan in json.loads(done.stdout)["plans"]} - {None}
+    others = sorted(found - PLAN_PRECISIONS[arguments.precision])
+    if others:
+        raise ParticipantFailure(f"its plan has precision {others[0]}, compared is "
+                                 f"{arguments.precision}")
 
 
 def plait(name, arguments):

@@ -61,7 +61,8 @@ def parse():
                         metavar="PROGRAM", help="the plait program (build/plait)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32",
-                        help="what OpenVINO computes in; plait's is in the optimized file (fp32)")
+                        help="what OpenVINO computes in, and plait's plans at most: bf16 takes "
+                             "what `plait optimize --precision bf16` wrote (fp32)")
     parser.add_argument("--rounds", type=int, default=15, help="at least so many (15)")
     parser.add_argument("--rounds-max", type=int, default=60,
                         help="at most, where the interval is wide (60)")

@@ -54,7 +54,7 @@ def run_json(*words):
 
 def optimize(arguments, model, output, *options):
     return run_json(arguments.plait, "optimize", model, "-o", output, "--json",
-                    "--budget", arguments.budget, *options)
+                    "--budget", arguments.budget, "--precision", arguments.precision, *options)
 
 
 def strip_metadata(source, target):
@@ -104,6 +104,7 @@ def keep_results(arguments, devices, entries, failures):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(
         {"command": "bench/search/optimize_models.py", "budget": arguments.budget,
+         "precision": arguments.precision,
          "date": datetime.date.today().isoformat(), "devices": devices, "models": entries,
          "failures": failures}, indent=1, sort_keys=True) + "\n")
 
@@ -155,6 +156,8 @@ def parse():
     parser.add_argument("--plait-worker", type=pathlib.Path,
                         default=ROOT / "build" / "plait-worker")
     parser.add_argument("--budget", default="60s", help="of each search (60s)")
+    parser.add_argument("--precision", choices=("strict", "bf16"), default="strict",
+                        help="of each search (strict)")
     parser.add_argument("--ort-python", metavar="PYTHON",
                         help="a Python with onnxruntime, such as build/venv-peers/bin/python")
     parser.add_argument("--ort-tolerance", default="1e-3")

@@ -105,6 +105,24 @@ def test_a_run_that_was_ended_goes_on_where_it_was(model):
     assert "measured already" not in done.stdout, "plait ran another file"
 
 
+@pytest.mark.parametrize("compared, plan, is_timed", [
+    ("fp32", "strict", True), ("fp32", "bf16", False), ("fp32", "auto", False),
+    ("bf16", "strict", True), ("bf16", "bf16", True), ("bf16", "auto", False)])
+def test_a_plan_of_another_precision_has_no_figure(model, tmp_path, compared, plan, is_timed):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("plait_child", "processor_peaks"):
+        (programs / name).symlink_to(PLAIT.parent / name)
+    said = json.dumps({"plans": [{"precision": plan}, {"precision": None}]})
+    (programs / "plait").write_text(f"#!/bin/sh\necho '{said}'\n")
+    (programs / "plait").chmod(0o755)
+    _, _, rows = compare(model, "--plait", programs / "plait", "--precision", compared)
+    if is_timed:
+        assert rows["plait"]["latency_us_median"] > 0
+    else:
+        assert rows["plait"]["failure"] == f"its plan has precision {plan}, compared is {compared}"
+
+
 def test_a_runtime_that_is_missing_has_a_row_that_says_so(tmp_path):
     model = light.write("tiny_sru", tmp_path)
     done, _, rows = compare(model, "--plait", tmp_path / "plait")
