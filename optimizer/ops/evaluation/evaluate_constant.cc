@@ -27,6 +27,10 @@ absl::Status CheckFoldedSize(const TensorType& type) {
 
 absl::StatusOr<Tensor> SyntheticTensor(const TensorType& type, uint64_t seed) {
   PLAIT_RETURN_IF_ERROR(CheckFoldedSize(type));
+  if (!IsFloat(type.dtype) && !IsInteger(type.dtype) && type.dtype != DataType::kBool) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a synthetic constant cannot be ", type.ToString()));
+  }
   Random random(seed);
   if (IsFloat(type.dtype)) {
     std::vector<double> values(static_cast<size_t>(type.elements()));

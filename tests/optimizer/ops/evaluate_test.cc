@@ -125,6 +125,13 @@ TEST(EvaluateConstantTest, SyntheticWeightsAreSeededAndInRange) {
               ::testing::Each(::testing::AllOf(::testing::Ge(-1), ::testing::Le(1))));
 }
 
+TEST(EvaluateConstantTest, ASyntheticConstantOfNoNumbersIsRefused) {
+  for (const DataType dtype : {DataType::kString, DataType::kUndefined}) {
+    const auto value = EvaluateConstant(*Constant::OfSynthetic({dtype, {2}}, 1), NoWeights());
+    EXPECT_EQ(value.status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST(EvaluateConstantTest, SaysWhatIsMissingOrWrong) {
   const ConstantRef weight =
       Constant::OfWeight({DataType::kFloat32, {1}}, Digest{std::string(64, 'a'), 4});
