@@ -94,8 +94,8 @@ class EquivalenceReport:
     max_rel_error: Optional[float]
     inputs_tried: int
     exact_ratio: Optional[float]
+    shapes_checked: int
     outputs: tuple[OutputError, ...]
-    shapes_checked: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
