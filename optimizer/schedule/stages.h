@@ -17,7 +17,7 @@ struct StageLimits {
   int group_launches_max = 3;
   int groups_max = 8;
   // Pairs of a state and an ending that may be looked at before the search gives up.
-  int transitions_max = 100000;
+  int transitions_max = 4000;
 };
 
 // What a stage takes on the simulated device, in microseconds. A group without others takes of each
