@@ -12,10 +12,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/parallel_for.h"
 #include "base/status_macros.h"
 #include "optimizer/kernels/kernel_key.h"
 #include "optimizer/search/interval_dp.h"
-#include "optimizer/search/parallel.h"
 #include "optimizer/search/region.h"
 
 namespace plait {

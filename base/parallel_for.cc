@@ -1,4 +1,4 @@
-#include "optimizer/search/parallel.h"
+#include "base/parallel_for.h"
 
 #include <algorithm>
 #include <atomic>
