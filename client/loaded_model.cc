@@ -3,14 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
-#include "client/files/file.h"
 #include "client/instruction_set_option.h"
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
+#include "loading/model_file.h"
 #include "loading/plan_rebinder.h"
-#include "optimizer/onnx/import.h"
 #include "optimizer/search/predicted_plan.h"
 #include "proto/wire/error.h"
 
@@ -78,11 +77,12 @@ class Loading {
   }
 
  private:
-  // The file's bytes are gone before anything is packed: the model holds what it needs of them.
   absl::StatusOr<Model> Import() const {
-    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path_));
-    absl::StatusOr<Model> model = ImportOnnx(bytes);
-    if (!model.ok()) return Rejected(model.status());
+    absl::StatusOr<Model> model = ImportModelFile(path_);
+    const absl::Status& status = model.status();
+    // Everything else is the file's fault, not that of what is in it.
+    const bool is_models = absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status);
+    if (is_models) return wire::WithReason(status, v1::ERROR_REASON_MODEL_REJECTED);
     return model;
   }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "optimizer/onnx/model.h"
 
 namespace plait {
 
@@ -14,5 +15,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // the model only, and never behind a symbolic link or under a second name, because the model may
 // come from a stranger. Errors: those of ReadFile and PackExternalData, naming the model's file.
 absl::StatusOr<std::string> ReadPackedModel(const std::string& path);
+
+// ImportOnnx of ReadPackedModel for who wants the model only: on all cores, and without a second
+// copy of its weights. Errors: those of both, naming the model's file.
+absl::StatusOr<Model> ImportModelFile(const std::string& path);
 
 }  // namespace plait

@@ -120,14 +120,7 @@ absl::Status CreateFromFile(const char* path, const plait_session_options* optio
                             plait_session** session) {
   PLAIT_RETURN_IF_ERROR(CheckNotNull(path, "path"));
   PLAIT_RETURN_IF_ERROR(CheckNotNull(session, "session"));
-  // The file's bytes are gone before anything is packed: the model holds what it needs of them.
-  const auto import = [&]() -> absl::StatusOr<Model> {
-    PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadPackedModel(path));
-    absl::StatusOr<Model> model = ImportOnnx(bytes);
-    if (!model.ok()) return Annotate(model.status(), path);
-    return model;
-  };
-  PLAIT_ASSIGN_OR_RETURN(const Model model, import());
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModelFile(path));
   return Annotate(Create(model, options, session), path);
 }
 

@@ -151,6 +151,11 @@ absl::StatusOr<External> FindExternal(absl::string_view model) {
 
 }  // namespace
 
+absl::StatusOr<bool> HasExternalData(absl::string_view model) {
+  PLAIT_ASSIGN_OR_RETURN(const External external, FindExternal(model));
+  return external.tensors > 0;
+}
+
 absl::StatusOr<std::string> PackExternalData(std::string model, const ExternalReader& read) {
   PLAIT_ASSIGN_OR_RETURN(const External external, FindExternal(model));
   if (external.tensors == 0) return model;

@@ -19,6 +19,10 @@ struct ExternalRange {
 // Gives the bytes of a range, exactly as many as asked for; called once per tensor, in file order.
 using ExternalReader = std::function<absl::StatusOr<std::string>(const ExternalRange& range)>;
 
+// Whether a tensor's elements lie in another file, for who would rather not hold the model twice.
+// Errors: those of PackExternalData that are the model's.
+absl::StatusOr<bool> HasExternalData(absl::string_view model);
+
 // For the client, before a model is sent: puts the external data of all tensors, those of subgraphs
 // included, into the model as raw data. The size of each piece follows from the tensor's type. A
 // model without external data stays as it is, byte for byte, and is not copied.

@@ -14,6 +14,7 @@
 #include "optimizer/onnx/messages/order_nodes.h"
 #include "optimizer/onnx/messages/read_message.h"
 #include "optimizer/onnx/model_parts.h"
+#include "optimizer/onnx/place_initializers.h"
 #include "optimizer/onnx/read_constants.h"
 #include "optimizer/onnx/value_info.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -77,13 +78,9 @@ void ReadInputsAndOutputs(ModelParts* parts) {
   for (const auto& output : graph.output) parts->outputs.push_back(ReadValueInfo(output));
 }
 
-}  // namespace
-
 // Each step may rely on those before it: limits before anything is built, names before messages
 // quote them, inlining before the order of nodes is asked for, since bodies add nodes.
-absl::StatusOr<Model> ImportOnnx(absl::string_view bytes) {
-  auto parts = std::make_shared<ModelParts>();
-  PLAIT_ASSIGN_OR_RETURN(parts->proto, ReadModel(bytes));
+absl::StatusOr<Model> Import(std::shared_ptr<ModelParts> parts, int threads) {
   if (!parts->proto.graph.has()) {
     return absl::InvalidArgumentError("not an ONNX model: it has no graph");
   }
@@ -91,9 +88,25 @@ absl::StatusOr<Model> ImportOnnx(absl::string_view bytes) {
   PLAIT_ASSIGN_OR_RETURN(parts->opset, FindOpset(parts->proto));
   PLAIT_RETURN_IF_ERROR(InlineFunctions(&parts->proto));
   PLAIT_ASSIGN_OR_RETURN(parts->node_order, OrderNodes(parts->proto.graph()));
-  PLAIT_RETURN_IF_ERROR(ReadConstants(parts.get()));
+  PLAIT_RETURN_IF_ERROR(ReadConstants(threads, parts.get()));
   ReadInputsAndOutputs(parts.get());
   return Model(std::move(parts));
+}
+
+}  // namespace
+
+absl::StatusOr<Model> ImportOnnx(absl::string_view bytes) {
+  auto parts = std::make_shared<ModelParts>();
+  PLAIT_ASSIGN_OR_RETURN(parts->proto, ReadModel(bytes));
+  return Import(std::move(parts), 1);
+}
+
+absl::StatusOr<Model> ImportOnnx(LargeBuffer bytes, int threads) {
+  auto parts = std::make_shared<ModelParts>();
+  parts->bytes = std::move(bytes);
+  PLAIT_ASSIGN_OR_RETURN(parts->proto, ReadModelLookingAtInitializers(parts->bytes.bytes()));
+  PlaceInitializers(threads, parts.get());
+  return Import(std::move(parts), threads);
 }
 
 }  // namespace plait

@@ -2,10 +2,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/large_buffer.h"
 #include "optimizer/onnx/model.h"
 
 // Map of this folder: the way in, the way out, and the way around. Only this folder knows ONNX.
-//   in      import (read_message, check_names, inline_functions, order_nodes,
+//   in      import (read_message, place_initializers, check_names, inline_functions, order_nodes,
 //           read_constants) makes a Model; bind (bind_inputs, node_version, fold_node, opaque_node)
 //           makes a Graph of it
 //   out     export (export_names, expand_nodes, node_version, value_info) writes a Graph as a
@@ -33,5 +34,10 @@ namespace plait {
 // their shape, external data, overloaded functions, names that are not UTF-8; ResourceExhausted
 // naming the limit.
 absl::StatusOr<Model> ImportOnnx(absl::string_view bytes);
+
+// The same for who has the bytes for nothing else: the model takes them over, and its large weights
+// stay where they lie in them, so that they are neither copied nor held twice. They are moved to
+// where an element may lie, and hashed, on up to `threads` threads.
+absl::StatusOr<Model> ImportOnnx(LargeBuffer bytes, int threads);
 
 }  // namespace plait

@@ -7,6 +7,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "base/digest.h"
+#include "base/large_buffer.h"
 #include "optimizer/ir/constant.h"
 #include "optimizer/onnx/messages/messages.h"
 #include "optimizer/onnx/model.h"
@@ -16,6 +17,8 @@ namespace plait {
 // The inside of a Model, shared by all copies of it. Constant once import returns it; weights look
 // into `proto`.
 struct ModelParts {
+  // What large initializers of `proto` look at; empty for a model whose bytes were copied.
+  LargeBuffer bytes;
   onnx::ModelProto proto;  // functions inlined
   int opset = 0;
   std::vector<ModelValue> inputs;

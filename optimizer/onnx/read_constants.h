@@ -7,8 +7,9 @@ namespace plait {
 
 // Fills `constants`, `weights` and `weightless` of `parts` from the initializers and Constant nodes
 // of its graph. Values that the IR cannot hold (strings, sparse tensors, 4-bit integers) are left
-// out: their Constant nodes and initializers stay opaque.
+// out: their Constant nodes and initializers stay opaque. Large initializers are hashed on up to
+// `threads` threads.
 // Errors: InvalidArgument naming the tensor or node.
-absl::Status ReadConstants(ModelParts* parts);
+absl::Status ReadConstants(int threads, ModelParts* parts);
 
 }  // namespace plait

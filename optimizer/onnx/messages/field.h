@@ -1,9 +1,44 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <type_traits>
 #include <utility>
 
+#include "absl/strings/string_view.h"
+
 namespace plait::onnx {
+
+// The elements of a tensor: bytes that a message has, or that it looks at where somebody else keeps
+// them.
+class Bytes {
+ public:
+  Bytes() = default;
+  // As any value is assigned to its field.
+  Bytes(std::string bytes) : kept_(std::move(bytes)) {}  // NOLINT(google-explicit-constructor)
+
+  operator absl::string_view() const {  // NOLINT(google-explicit-constructor)
+    return looks_ ? seen_ : absl::string_view(kept_);
+  }
+  const char* data() const { return absl::string_view(*this).data(); }
+  size_t size() const { return absl::string_view(*this).size(); }
+  bool looks() const { return looks_; }
+
+  void assign(const char* data, size_t size) { *this = Bytes(std::string(data, size)); }
+  void LookAt(absl::string_view bytes) {
+    looks_ = true;
+    seen_ = bytes;
+  }
+
+ private:
+  bool looks_ = false;
+  absl::string_view seen_;
+  std::string kept_;
+};
+
+// What is written as a number of bytes and these.
+template <typename T>
+constexpr bool kIsBytes = std::is_same_v<T, std::string> || std::is_same_v<T, Bytes>;
 
 // A field that a message has once or not at all. One that is absent reads as T's default, and is
 // not written; one that was set to its default is.

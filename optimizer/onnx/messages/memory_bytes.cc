@@ -17,7 +17,7 @@ using onnx::MessageField;
 // What a value takes outside of itself.
 template <typename T>
 int64_t OutsideOf(const Field<T>& value) {
-  if constexpr (std::is_same_v<T, std::string>) return static_cast<int64_t>(value().size());
+  if constexpr (onnx::kIsBytes<T>) return static_cast<int64_t>(value().size());
   return 0;
 }
 

@@ -52,7 +52,7 @@ struct TensorProto {
   std::vector<std::string> string_data;
   std::vector<int64_t> int64_data;
   Field<std::string> name;
-  Field<std::string> raw_data;
+  Field<Bytes> raw_data;
   std::vector<double> double_data;
   std::vector<uint64_t> uint64_data;
   std::vector<StringStringEntryProto> external_data;

@@ -64,6 +64,13 @@ T NumberOf(const WireField& field) {
 // in it, so counting fields bounds the memory.
 class MessageReader {
  public:
+  // Of a model whose initializers shall look at the bytes that it is read from.
+  static MessageReader LookingAtInitializers() {
+    MessageReader reader;
+    reader.looks_at_initializers_ = true;
+    return reader;
+  }
+
   // `message` may be null. What it has already is kept: protobuf merges a message that comes twice.
   template <typename Message>
   absl::Status Read(absl::string_view bytes, int depth, Message* message) {
@@ -130,16 +137,30 @@ class MessageReader {
   // another way is not taken: it is unknown to every reader.
   template <typename T>
   absl::Status ReadValue(const Place& place, Field<T>* value, bool* taken) {
-    constexpr WireType kExpected =
-        std::is_same_v<T, std::string> ? WireType::kLengthDelimited : kWireTypeOf<T>;
+    constexpr WireType kExpected = onnx::kIsBytes<T> ? WireType::kLengthDelimited : kWireTypeOf<T>;
+    const absl::string_view payload = place.field.payload;
     *taken = place.field.wire_type == kExpected;
     if (!*taken || value == nullptr) return absl::OkStatus();
     if constexpr (kIsNumber<T>) {
       *value = NumberOf<T>(place.field);
+    } else if constexpr (std::is_same_v<T, onnx::Bytes>) {
+      if (LooksAt(place)) {
+        value->mutable_value()->LookAt(payload);
+      } else {
+        value->mutable_value()->assign(payload.data(), payload.size());
+      }
     } else {
-      value->mutable_value()->assign(place.field.payload.data(), place.field.payload.size());
+      value->mutable_value()->assign(payload.data(), payload.size());
     }
     return absl::OkStatus();
+  }
+
+  // Whether the elements stay where they are: those of a large initializer, because at the depth of
+  // the graph's fields no other tensor lies.
+  bool LooksAt(const Place& place) const {
+    constexpr int kInitializerDepth = 2;
+    return looks_at_initializers_ && place.depth == kInitializerDepth &&
+           static_cast<int64_t>(place.field.payload.size()) > kInlineConstantBytesMax;
   }
 
   template <typename Message>
@@ -223,6 +244,7 @@ class MessageReader {
         absl::StrCat("the model has more than ", kModelFieldsMax, " fields"));
   }
 
+  bool looks_at_initializers_ = false;
   int64_t nodes_ = 0;
   int64_t graph_depth_ = 0;
   int64_t fields_ = 0;
@@ -246,11 +268,23 @@ absl::Status CheckModelWire(absl::string_view bytes) {
   return NotAModel(MessageReader().Read<onnx::ModelProto>(bytes, 0, nullptr));
 }
 
-absl::StatusOr<onnx::ModelProto> ReadModel(absl::string_view bytes) {
+namespace {
+
+absl::StatusOr<onnx::ModelProto> ReadModelBy(MessageReader reader, absl::string_view bytes) {
   PLAIT_RETURN_IF_ERROR(CheckModelWire(bytes));
   onnx::ModelProto model;
-  PLAIT_RETURN_IF_ERROR(NotAModel(MessageReader().Read(bytes, 0, &model)));
+  PLAIT_RETURN_IF_ERROR(NotAModel(reader.Read(bytes, 0, &model)));
   return model;
+}
+
+}  // namespace
+
+absl::StatusOr<onnx::ModelProto> ReadModel(absl::string_view bytes) {
+  return ReadModelBy(MessageReader(), bytes);
+}
+
+absl::StatusOr<onnx::ModelProto> ReadModelLookingAtInitializers(absl::string_view bytes) {
+  return ReadModelBy(MessageReader::LookingAtInitializers(), bytes);
 }
 
 template <typename Message>

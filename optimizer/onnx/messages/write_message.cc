@@ -22,6 +22,7 @@ namespace {
 
 using onnx::Field;
 using onnx::Form;
+using onnx::kIsBytes;
 using onnx::MessageField;
 
 // Of the low bits of a signed number, as protobuf extends it.
@@ -85,7 +86,7 @@ class Lengths {
   template <typename T>
   size_t ValueBytes(int number, Form, const Field<T>& value) {
     if (!value.has()) return 0;
-    if constexpr (std::is_same_v<T, std::string>) {
+    if constexpr (kIsBytes<T>) {
       return DelimitedBytes(number, value().size());
     } else {
       return TagBytes(number) + NumberBytes(value());
@@ -168,7 +169,7 @@ class MessageWriter {
       writer_.add_double(tag, value);
     } else if constexpr (std::is_integral_v<T>) {
       writer_.add_uint64(tag, static_cast<uint64_t>(value));
-    } else if constexpr (std::is_same_v<T, std::string>) {
+    } else if constexpr (kIsBytes<T>) {
       writer_.add_bytes(tag, value.data(), value.size());
     } else {
       WriteHeader(number, lengths_.Next());
