@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -78,20 +79,20 @@ absl::StatusOr<std::string> ReadRange(int file, const std::string& path, int64_t
   return bytes;
 }
 
-// A whole file, read by several threads, because the memory costs more than the reading.
-absl::StatusOr<LargeBuffer> ReadByThreads(const std::string& path, int threads) {
+// Writes a part of a buffer, which begins at an offset.
+using FillPiece = absl::FunctionRef<absl::Status(int64_t offset, absl::Span<char> piece)>;
+
+// A buffer that several threads fill, because its memory costs more than what is written there.
+absl::StatusOr<LargeBuffer> FillByThreads(int64_t size, int threads, FillPiece fill) {
   constexpr int64_t kPieceBytes = 8 << 20;
-  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path));
-  PLAIT_ASSIGN_OR_RETURN(const int64_t size, SizeOfRange(file.number(), path, 0, -1));
   PLAIT_ASSIGN_OR_RETURN(LargeBuffer buffer, LargeBuffer::Allocate(size));
   const auto pieces = static_cast<int>((size + kPieceBytes - 1) / kPieceBytes);
   std::vector<absl::Status> statuses(static_cast<size_t>(pieces));
   ParallelFor(threads, pieces, [&](int piece) {
     const int64_t begin = piece * kPieceBytes;
-    const int64_t bytes = std::min(kPieceBytes, size - begin);
+    const auto bytes = static_cast<size_t>(std::min(kPieceBytes, size - begin));
     statuses[static_cast<size_t>(piece)] =
-        ReadInto(file.number(), path, begin,
-                 absl::MakeSpan(buffer.data() + begin, static_cast<size_t>(bytes)));
+        fill(begin, absl::MakeSpan(buffer.data() + begin, bytes));
   });
   for (const absl::Status& status : statuses) PLAIT_RETURN_IF_ERROR(status);
   return buffer;
@@ -155,7 +156,12 @@ absl::StatusOr<std::string> ReadPackedModel(const std::string& path) {
 
 absl::StatusOr<Model> ImportModelFile(const std::string& path) {
   const int threads = MachineCores();
-  PLAIT_ASSIGN_OR_RETURN(LargeBuffer bytes, ReadByThreads(path, threads));
+  PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path));
+  PLAIT_ASSIGN_OR_RETURN(const int64_t size, SizeOfRange(file.number(), path, 0, -1));
+  const auto read = [&](int64_t offset, absl::Span<char> piece) {
+    return ReadInto(file.number(), path, offset, piece);
+  };
+  PLAIT_ASSIGN_OR_RETURN(LargeBuffer bytes, FillByThreads(size, threads, read));
   const auto import = [&]() -> absl::StatusOr<Model> {
     PLAIT_ASSIGN_OR_RETURN(const bool has_more, HasExternalData(bytes.bytes()));
     if (!has_more) return ImportOnnx(std::move(bytes), threads);
@@ -166,6 +172,17 @@ absl::StatusOr<Model> ImportModelFile(const std::string& path) {
   absl::StatusOr<Model> model = import();
   if (!model.ok()) return Annotate(model.status(), path);
   return model;
+}
+
+absl::StatusOr<Model> ImportModelBytes(absl::string_view bytes) {
+  const int threads = MachineCores();
+  const auto copy = [&](int64_t offset, absl::Span<char> piece) {
+    bytes.copy(piece.data(), piece.size(), static_cast<size_t>(offset));
+    return absl::OkStatus();
+  };
+  PLAIT_ASSIGN_OR_RETURN(LargeBuffer copied,
+                         FillByThreads(static_cast<int64_t>(bytes.size()), threads, copy));
+  return ImportOnnx(std::move(copied), threads);
 }
 
 }  // namespace plait

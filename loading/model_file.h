@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "optimizer/onnx/model.h"
 
 namespace plait {
@@ -19,5 +20,9 @@ absl::StatusOr<std::string> ReadPackedModel(const std::string& path);
 // ImportOnnx of ReadPackedModel for who wants the model only: on all cores, and without a second
 // copy of its weights. Errors: those of both, naming the model's file.
 absl::StatusOr<Model> ImportModelFile(const std::string& path);
+
+// The same of bytes that stay the caller's, which need not outlive the call. External data are
+// refused. Errors: those of ImportOnnx; ResourceExhausted without memory for a copy.
+absl::StatusOr<Model> ImportModelBytes(absl::string_view bytes);
 
 }  // namespace plait

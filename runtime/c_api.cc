@@ -112,7 +112,7 @@ absl::Status Create(const Model& model, const plait_session_options* given,
 absl::Status CreateFromMemory(absl::string_view bytes, const plait_session_options* options,
                               plait_session** session) {
   PLAIT_RETURN_IF_ERROR(CheckNotNull(session, "session"));
-  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModelBytes(bytes));
   return Create(model, options, session);
 }
 
