@@ -54,8 +54,8 @@ Status FillRandom(Session* session, void* memory, size_t bytes) {
   if (!shape.ok()) return shape.error();
   const HostOperands host = MakeHostOperands(square, shape.value(), Precision::kStrict, 3);
   auto* to = static_cast<std::byte*>(memory);
-  PLAIT_CUDA_RETURN_IF_ERROR(session->runtime().CopyToDevice(
-      to, host.inputs[0].data(), std::min({bytes, kBlock, host.inputs[0].size() * 4})));
+  PLAIT_CUDA_RETURN_IF_ERROR(session->Upload(to, host.inputs[0].data(),
+                                             std::min({bytes, kBlock, host.inputs[0].size() * 4})));
   for (size_t done = kBlock; done < bytes; done += kBlock) {
     PLAIT_CUDA_RETURN_IF_ERROR(session->runtime().CopyOnDevice(
         to + done, to, std::min(kBlock, bytes - done), session->stream()));

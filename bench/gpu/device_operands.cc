@@ -11,7 +11,7 @@ constexpr int64_t kFakeRotatedBytesMax = int64_t{8} << 20;
 Result<void*> UploadBytes(Session* session, const void* from, size_t bytes) {
   Result<void*> to = session->Take(bytes);
   if (!to.ok()) return to;
-  PLAIT_CUDA_RETURN_IF_ERROR(session->runtime().CopyToDevice(to.value(), from, bytes));
+  PLAIT_CUDA_RETURN_IF_ERROR(session->Upload(to.value(), from, bytes));
   return to;
 }
 
@@ -105,12 +105,11 @@ Status DeviceOperands::Poison(Session* session) const {
 }
 
 Result<std::vector<std::vector<float>>> DeviceOperands::Download(Session* session) const {
-  PLAIT_CUDA_RETURN_IF_ERROR(session->runtime().Synchronize(session->stream()));
   std::vector<std::vector<float>> outputs;
   for (size_t i = 0; i < output_elements_.size(); ++i) {
     std::vector<std::byte> bytes(output_elements_[i] * ElementBytes(precision_));
     PLAIT_CUDA_RETURN_IF_ERROR(
-        session->runtime().CopyToHost(bytes.data(), copies_[0].outputs[i], bytes.size()));
+        session->Download(bytes.data(), copies_[0].outputs[i], bytes.size()));
     outputs.push_back(FromStorage(bytes.data(), output_elements_[i], precision_));
   }
   return outputs;

@@ -40,6 +40,26 @@ HostOperands Read(const Operands& operands, const Problem& problem, const Proble
   return host;
 }
 
+// What a launch reads and writes.
+std::vector<MemoryAccess> Touched(const Operands& operands, const ProblemShape& shape,
+                                  Precision precision) {
+  std::vector<MemoryAccess> touched;
+  const auto add = [&](const void* memory, int64_t elements, bool writes) {
+    if (memory == nullptr) return;
+    touched.push_back({static_cast<const std::byte*>(memory),
+                       static_cast<size_t>(elements * ElementBytes(precision)), writes});
+  };
+  for (size_t i = 0; i < shape.inputs.size(); ++i) add(operands.inputs[i], shape.inputs[i], false);
+  add(operands.weights, shape.weights, false);
+  add(operands.second_weights, shape.second_weights, false);
+  add(operands.bias, shape.bias, false);
+  add(operands.second_bias, shape.second_bias, false);
+  add(operands.residual, shape.residual, false);
+  for (size_t i = 0; i < shape.outputs.size(); ++i)
+    add(operands.outputs[i], shape.outputs[i], true);
+  return touched;
+}
+
 class FakeCandidate : public Candidate {
  public:
   FakeCandidate(RecordingRuntime* runtime, std::string name, double duration_us, bool wrong,
@@ -60,9 +80,12 @@ class FakeCandidate : public Candidate {
     const Result<ProblemShape> shape = ShapeOf(problem_);
     if (!shape.ok()) return shape.error();
     shape_ = shape.value();
-    kernel_ = runtime_->AddKernel(name_, duration_us_, 1, [this](void** arguments) {
-      Write(**static_cast<const Operands**>(arguments[0]));
-    });
+    const auto operands = [](void** arguments) -> const Operands& {
+      return **static_cast<const Operands**>(arguments[0]);
+    };
+    kernel_ = runtime_->AddKernel(
+        name_, duration_us_, 1, [=, this](void** arguments) { Write(operands(arguments)); },
+        [=, this](void** arguments) { return Touched(operands(arguments), shape_, precision_); });
     return Ok();
   }
 

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kAlignment = 256;
 constexpr size_t kMemoryBytesMax = size_t{24} << 30;
 constexpr size_t kFakeMemoryBytes = size_t{1} << 30;
+constexpr size_t kStagingBytes = size_t{16} << 20;
 
 Session::Listing EnumerateReal(const CudaDevice& description, const Problem& problem,
                                Precision precision, MemoryLayout layout) {
@@ -97,6 +98,9 @@ Status Session::OpenMemory() {
   const Result<Stream> stream = runtime_->CreateStream(0);
   if (!stream.ok()) return stream.error();
   stream_ = stream.value();
+  Result<std::unique_ptr<Staging>> staging = Staging::Make(runtime_, kStagingBytes);
+  if (!staging.ok()) return staging.error();
+  staging_ = std::move(staging).value();
   size_t wanted = fake_ ? kFakeMemoryBytes : kMemoryBytesMax;
   // Another process may hold some of the device's memory: take what there is.
   while (memory_ == nullptr) {
@@ -118,6 +122,7 @@ Status Session::OpenMemory() {
 }
 
 Session::~Session() {
+  staging_.reset();  // waits on the stream
   if (memory_ != nullptr) static_cast<void>(runtime_->Free(memory_).ok());
   if (flush_ != nullptr) static_cast<void>(runtime_->Free(flush_).ok());
   if (stream_ != nullptr) static_cast<void>(runtime_->DestroyStream(stream_).ok());

@@ -7,6 +7,7 @@
 
 #include "gpu_worker/backends/cuda/driver/result.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
+#include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
@@ -53,6 +54,15 @@ class Session {
   void Release(size_t mark) { used_ = mark; }
   size_t free_bytes() const { return size_ - used_; }
 
+  // Copy on the session's stream: what is launched there later reads what was uploaded. Upload()
+  // only enqueues, Download() waits. Errors: kDevice.
+  Status Upload(void* to, const void* from, size_t bytes) {
+    return staging_->Upload(to, from, bytes, stream_);
+  }
+  Status Download(void* to, const void* from, size_t bytes) {
+    return staging_->Download(to, from, bytes, stream_);
+  }
+
   // Enqueues writing more than the L2 holds, so that whatever was there is gone.
   Status FlushL2();
 
@@ -69,6 +79,7 @@ class Session {
   ProbeKernels probes_;
   std::function<Listing(const Problem&, Precision, MemoryLayout)> enumerate_;
   Stream stream_ = nullptr;
+  std::unique_ptr<Staging> staging_;
   std::byte* memory_ = nullptr;
   size_t size_ = 0, used_ = 0;
   void* flush_ = nullptr;

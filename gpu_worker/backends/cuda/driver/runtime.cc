@@ -164,11 +164,19 @@ class RealRuntime : public Runtime {
     return memory;
   }
   Status Free(void* memory) override { return Check("cudaFree", cudaFree(memory)); }
-  Status CopyToDevice(void* to, const void* from, size_t bytes) override {
-    return Check("cudaMemcpy to device", cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+  Result<void*> AllocateHost(size_t bytes) override {
+    void* memory = nullptr;
+    PLAIT_CUDA_RETURN_IF_ERROR(Check("cudaMallocHost", cudaMallocHost(&memory, bytes)));
+    return memory;
   }
-  Status CopyToHost(void* to, const void* from, size_t bytes) override {
-    return Check("cudaMemcpy to host", cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+  Status FreeHost(void* memory) override { return Check("cudaFreeHost", cudaFreeHost(memory)); }
+  Status CopyToDevice(void* to, const void* from, size_t bytes, Stream stream) override {
+    return Check("cudaMemcpyAsync to device",
+                 cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  }
+  Status CopyToHost(void* to, const void* from, size_t bytes, Stream stream) override {
+    return Check("cudaMemcpyAsync to host",
+                 cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
   }
   Status CopyOnDevice(void* to, const void* from, size_t bytes, Stream stream) override {
     return Check("cudaMemcpyAsync",

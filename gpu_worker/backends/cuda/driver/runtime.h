@@ -21,6 +21,7 @@ struct CUlib_st;
 //   dynamic_library.h  libraries opened at run time, so that programs start where they are missing
 //   runtime.h          the calls of the CUDA runtime, and a real implementation of them
 //   nvrtc.h            compiles the text of a kernel to a cubin
+//   staging.h          pinned memory through which the host's bytes go to the device and back
 //   graph_builder.h    one flat CUDA graph of operations that were captured one by one
 // The runtime is linked statically, the driver is found through it: a machine without either starts
 // the program and gets kUnavailable from the first call.
@@ -110,10 +111,17 @@ class Runtime {
   // work: neither is for use between timed launches.
   virtual Result<void*> Allocate(size_t bytes) = 0;
   virtual Status Free(void* memory) = 0;
-  // These two block the host; its memory may be pageable and can be reused when they return.
-  virtual Status CopyToDevice(void* to, const void* from, size_t bytes) = 0;
-  virtual Status CopyToHost(void* to, const void* from, size_t bytes) = 0;
-  // These two only enqueue and can be captured.
+  // Host memory that the device reaches by itself ("pinned"). As slow as Allocate(). The caller
+  // frees it, when no copy reads or writes it any more; Staging is its usual owner.
+  virtual Result<void*> AllocateHost(size_t bytes) = 0;
+  virtual Status FreeHost(void* memory) = 0;
+  // These four only enqueue and can be captured: what comes later on `stream` sees the copy, other
+  // streams see it behind an event, and the host behind Synchronize(). The host's end lies in
+  // memory of AllocateHost(), and is neither changed nor read before the copy has happened.
+  // There is no copy without a stream: the default stream orders nothing that streams of
+  // CreateStream() hold.
+  virtual Status CopyToDevice(void* to, const void* from, size_t bytes, Stream stream) = 0;
+  virtual Status CopyToHost(void* to, const void* from, size_t bytes, Stream stream) = 0;
   virtual Status CopyOnDevice(void* to, const void* from, size_t bytes, Stream stream) = 0;
   virtual Status Fill(void* memory, int byte, size_t bytes, Stream stream) = 0;
 

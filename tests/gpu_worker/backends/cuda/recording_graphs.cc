@@ -4,11 +4,6 @@
 #include "tests/gpu_worker/backends/cuda/recording_runtime.h"
 
 namespace plait::cuda {
-namespace {
-
-Error Refuse(const std::string& what) { return Error{ErrorCode::kDevice, "fake: " + what}; }
-
-}  // namespace
 
 GraphNode RecordingRuntime::AddNode(Graph graph, NodeState node) {
   const auto handle = NextHandle<GraphNode>();
@@ -116,7 +111,7 @@ Result<GraphNode> RecordingRuntime::AddEmptyNode(Graph graph) {
   if (!graphs_.contains(graph)) return Refuse("AddEmptyNode: not a graph");
   NodeDescription description;
   description.kind = NodeDescription::Kind::kEmpty;
-  return AddNode(graph, {nullptr, description, 0, nullptr});
+  return AddNode(graph, {.description = description});
 }
 
 Status RecordingRuntime::AddEdges(Graph graph, const std::vector<GraphEdge>& edges) {
@@ -154,13 +149,47 @@ Result<RecordingRuntime::ExecState> RecordingRuntime::PlanOf(const GraphState& g
     const double end = start[ready[done]] + node.duration_us;
     plan.duration_us = std::max(plan.duration_us, end);
     if (node.effect) plan.effects.push_back(node.effect);
+    plan.accesses.insert(plan.accesses.end(), node.accesses.begin(), node.accesses.end());
     for (GraphNode next : after[ready[done]]) {
       start[next] = std::max(start[next], end);
       if (--waiting[next] == 0) ready.push_back(next);
     }
   }
   if (ready.size() != graph.nodes.size()) return Refuse("Instantiate: the graph has a cycle");
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckRaces(graph, ready));
   return plan;
+}
+
+Status RecordingRuntime::CheckRaces(const GraphState& graph,
+                                    const std::vector<GraphNode>& order) const {
+  // Which of the nodes that touch memory come before each node.
+  std::map<GraphNode, std::set<GraphNode>> before;
+  std::map<GraphNode, std::vector<GraphNode>> waits_for;
+  for (const GraphEdge& edge : graph.edges) {
+    // Over a programmatic edge the second may begin while the first still writes.
+    if (edge.data.type == 0) waits_for[edge.to].push_back(edge.from);
+  }
+  std::vector<GraphNode> touching;
+  for (GraphNode node : order) {
+    std::set<GraphNode>& known = before[node];
+    for (GraphNode earlier : waits_for[node]) {
+      known.insert(before[earlier].begin(), before[earlier].end());
+      if (!nodes_.at(earlier).accesses.empty()) known.insert(earlier);
+    }
+    for (const MemoryAccess& access : nodes_.at(node).accesses) {
+      for (GraphNode other : touching) {
+        for (const MemoryAccess& theirs : nodes_.at(other).accesses) {
+          if (Conflict(access, theirs) && !known.contains(other)) {
+            return Refuse("Instantiate: two nodes touch the same memory without an order: " +
+                          nodes_.at(other).description.kernel + " and " +
+                          nodes_.at(node).description.kernel);
+          }
+        }
+      }
+    }
+    if (!nodes_.at(node).accesses.empty()) touching.push_back(node);
+  }
+  return Ok();
 }
 
 Result<GraphExec> RecordingRuntime::Instantiate(Graph graph) {

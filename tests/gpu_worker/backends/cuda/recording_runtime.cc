@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 namespace plait::cuda {
@@ -10,7 +12,35 @@ namespace {
 constexpr size_t kCallsMax = 200'000;
 constexpr size_t kAlignment = 256;
 
-Error Refuse(const std::string& what) { return Error{ErrorCode::kDevice, "fake: " + what}; }
+// Only what a launch has, not what it would take.
+NodeDescription DescribeLaunch(const std::string& name, const LaunchShape& shape) {
+  NodeDescription description;
+  description.kind = NodeDescription::Kind::kKernel;
+  description.kernel = name;
+  description.grid = shape.grid;
+  description.block = shape.block;
+  description.shared_bytes = static_cast<int>(shape.shared_bytes);
+  description.registers = 32;
+  description.blocks_per_multiprocessor = 2;
+  description.occupancy = 0.25;
+  return description;
+}
+
+MemoryAccess Touch(const void* memory, size_t bytes, bool writes) {
+  return {static_cast<const std::byte*>(memory), bytes, writes};
+}
+
+size_t HashOf(const std::byte* bytes, size_t count) {
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), count});
+}
+
+bool InRanges(const std::map<const std::byte*, size_t>& ranges, const void* memory, size_t bytes) {
+  const auto* begin = static_cast<const std::byte*>(memory);
+  const auto next = ranges.upper_bound(begin);
+  if (next == ranges.begin()) return false;
+  const auto& [start, size] = *std::prev(next);
+  return begin + bytes <= start + size;
+}
 
 }  // namespace
 
@@ -18,9 +48,10 @@ RecordingRuntime::RecordingRuntime() = default;
 RecordingRuntime::~RecordingRuntime() = default;
 
 Kernel RecordingRuntime::AddKernel(const std::string& name, double duration_us, int parameters,
-                                   std::function<void(void**)> run) {
+                                   std::function<void(void**)> run,
+                                   std::function<std::vector<MemoryAccess>(void**)> touch) {
   const auto kernel = NextHandle<Kernel>();
-  kernels_[kernel] = {name, duration_us, parameters, std::move(run)};
+  kernels_[kernel] = {name, duration_us, parameters, std::move(run), std::move(touch)};
   return kernel;
 }
 
@@ -39,6 +70,7 @@ std::vector<std::string> RecordingRuntime::Leaks() const {
     if (count > 0) leaks.push_back(std::to_string(count) + " " + what);
   };
   add("allocations", allocations_.size());
+  add("pinned allocations", pinned_.size());
   add("streams", streams_.size());
   add("events", events_.size());
   add("graphs", graphs_.size());
@@ -47,22 +79,40 @@ std::vector<std::string> RecordingRuntime::Leaks() const {
   return leaks;
 }
 
+Error RecordingRuntime::Refuse(const std::string& what) const {
+  refusals_.push_back(what);
+  return Error{ErrorCode::kDevice, "fake: " + what};
+}
+
 Status RecordingRuntime::Record(const std::string& call) {
   if (calls_.size() < kCallsMax) calls_.push_back(call);
-  if (broken_) return Refuse(call + ": sticky error");
+  if (broken_) return Error{ErrorCode::kDevice, "fake: " + call + ": sticky error"};
   if (calls_until_failure_ >= 0 && calls_until_failure_-- == 0) {
     broken_ = sticky_;
-    return Refuse(call + ": planted failure");
+    return Error{ErrorCode::kDevice, "fake: " + call + ": planted failure"};
   }
   return Ok();
 }
 
 bool RecordingRuntime::InAllocation(const void* memory, size_t bytes) const {
-  const auto* begin = static_cast<const std::byte*>(memory);
-  auto next = allocations_.upper_bound(begin);
-  if (next == allocations_.begin()) return false;
-  const auto& [start, size] = *std::prev(next);
-  return begin + bytes <= start + size;
+  return InRanges(allocations_, memory, bytes);
+}
+
+bool RecordingRuntime::InPinned(const void* memory, size_t bytes) const {
+  return InRanges(pinned_, memory, bytes);
+}
+
+Status RecordingRuntime::FinishHostCopies() {
+  Status status = Ok();
+  std::erase_if(host_copies_, [&](HostCopy& copy) {
+    if (!order_.HostKnows(copy.stream, copy.place)) return false;
+    if (!copy.arrive.empty()) std::memcpy(copy.host, copy.arrive.data(), copy.bytes);
+    if (copy.arrive.empty() && HashOf(copy.host, copy.bytes) != copy.hash) {
+      status = Refuse("the host changed its memory before it was copied");
+    }
+    return true;
+  });
+  return status;
 }
 
 Result<DeviceFacts> RecordingRuntime::Describe() {
@@ -77,7 +127,11 @@ Result<DeviceFacts> RecordingRuntime::Describe() {
   return facts;
 }
 
-Status RecordingRuntime::CheckHealth() { return Record("CheckHealth"); }
+Status RecordingRuntime::CheckHealth() {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("CheckHealth"));
+  order_.SynchronizeAll();
+  return FinishHostCopies();
+}
 
 Result<void*> RecordingRuntime::Allocate(size_t bytes) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("Allocate"));
@@ -91,22 +145,69 @@ Result<void*> RecordingRuntime::Allocate(size_t bytes) {
 
 Status RecordingRuntime::Free(void* memory) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("Free"));
-  if (storage_.erase(memory) == 0) return Refuse("Free: not an allocation");
-  allocations_.erase(static_cast<std::byte*>(memory));
-  return Ok();
+  if (allocations_.erase(static_cast<std::byte*>(memory)) == 0) {
+    return Refuse("Free: not an allocation");
+  }
+  // As the real one, it waits for running work.
+  order_.SynchronizeAll();
+  const Status finished = FinishHostCopies();
+  storage_.erase(memory);
+  return finished;
 }
 
-Status RecordingRuntime::CopyToDevice(void* to, const void* from, size_t bytes) {
+Result<void*> RecordingRuntime::AllocateHost(size_t bytes) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("AllocateHost"));
+  auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::byte* const begin = memory.get();
+  storage_[begin] = std::move(memory);
+  pinned_[begin] = bytes;
+  return static_cast<void*>(begin);
+}
+
+Status RecordingRuntime::FreeHost(void* memory) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("FreeHost"));
+  if (pinned_.erase(static_cast<std::byte*>(memory)) == 0) {
+    return Refuse("FreeHost: not an allocation");
+  }
+  const auto used = [memory](const HostCopy& copy) { return copy.host == memory; };
+  const bool busy = std::any_of(host_copies_.begin(), host_copies_.end(), used);
+  storage_.erase(memory);
+  return busy ? Status(Refuse("FreeHost: a copy may still use it")) : Ok();
+}
+
+Status RecordingRuntime::CopyToDevice(void* to, const void* from, size_t bytes, Stream stream) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("CopyToDevice"));
   if (!InAllocation(to, bytes)) return Refuse("CopyToDevice: out of range");
-  if (bytes > 0) std::memcpy(to, from, bytes);
+  if (!InPinned(from, bytes)) return Refuse("CopyToDevice: the host's memory is not pinned");
+  PLAIT_CUDA_RETURN_IF_ERROR(
+      Enqueue(stream, {.description = {.kind = NodeDescription::Kind::kMemcpy},
+                       .duration_us = static_cast<double>(bytes) / 5e4,
+                       .effect = [=] { std::memcpy(to, from, bytes); },
+                       .accesses = {Touch(to, bytes, true)}}));
+  if (streams_.at(stream).capture != nullptr) return Ok();
+  auto* const host = static_cast<std::byte*>(const_cast<void*>(from));
+  host_copies_.push_back({stream, order_.place(stream), host, bytes, HashOf(host, bytes), {}});
   return Ok();
 }
 
-Status RecordingRuntime::CopyToHost(void* to, const void* from, size_t bytes) {
+Status RecordingRuntime::CopyToHost(void* to, const void* from, size_t bytes, Stream stream) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("CopyToHost"));
   if (!InAllocation(from, bytes)) return Refuse("CopyToHost: out of range");
-  if (bytes > 0) std::memcpy(to, from, bytes);
+  if (!InPinned(to, bytes)) return Refuse("CopyToHost: the host's memory is not pinned");
+  NodeState node{.description = {.kind = NodeDescription::Kind::kMemcpy},
+                 .duration_us = static_cast<double>(bytes) / 5e4,
+                 .accesses = {Touch(from, bytes, false)}};
+  const auto found = streams_.find(stream);
+  if (found != streams_.end() && found->second.capture != nullptr) {
+    node.effect = [=] { std::memcpy(to, from, bytes); };
+    return Enqueue(stream, std::move(node));
+  }
+  PLAIT_CUDA_RETURN_IF_ERROR(Enqueue(stream, std::move(node)));
+  const auto* begin = static_cast<const std::byte*>(from);
+  host_copies_.push_back({stream, order_.place(stream), static_cast<std::byte*>(to), bytes, 0,
+                          std::vector<std::byte>(begin, begin + bytes)});
+  // Nobody may take these for what was copied.
+  std::memset(to, 0xcd, bytes);
   return Ok();
 }
 
@@ -115,15 +216,19 @@ Status RecordingRuntime::CopyOnDevice(void* to, const void* from, size_t bytes, 
   if (!InAllocation(to, bytes) || !InAllocation(from, bytes)) {
     return Refuse("CopyOnDevice: out of range");
   }
-  return Enqueue(stream, NodeDescription::Kind::kMemcpy, "", {}, static_cast<double>(bytes) / 2e6,
-                 [=] { std::memcpy(to, from, bytes); });
+  return Enqueue(stream, {.description = {.kind = NodeDescription::Kind::kMemcpy},
+                          .duration_us = static_cast<double>(bytes) / 2e6,
+                          .effect = [=] { std::memcpy(to, from, bytes); },
+                          .accesses = {Touch(from, bytes, false), Touch(to, bytes, true)}});
 }
 
 Status RecordingRuntime::Fill(void* memory, int byte, size_t bytes, Stream stream) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("Fill"));
   if (!InAllocation(memory, bytes)) return Refuse("Fill: out of range");
-  return Enqueue(stream, NodeDescription::Kind::kMemset, "", {}, static_cast<double>(bytes) / 4e6,
-                 [=] { std::memset(memory, byte, bytes); });
+  return Enqueue(stream, {.description = {.kind = NodeDescription::Kind::kMemset},
+                          .duration_us = static_cast<double>(bytes) / 4e6,
+                          .effect = [=] { std::memset(memory, byte, bytes); },
+                          .accesses = {Touch(memory, bytes, true)}});
 }
 
 Result<Stream> RecordingRuntime::CreateStream(int) {
@@ -144,7 +249,8 @@ Status RecordingRuntime::Synchronize(Stream stream) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return Refuse("Synchronize: not a stream");
   if (found->second.capture != nullptr) return Refuse("Synchronize: the stream captures");
-  return Ok();
+  order_.Synchronize(stream);
+  return FinishHostCopies();
 }
 
 Status RecordingRuntime::WaitForEvent(Stream stream, Event event) {
@@ -152,7 +258,10 @@ Status RecordingRuntime::WaitForEvent(Stream stream, Event event) {
   const auto s = streams_.find(stream);
   const auto e = events_.find(event);
   if (s == streams_.end() || e == events_.end()) return Refuse("WaitForEvent: not alive");
-  if (e->second.capture == nullptr) return Ok();
+  if (e->second.capture == nullptr) {
+    order_.Wait(stream, event);
+    return Ok();
+  }
   if (s->second.capture != nullptr && s->second.capture != e->second.capture) {
     return Refuse("WaitForEvent: event of another capture");
   }
@@ -185,6 +294,7 @@ Status RecordingRuntime::RecordEvent(Event event, Stream stream) {
   const auto e = events_.find(event);
   if (s == streams_.end() || e == events_.end()) return Refuse("RecordEvent: not alive");
   e->second = {clock_us_, s->second.capture, s->second.frontier};
+  if (s->second.capture == nullptr) order_.Record(event, stream);
   return Ok();
 }
 
@@ -205,6 +315,9 @@ Status RecordingRuntime::LaunchGraph(GraphExec exec, Stream stream) {
   const auto s = streams_.find(stream);
   if (s == streams_.end() || s->second.capture != nullptr) {
     return Refuse("LaunchGraph: no stream, or one that captures");
+  }
+  if (const auto race = order_.Enqueue(stream, "LaunchGraph", found->second.accesses)) {
+    return Refuse(*race);
   }
   clock_us_ += found->second.duration_us;
   for (const auto& effect : std::exchange(found->second.effects, {})) effect();
@@ -238,34 +351,29 @@ Status RecordingRuntime::LaunchKernel(Kernel kernel, const LaunchShape& shape, v
   // The caller's arguments are gone when a graph runs.
   std::vector<uint64_t> values(host.parameters);
   for (int i = 0; i < host.parameters; ++i) std::memcpy(&values[i], arguments[i], 8);
-  return Enqueue(stream, NodeDescription::Kind::kKernel, host.name, shape, host.duration_us,
-                 [&host, values]() mutable {
-                   std::vector<void*> pointers;
-                   for (uint64_t& value : values) pointers.push_back(&value);
-                   if (host.run) host.run(pointers.data());
-                 });
+  return Enqueue(stream,
+                 {.description = DescribeLaunch(host.name, shape),
+                  .duration_us = host.duration_us,
+                  .effect =
+                      [&host, values]() mutable {
+                        std::vector<void*> pointers;
+                        for (uint64_t& value : values) pointers.push_back(&value);
+                        if (host.run) host.run(pointers.data());
+                      },
+                  .accesses = host.touch ? host.touch(arguments) : std::vector<MemoryAccess>()});
 }
 
-Status RecordingRuntime::Enqueue(Stream stream, NodeDescription::Kind kind, const std::string& name,
-                                 const LaunchShape& shape, double duration_us,
-                                 const std::function<void()>& effect) {
+Status RecordingRuntime::Enqueue(Stream stream, NodeState node) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return Refuse("not a stream");
-  if (found->second.capture == nullptr) {
-    effect();
-    clock_us_ += duration_us;
+  if (found->second.capture != nullptr) {
+    CaptureNode(&found->second, std::move(node));
     return Ok();
   }
-  NodeDescription description;
-  description.kind = kind;
-  description.kernel = name;
-  description.grid = shape.grid;
-  description.block = shape.block;
-  description.shared_bytes = static_cast<int>(shape.shared_bytes);
-  description.registers = 32;
-  description.blocks_per_multiprocessor = 2;
-  description.occupancy = 0.25;
-  CaptureNode(&found->second, {nullptr, description, duration_us, effect});
+  const std::string name = calls_.empty() ? "" : calls_.back();
+  if (const auto race = order_.Enqueue(stream, name, node.accesses)) return Refuse(*race);
+  if (node.effect) node.effect();
+  clock_us_ += node.duration_us;
   return Ok();
 }
 

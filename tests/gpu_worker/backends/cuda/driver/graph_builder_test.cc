@@ -1,7 +1,5 @@
 #include "gpu_worker/backends/cuda/driver/graph_builder.h"
 
-#include <set>
-
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/backends/cuda/recording_runtime.h"
 
@@ -154,29 +152,6 @@ TEST_F(GraphBuilderTest, EveryCallMayFailAndNothingLeaks) {
     EXPECT_FALSE(build(&failing).ok()) << "call " << i;
     EXPECT_EQ(failing.Leaks(), std::vector<std::string>()) << "call " << i;
   }
-}
-
-TEST(RecordingRuntimeTest, RefusesWhatTheRealOneWould) {
-  RecordingRuntime runtime;
-  const Stream stream = runtime.CreateStream(0).value();
-  const Stream other = runtime.CreateStream(0).value();
-  const Event event = runtime.CreateEvent().value();
-  void* memory = runtime.Allocate(100).value();
-  EXPECT_FALSE(runtime.Fill(memory, 0, 101, stream).ok());
-  EXPECT_TRUE(runtime.Fill(memory, 0, 100, stream).ok());
-  EXPECT_FALSE(runtime.ElapsedUs(event, event).ok());
-  ASSERT_TRUE(runtime.BeginCapture(stream).ok());
-  EXPECT_FALSE(runtime.BeginCapture(stream).ok());
-  EXPECT_FALSE(runtime.Synchronize(stream).ok());
-  // A stream that joins a capture has to be joined again.
-  ASSERT_TRUE(runtime.RecordEvent(event, stream).ok());
-  ASSERT_TRUE(runtime.WaitForEvent(other, event).ok());
-  ASSERT_TRUE(runtime.Fill(memory, 0, 8, other).ok());
-  EXPECT_FALSE(runtime.EndCapture(stream).ok());
-  EXPECT_FALSE(runtime.EndCapture(stream).ok());
-  EXPECT_TRUE(runtime.Free(memory).ok());
-  EXPECT_FALSE(runtime.Free(memory).ok());
-  EXPECT_FALSE(runtime.Fill(memory, 0, 1, stream).ok());
 }
 
 }  // namespace
