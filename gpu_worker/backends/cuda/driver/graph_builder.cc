@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/driver/graph_builder.h"
 
 #include <algorithm>
+#include <map>
 
 // By an example: three operations, captured one by one,
 //   0 "conv"  a fill m of its workspace, then a kernel k: two nodes and the edge m -> k
@@ -11,8 +12,8 @@
 //   m -> k,  k -> r,  k -> p
 // where r and p may run side by side. The first nodes of an operation are those without an edge
 // from inside of it (m), the last ones those without an edge to the inside (k); an edge between
-// operations is drawn from every last to every first node. N nodes and E edges take O((N + E) log
-// N).
+// operations is drawn from every last to every first node. Edges between operations are reduced
+// before: k -> p beside k -> r and r -> p would not be drawn.
 //
 // Copying nodes rather than adding each capture as a child graph: a child graph is one node to its
 // neighbours, so that whoever depends on a part of it waits for all of it.
@@ -84,9 +85,7 @@ Status FlatGraphBuilder::AddEdge(int before, int after, EdgeReason reason, EdgeD
     return Error{ErrorCode::kInvalid, "graph: no edge from operation " + std::to_string(before) +
                                           " to " + std::to_string(after)};
   }
-  // The first reason stays: where data edges are added first, edge_count() tells which edges a
-  // schedule adds to what the data ask for anyway.
-  edges_.emplace(std::pair(before, after), Edge{reason, data});
+  edges_.Add(before, after, reason, data);
   return Ok();
 }
 
@@ -120,32 +119,14 @@ Status FlatGraphBuilder::AddStageBarrier(const std::vector<int>& before,
   return Ok();
 }
 
-size_t FlatGraphBuilder::edge_count(EdgeReason reason) const {
-  return std::count_if(edges_.begin(), edges_.end(),
-                       [reason](const auto& edge) { return edge.second.reason == reason; });
-}
-
-// Kahn's algorithm.
 // CUDA finds a cycle as well, but cannot name the operation.
-Status FlatGraphBuilder::CheckAcyclic() const {
-  std::vector<int> waiting(operations_.size(), 0);
-  for (const auto& [ends, edge] : edges_) ++waiting[ends.second];
-  std::vector<int> ready;
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
-  }
-  for (size_t done = 0; done < ready.size(); ++done) {
-    for (auto edge = edges_.lower_bound({ready[done], 0});
-         edge != edges_.end() && edge->first.first == ready[done]; ++edge) {
-      if (--waiting[edge->first.second] == 0) ready.push_back(edge->first.second);
-    }
-  }
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    if (waiting[i] > 0) {
-      return Error{ErrorCode::kInvalid, "graph: a cycle before " + operations_[i].name};
-    }
-  }
-  return Ok();
+Result<std::vector<int>> FlatGraphBuilder::Order() const {
+  std::vector<int> order = edges_.Order(static_cast<int>(operations_.size()));
+  if (order.size() == operations_.size()) return order;
+  std::vector<bool> placed(operations_.size(), false);
+  for (int operation : order) placed[operation] = true;
+  const auto left = std::find(placed.begin(), placed.end(), false) - placed.begin();
+  return Error{ErrorCode::kInvalid, "graph: a cycle before " + operations_[left].name};
 }
 
 Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& operation,
@@ -193,7 +174,31 @@ Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& 
   return ends;
 }
 
-Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph) const {
+Status FlatGraphBuilder::AppendEdges(const Ends& before, const Ends& after, EdgeData data,
+                                     std::vector<GraphEdge>* edges) const {
+  const auto is_kernel = [this](GraphNode node) -> Result<bool> {
+    const Result<NodeDescription::Kind> kind = runtime_->NodeKind(node);
+    if (!kind.ok()) return kind.error();
+    return kind.value() == NodeDescription::Kind::kKernel;
+  };
+  for (GraphNode from : before.last) {
+    for (GraphNode to : after.first) {
+      EdgeData own = data;
+      for (GraphNode node : {from, to}) {
+        if (own.type == 0) break;
+        const Result<bool> kernel = is_kernel(node);
+        if (!kernel.ok()) return kernel.error();
+        // Only a kernel can trigger or wait; CUDA refuses a graph that asks another node to.
+        if (!kernel.value()) own = EdgeData{};
+      }
+      edges->push_back({from, to, own});
+    }
+  }
+  return Ok();
+}
+
+Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph,
+                                                    const OperationEdges::Pairs& pairs) const {
   size_t edge_count = 0;
   std::vector<Ends> ends;
   for (const Operation& operation : operations_) {
@@ -202,10 +207,9 @@ Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph) const {
     ends.push_back(std::move(copied).value());
   }
   std::vector<GraphEdge> edges;
-  for (const auto& [operations, edge] : edges_) {
-    for (GraphNode from : ends[operations.first].last) {
-      for (GraphNode to : ends[operations.second].first) edges.push_back({from, to, edge.data});
-    }
+  for (const auto& [operations, data] : pairs) {
+    PLAIT_CUDA_RETURN_IF_ERROR(
+        AppendEdges(ends[operations.first], ends[operations.second], data, &edges));
   }
   if (!edges.empty()) PLAIT_CUDA_RETURN_IF_ERROR(runtime_->AddEdges(graph, edges));
   const Result<std::vector<GraphNode>> nodes = runtime_->Nodes(graph);
@@ -217,10 +221,11 @@ Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph) const {
 }
 
 Result<ExecutableGraph> FlatGraphBuilder::Build() const {
-  PLAIT_CUDA_RETURN_IF_ERROR(CheckAcyclic());
+  const Result<std::vector<int>> order = Order();
+  if (!order.ok()) return order.error();
   const Result<Graph> graph = runtime_->CreateGraph();
   if (!graph.ok()) return graph.error();
-  Result<ExecutableGraph> built = BuildInto(graph.value());
+  Result<ExecutableGraph> built = BuildInto(graph.value(), edges_.Reduced(order.value()));
   if (!built.ok()) static_cast<void>(runtime_->DestroyGraph(graph.value()).ok());
   return built;
 }

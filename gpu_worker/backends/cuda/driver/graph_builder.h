@@ -1,12 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/driver/operation_edges.h"
 #include "gpu_worker/backends/cuda/driver/result.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 
@@ -40,13 +40,6 @@ class ExecutableGraph {
   size_t nodes_, edges_;
 };
 
-// Why one operation has to wait for another.
-// kData: one reads what the other writes. kMemoryReuse: one writes where the other has read or
-// written, because their tensors share memory. kStreamOrder: a schedule has put both on one stream.
-// kStageBarrier: a schedule has put them into stages that follow each other. The device treats all
-// alike; the reason is kept to tell what a schedule costs in edges.
-enum class EdgeReason { kData, kMemoryReuse, kStreamOrder, kStageBarrier };
-
 // Assembles a flat CUDA graph: every operation is captured once by itself, its nodes are copied
 // into one graph, and every order between operations is an explicit edge; none comes from the
 // order of capture. Not thread-safe.
@@ -67,9 +60,10 @@ class FlatGraphBuilder {
   // Errors: those of `launch` and of the capture.
   Result<int> AddOperation(const std::string& name, const std::function<Status(Stream)>& launch);
 
-  // `before` ends before `after` begins, unless `data` says less. A second edge between the same
-  // two changes nothing.
-  // From every last node of `before` to every first node of `after`.
+  // `before` ends before `after` begins, unless `data` says less. Of several edges between the same
+  // two the strongest holds.
+  // From every last node of `before` to every first node of `after`. A programmatic edge is one
+  // between two kernels; where either node is none, it is a full one.
   // Errors: kInvalid for an unknown operation or an edge to itself.
   Status AddEdge(int before, int after, EdgeReason reason, EdgeData data = {});
 
@@ -83,7 +77,8 @@ class FlatGraphBuilder {
   // Errors: those of AddEdge.
   Status AddStageBarrier(const std::vector<int>& before, const std::vector<int>& after);
 
-  // Builds and instantiates.
+  // Builds and instantiates. Edges that others imply are left out: the graph orders what was asked
+  // for with as few as it takes.
   // Can be called again, also after more operations and edges: each call makes a graph of its own.
   // Errors: kInvalid for a cycle, naming an operation on it; kDevice.
   Result<ExecutableGraph> Build() const;
@@ -93,33 +88,32 @@ class FlatGraphBuilder {
   // Errors: kDevice.
   Result<std::vector<NodeDescription>> Describe(int operation) const;
 
-  // How many edges between operations were first added for this reason.
-  size_t edge_count(EdgeReason reason) const;
+  // How many pairs of operations were ordered for this reason, before others imply them.
+  size_t edge_count(EdgeReason reason) const { return edges_.count(reason); }
 
  private:
   struct Operation {
     std::string name;
     Graph captured = nullptr;  // null: a single empty node
   };
-  struct Edge {
-    EdgeReason reason;
-    EdgeData data;
-  };
   // An operation's nodes in the flat graph that nothing inside precedes and follows.
   struct Ends {
     std::vector<GraphNode> first, last;
   };
 
-  Status CheckAcyclic() const;
+  // Each operation behind those it waits for.
+  Result<std::vector<int>> Order() const;
   Result<Ends> CopyOperation(const Operation& operation, Graph graph, size_t* edges) const;
-  Result<ExecutableGraph> BuildInto(Graph graph) const;
+  // The edges from every last node of one operation to every first node of another.
+  Status AppendEdges(const Ends& before, const Ends& after, EdgeData data,
+                     std::vector<GraphEdge>* edges) const;
+  Result<ExecutableGraph> BuildInto(Graph graph, const OperationEdges::Pairs& pairs) const;
 
   Runtime* const runtime_;
   // The stream for captures is made by the first AddOperation().
   Stream stream_ = nullptr;
   std::vector<Operation> operations_;
-  // By (before, after): a pair is one edge, and all edges of an operation lie side by side.
-  std::map<std::pair<int, int>, Edge> edges_;
+  OperationEdges edges_;
 };
 
 }  // namespace plait::cuda

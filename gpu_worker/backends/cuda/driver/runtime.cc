@@ -252,6 +252,15 @@ class RealRuntime : public Runtime {
     return nodes;
   }
   Result<std::vector<GraphEdge>> Edges(Graph graph) override;
+  Result<NodeDescription::Kind> NodeKind(GraphNode node) override {
+    cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    PLAIT_CUDA_RETURN_IF_ERROR(Check("cudaGraphNodeGetType", cudaGraphNodeGetType(node, &type)));
+    if (type == cudaGraphNodeTypeEmpty) return NodeDescription::Kind::kEmpty;
+    if (type == cudaGraphNodeTypeMemset) return NodeDescription::Kind::kMemset;
+    if (type == cudaGraphNodeTypeMemcpy) return NodeDescription::Kind::kMemcpy;
+    if (type == cudaGraphNodeTypeKernel) return NodeDescription::Kind::kKernel;
+    return NodeDescription::Kind::kOther;
+  }
   Result<NodeDescription> DescribeNode(GraphNode node) override;
   Result<GraphNode> CopyNode(Graph graph, GraphNode node) override;
   Result<GraphNode> AddEmptyNode(Graph graph) override {
@@ -327,15 +336,12 @@ Result<std::vector<GraphEdge>> RealRuntime::Edges(Graph graph) {
 }
 
 Result<NodeDescription> RealRuntime::DescribeNode(GraphNode node) {
-  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  PLAIT_CUDA_RETURN_IF_ERROR(Check("cudaGraphNodeGetType", cudaGraphNodeGetType(node, &type)));
+  const Result<NodeDescription::Kind> kind = NodeKind(node);
+  if (!kind.ok()) return kind.error();
   NodeDescription description;
-  if (type == cudaGraphNodeTypeEmpty) description.kind = NodeDescription::Kind::kEmpty;
-  if (type == cudaGraphNodeTypeMemset) description.kind = NodeDescription::Kind::kMemset;
-  if (type == cudaGraphNodeTypeMemcpy) description.kind = NodeDescription::Kind::kMemcpy;
+  description.kind = kind.value();
   // Only kernels take registers and shared memory.
-  if (type != cudaGraphNodeTypeKernel) return description;
-  description.kind = NodeDescription::Kind::kKernel;
+  if (kind.value() != NodeDescription::Kind::kKernel) return description;
   const Result<const Driver*> driver = GetDriver();
   if (!driver.ok()) return driver.error();
   PLAIT_CUDA_RETURN_IF_ERROR(DescribeKernel(*driver.value(), node, &description));

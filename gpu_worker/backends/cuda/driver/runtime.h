@@ -22,6 +22,8 @@ struct CUlib_st;
 //   runtime.h          the calls of the CUDA runtime, and a real implementation of them
 //   nvrtc.h            compiles the text of a kernel to a cubin
 //   staging.h          pinned memory through which the host's bytes go to the device and back
+//   owned.h            handles that give themselves back
+//   operation_edges.h  what orders the operations of a graph, reduced to what is needed
 //   graph_builder.h    one flat CUDA graph of operations that were captured one by one
 // The runtime is linked statically, the driver is found through it: a machine without either starts
 // the program and gets kUnavailable from the first call.
@@ -152,7 +154,8 @@ class Runtime {
   virtual Status DestroyGraph(Graph graph) = 0;
   virtual Result<std::vector<GraphNode>> Nodes(Graph graph) = 0;
   virtual Result<std::vector<GraphEdge>> Edges(Graph graph) = 0;
-  // Works on nodes of graphs that were never instantiated.
+  // Both work on nodes of graphs that were never instantiated.
+  virtual Result<NodeDescription::Kind> NodeKind(GraphNode node) = 0;
   virtual Result<NodeDescription> DescribeNode(GraphNode node) = 0;
   // Adds a copy of another graph's node, without its edges.
   // Errors: also kUnsupported for a kind of node that cannot be copied.

@@ -92,6 +92,13 @@ Result<std::vector<GraphEdge>> RecordingRuntime::Edges(Graph graph) {
   return found->second.edges;
 }
 
+Result<NodeDescription::Kind> RecordingRuntime::NodeKind(GraphNode node) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("NodeKind"));
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return Refuse("NodeKind: not a node");
+  return found->second.description.kind;
+}
+
 Result<NodeDescription> RecordingRuntime::DescribeNode(GraphNode node) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("DescribeNode"));
   const auto found = nodes_.find(node);
@@ -136,6 +143,12 @@ Result<RecordingRuntime::ExecState> RecordingRuntime::PlanOf(const GraphState& g
   std::map<GraphNode, double> start;
   std::map<GraphNode, std::vector<GraphNode>> after;
   for (const GraphEdge& edge : graph.edges) {
+    const auto is_kernel = [this](GraphNode node) {
+      return nodes_.at(node).description.kind == NodeDescription::Kind::kKernel;
+    };
+    if (edge.data.type != 0 && !(is_kernel(edge.from) && is_kernel(edge.to))) {
+      return Refuse("Instantiate: a programmatic edge of a node that is no kernel");
+    }
     ++waiting[edge.to];
     after[edge.from].push_back(edge.to);
   }
@@ -144,6 +157,7 @@ Result<RecordingRuntime::ExecState> RecordingRuntime::PlanOf(const GraphState& g
     if (waiting[node] == 0) ready.push_back(node);
   }
   ExecState plan;
+  for (const GraphEdge& edge : graph.edges) plan.programmatic_edges += edge.data.type != 0;
   for (size_t done = 0; done < ready.size(); ++done) {
     const NodeState& node = nodes_.at(ready[done]);
     const double end = start[ready[done]] + node.duration_us;
@@ -201,6 +215,12 @@ Result<GraphExec> RecordingRuntime::Instantiate(Graph graph) {
   const auto exec = NextHandle<GraphExec>();
   execs_[exec] = plan.value();
   return exec;
+}
+
+int RecordingRuntime::ProgrammaticEdges() const {
+  int count = 0;
+  for (const auto& [exec, state] : execs_) count += state.programmatic_edges;
+  return count;
 }
 
 Status RecordingRuntime::DestroyExec(GraphExec exec) {

@@ -37,6 +37,8 @@ class RecordingRuntime : public Runtime {
 
   const std::vector<std::string>& calls() const { return calls_; }
   int Count(const std::string& call) const;
+  // Programmatic edges of the executable graphs that are alive.
+  int ProgrammaticEdges() const;
   // Every refusal, planted failures left out: what no one was told of, in a destructor, too.
   const std::vector<std::string>& refusals() const { return refusals_; }
   // What is still alive, one line each; empty when everything was given back.
@@ -66,6 +68,7 @@ class RecordingRuntime : public Runtime {
   Status DestroyGraph(Graph graph) override;
   Result<std::vector<GraphNode>> Nodes(Graph graph) override;
   Result<std::vector<GraphEdge>> Edges(Graph graph) override;
+  Result<NodeDescription::Kind> NodeKind(GraphNode node) override;
   Result<NodeDescription> DescribeNode(GraphNode node) override;
   Result<GraphNode> CopyNode(Graph graph, GraphNode node) override;
   Result<GraphNode> AddEmptyNode(Graph graph) override;
@@ -96,6 +99,7 @@ class RecordingRuntime : public Runtime {
   };
   struct ExecState {
     double duration_us = 0;
+    int programmatic_edges = 0;
     std::vector<MemoryAccess> accesses;
     std::vector<std::function<void()>> effects;  // still to run, in order
   };

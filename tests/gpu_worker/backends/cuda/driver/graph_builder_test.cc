@@ -62,9 +62,11 @@ TEST_F(GraphBuilderTest, EdgesOrder) {
   ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
   ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
   ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kMemoryReuse).ok());
-  ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kData).ok());  // known already
+  ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kData).ok());
+  ASSERT_TRUE(builder.AddEdge(1, 0, EdgeReason::kData).ok());
   EXPECT_EQ(builder.edge_count(EdgeReason::kMemoryReuse), 1u);
-  EXPECT_EQ(builder.edge_count(EdgeReason::kData), 0u);
+  EXPECT_EQ(builder.edge_count(EdgeReason::kData), 1u);
+  EXPECT_EQ(builder.edge_count(EdgeReason::kStreamOrder), 0u);
   EXPECT_EQ(RunUs(builder.Build().value()), 12);
 }
 
@@ -108,6 +110,72 @@ TEST_F(GraphBuilderTest, AnEmptyOperationKeepsItsPlaceInTheOrder) {
   ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
   ASSERT_TRUE(builder.AddStreamOrder({0, 1, 2}).ok());
   EXPECT_EQ(RunUs(builder.Build().value()), 12);
+}
+
+constexpr EdgeData kProgrammatic{.from_port = 1, .to_port = 0, .type = 1};
+
+TEST_F(GraphBuilderTest, TheStrongerEdgeWinsWhicheverComesFirst) {
+  for (const bool weak_first : {true, false}) {
+    FlatGraphBuilder builder(&runtime_);
+    ASSERT_TRUE(builder.AddOperation("a", Launch({2})).ok());
+    ASSERT_TRUE(builder.AddOperation("b", Launch({3})).ok());
+    const EdgeData first = weak_first ? kProgrammatic : EdgeData{};
+    const EdgeData second = weak_first ? EdgeData{} : kProgrammatic;
+    ASSERT_TRUE(builder.AddEdge(0, 1, EdgeReason::kData, first).ok());
+    ASSERT_TRUE(builder.AddEdge(0, 1, EdgeReason::kMemoryReuse, second).ok());
+    const auto graph = builder.Build();
+    ASSERT_TRUE(graph.ok());
+    EXPECT_EQ(graph.value().edges(), 1u);
+    EXPECT_EQ(runtime_.ProgrammaticEdges(), 0) << "weak first: " << weak_first;
+  }
+}
+
+TEST_F(GraphBuilderTest, ProgrammaticEdgesJoinKernelsOnly) {
+  void* memory = runtime_.Allocate(256).value();
+  const auto fill = [&](Stream stream) { return runtime_.Fill(memory, 0, 256, stream); };
+  {
+    FlatGraphBuilder builder(&runtime_);
+    ASSERT_TRUE(builder.AddOperation("fill", fill).ok());
+    ASSERT_TRUE(builder.AddOperation("a", Launch({1})).ok());
+    ASSERT_TRUE(builder.AddOperation("nothing", Launch({})).ok());
+    ASSERT_TRUE(builder.AddOperation("b", Launch({1})).ok());
+    ASSERT_TRUE(builder.AddEdge(0, 1, EdgeReason::kData, kProgrammatic).ok());
+    ASSERT_TRUE(builder.AddEdge(1, 2, EdgeReason::kData, kProgrammatic).ok());
+    ASSERT_TRUE(builder.AddEdge(1, 3, EdgeReason::kData, kProgrammatic).ok());
+    const auto graph = builder.Build();
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    EXPECT_EQ(graph.value().edges(), 3u);
+    EXPECT_EQ(runtime_.ProgrammaticEdges(), 1);
+  }
+  ASSERT_TRUE(runtime_.Free(memory).ok());
+}
+
+TEST_F(GraphBuilderTest, EdgesThatOthersImplyAreLeftOut) {
+  FlatGraphBuilder builder(&runtime_);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
+  for (int b = 0; b < 5; ++b) {
+    for (int a = b + 1; a < 5; ++a) {
+      ASSERT_TRUE(builder.AddEdge(b, a, EdgeReason::kMemoryReuse).ok());
+    }
+  }
+  const auto graph = builder.Build();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(builder.edge_count(EdgeReason::kMemoryReuse), 10u);
+  EXPECT_EQ(graph.value().edges(), 4u);
+  EXPECT_EQ(RunUs(graph.value()), 10);
+}
+
+TEST_F(GraphBuilderTest, AProgrammaticPathImpliesNothing) {
+  FlatGraphBuilder builder(&runtime_);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
+  ASSERT_TRUE(builder.AddEdge(0, 1, EdgeReason::kData, kProgrammatic).ok());
+  ASSERT_TRUE(builder.AddEdge(1, 2, EdgeReason::kData).ok());
+  ASSERT_TRUE(builder.AddEdge(0, 2, EdgeReason::kMemoryReuse).ok());
+  EXPECT_EQ(builder.Build().value().edges(), 3u);
+  // A full path makes the programmatic edge needless.
+  ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
+  ASSERT_TRUE(builder.AddStreamOrder({0, 3, 1}).ok());
+  EXPECT_EQ(builder.Build().value().edges(), 3u) << "0-3, 3-1, 1-2";
 }
 
 TEST_F(GraphBuilderTest, RefusesCyclesAndUnknownOperations) {
