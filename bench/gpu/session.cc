@@ -81,6 +81,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
     }
     session->description_ = description.ok() ? description.value() : DescribeH200();
     session->description_.present = true;
+    session->description_.runtime = session->runtime_;
     session->enumerate_ = [raw = session.get()](const Problem& problem, Precision precision,
                                                 MemoryLayout layout) {
       return EnumerateReal(raw->description_, problem, precision, layout);

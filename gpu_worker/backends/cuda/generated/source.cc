@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
+#include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
@@ -38,14 +39,7 @@ class GeneratedCandidate : public Candidate {
         kernel_(std::move(kernel)),
         precision_(precision),
         architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
-        device_present_(device.present) {}
-
-  // Graphs with a launch of this kernel are gone by now: the kernel goes with its library.
-  ~GeneratedCandidate() override {
-    if (library_ != nullptr) static_cast<void>(CudaRuntime().UnloadLibrary(library_).ok());
-  }
-  GeneratedCandidate(const GeneratedCandidate&) = delete;
-  GeneratedCandidate& operator=(const GeneratedCandidate&) = delete;
+        runtime_(device.present ? device.runtime : nullptr) {}
 
   std::string name() const override { return name_; }
   // Says that Prepare() compiles. About numbers there is nothing to note: fp32, in a fixed order.
@@ -53,17 +47,21 @@ class GeneratedCandidate : public Candidate {
   size_t workspace_bytes() const override { return 0; }
 
   Status Prepare() override {
+    if (prepared_) return Ok();
     const Result<std::string> cubin =
         CompileToCubin(DeviceSource(kernel_, precision_), architecture_);
     if (!cubin.ok()) return Error{cubin.error().code, name_ + ": " + cubin.error().message};
     // Compiled all the same, which shows on any machine that the text is right.
-    if (!device_present_) return Ok();
-    const Result<Library> library = CudaRuntime().LoadLibrary(cubin.value());
-    if (!library.ok()) return library.error();
-    library_ = library.value();
-    const Result<Kernel> loaded = CudaRuntime().FindKernel(library_, kKernelEntry);
-    if (!loaded.ok()) return loaded.error();
-    loaded_ = loaded.value();
+    if (runtime_ != nullptr) {
+      const Result<Library> loaded = runtime_->LoadLibrary(cubin.value());
+      if (!loaded.ok()) return loaded.error();
+      OwnedLibrary library(runtime_, loaded.value());
+      const Result<Kernel> found = runtime_->FindKernel(library.get(), kKernelEntry);
+      if (!found.ok()) return found.error();
+      library_ = std::move(library);
+      loaded_ = found.value();
+    }
+    prepared_ = true;
     return Ok();
   }
 
@@ -77,8 +75,8 @@ class GeneratedCandidate : public Candidate {
     // CUDA wants the address of each parameter, and copies what is there before the call returns.
     std::vector<void*> arguments;
     for (const void*& pointer : pointers) arguments.push_back(&pointer);
-    return CudaRuntime().LaunchKernel(loaded_, {.grid = kernel_.grid, .block = kernel_.block},
-                                      arguments.data(), stream);
+    return runtime_->LaunchKernel(loaded_, {.grid = kernel_.grid, .block = kernel_.block},
+                                  arguments.data(), stream);
   }
 
  private:
@@ -86,8 +84,9 @@ class GeneratedCandidate : public Candidate {
   const GeneratedKernel kernel_;
   const Precision precision_;
   const std::string architecture_;
-  const bool device_present_;
-  Library library_ = nullptr;
+  Runtime* const runtime_;  // null where the device is only described
+  bool prepared_ = false;
+  OwnedLibrary library_;
   Kernel loaded_ = nullptr;
 };
 
@@ -97,6 +96,9 @@ Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem
                                                           const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   if (precision == Precision::kTf32) return candidates;
+  if (device.present && device.runtime == nullptr) {
+    return Error{ErrorCode::kInvalid, "generated kernels: a device without a runtime"};
+  }
   // The families rely on it: sizes positive, products below 2^31.
   const Result<ProblemShape> shape = ShapeOf(problem);
   if (!shape.ok()) return shape.error();

@@ -10,6 +10,10 @@
 
 struct CUstream_st;
 
+namespace plait::cuda {
+class Runtime;
+}
+
 // The vocabulary of the cuda backend: what is to be computed, and the ways to compute it. The map:
 //   problem.h            one kernel's worth of work as plain data: a conv, a gemm, a pool ...
 //   problem_shape.h      checks a problem; sizes, strides, bytes and operations of its operands
@@ -57,7 +61,7 @@ class Candidate {
   virtual std::vector<std::string> notes() const = 0;
 
   // Compiles or loads what has to be; without a device as far as the library can.
-  // May take seconds where something is compiled. Call it once.
+  // May take seconds where something is compiled. A second call changes nothing.
   // Errors: kUnsupported, kUnavailable, kInternal.
   virtual Status Prepare() = 0;
 
@@ -81,6 +85,9 @@ struct CudaDevice {
   int sm_major = 9, sm_minor = 0;
   int multiprocessors = 132;
   bool present = false;  // false: nothing can be launched, and candidates are only listed and built
+  // What candidates of our own kernels load and launch with where the device is present. Not owned;
+  // outlives them.
+  Runtime* runtime = nullptr;
 };
 
 // Lists the candidates of one library. Constants, one line each in candidate_sources.def.

@@ -1,0 +1,81 @@
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/run/device_description.h"
+#include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cuda/recording_runtime.h"
+
+namespace plait::cuda {
+
+extern const CandidateSource kGeneratedSource;
+
+namespace {
+
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
+
+// Candidates of a device that the recording runtime stands for.
+class GeneratedSourceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CompileToCubin("__global__ void f() {}", "sm_80").ok()) {
+      GTEST_SKIP() << "libnvrtc.so.13 is not here";
+    }
+    device_ = DescribeH200();
+    device_.present = true;
+    device_.runtime = &runtime_;
+  }
+
+  Candidates List(const Problem& problem) {
+    auto candidates =
+        kGeneratedSource.enumerate(problem, Precision::kFp16, MemoryLayout::kNchw, device_);
+    EXPECT_TRUE(candidates.ok()) << candidates.error().message;
+    return candidates.ok() ? std::move(candidates).value() : Candidates();
+  }
+
+  RecordingRuntime runtime_;
+  CudaDevice device_;
+};
+
+const ElementwiseProblem kRelu = {"relu(x0)", {64}, {{64}}};
+
+TEST_F(GeneratedSourceTest, LoadsAndLaunchesWithTheRuntimeThatItWasGiven) {
+  const Stream stream = runtime_.CreateStream(0).value();
+  const Candidates candidates = List(kRelu);
+  ASSERT_FALSE(candidates.empty());
+  EXPECT_FALSE(candidates[0]->Launch({}, stream).ok()) << "not prepared";
+  ASSERT_TRUE(candidates[0]->Prepare().ok());
+  void* memory = runtime_.Allocate(256).value();
+  const Operands operands{.inputs = {memory}, .outputs = {static_cast<std::byte*>(memory) + 128}};
+  EXPECT_TRUE(candidates[0]->Launch(operands, stream).ok());
+  EXPECT_EQ(runtime_.Count("LaunchKernel"), 1);
+}
+
+TEST_F(GeneratedSourceTest, PreparingTwiceLoadsOnce) {
+  {
+    const Candidates candidates = List(kRelu);
+    ASSERT_FALSE(candidates.empty());
+    ASSERT_TRUE(candidates[0]->Prepare().ok());
+    ASSERT_TRUE(candidates[0]->Prepare().ok());
+    EXPECT_EQ(runtime_.Count("LoadLibrary"), 1);
+  }
+  EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
+}
+
+TEST_F(GeneratedSourceTest, AKernelThatIsNotFoundLeavesNothing) {
+  const Candidates candidates = List(kRelu);
+  ASSERT_FALSE(candidates.empty());
+  runtime_.FailAfter(1, false);
+  EXPECT_FALSE(candidates[0]->Prepare().ok());
+  EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
+  EXPECT_TRUE(candidates[0]->Prepare().ok()) << "it may be tried again";
+}
+
+TEST_F(GeneratedSourceTest, APresentDeviceHasARuntime) {
+  device_.runtime = nullptr;
+  const auto candidates =
+      kGeneratedSource.enumerate(kRelu, Precision::kFp16, MemoryLayout::kNchw, device_);
+  ASSERT_FALSE(candidates.ok());
+  EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace plait::cuda
