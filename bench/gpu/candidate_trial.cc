@@ -113,7 +113,7 @@ Result<Trial> RunTrial(Session* session, const Job& job, Bench* bench, Candidate
   const Result<ExecutableGraph> graph = BuildChain(
       session, kQuickReplays,
       [&](int, Stream stream) { return candidate->Launch(bench->operands.at(0), stream); },
-      &trial.finding.nodes);
+      candidate->resources(), &trial.finding.nodes);
   if (!graph.ok()) return graph.error();
   const Result<std::vector<double>> samples =
       SampleGraph(session, graph.value(), {.launches_per_graph = kQuickReplays, .samples = 2});
@@ -125,9 +125,10 @@ Result<Trial> RunTrial(Session* session, const Job& job, Bench* bench, Candidate
 Result<FinalGraphs> BuildFinal(Session* session, const Job& job, Bench* bench, const Trial& trial) {
   PLAIT_CUDA_RETURN_IF_ERROR(PlaceWorkspace(session, bench, trial.finding.workspace_bytes));
   Candidate* candidate = trial.candidate;
-  Result<ExecutableGraph> warm = BuildChain(session, kReplays, [&](int, Stream stream) {
-    return candidate->Launch(bench->operands.at(0), stream);
-  });
+  Result<ExecutableGraph> warm = BuildChain(
+      session, kReplays,
+      [&](int, Stream stream) { return candidate->Launch(bench->operands.at(0), stream); },
+      candidate->resources());
   if (!warm.ok()) return warm.error();
   FinalGraphs graphs{.warm = std::move(warm).value(), .cold = nullptr};
   PLAIT_CUDA_RETURN_IF_ERROR(bench->operands.Poison(session));
@@ -136,9 +137,12 @@ Result<FinalGraphs> BuildFinal(Session* session, const Job& job, Bench* bench, c
   const Status right = CheckNumbers(session, job, *bench, &relative_l2);
   if (!right.ok()) return Error{right.error().code, "in a graph: " + right.error().message};
   if (!bench->operands.has_weights()) return graphs;
-  Result<ExecutableGraph> cold = BuildChain(session, kReplays, [&](int index, Stream stream) {
-    return candidate->Launch(bench->operands.at(index), stream);
-  });
+  Result<ExecutableGraph> cold = BuildChain(
+      session, kReplays,
+      [&](int index, Stream stream) {
+        return candidate->Launch(bench->operands.at(index), stream);
+      },
+      candidate->resources());
   if (!cold.ok()) return cold.error();
   graphs.cold = std::make_unique<ExecutableGraph>(std::move(cold).value());
   return graphs;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -28,8 +29,9 @@ Constant Rate(const std::string& name, double parameter, const std::string& unit
 }
 
 Result<Timing> TimeLaunches(Session* session, int count, int samples,
-                            const std::function<Status(int, Stream)>& launch) {
-  const Result<ExecutableGraph> graph = BuildChain(session, count, launch);
+                            const std::function<Status(int, Stream)>& launch,
+                            std::shared_ptr<const void> resources = nullptr) {
+  const Result<ExecutableGraph> graph = BuildChain(session, count, launch, std::move(resources));
   if (!graph.ok()) return graph.error();
   Result<std::vector<double>> times =
       SampleGraph(session, graph.value(), {.launches_per_graph = count, .samples = samples});
@@ -125,11 +127,12 @@ Result<Timing> TimeGemm(Session* session, const GemmProblem& problem, Precision 
     if (!workspace.ok()) continue;
     operands.value().SetWorkspace(workspace.value());
     const Status warmed = candidate.Launch(operands.value().at(0), session->stream());
-    const Result<Timing> timing = !warmed.ok()
-                                      ? Result<Timing>(warmed.error())
-                                      : TimeLaunches(session, 10, 10, [&](int, Stream stream) {
-                                          return candidate.Launch(operands.value().at(0), stream);
-                                        });
+    const auto launch = [&](int, Stream stream) {
+      return candidate.Launch(operands.value().at(0), stream);
+    };
+    const Result<Timing> timing = warmed.ok()
+                                      ? TimeLaunches(session, 10, 10, launch, candidate.resources())
+                                      : Result<Timing>(warmed.error());
     session->Release(mark);
     if (timing.ok() && (!best.ok() || timing.value().median_us < best.value().median_us)) {
       best = timing;

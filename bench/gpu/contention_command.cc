@@ -118,6 +118,8 @@ Result<Runner> MakeRunner(Session* session, const ListedKernel& kernel, const Be
 // The time of one stage in which all of `set` run side by side.
 Result<Timing> TimeSideBySide(Session* session, const std::vector<Runner*>& set) {
   FlatGraphBuilder builder(&session->runtime());
+  builder.Keep(session->memory());
+  for (Runner* runner : set) builder.Keep(runner->candidate->resources());
   std::vector<int> before;
   for (int stage = 0; stage < kStages; ++stage) {
     std::vector<int> operations;

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
 Status Session::OpenMemory() {
   const Result<Stream> stream = runtime_->CreateStream(0);
   if (!stream.ok()) return stream.error();
-  stream_ = stream.value();
+  stream_ = OwnedStream(runtime_, stream.value());
   Result<std::unique_ptr<Staging>> staging = Staging::Make(runtime_, kStagingBytes);
   if (!staging.ok()) return staging.error();
   staging_ = std::move(staging).value();
@@ -107,7 +107,7 @@ Status Session::OpenMemory() {
   while (memory_ == nullptr) {
     const Result<void*> memory = runtime_->Allocate(wanted);
     if (memory.ok()) {
-      memory_ = static_cast<std::byte*>(memory.value());
+      memory_ = std::make_shared<const OwnedMemory>(runtime_, memory.value());
       size_ = wanted;
     } else if (wanted < (size_t{1} << 29)) {
       return memory.error();
@@ -118,15 +118,8 @@ Status Session::OpenMemory() {
   flush_bytes_ = static_cast<size_t>(facts_.l2_bytes) * 32 / 10;
   const Result<void*> flush = runtime_->Allocate(flush_bytes_);
   if (!flush.ok()) return flush.error();
-  flush_ = flush.value();
+  flush_ = OwnedMemory(runtime_, flush.value());
   return Ok();
-}
-
-Session::~Session() {
-  staging_.reset();  // waits on the stream
-  if (memory_ != nullptr) static_cast<void>(runtime_->Free(memory_).ok());
-  if (flush_ != nullptr) static_cast<void>(runtime_->Free(flush_).ok());
-  if (stream_ != nullptr) static_cast<void>(runtime_->DestroyStream(stream_).ok());
 }
 
 Session::Listing Session::Enumerate(const Problem& problem, Precision precision,
@@ -141,11 +134,11 @@ Result<void*> Session::Take(size_t bytes) {
                                               " bytes wanted, " + std::to_string(free_bytes()) +
                                               " free"};
   }
-  void* taken = memory_ + used_;
+  void* taken = static_cast<std::byte*>(memory_->get()) + used_;
   used_ += rounded;
   return taken;
 }
 
-Status Session::FlushL2() { return runtime_->Fill(flush_, 0x5a, flush_bytes_, stream_); }
+Status Session::FlushL2() { return runtime_->Fill(flush_.get(), 0x5a, flush_bytes_, stream()); }
 
 }  // namespace plait::cuda

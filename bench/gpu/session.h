@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/result.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
@@ -27,12 +28,12 @@ class Session {
  public:
   // Opens device 0, or the fake one. Errors: kUnavailable without a driver or device.
   static Result<std::unique_ptr<Session>> Open(bool fake);
-  ~Session();
+  ~Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   Runtime& runtime() { return *runtime_; }
-  Stream stream() const { return stream_; }
+  Stream stream() const { return stream_.get(); }
   const DeviceFacts& facts() const { return facts_; }
   const CudaDevice& description() const { return description_; }
   const ProbeKernels& probes() const { return probes_; }
@@ -52,15 +53,17 @@ class Session {
   Result<void*> Take(size_t bytes);
   size_t mark() const { return used_; }
   void Release(size_t mark) { used_ = mark; }
+  // The owner of all of it: graphs that launch with it keep it.
+  std::shared_ptr<const void> memory() const { return memory_; }
   size_t free_bytes() const { return size_ - used_; }
 
   // Copy on the session's stream: what is launched there later reads what was uploaded. Upload()
   // only enqueues, Download() waits. Errors: kDevice.
   Status Upload(void* to, const void* from, size_t bytes) {
-    return staging_->Upload(to, from, bytes, stream_);
+    return staging_->Upload(to, from, bytes, stream());
   }
   Status Download(void* to, const void* from, size_t bytes) {
-    return staging_->Download(to, from, bytes, stream_);
+    return staging_->Download(to, from, bytes, stream());
   }
 
   // Enqueues writing more than the L2 holds, so that whatever was there is gone.
@@ -70,6 +73,7 @@ class Session {
   Session() = default;
   Status OpenMemory();
 
+  // Of the members below the last ones go first.
   std::unique_ptr<Runtime> owned_runtime_;  // the fake
   Runtime* runtime_ = nullptr;
   bool fake_ = false;
@@ -78,11 +82,11 @@ class Session {
   std::string fingerprint_;
   ProbeKernels probes_;
   std::function<Listing(const Problem&, Precision, MemoryLayout)> enumerate_;
-  Stream stream_ = nullptr;
+  OwnedStream stream_;
   std::unique_ptr<Staging> staging_;
-  std::byte* memory_ = nullptr;
+  std::shared_ptr<const OwnedMemory> memory_;
   size_t size_ = 0, used_ = 0;
-  void* flush_ = nullptr;
+  OwnedMemory flush_;
   size_t flush_bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace plait::cuda {
 namespace {
@@ -72,8 +73,11 @@ Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph&
 
 Result<ExecutableGraph> BuildChain(Session* session, int count,
                                    const std::function<Status(int index, Stream)>& launch,
+                                   std::shared_ptr<const void> resources,
                                    std::vector<NodeDescription>* nodes) {
   FlatGraphBuilder builder(&session->runtime());
+  builder.Keep(session->memory());
+  builder.Keep(std::move(resources));
   std::vector<int> order;
   for (int i = 0; i < count; ++i) {
     const Result<int> operation = builder.AddOperation(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "bench/gpu/session.h"
@@ -31,10 +32,12 @@ struct SampleOptions {
 Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph& graph,
                                         const SampleOptions& options);
 
-// A graph of `count` launches, each after the one before; `nodes` gets what the first one captured,
-// or stays empty where that cannot be read. Errors: those of `launch` and the graph.
+// A graph of `count` launches, each after the one before. It keeps the session's memory, and
+// `resources`, which the launches refer to. `nodes` gets what the first one captured, or stays
+// empty where that cannot be read. Errors: those of `launch` and the graph.
 Result<ExecutableGraph> BuildChain(Session* session, int count,
                                    const std::function<Status(int index, Stream)>& launch,
+                                   std::shared_ptr<const void> resources = nullptr,
                                    std::vector<NodeDescription>* nodes = nullptr);
 
 }  // namespace plait::cuda

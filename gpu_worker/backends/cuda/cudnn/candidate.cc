@@ -52,18 +52,19 @@ Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary&
 
 CudnnCandidate::CudnnCandidate(std::shared_ptr<const CudnnProblem> problem,
                                CudnnEngineConfig config)
-    : problem_(std::move(problem)), config_(std::move(config)) {}
+    : problem_(std::move(problem)),
+      config_(std::make_shared<const CudnnEngineConfig>(std::move(config))) {}
 
-std::string CudnnCandidate::name() const { return "cudnn/" + config_.name; }
+std::string CudnnCandidate::name() const { return "cudnn/" + config_->name; }
 
-std::vector<std::string> CudnnCandidate::notes() const { return config_.notes; }
+std::vector<std::string> CudnnCandidate::notes() const { return config_->notes; }
 
 Status CudnnCandidate::Prepare() {
   // A plan is built once; building the same again would only cost time.
   if (plan_) return Ok();
   CudnnDescriptor plan(*problem_->library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
                        name() + " plan");
-  plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.config);
+  plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_->config);
   if (problem_->device) {
     // Without a handle, the plan is built for the described device and can never be launched here.
     plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *problem_->device);
@@ -78,7 +79,7 @@ Status CudnnCandidate::Prepare() {
       plan.Get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
   if (!read.ok()) return read.error();
   workspace_bytes_ = bytes < 0 ? 0 : static_cast<size_t>(bytes);
-  plan_ = std::move(plan);
+  plan_ = std::make_shared<const Plan>(Plan{problem_, config_, std::move(plan)});
   return Ok();
 }
 
@@ -134,8 +135,9 @@ Status CudnnCandidate::Launch(const Operands& operands, CUstream_st* stream) {
   if (!handle.ok()) return handle.error();
   PLAIT_CUDA_RETURN_IF_ERROR(
       library.Check(library.set_stream(handle.value(), stream), "cudnnSetStream"));
-  return library.Check(library.execute(handle.value(), plan_->get(), variant_pack_->get()),
-                       name() + " launch");
+  return library.Check(
+      library.execute(handle.value(), plan_->descriptor.get(), variant_pack_->get()),
+      name() + " launch");
 }
 
 }  // namespace plait::cuda

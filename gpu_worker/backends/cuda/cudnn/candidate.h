@@ -43,6 +43,8 @@ class CudnnCandidate final : public Candidate {
   std::vector<std::string> notes() const override;
   Status Prepare() override;
   size_t workspace_bytes() const override;
+  // The plan, whose kernels go with it where they were compiled at run time.
+  std::shared_ptr<const void> resources() const override { return plan_; }
   // Errors: kUnsupported where the device is only described; kInvalid when `operands` lacks a
   // tensor or the workspace; those of CudnnLibrary::Check.
   Status Launch(const Operands& operands, CUstream_st* stream) override;
@@ -51,11 +53,18 @@ class CudnnCandidate final : public Candidate {
   // Errors: kInvalid when `operands` lacks a tensor.
   Status Bind(const Operands& operands);
 
-  // The configuration refers to the problem's graph: it comes behind it, and so goes before it.
+  // A plan is what cuDNN launches. It refers to the problem's graph: it comes behind it, and so
+  // goes before it.
+  struct Plan {
+    std::shared_ptr<const CudnnProblem> problem;
+    std::shared_ptr<const CudnnEngineConfig> config;
+    CudnnDescriptor descriptor;
+  };
+
   std::shared_ptr<const CudnnProblem> problem_;
-  CudnnEngineConfig config_;
-  // A plan is what cuDNN launches; the variant pack tells it the addresses.
-  std::optional<CudnnDescriptor> plan_;
+  std::shared_ptr<const CudnnEngineConfig> config_;
+  std::shared_ptr<const Plan> plan_;  // null before Prepare()
+  // Tells the plan the addresses.
   std::optional<CudnnDescriptor> variant_pack_;
   std::vector<void*> bound_;  // the addresses in variant_pack_
   // What by-value tensors point to; it stays where it is while the pack is in use.

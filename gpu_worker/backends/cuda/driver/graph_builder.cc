@@ -21,25 +21,18 @@
 namespace plait::cuda {
 
 ExecutableGraph::ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes,
-                                 size_t edges)
-    : runtime_(runtime), graph_(graph), exec_(exec), nodes_(nodes), edges_(edges) {}
+                                 size_t edges, Kept kept)
+    : runtime_(runtime),
+      kept_(std::move(kept)),
+      graph_(runtime, graph),
+      exec_(runtime, exec),
+      nodes_(nodes),
+      edges_(edges) {}
 
-// The runtime's complaints about destroying are not the caller's: the process ends soon after, or
-// the next call reports them again.
-ExecutableGraph::~ExecutableGraph() {
-  if (exec_ != nullptr) static_cast<void>(runtime_->DestroyExec(exec_).ok());
-  if (graph_ != nullptr) static_cast<void>(runtime_->DestroyGraph(graph_).ok());
-}
-
-ExecutableGraph::ExecutableGraph(ExecutableGraph&& other) noexcept
-    : runtime_(other.runtime_),
-      graph_(std::exchange(other.graph_, nullptr)),
-      exec_(std::exchange(other.exec_, nullptr)),
-      nodes_(other.nodes_),
-      edges_(other.edges_) {}
-
+// By exchange: what this one kept goes with its graph, when `other` does.
 ExecutableGraph& ExecutableGraph::operator=(ExecutableGraph&& other) noexcept {
   std::swap(runtime_, other.runtime_);
+  std::swap(kept_, other.kept_);
   std::swap(graph_, other.graph_);
   std::swap(exec_, other.exec_);
   std::swap(nodes_, other.nodes_);
@@ -47,35 +40,32 @@ ExecutableGraph& ExecutableGraph::operator=(ExecutableGraph&& other) noexcept {
   return *this;
 }
 
-Status ExecutableGraph::Launch(Stream stream) const { return runtime_->LaunchGraph(exec_, stream); }
+Status ExecutableGraph::Launch(Stream stream) const {
+  return runtime_->LaunchGraph(exec_.get(), stream);
+}
 
-FlatGraphBuilder::~FlatGraphBuilder() {
-  for (const Operation& operation : operations_) {
-    if (operation.captured == nullptr) continue;
-    static_cast<void>(runtime_->DestroyGraph(operation.captured).ok());
-  }
-  if (stream_ != nullptr) static_cast<void>(runtime_->DestroyStream(stream_).ok());
+void FlatGraphBuilder::Keep(std::shared_ptr<const void> used) {
+  // One candidate's operations keep the same thing: once is enough.
+  if (used == nullptr || (!kept_.empty() && kept_.back() == used)) return;
+  kept_.push_back(std::move(used));
 }
 
 Result<int> FlatGraphBuilder::AddOperation(const std::string& name,
                                            const std::function<Status(Stream)>& launch) {
-  if (stream_ == nullptr) {
+  if (stream_.get() == nullptr) {
     const Result<Stream> stream = runtime_->CreateStream(0);
     if (!stream.ok()) return stream.error();
-    stream_ = stream.value();
+    stream_ = OwnedStream(runtime_, stream.value());
   }
   // One stream for every capture: nothing ever runs on it.
-  PLAIT_CUDA_RETURN_IF_ERROR(runtime_->BeginCapture(stream_));
-  const Status launched = launch(stream_);
-  const Result<Graph> captured = runtime_->EndCapture(stream_);  // also when the launch failed
-  if (!launched.ok()) {
-    if (captured.ok() && captured.value() != nullptr) {
-      static_cast<void>(runtime_->DestroyGraph(captured.value()).ok());
-    }
-    return launched.error();
-  }
+  PLAIT_CUDA_RETURN_IF_ERROR(runtime_->BeginCapture(stream_.get()));
+  const Status launched = launch(stream_.get());
+  const Result<Graph> captured =
+      runtime_->EndCapture(stream_.get());  // also when the launch failed
+  OwnedGraph graph(runtime_, captured.ok() ? captured.value() : nullptr);
+  if (!launched.ok()) return launched.error();
   if (!captured.ok()) return Error{captured.error().code, name + ": " + captured.error().message};
-  operations_.push_back({name, captured.value()});
+  operations_.push_back({name, std::make_shared<const OwnedGraph>(std::move(graph))});
   return static_cast<int>(operations_.size()) - 1;
 }
 
@@ -135,10 +125,10 @@ Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& 
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
   if (operation.captured != nullptr) {
-    Result<std::vector<GraphNode>> captured = runtime_->Nodes(operation.captured);
+    Result<std::vector<GraphNode>> captured = runtime_->Nodes(operation.captured->get());
     if (!captured.ok()) return captured.error();
     nodes = captured.value();
-    Result<std::vector<GraphEdge>> inner = runtime_->Edges(operation.captured);
+    Result<std::vector<GraphEdge>> inner = runtime_->Edges(operation.captured->get());
     if (!inner.ok()) return inner.error();
     edges = inner.value();
   }
@@ -216,8 +206,12 @@ Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph,
   if (!nodes.ok()) return nodes.error();
   const Result<GraphExec> exec = runtime_->Instantiate(graph);
   if (!exec.ok()) return exec.error();
+  Kept kept = kept_;
+  for (const Operation& operation : operations_) {
+    if (operation.captured != nullptr) kept.push_back(operation.captured);
+  }
   return ExecutableGraph(runtime_, graph, exec.value(), nodes.value().size(),
-                         edge_count + edges.size());
+                         edge_count + edges.size(), std::move(kept));
 }
 
 Result<ExecutableGraph> FlatGraphBuilder::Build() const {
@@ -233,7 +227,8 @@ Result<ExecutableGraph> FlatGraphBuilder::Build() const {
 Result<std::vector<NodeDescription>> FlatGraphBuilder::Describe(int operation) const {
   std::vector<NodeDescription> descriptions;
   if (operations_[operation].captured == nullptr) return descriptions;
-  const Result<std::vector<GraphNode>> nodes = runtime_->Nodes(operations_[operation].captured);
+  const Result<std::vector<GraphNode>> nodes =
+      runtime_->Nodes(operations_[operation].captured->get());
   if (!nodes.ok()) return nodes.error();
   for (GraphNode node : nodes.value()) {
     const Result<NodeDescription> description = runtime_->DescribeNode(node);

@@ -7,20 +7,27 @@
 #include <vector>
 
 #include "gpu_worker/backends/cuda/driver/operation_edges.h"
+#include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/result.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 
 namespace plait::cuda {
 
-// A graph that can be launched; destroys it at the end. Movable.
+// What a graph's nodes use and do not own: libraries of kernels, memory, and the captures that they
+// were copied from, which may hold memory that a library has put there.
+using Kept = std::vector<std::shared_ptr<const void>>;
+
+// A graph that can be launched, and the one owner of it and of what it keeps: whoever made the
+// kernels and the memory may be gone before it. Movable.
 // Moved from, it can only be destroyed or assigned to.
-// REQUIRES: the kernels' libraries and memory outlive it.
+// REQUIRES: its launches have ended when it is destroyed.
 class ExecutableGraph {
  public:
-  // Takes `graph` and `exec` over; `runtime` is not owned and outlives this.
-  ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes, size_t edges);
-  ~ExecutableGraph();
-  ExecutableGraph(ExecutableGraph&& other) noexcept;
+  // Takes `graph` and `exec` over; `runtime` is not owned and outlives this. What it keeps is given
+  // back behind both.
+  ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes, size_t edges,
+                  Kept kept = {});
+  ExecutableGraph(ExecutableGraph&& other) noexcept = default;
   ExecutableGraph& operator=(ExecutableGraph&& other) noexcept;
 
   // Enqueues one run.
@@ -35,8 +42,10 @@ class ExecutableGraph {
 
  private:
   Runtime* runtime_;
-  Graph graph_;
-  GraphExec exec_;
+  // In this order: the last goes first.
+  Kept kept_;
+  OwnedGraph graph_;
+  OwnedExec exec_;
   size_t nodes_, edges_;
 };
 
@@ -50,7 +59,6 @@ class FlatGraphBuilder {
  public:
   // `runtime` is not owned and outlives the builder and its graphs.
   explicit FlatGraphBuilder(Runtime* runtime) : runtime_(runtime) {}
-  ~FlatGraphBuilder();
   FlatGraphBuilder(const FlatGraphBuilder&) = delete;
   FlatGraphBuilder& operator=(const FlatGraphBuilder&) = delete;
 
@@ -59,6 +67,11 @@ class FlatGraphBuilder {
   // What it enqueues may be nothing: the operation then is an empty node.
   // Errors: those of `launch` and of the capture.
   Result<int> AddOperation(const std::string& name, const std::function<Status(Stream)>& launch);
+
+  // Every graph that is built from here on keeps `used` alive, as it does the captures: what
+  // launches of its operations refer to, such as Candidate::resources() and the memory of operands
+  // and workspaces. Null is nothing to keep.
+  void Keep(std::shared_ptr<const void> used);
 
   // `before` ends before `after` begins, unless `data` says less. Of several edges between the same
   // two the strongest holds.
@@ -94,7 +107,7 @@ class FlatGraphBuilder {
  private:
   struct Operation {
     std::string name;
-    Graph captured = nullptr;  // null: a single empty node
+    std::shared_ptr<const OwnedGraph> captured;  // null: a single empty node
   };
   // An operation's nodes in the flat graph that nothing inside precedes and follows.
   struct Ends {
@@ -111,7 +124,8 @@ class FlatGraphBuilder {
 
   Runtime* const runtime_;
   // The stream for captures is made by the first AddOperation().
-  Stream stream_ = nullptr;
+  OwnedStream stream_;
+  Kept kept_;
   std::vector<Operation> operations_;
   OperationEdges edges_;
 };

@@ -1,3 +1,4 @@
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,8 @@ class GeneratedCandidate : public Candidate {
   // Says that Prepare() compiles. About numbers there is nothing to note: fp32, in a fixed order.
   std::vector<std::string> notes() const override { return {"nvrtc"}; }
   size_t workspace_bytes() const override { return 0; }
+  // A kernel goes with its library.
+  std::shared_ptr<const void> resources() const override { return library_; }
 
   Status Prepare() override {
     if (prepared_) return Ok();
@@ -58,7 +61,7 @@ class GeneratedCandidate : public Candidate {
       OwnedLibrary library(runtime_, loaded.value());
       const Result<Kernel> found = runtime_->FindKernel(library.get(), kKernelEntry);
       if (!found.ok()) return found.error();
-      library_ = std::move(library);
+      library_ = std::make_shared<const OwnedLibrary>(std::move(library));
       loaded_ = found.value();
     }
     prepared_ = true;
@@ -86,7 +89,7 @@ class GeneratedCandidate : public Candidate {
   const std::string architecture_;
   Runtime* const runtime_;  // null where the device is only described
   bool prepared_ = false;
-  OwnedLibrary library_;
+  std::shared_ptr<const OwnedLibrary> library_;
   Kernel loaded_ = nullptr;
 };
 

@@ -70,6 +70,12 @@ class Candidate {
   // REQUIRES: Prepare() succeeded.
   virtual size_t workspace_bytes() const = 0;
 
+  // What captured launches refer to: the library of a kernel, a plan. A graph with a launch of this
+  // candidate keeps it (FlatGraphBuilder::Keep), and so may outlive the candidate. Null: nothing
+  // that would be freed before the process ends.
+  // REQUIRES: Prepare() succeeded.
+  virtual std::shared_ptr<const void> resources() const { return nullptr; }
+
   // Enqueues one run.
   // Does not wait for the device. The first launch is better not a captured one, as libraries load
   // modules in it. A captured launch has the addresses of `operands` in it, which have to stay

@@ -75,7 +75,8 @@ Status RecordingRuntime::DestroyGraph(Graph graph) {
   if (found == graphs_.end()) return Refuse("DestroyGraph: not a graph");
   for (GraphNode node : found->second.nodes) nodes_.erase(node);
   graphs_.erase(found);
-  return Ok();
+  return CheckUnused("DestroyGraph",
+                     [graph](const ExecState& exec) { return exec.copied_from.contains(graph); });
 }
 
 Result<std::vector<GraphNode>> RecordingRuntime::Nodes(Graph graph) {
@@ -110,7 +111,9 @@ Result<GraphNode> RecordingRuntime::CopyNode(Graph graph, GraphNode node) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("CopyNode"));
   const auto found = nodes_.find(node);
   if (found == nodes_.end() || !graphs_.contains(graph)) return Refuse("CopyNode: not alive");
-  return AddNode(graph, found->second);
+  NodeState copy = found->second;
+  copy.copied_from.insert(copy.graph);
+  return AddNode(graph, std::move(copy));
 }
 
 Result<GraphNode> RecordingRuntime::AddEmptyNode(Graph graph) {
@@ -164,6 +167,8 @@ Result<RecordingRuntime::ExecState> RecordingRuntime::PlanOf(const GraphState& g
     plan.duration_us = std::max(plan.duration_us, end);
     if (node.effect) plan.effects.push_back(node.effect);
     plan.accesses.insert(plan.accesses.end(), node.accesses.begin(), node.accesses.end());
+    if (node.library != nullptr) plan.libraries.insert(node.library);
+    plan.copied_from.insert(node.copied_from.begin(), node.copied_from.end());
     for (GraphNode next : after[ready[done]]) {
       start[next] = std::max(start[next], end);
       if (--waiting[next] == 0) ready.push_back(next);

@@ -51,7 +51,7 @@ Kernel RecordingRuntime::AddKernel(const std::string& name, double duration_us, 
                                    std::function<void(void**)> run,
                                    std::function<std::vector<MemoryAccess>(void**)> touch) {
   const auto kernel = NextHandle<Kernel>();
-  kernels_[kernel] = {name, duration_us, parameters, std::move(run), std::move(touch)};
+  kernels_[kernel] = {name, duration_us, parameters, std::move(run), std::move(touch), nullptr};
   return kernel;
 }
 
@@ -102,6 +102,14 @@ bool RecordingRuntime::InPinned(const void* memory, size_t bytes) const {
   return InRanges(pinned_, memory, bytes);
 }
 
+Status RecordingRuntime::CheckUnused(const std::string& call,
+                                     const std::function<bool(const ExecState&)>& uses) const {
+  for (const auto& [exec, state] : execs_) {
+    if (uses(state)) return Refuse(call + ": an executable graph that is alive uses it");
+  }
+  return Ok();
+}
+
 Status RecordingRuntime::FinishHostCopies() {
   Status status = Ok();
   std::erase_if(host_copies_, [&](HostCopy& copy) {
@@ -145,14 +153,19 @@ Result<void*> RecordingRuntime::Allocate(size_t bytes) {
 
 Status RecordingRuntime::Free(void* memory) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("Free"));
-  if (allocations_.erase(static_cast<std::byte*>(memory)) == 0) {
-    return Refuse("Free: not an allocation");
-  }
+  const auto allocation = allocations_.find(static_cast<std::byte*>(memory));
+  if (allocation == allocations_.end()) return Refuse("Free: not an allocation");
+  const MemoryAccess all = Touch(memory, allocation->second, true);
+  const Status unused = CheckUnused("Free", [&](const ExecState& exec) {
+    return std::any_of(exec.accesses.begin(), exec.accesses.end(),
+                       [&](const MemoryAccess& access) { return Conflict(all, access); });
+  });
+  allocations_.erase(allocation);
   // As the real one, it waits for running work.
   order_.SynchronizeAll();
   const Status finished = FinishHostCopies();
   storage_.erase(memory);
-  return finished;
+  return unused.ok() ? finished : unused;
 }
 
 Result<void*> RecordingRuntime::AllocateHost(size_t bytes) {
@@ -333,13 +346,17 @@ Result<Library> RecordingRuntime::LoadLibrary(const std::string& cubin) {
 Result<Kernel> RecordingRuntime::FindKernel(Library library, const char* name) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("FindKernel"));
   if (!libraries_.contains(library)) return Refuse("FindKernel: not a library");
-  return AddKernel(name, 5, 0, nullptr);
+  const Kernel kernel = AddKernel(name, 5, 0, nullptr);
+  kernels_[kernel].library = library;
+  return kernel;
 }
 
 Status RecordingRuntime::UnloadLibrary(Library library) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("UnloadLibrary"));
   if (libraries_.erase(library) == 0) return Refuse("UnloadLibrary: not a library");
-  return Ok();
+  std::erase_if(kernels_, [&](const auto& kernel) { return kernel.second.library == library; });
+  return CheckUnused("UnloadLibrary",
+                     [library](const ExecState& exec) { return exec.libraries.contains(library); });
 }
 
 Status RecordingRuntime::LaunchKernel(Kernel kernel, const LaunchShape& shape, void** arguments,
@@ -355,12 +372,13 @@ Status RecordingRuntime::LaunchKernel(Kernel kernel, const LaunchShape& shape, v
                  {.description = DescribeLaunch(host.name, shape),
                   .duration_us = host.duration_us,
                   .effect =
-                      [&host, values]() mutable {
+                      [run = host.run, values]() mutable {
                         std::vector<void*> pointers;
                         for (uint64_t& value : values) pointers.push_back(&value);
-                        if (host.run) host.run(pointers.data());
+                        if (run) run(pointers.data());
                       },
-                  .accesses = host.touch ? host.touch(arguments) : std::vector<MemoryAccess>()});
+                  .accesses = host.touch ? host.touch(arguments) : std::vector<MemoryAccess>(),
+                  .library = host.library});
 }
 
 Status RecordingRuntime::Enqueue(Stream stream, NodeState node) {

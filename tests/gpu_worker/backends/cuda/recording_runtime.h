@@ -16,10 +16,11 @@ namespace plait::cuda {
 // launch and take a made-up time, a graph takes as long as its longest path, and every call is
 // written down. It refuses what the real one would: handles that are not alive, memory out of
 // range, host memory that is not pinned, captures that are not joined, cycles. And it refuses what
-// the real one would only compute wrongly: reading or writing memory without an order behind what
-// another stream, or another node of the graph, does to it. A copy to the host arrives when the
-// host waits for it; until then its memory has other bytes. What a graph holds runs at its first
-// launch only, to be quick.
+// the real one would only compute wrongly: touching memory without an order behind what another
+// stream, or another node of the graph, does to it; giving back what an executable graph that is
+// alive uses, be it memory, a kernel's library, or a graph that nodes were copied from. A copy to
+// the host arrives when the host waits for it; until then its memory has other bytes. What a graph
+// holds runs at its first launch only, to be quick.
 class RecordingRuntime : public Runtime {
  public:
   RecordingRuntime();
@@ -89,6 +90,7 @@ class RecordingRuntime : public Runtime {
     int parameters = 0;
     std::function<void(void**)> run;
     std::function<std::vector<MemoryAccess>(void**)> touch;
+    Library library = nullptr;
   };
   struct NodeState {
     Graph graph = nullptr;
@@ -96,11 +98,15 @@ class RecordingRuntime : public Runtime {
     double duration_us = 0;
     std::function<void()> effect;
     std::vector<MemoryAccess> accesses;
+    Library library = nullptr;
+    std::set<Graph> copied_from;
   };
   struct ExecState {
     double duration_us = 0;
     int programmatic_edges = 0;
     std::vector<MemoryAccess> accesses;
+    std::set<Library> libraries;
+    std::set<Graph> copied_from;
     std::vector<std::function<void()>> effects;  // still to run, in order
   };
   struct GraphState {
@@ -137,6 +143,9 @@ class RecordingRuntime : public Runtime {
   Error Refuse(const std::string& what) const;
   bool InAllocation(const void* memory, size_t bytes) const;
   bool InPinned(const void* memory, size_t bytes) const;
+  // Fails where an executable graph that is alive uses it.
+  Status CheckUnused(const std::string& call,
+                     const std::function<bool(const ExecState&)>& uses) const;
   // Lets the copies happen that the host knows of now.
   Status FinishHostCopies();
   GraphNode AddNode(Graph graph, NodeState node);

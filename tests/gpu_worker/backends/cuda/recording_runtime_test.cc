@@ -124,5 +124,28 @@ TEST_F(RecordingOrderTest, OnlyPinnedMemoryIsCopied) {
   EXPECT_FALSE(runtime_.CopyToDevice(memory_, host_, 8, nullptr).ok());
 }
 
+// What no test of ours does on purpose, and a destructor may do without telling anyone.
+TEST(RecordingLifetimeTest, WhatAnExecutableGraphUsesIsNotGivenBack) {
+  RecordingRuntime runtime;
+  const Stream stream = runtime.CreateStream(0).value();
+  void* memory = runtime.Allocate(256).value();
+  const Library library = runtime.LoadLibrary("cubin").value();
+  const Kernel kernel = runtime.FindKernel(library, "kernel").value();
+  ASSERT_TRUE(runtime.BeginCapture(stream).ok());
+  ASSERT_TRUE(runtime.Fill(memory, 0, 256, stream).ok());
+  ASSERT_TRUE(runtime.LaunchKernel(kernel, {}, nullptr, stream).ok());
+  const Graph captured = runtime.EndCapture(stream).value();
+  const Graph copy = runtime.CreateGraph().value();
+  const std::vector<GraphNode> nodes = runtime.Nodes(captured).value();
+  for (GraphNode node : nodes) ASSERT_TRUE(runtime.CopyNode(copy, node).ok());
+  const GraphExec exec = runtime.Instantiate(copy).value();
+  EXPECT_TRUE(runtime.DestroyGraph(copy).ok()) << "what was instantiated stands by itself";
+  EXPECT_FALSE(runtime.DestroyGraph(captured).ok());
+  EXPECT_FALSE(runtime.UnloadLibrary(library).ok());
+  EXPECT_FALSE(runtime.Free(memory).ok());
+  EXPECT_EQ(runtime.refusals().size(), 3u);
+  EXPECT_TRUE(runtime.DestroyExec(exec).ok());
+}
+
 }  // namespace
 }  // namespace plait::cuda

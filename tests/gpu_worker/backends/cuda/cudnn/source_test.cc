@@ -229,7 +229,12 @@ TEST_F(CudnnCandidatesTest, CannotBeLaunchedWithoutADevice) {
   ASSERT_FALSE(candidates.empty());
   Candidate& candidate = *candidates.front();
   EXPECT_FALSE(candidate.Launch(Operands(), nullptr).ok()) << "not prepared";
+  EXPECT_EQ(candidate.resources(), nullptr);
   ASSERT_TRUE(candidate.Prepare().ok());
+  const std::shared_ptr<const void> plan = candidate.resources();
+  EXPECT_NE(plan, nullptr) << "a graph has the plan to keep";
+  ASSERT_TRUE(candidate.Prepare().ok());
+  EXPECT_EQ(candidate.resources(), plan);
   const Status status = candidate.Launch(Operands(), nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);

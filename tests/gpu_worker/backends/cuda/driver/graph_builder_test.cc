@@ -18,6 +18,7 @@ class GraphBuilderTest : public testing::Test {
   // Everything is given back when the builder and its graphs are gone.
   void TearDown() override {
     ASSERT_TRUE(runtime_.DestroyStream(stream_).ok());
+    EXPECT_EQ(runtime_.refusals(), std::vector<std::string>());
     EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
   }
 
@@ -191,6 +192,37 @@ TEST_F(GraphBuilderTest, RefusesCyclesAndUnknownOperations) {
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.error().code, ErrorCode::kInvalid);
   EXPECT_NE(graph.error().message.find("op"), std::string::npos);
+}
+
+TEST_F(GraphBuilderTest, AGraphOutlivesItsBuilderAndWhatItWasToldToKeep) {
+  auto memory = std::make_shared<OwnedMemory>(&runtime_, runtime_.Allocate(256).value());
+  auto library = std::make_shared<OwnedLibrary>(&runtime_, runtime_.LoadLibrary("cubin").value());
+  const Kernel kernel = runtime_.FindKernel(library->get(), "kernel").value();
+  std::vector<ExecutableGraph> graphs;
+  for (int i = 0; i < 2; ++i) {
+    FlatGraphBuilder builder(&runtime_);
+    const auto launch = [&](Stream stream) -> Status {
+      PLAIT_CUDA_RETURN_IF_ERROR(runtime_.Fill(memory->get(), 0, 256, stream));
+      return runtime_.LaunchKernel(kernel, {}, nullptr, stream);
+    };
+    ASSERT_TRUE(builder.AddOperation("a", launch).ok());
+    builder.Keep(memory);
+    builder.Keep(library);
+    builder.Keep(nullptr);
+    auto graph = builder.Build();
+    ASSERT_TRUE(graph.ok());
+    graphs.push_back(std::move(graph).value());
+  }
+  memory.reset();
+  library.reset();
+  EXPECT_EQ(runtime_.Count("Free") + runtime_.Count("UnloadLibrary"), 0);
+  EXPECT_TRUE(graphs[1].Launch(stream_).ok());
+  graphs[0] = std::move(graphs[1]);  // the first one's graph is gone with the second
+  graphs.pop_back();
+  EXPECT_TRUE(graphs[0].Launch(stream_).ok());
+  graphs.clear();
+  EXPECT_EQ(runtime_.Count("Free"), 1);
+  EXPECT_EQ(runtime_.Count("UnloadLibrary"), 1);
 }
 
 TEST_F(GraphBuilderTest, EveryCallMayFailAndNothingLeaks) {

@@ -1,3 +1,4 @@
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
@@ -57,6 +58,28 @@ TEST_F(GeneratedSourceTest, PreparingTwiceLoadsOnce) {
     ASSERT_TRUE(candidates[0]->Prepare().ok());
     EXPECT_EQ(runtime_.Count("LoadLibrary"), 1);
   }
+  EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
+}
+
+TEST_F(GeneratedSourceTest, AGraphOutlivesItsCandidate) {
+  const Stream stream = runtime_.CreateStream(0).value();
+  {
+    Candidates candidates = List(kRelu);
+    ASSERT_FALSE(candidates.empty());
+    ASSERT_TRUE(candidates[0]->Prepare().ok());
+    FlatGraphBuilder builder(&runtime_);
+    builder.Keep(candidates[0]->resources());
+    const Operands operands{.inputs = {nullptr}, .outputs = {nullptr}};
+    const auto launch = [&](Stream s) { return candidates[0]->Launch(operands, s); };
+    ASSERT_TRUE(builder.AddOperation("relu", launch).ok());
+    const auto graph = builder.Build();
+    ASSERT_TRUE(graph.ok());
+    candidates.clear();
+    EXPECT_EQ(runtime_.Count("UnloadLibrary"), 0);
+    EXPECT_TRUE(graph.value().Launch(stream).ok());
+  }
+  ASSERT_TRUE(runtime_.DestroyStream(stream).ok());
+  EXPECT_EQ(runtime_.refusals(), std::vector<std::string>());
   EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
 }
 
