@@ -17,7 +17,7 @@ namespace plait::cuda {
 
 namespace {
 
-constexpr size_t kAlignment = 256;
+constexpr size_t kAlignment = kDeviceAlignmentBytes;
 constexpr size_t kMemoryBytesMax = size_t{24} << 30;
 constexpr size_t kFakeMemoryBytes = size_t{1} << 30;
 constexpr size_t kStagingBytes = size_t{16} << 20;
@@ -30,7 +30,9 @@ Session::Listing EnumerateReal(const CudaDevice& description, const Problem& pro
 #include "gpu_worker/backends/cuda/candidate_sources.def"
 #undef PLAIT_CANDIDATE_SOURCE
        }) {
-    auto candidates = source->enumerate(problem, precision, layout, description);
+    // Take() aligns every operand so.
+    auto candidates =
+        source->enumerate(problem, precision, layout, OperandAlignment(), description);
     if (!candidates.ok()) {
       listing.errors.push_back(std::string(source->name) + ": " + candidates.error().message);
       continue;

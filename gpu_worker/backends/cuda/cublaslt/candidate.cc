@@ -105,6 +105,7 @@ class CublasLtCandidate final : public Candidate {
         (workspace_bytes_ > 0 && operands.workspace == nullptr)) {
       return Error{ErrorCode::kInvalid, name_ + ": an operand or the workspace is missing"};
     }
+    PLAIT_CUDA_RETURN_IF_ERROR(CheckAddresses(a, b, operands));
     const CublasLtLibrary& library = *call_->library;
     if (product.bias) {
       PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
@@ -126,6 +127,25 @@ class CublasLtCandidate final : public Candidate {
   }
 
  private:
+  // What the algorithm was chosen for has to hold.
+  Status CheckAddresses(const void* a, const void* b, const Operands& operands) const {
+    const CublasLtProduct& product = call_->product;
+    const OperandAlignment& alignment = call_->alignment;
+    const std::pair<const void*, int64_t> wanted[] = {
+        {a, AlignmentOf(product.a.operand, alignment)},
+        {b, AlignmentOf(product.b.operand, alignment)},
+        {product.bias ? operands.bias : nullptr, kBiasAlignmentBytes},
+        {product.residual ? operands.residual : nullptr, alignment.residual},
+        {operands.outputs[0], alignment.outputs},
+        {workspace_bytes_ > 0 ? operands.workspace : nullptr, kDeviceAlignmentBytes}};
+    for (const auto& [address, bytes] : wanted) {
+      if (IsAligned(address, bytes)) continue;
+      return Error{ErrorCode::kInvalid, name_ + ": an operand or the workspace is not aligned to " +
+                                            std::to_string(bytes) + " bytes"};
+    }
+    return Ok();
+  }
+
   std::shared_ptr<const CublasLtCall> call_;
   cublasLtMatmulAlgo_t algorithm_;
   size_t workspace_bytes_;
@@ -190,6 +210,20 @@ Result<HeuristicResults> AskHeuristic(const CublasLtCall& call) {
       library.Check(library.preference_set(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                            &kWorkspaceBytesMax, sizeof(kWorkspaceBytesMax)),
                     "cuBLASLt workspace limit"));
+  // Unsaid, 256 is taken for granted, and what is chosen for it breaks on less.
+  const OperandAlignment& alignment = call.alignment;
+  const int64_t c_bytes = call.product.residual ? alignment.residual : alignment.outputs;
+  const std::pair<cublasLtMatmulPreferenceAttributes_t, int64_t> minima[] = {
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf(call.product.a.operand, alignment)},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf(call.product.b.operand, alignment)},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_bytes},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment.outputs}};
+  for (const auto& [attribute, bytes] : minima) {
+    // More than the library's own largest tells it nothing.
+    const auto value = static_cast<uint32_t>(std::min(bytes, kDeviceAlignmentBytes));
+    PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
+        library.preference_set(created, attribute, &value, sizeof(value)), "cuBLASLt alignment"));
+  }
   HeuristicResults results(kHeuristicResultsMax);
   int count = 0;
   const Status status =
@@ -244,7 +278,8 @@ HeuristicResults SplitSums(const CublasLtCall& call, const cublasLtMatmulHeurist
 
 Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibrary& library,
                                                              cublasLtHandle_t handle,
-                                                             const CublasLtProduct& product) {
+                                                             const CublasLtProduct& product,
+                                                             const OperandAlignment& alignment) {
   auto operation = MakeOperation(library, product);
   if (!operation.ok()) return operation.error();
   auto a = MakeLayout(library, product, product.a);
@@ -257,6 +292,7 @@ Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibra
       std::make_shared<CublasLtCall>(CublasLtCall{.library = &library,
                                                   .handle = handle,
                                                   .product = product,
+                                                  .alignment = alignment,
                                                   .operation = std::move(operation).value(),
                                                   .a = std::move(a).value(),
                                                   .b = std::move(b).value(),

@@ -19,6 +19,10 @@
 
 namespace plait::cuda {
 
+// Epilogues read the bias in vectors of 16 bytes, and no preference can tell that it is aligned to
+// less.
+inline constexpr int64_t kBiasAlignmentBytes = 16;
+
 // The descriptors of one product, shared by its candidates.
 // Immutable but for the bias pointer, which is an attribute of `operation` and set by each launch:
 // candidates of one call are launched by one thread at a time.
@@ -29,15 +33,19 @@ struct CublasLtCall {
   const CublasLtLibrary* library = nullptr;
   cublasLtHandle_t handle = nullptr;
   CublasLtProduct product;
+  OperandAlignment alignment;
   Owned<cublasLtMatmulDescOpaque_t> operation;
   Owned<cublasLtMatrixLayoutOpaque_t> a, b, d;
 };
 
-// `handle` is not owned.
+// `handle` is not owned. `alignment` is that of the product's operands, which decides what the
+// heuristic lists.
+// REQUIRES: the bias, if there is one, is aligned to kBiasAlignmentBytes.
 // Errors: kInvalid, kUnsupported, kInternal.
 Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibrary& library,
                                                              cublasLtHandle_t handle,
-                                                             const CublasLtProduct& product);
+                                                             const CublasLtProduct& product,
+                                                             const OperandAlignment& alignment);
 
 // Every algorithm that cuBLASLt's heuristic lists for the call, best first, and for the first ones,
 // if they leave multiprocessors idle, the same with the sum over k split. With `strict`, only those

@@ -133,4 +133,8 @@ const void* AddressOf(ProductOperand operand, const Operands& operands) {
   return nullptr;
 }
 
+int64_t AlignmentOf(ProductOperand operand, const OperandAlignment& alignment) {
+  return operand == ProductOperand::kWeights ? alignment.weights : alignment.inputs;
+}
+
 }  // namespace plait::cuda

@@ -50,4 +50,7 @@ std::optional<CublasLtProduct> DescribeProduct(const Problem& problem, Precision
 // Null when `operands` has no such matrix.
 const void* AddressOf(ProductOperand operand, const Operands& operands);
 
+// What its address is a multiple of, in bytes.
+int64_t AlignmentOf(ProductOperand operand, const OperandAlignment& alignment);
+
 }  // namespace plait::cuda

@@ -15,11 +15,13 @@ namespace {
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
-                             const CudaDevice& device) {
+                             const OperandAlignment& alignment, const CudaDevice& device) {
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
   const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
   // Not an error: another source may have candidates.
   if (!product) return Candidates();
+  if (product->bias && alignment.bias < kBiasAlignmentBytes) return Candidates();
   // cublasLtCreate fails without a GPU, and the heuristic wants a handle.
   if (!device.present) {
     return Error{ErrorCode::kUnavailable, "cuBLASLt lists algorithms only where a device is"};
@@ -29,7 +31,7 @@ Result<Candidates> Enumerate(const Problem& problem, Precision precision, Memory
   const Result<cublasLtHandle_t> handle = ProcessCublasLtHandle(*library.value());
   if (!handle.ok()) return handle.error();
   const Result<std::shared_ptr<const CublasLtCall>> call =
-      MakeCublasLtCall(*library.value(), handle.value(), *product);
+      MakeCublasLtCall(*library.value(), handle.value(), *product, alignment);
   if (!call.ok()) return call.error();
   return ListCublasLtCandidates(call.value(), precision == Precision::kStrict);
 }

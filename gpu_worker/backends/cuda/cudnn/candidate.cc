@@ -29,6 +29,7 @@ void* AddressOf(int64_t binding, const Operands& operands) {
 
 Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary& library,
                                                              CudnnGraph graph,
+                                                             const OperandAlignment& alignment,
                                                              const CudaDevice& device) {
   cudnnHandle_t handle = nullptr;
   std::optional<CudnnDescriptor> description;
@@ -41,13 +42,14 @@ Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary&
     if (!described.ok()) return described.error();
     description = std::move(described).value();
   }
-  Result<CudnnOperationGraph> lowered = LowerCudnnGraph(library, graph, handle);
+  Result<CudnnOperationGraph> lowered = LowerCudnnGraph(library, graph, alignment, handle);
   if (!lowered.ok()) return lowered.error();
   return std::shared_ptr<const CudnnProblem>(
       std::make_shared<CudnnProblem>(CudnnProblem{.library = &library,
                                                   .graph = std::move(graph),
                                                   .lowered = std::move(lowered).value(),
-                                                  .device = std::move(description)}));
+                                                  .device = std::move(description),
+                                                  .alignment = alignment}));
 }
 
 CudnnCandidate::CudnnCandidate(std::shared_ptr<const CudnnProblem> problem,
@@ -102,6 +104,10 @@ Status CudnnCandidate::Bind(const Operands& operands) {
       return Error{ErrorCode::kInvalid,
                    name() + ": no operand for tensor " + std::to_string(tensor.binding)};
     }
+    if (!tensor.by_value && !IsAligned(address, CudnnAlignmentBytes(tensor, problem_->alignment))) {
+      return Error{ErrorCode::kInvalid, name() + ": tensor " + std::to_string(tensor.binding) +
+                                            " is not aligned as was told"};
+    }
     bindings.push_back(tensor.binding);
     addresses.push_back(address);
   }
@@ -125,8 +131,9 @@ Status CudnnCandidate::Launch(const Operands& operands, CUstream_st* stream) {
   if (problem_->device || !plan_) {
     return Error{ErrorCode::kUnsupported, name() + ": listed without a device, or not prepared"};
   }
-  if (workspace_bytes_ > 0 && operands.workspace == nullptr) {
-    return Error{ErrorCode::kInvalid, name() + ": no workspace"};
+  if (workspace_bytes_ > 0 &&
+      (operands.workspace == nullptr || !IsAligned(operands.workspace, kDeviceAlignmentBytes))) {
+    return Error{ErrorCode::kInvalid, name() + ": no workspace, or not aligned"};
   }
   PLAIT_CUDA_RETURN_IF_ERROR(Bind(operands));
   const CudnnLibrary& library = *problem_->library;

@@ -21,6 +21,7 @@ struct CudnnProblem {
   CudnnGraph graph;
   CudnnOperationGraph lowered;
   std::optional<CudnnDescriptor> device;  // described, not present: nothing can be launched
+  OperandAlignment alignment = {};
 };
 
 // Lowers `graph` for the device.
@@ -28,6 +29,7 @@ struct CudnnProblem {
 // Errors: kUnsupported, kInvalid; kUnavailable when the device is said to be present and is not.
 Result<std::shared_ptr<const CudnnProblem>> MakeCudnnProblem(const CudnnLibrary& library,
                                                              CudnnGraph graph,
+                                                             const OperandAlignment& alignment,
                                                              const CudaDevice& device);
 
 // One engine of cuDNN with its knobs. Prepare() takes about a millisecond, or up to some seconds
@@ -50,7 +52,7 @@ class CudnnCandidate final : public Candidate {
   Status Launch(const Operands& operands, CUstream_st* stream) override;
 
  private:
-  // Errors: kInvalid when `operands` lacks a tensor.
+  // Errors: kInvalid when `operands` lacks a tensor, or has one that is not aligned.
   Status Bind(const Operands& operands);
 
   // A plan is what cuDNN launches. It refers to the problem's graph: it comes behind it, and so

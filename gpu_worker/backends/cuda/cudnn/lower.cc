@@ -1,24 +1,27 @@
 #include "gpu_worker/backends/cuda/cudnn/lower.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace plait::cuda {
 namespace {
 
-// 16: what vectorised loads want; arenas align every tensor at least so.
-constexpr int64_t kTensorAlignmentBytes = 16;
+// 16: what vectorised loads want.
+constexpr int64_t kTensorAlignmentBytesMax = 16;
 
 // The number of spatial dimensions of a 2-d convolution or pooling.
 constexpr int64_t kSpatialDimensions = 2;
 
-Result<CudnnDescriptor> LowerTensor(const CudnnLibrary& library, const CudnnTensor& tensor) {
+Result<CudnnDescriptor> LowerTensor(const CudnnLibrary& library, const CudnnTensor& tensor,
+                                    const OperandAlignment& alignment) {
   CudnnDescriptor lowered(library, CUDNN_BACKEND_TENSOR_DESCRIPTOR,
                           "tensor " + std::to_string(tensor.binding));
   lowered.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, tensor.type);
   lowered.SetSizes(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.sizes);
   lowered.SetSizes(CUDNN_ATTR_TENSOR_STRIDES, tensor.strides);
   lowered.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, tensor.binding);
-  lowered.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kTensorAlignmentBytes);
+  lowered.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64,
+              CudnnAlignmentBytes(tensor, alignment));
   // Set only where true: false is the default of both.
   if (tensor.is_virtual) lowered.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, true);
   if (tensor.by_value) lowered.Set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, true);
@@ -186,12 +189,23 @@ class OperationLowering {
 
 }  // namespace
 
+int64_t CudnnAlignmentBytes(const CudnnTensor& tensor, const OperandAlignment& alignment) {
+  if (tensor.is_virtual || tensor.by_value) return kTensorAlignmentBytesMax;
+  int64_t bytes = alignment.inputs;
+  if (tensor.binding == kWeightsBinding) bytes = alignment.weights;
+  if (tensor.binding == kBiasBinding) bytes = alignment.bias;
+  if (tensor.binding == kResidualBinding) bytes = alignment.residual;
+  if (tensor.binding == kOutputBinding) bytes = alignment.outputs;
+  return std::min(bytes, kTensorAlignmentBytesMax);
+}
+
 Result<CudnnOperationGraph> LowerCudnnGraph(const CudnnLibrary& library, const CudnnGraph& graph,
+                                            const OperandAlignment& alignment,
                                             cudnnHandle_t handle) {
   // Tensors come first and in order, so that an operation finds them by their index.
   std::vector<CudnnDescriptor> parts;
   for (const CudnnTensor& tensor : graph.tensors()) {
-    Result<CudnnDescriptor> lowered = LowerTensor(library, tensor);
+    Result<CudnnDescriptor> lowered = LowerTensor(library, tensor, alignment);
     if (!lowered.ok()) return lowered.error();
     parts.push_back(std::move(lowered).value());
   }

@@ -24,15 +24,16 @@ bool IsAllowed(const CudnnEngineConfig& config, const CudnnGraph& graph, Precisi
 }
 
 Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
-                             const CudaDevice& device) {
+                             const OperandAlignment& alignment, const CudaDevice& device) {
   // First of all, since the patterns rely on sizes that fit together.
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
   std::optional<CudnnGraph> graph = BuildCudnnGraph(problem, precision, layout);
   if (!graph) return Candidates();
   const Result<const CudnnLibrary*> library = CudnnLibrary::Get();
   if (!library.ok()) return library.error();
   Result<std::shared_ptr<const CudnnProblem>> made =
-      MakeCudnnProblem(*library.value(), std::move(*graph), device);
+      MakeCudnnProblem(*library.value(), std::move(*graph), alignment, device);
   if (!made.ok()) {
     // A pattern that cuDNN refuses as such is one it does not know.
     if (made.error().code == ErrorCode::kUnsupported) return Candidates();

@@ -122,17 +122,16 @@ GeneratedKernel Kernel(const ConvProblem& p, int width, int pixels, bool channel
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
-                                      MemoryLayout layout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ConvProblem>(&problem);
   // 169: a 13 x 13 window; beyond it the unrolled text gets too long.
   if (p == nullptr || p->groups != p->c || p->k != p->c || p->c == 1 || p->r * p->s > 169) {
     return {};
   }
-  const bool channels_last = layout == MemoryLayout::kNhwc;
+  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   // In NCHW neighbours in memory are neighbours of one row, whose windows start at any address:
   // vectors would not be aligned.
-  const int widest = channels_last ? VectorWidth(precision, {p->c}) : 1;
+  const int widest = channels_last ? VectorWidth(form, {p->c}) : 1;
   std::vector<GeneratedKernel> kernels;
   for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
     for (int pixels : {1, 2, 4}) {

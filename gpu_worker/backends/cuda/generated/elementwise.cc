@@ -112,14 +112,13 @@ $NAMES$    result[j] = $EXPRESSION$;
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
-                                      MemoryLayout layout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ElementwiseProblem>(&problem);
   if (p == nullptr) return {};
   const Result<Expression> expression = Expression::Parse(p->expression, p->inputs.size());
   if (!expression.ok()) return {};
-  const Flat flat = Flatten(*p, layout);
-  const int widest = VectorWidth(precision, {flat.shape.back()});
+  const Flat flat = Flatten(*p, form.layout);
+  const int widest = VectorWidth(form, {flat.shape.back()});
   std::vector<GeneratedKernel> kernels;
   // A small tensor wants many threads more than wide loads.
   for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {

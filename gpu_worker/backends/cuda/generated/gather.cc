@@ -14,12 +14,12 @@ constexpr int kThreads = 256;
 // that reads are coalesced as far as rows are long, whatever the indices are. An index is read by
 // every thread of its row, from the cache. Indices beyond the rows are not checked: the device has
 // no way to report them.
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision, MemoryLayout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind != MovementProblem::Kind::kGather) return {};
   int64_t inner = 1;
   for (size_t d = p->axis + 1; d < p->inputs[0].size(); ++d) inner *= p->inputs[0][d];
-  const int width = VectorWidth(precision, {inner});
+  const int width = VectorWidth(form, {inner});
   const int64_t vectors = ElementCount(OutputShapes(*p)[0]) / width;
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kInput, 1}, {Kind::kOutput, 0}};

@@ -1,5 +1,7 @@
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 
+#include <algorithm>
+
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 namespace plait::cuda {
@@ -141,8 +143,9 @@ std::string Replace(std::string text,
   return text;
 }
 
-int VectorWidth(Precision precision, std::initializer_list<int64_t> sizes) {
-  int width = static_cast<int>(16 / ElementBytes(precision));
+int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes) {
+  const int64_t bytes = std::clamp<int64_t>(form.alignment_bytes, ElementBytes(form.precision), 16);
+  int width = static_cast<int>(bytes / ElementBytes(form.precision));
   for (int64_t size : sizes) {
     while (size % width != 0) width /= 2;
   }

@@ -41,6 +41,13 @@ struct GeneratedKernel {
   std::vector<KernelArgument> arguments;
 };
 
+// In which form kernels are wanted: `alignment_bytes` is that of every operand, at least.
+struct KernelForm {
+  Precision precision = Precision::kStrict;
+  MemoryLayout layout = MemoryLayout::kNchw;
+  int64_t alignment_bytes = 16;
+};
+
 // One family of generated kernels. Constants, one line each in kernels.def.
 // Variants differ in vector width and in work per thread: which is best depends on the size and on
 // what else runs, and is left to measuring. Pure and thread-safe.
@@ -48,8 +55,13 @@ struct GeneratedFamily {
   const char* name;
   // The kernels for a problem, best guess first; none for a problem of another family.
   // REQUIRES: ShapeOf() accepts the problem.
-  std::vector<GeneratedKernel> (*generate)(const Problem& problem, Precision precision,
-                                           MemoryLayout layout);
+  std::vector<GeneratedKernel> (*list)(const Problem& problem, const KernelForm& form);
+
+  // The same for operands that are aligned for the widest vectors.
+  std::vector<GeneratedKernel> generate(const Problem& problem, Precision precision,
+                                        MemoryLayout layout) const {
+    return list(problem, {precision, layout});
+  }
 };
 
 // Every family, in the order of kernels.def.
@@ -76,11 +88,12 @@ std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> con
 std::string Replace(std::string text,
                     std::initializer_list<std::pair<const char*, std::string>> values);
 
-// The largest power of two that divides all of `sizes` and makes at most 16 bytes of elements.
+// The largest power of two that divides all of `sizes` and makes at most as many bytes of elements
+// as the form is aligned to, and at most 16.
 // 16 bytes are the widest load and store of one thread up to compute capability 9.0. Dividing every
 // size, it keeps each vector inside of its row and aligned. 1 at least.
 // REQUIRES: sizes are not negative.
-int VectorWidth(Precision precision, std::initializer_list<int64_t> sizes);
+int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes);
 
 // The argument list of a conv-like kernel: x, weights, then bias and residual if present, then y;
 // and the same as declarations of the kernel language.

@@ -123,13 +123,13 @@ $CALLS$}
 // One thread for kWidth neighbours of the output. A place before the input is negative, which as an
 // unsigned number is huge: one comparison per dimension checks both ends. A vector is inside or
 // outside as a whole, because its width divides the padding before and the size.
-GeneratedKernel PadKernel(const MovementProblem& p, Precision precision, MemoryLayout layout) {
-  const std::vector<int64_t> input = InMemoryOrder(p.inputs[0], layout);
-  const std::vector<int64_t> output = InMemoryOrder(OutputShapes(p)[0], layout);
-  const std::vector<int64_t> before = InMemoryOrder(p.starts, layout);
+GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
+  const std::vector<int64_t> input = InMemoryOrder(p.inputs[0], form.layout);
+  const std::vector<int64_t> output = InMemoryOrder(OutputShapes(p)[0], form.layout);
+  const std::vector<int64_t> before = InMemoryOrder(p.starts, form.layout);
   GeneratedKernel kernel;
   kernel.arguments = PointersOf(p);
-  const int width = VectorWidth(precision, {input.back(), output.back(), before.back()});
+  const int width = VectorWidth(form, {input.back(), output.back(), before.back()});
   const int64_t vectors = ElementCount(output) / width;
   std::string inside = "true", offset = "0u";
   int64_t output_stride = 1, input_stride = 1;
@@ -162,21 +162,20 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
-                                      MemoryLayout layout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind == Movement::kTranspose || p->kind == Movement::kGather) return {};
-  if (p->kind == Movement::kPad) return {PadKernel(*p, precision, layout)};
-  const std::vector<Part> parts = Parts(*p, layout);
-  int width = VectorWidth(precision, {});
+  if (p->kind == Movement::kPad) return {PadKernel(*p, form)};
+  const std::vector<Part> parts = Parts(*p, form.layout);
+  int width = VectorWidth(form, {});
   for (const Part& part : parts) {
-    width = std::min(width, VectorWidth(precision, {part.chunk, part.input_start, part.input_stride,
-                                                    part.output_start, part.output_stride}));
+    width = std::min(width, VectorWidth(form, {part.chunk, part.input_start, part.input_stride,
+                                               part.output_start, part.output_stride}));
   }
   // A copy has no rows, so only its length matters; strides of one would make vectors single.
   if (p->kind == Movement::kCopy) {
-    width = VectorWidth(precision, {});
-    for (const Part& part : parts) width = std::min(width, VectorWidth(precision, {part.chunk}));
+    width = VectorWidth(form, {});
+    for (const Part& part : parts) width = std::min(width, VectorWidth(form, {part.chunk}));
   }
   return {PartsKernel(*p, parts, width)};
 }

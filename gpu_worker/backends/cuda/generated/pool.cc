@@ -136,21 +136,20 @@ GeneratedKernel Kernel(const PoolProblem& p, int width, bool channels_last, bool
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
-                                      MemoryLayout layout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<PoolProblem>(&problem);
   if (p == nullptr) return {};
-  const bool channels_last = layout == MemoryLayout::kNhwc;
+  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   std::vector<GeneratedKernel> kernels;
   // In NCHW the pixels of a channel are a row.
   if (IsGlobal(*p) && !channels_last) {
     const auto kind =
         p->mode == Mode::kMax ? RowsProblem::Kind::kReduceMax : RowsProblem::Kind::kReduceMean;
-    kernels = GenerateRows({.kind = kind, .rows = p->n * p->c, .columns = p->h * p->w}, precision);
+    kernels = GenerateRows({.kind = kind, .rows = p->n * p->c, .columns = p->h * p->w}, form);
   } else if (IsGlobal(*p)) {
     kernels.push_back(Kernel(*p, 1, true, true));
   }
-  const int widest = channels_last ? VectorWidth(precision, {p->c}) : 1;
+  const int widest = channels_last ? VectorWidth(form, {p->c}) : 1;
   // Right for global pools, too, so it is listed behind the special one.
   kernels.push_back(Kernel(*p, widest, channels_last, false));
   if (widest > 1) kernels.push_back(Kernel(*p, widest / 2, channels_last, false));

@@ -146,15 +146,15 @@ GeneratedKernel Kernel(const RowsProblem& p, int row_threads, int width) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision, MemoryLayout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<RowsProblem>(&problem);
-  return p == nullptr ? std::vector<GeneratedKernel>() : GenerateRows(*p, precision);
+  return p == nullptr ? std::vector<GeneratedKernel>() : GenerateRows(*p, form);
 }
 
 }  // namespace
 
-std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, Precision precision) {
-  const int width = VectorWidth(precision, {problem.columns});
+std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, const KernelForm& form) {
+  const int width = VectorWidth(form, {problem.columns});
   std::vector<GeneratedKernel> kernels;
   for (int threads : {32, 128, 256, 1024}) {
     const int64_t per_thread = CeilDivide(problem.columns, int64_t{threads} * width) * width;

@@ -10,6 +10,6 @@ namespace plait::cuda {
 // None for more than 65536 columns: what 1024 threads, the largest block, hold at 64 elements each.
 // Fewest threads per row first.
 // REQUIRES: ShapeOf() accepts the problem.
-std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, Precision precision);
+std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, const KernelForm& form);
 
 }  // namespace plait::cuda

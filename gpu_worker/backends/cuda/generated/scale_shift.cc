@@ -57,13 +57,12 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision,
-                                      MemoryLayout layout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ScaleShiftProblem>(&problem);
   // Two widths: a small image wants more threads than wide loads.
   if (p == nullptr) return {};
-  const bool channels_last = layout == MemoryLayout::kNhwc;
-  const int widest = VectorWidth(precision, {channels_last ? p->c : p->spatial});
+  const bool channels_last = form.layout == MemoryLayout::kNhwc;
+  const int widest = VectorWidth(form, {channels_last ? p->c : p->spatial});
   std::vector<GeneratedKernel> kernels;
   for (int width = widest; width >= std::max(1, widest / 2); width /= 2) {
     kernels.push_back(Kernel(*p, channels_last, width));

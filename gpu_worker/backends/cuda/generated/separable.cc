@@ -163,10 +163,10 @@ GeneratedKernel Kernel(const SeparableConvProblem& p, int pixels, int outputs, b
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision, MemoryLayout layout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<SeparableConvProblem>(&problem);
   if (p == nullptr || p->depthwise.r * p->depthwise.s > 169) return {};
-  const bool channels_last = layout == MemoryLayout::kNhwc;
+  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   std::vector<GeneratedKernel> kernels;
   // Small tiles make more blocks, for small images; large ones read less per sum. 128 outputs are
   // only worth while if more than half of them exist.

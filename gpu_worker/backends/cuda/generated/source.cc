@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,11 +35,11 @@ const void* PointerOf(const KernelArgument& argument, const Operands& operands) 
 
 class GeneratedCandidate : public Candidate {
  public:
-  GeneratedCandidate(const char* family, GeneratedKernel kernel, Precision precision,
+  GeneratedCandidate(const char* family, GeneratedKernel kernel, const KernelForm& form,
                      const CudaDevice& device)
       : name_(std::string("generated/") + family + "/" + kernel.variant),
         kernel_(std::move(kernel)),
-        precision_(precision),
+        form_(form),
         architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
         runtime_(device.present ? device.runtime : nullptr) {}
 
@@ -52,7 +53,7 @@ class GeneratedCandidate : public Candidate {
   Status Prepare() override {
     if (prepared_) return Ok();
     const Result<std::string> cubin =
-        CompileToCubin(DeviceSource(kernel_, precision_), architecture_);
+        CompileToCubin(DeviceSource(kernel_, form_.precision), architecture_);
     if (!cubin.ok()) return Error{cubin.error().code, name_ + ": " + cubin.error().message};
     // Compiled all the same, which shows on any machine that the text is right.
     if (runtime_ != nullptr) {
@@ -74,6 +75,10 @@ class GeneratedCandidate : public Candidate {
     std::vector<const void*> pointers;
     for (const KernelArgument& argument : kernel_.arguments) {
       pointers.push_back(PointerOf(argument, operands));
+      if (!IsAligned(pointers.back(), form_.alignment_bytes)) {
+        return Error{ErrorCode::kInvalid, name_ + ": an operand is not aligned to " +
+                                              std::to_string(form_.alignment_bytes) + " bytes"};
+      }
     }
     // CUDA wants the address of each parameter, and copies what is there before the call returns.
     std::vector<void*> arguments;
@@ -85,7 +90,7 @@ class GeneratedCandidate : public Candidate {
  private:
   const std::string name_;
   const GeneratedKernel kernel_;
-  const Precision precision_;
+  const KernelForm form_;
   const std::string architecture_;
   Runtime* const runtime_;  // null where the device is only described
   bool prepared_ = false;
@@ -96,6 +101,7 @@ class GeneratedCandidate : public Candidate {
 // Generated kernels never round their inputs, so that TF32 would only list the strict ones again.
 Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem,
                                                           Precision precision, MemoryLayout layout,
+                                                          const OperandAlignment& alignment,
                                                           const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   if (precision == Precision::kTf32) return candidates;
@@ -105,10 +111,13 @@ Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem
   // The families rely on it: sizes positive, products below 2^31.
   const Result<ProblemShape> shape = ShapeOf(problem);
   if (!shape.ok()) return shape.error();
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
+  // The widest vector has 16 bytes: more changes no kernel.
+  const KernelForm form{precision, layout, std::min<int64_t>(alignment.least(), 16)};
   for (const GeneratedFamily* family : GeneratedFamilies()) {
-    for (GeneratedKernel& kernel : family->generate(problem, precision, layout)) {
+    for (GeneratedKernel& kernel : family->list(problem, form)) {
       candidates.push_back(
-          std::make_unique<GeneratedCandidate>(family->name, std::move(kernel), precision, device));
+          std::make_unique<GeneratedCandidate>(family->name, std::move(kernel), form, device));
     }
   }
   return candidates;

@@ -79,11 +79,11 @@ std::vector<int64_t> OutputShape(const Collapsed& c) {
 
 // The last dimension stays: whole vectors move.
 // Reads jump from row to row; within one they are along memory.
-GeneratedKernel Rows(const Collapsed& c, Precision precision) {
+GeneratedKernel Rows(const Collapsed& c, const KernelForm& form) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
   const std::vector<int64_t> shape = OutputShape(c);
-  const int width = VectorWidth(precision, {shape.back()});
+  const int width = VectorWidth(form, {shape.back()});
   const int64_t vectors = ElementCount(shape) / width;
   kernel.variant = "rows/v" + std::to_string(width);
   kernel.block = {kThreads, 1, 1};
@@ -161,12 +161,12 @@ PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, Precision precision, MemoryLayout) {
+std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind != MovementProblem::Kind::kTranspose) return {};
   const Collapsed c = Collapse(p->inputs[0], p->permutation);
   const bool last_stays = c.permutation.back() + 1 == static_cast<int64_t>(c.shape.size());
-  return {last_stays ? Rows(c, precision) : Tiled(c)};
+  return {last_stays ? Rows(c, form) : Tiled(c)};
 }
 
 }  // namespace

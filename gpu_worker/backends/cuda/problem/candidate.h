@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,10 +28,38 @@ class Runtime;
 
 namespace plait::cuda {
 
+// What memory of the device is aligned to where it is allocated, and arenas keep to: cuBLASLt's
+// best algorithms want it, and workspaces have it always.
+inline constexpr int64_t kDeviceAlignmentBytes = 256;
+
+// What the addresses of a problem's operands are multiples of, in bytes: powers of two, at least an
+// element's size, and 8 for a gather's indices. An operand of its own has kDeviceAlignmentBytes; a
+// slice that is not copied, or a part of a concatenation, as little as 4.
+// Fewer candidates work with less; so it is told when they are listed. Where several operands are
+// of one kind it is the least of them.
+struct OperandAlignment {
+  int64_t inputs = kDeviceAlignmentBytes;
+  int64_t weights = kDeviceAlignmentBytes;  // of both halves of a separable convolution
+  int64_t bias = kDeviceAlignmentBytes;     // likewise
+  int64_t residual = kDeviceAlignmentBytes;
+  int64_t outputs = kDeviceAlignmentBytes;
+
+  int64_t least() const { return std::min({inputs, weights, bias, residual, outputs}); }
+};
+
+// Errors: kInvalid for what is no power of two or less than an element of `precision`.
+Status CheckAlignment(const OperandAlignment& alignment, Precision precision);
+
+// Whether `address` is a multiple of `alignment_bytes`.
+inline bool IsAligned(const void* address, int64_t alignment_bytes) {
+  return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(alignment_bytes) == 0;
+}
+
 // Where a candidate's operands lie on the device, in the problem's order: inputs (activations),
 // then weights, bias and residual where the problem has them. Owned by the caller.
-// All are device addresses, aligned to 16 bytes, in the storage type of the precision; a gather's
-// indices are int64. An operand that the problem lacks is null. Outputs overlap no other operand.
+// All are device addresses, aligned as was told when the candidate was listed, in the storage type
+// of the precision; a gather's indices are int64. An operand that the problem lacks is null.
+// Outputs overlap no other operand. The workspace is aligned to kDeviceAlignmentBytes.
 struct Operands {
   std::vector<const void*> inputs;
   const void* weights = nullptr;
@@ -81,7 +111,8 @@ class Candidate {
   // modules in it. A captured launch has the addresses of `operands` in it, which have to stay
   // valid as long as the graph is launched.
   // REQUIRES: Prepare() succeeded.
-  // Errors: kDevice, kUnsupported.
+  // Errors: kDevice, kUnsupported; kInvalid for an operand that is missing or not aligned as was
+  // told: on the device that would be an illegal address, which ends the process.
   virtual Status Launch(const Operands& operands, CUstream_st* stream) = 0;
 };
 
@@ -103,10 +134,12 @@ struct CandidateSource {
   const char* name;
   // Every candidate for the problem, best guess first, without duplicates. A problem that the
   // source does not know gives an empty list.
-  // Errors: kUnavailable when the library is missing.
+  // Errors: kUnavailable when the library is missing; kInvalid for a problem or an alignment that
+  // there is not.
   Result<std::vector<std::unique_ptr<Candidate>>> (*enumerate)(const Problem& problem,
                                                                Precision precision,
                                                                MemoryLayout layout,
+                                                               const OperandAlignment& alignment,
                                                                const CudaDevice& device);
 };
 

@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/cublaslt/candidate.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,10 +36,11 @@ class CublasLtCandidateTest : public testing::Test {
   void SetUp() override { TheFakeCublasLt() = FakeCublasLt(); }
   void TearDown() override { EXPECT_TRUE(TheFakeCublasLt().alive.empty()) << "leaked"; }
 
-  Candidates List(const Problem& problem, Precision precision = Precision::kFp16) {
+  Candidates List(const Problem& problem, Precision precision = Precision::kFp16,
+                  const OperandAlignment& alignment = {}) {
     const auto product = DescribeProduct(problem, precision, MemoryLayout::kNhwc);
     EXPECT_TRUE(product.has_value());
-    const auto call = MakeCublasLtCall(library_, nullptr, *product);
+    const auto call = MakeCublasLtCall(library_, nullptr, *product, alignment);
     EXPECT_TRUE(call.ok());
     auto candidates = ListCublasLtCandidates(call.value(), precision == Precision::kStrict);
     EXPECT_TRUE(candidates.ok()) << candidates.error().message;
@@ -135,7 +137,7 @@ TEST_F(CublasLtCandidateTest, NoAlgorithmIsAnEmptyListAndAFailureAnError) {
   EXPECT_TRUE(List(Gemm()).empty());
   TheFakeCublasLt().heuristic_status = CUBLAS_STATUS_INTERNAL_ERROR;
   const auto product = DescribeProduct(Gemm(), Precision::kFp16, MemoryLayout::kNchw);
-  const auto call = MakeCublasLtCall(library_, nullptr, *product);
+  const auto call = MakeCublasLtCall(library_, nullptr, *product, {});
   ASSERT_TRUE(call.ok());
   const auto candidates = ListCublasLtCandidates(call.value(), false);
   ASSERT_FALSE(candidates.ok());
@@ -148,7 +150,7 @@ TEST_F(CublasLtCandidateTest, LaunchesWithItsOperands) {
   ASSERT_EQ(candidates.size(), 1U);
   ASSERT_TRUE(candidates[0]->Prepare().ok());
   EXPECT_EQ(candidates[0]->workspace_bytes(), 4096U);
-  char memory[6] = {};
+  alignas(kDeviceAlignmentBytes) char memory[6][kDeviceAlignmentBytes] = {};
   Operands operands;
   operands.inputs = {&memory[0]};
   operands.weights = &memory[1];
@@ -176,6 +178,48 @@ TEST_F(CublasLtCandidateTest, LaunchesWithItsOperands) {
   EXPECT_FALSE(candidates[0]->Launch(operands, nullptr).ok()) << "no residual";
 }
 
+TEST_F(CublasLtCandidateTest, ListsWhatWorksWithTheOperandsAlignment) {
+  TheFakeCublasLt().algorithms = {{.id = 1, .alignment = 128}, {.id = 2, .alignment = 4}};
+  EXPECT_EQ(List(Gemm()).size(), 2U);
+  // A slice of another tensor that is read where it lies.
+  const OperandAlignment alignment{.inputs = 4, .weights = 64, .residual = 32, .outputs = 128};
+  const Candidates narrow = List(Gemm(), Precision::kStrict, alignment);
+  ASSERT_EQ(narrow.size(), 1U);
+  EXPECT_EQ(narrow[0]->name().find("cublaslt/algo2/"), 0U);
+  const std::map<int, uint32_t> told = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 64},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 4},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 32},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 128}};
+  EXPECT_EQ(TheFakeCublasLt().alignments, told) << "a is what a problem calls its weights";
+}
+
+TEST_F(CublasLtCandidateTest, RefusesOperandsThatAreNotAlignedAsWasTold) {
+  TheFakeCublasLt().algorithms = {{.id = 5, .workspace_bytes = 4096}};
+  const OperandAlignment alignment{.inputs = 16, .weights = 16, .residual = 16, .outputs = 16};
+  Candidates candidates = List(Gemm(), Precision::kFp16, alignment);
+  ASSERT_EQ(candidates.size(), 1U);
+  alignas(kDeviceAlignmentBytes) static char memory[6][kDeviceAlignmentBytes];
+  const auto launch = [&](int crooked, int bytes) {
+    const auto at = [&](int i) { return &memory[i][i == crooked ? bytes : 0]; };
+    Operands operands;
+    operands.inputs = {at(0)};
+    operands.weights = at(1);
+    operands.bias = at(2);
+    operands.residual = at(3);
+    operands.outputs = {at(4)};
+    operands.workspace = at(5);
+    return candidates[0]->Launch(operands, nullptr);
+  };
+  EXPECT_TRUE(launch(0, 16).ok()) << "as was told";
+  for (int operand = 0; operand < 6; ++operand) {
+    const Status status = launch(operand, 8);
+    ASSERT_FALSE(status.ok()) << operand;
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
+  }
+  EXPECT_FALSE(launch(5, 128).ok()) << "a workspace has the whole alignment";
+  EXPECT_EQ(TheFakeCublasLt().launches.size(), 1U);
+}
+
 TEST_F(CublasLtCandidateTest, WithoutAResidualTheOutputIsNotRead) {
   TheFakeCublasLt().algorithms = {{.id = 5}};
   GemmProblem gemm = Gemm();
@@ -184,7 +228,7 @@ TEST_F(CublasLtCandidateTest, WithoutAResidualTheOutputIsNotRead) {
   gemm.weights = false;
   Candidates candidates = List(gemm);
   ASSERT_EQ(candidates.size(), 1U);
-  char memory[3] = {};
+  alignas(kDeviceAlignmentBytes) char memory[3][kDeviceAlignmentBytes] = {};
   Operands operands;
   operands.inputs = {&memory[0], &memory[1]};
   operands.outputs = {&memory[2]};
@@ -209,21 +253,21 @@ TEST(CublasLtLibraryTest, AcceptsTheDescriptorsOfEveryProduct) {
       gemm.activation = Activation::kGeluTanh;
       const auto product = DescribeProduct(gemm, precision, MemoryLayout::kNchw);
       ASSERT_TRUE(product.has_value());
-      const auto call = MakeCublasLtCall(*library.value(), nullptr, *product);
+      const auto call = MakeCublasLtCall(*library.value(), nullptr, *product, {});
       EXPECT_TRUE(call.ok()) << call.error().message;
     }
   }
 }
 
 TEST(CublasLtSourceTest, SaysThatItNeedsADevice) {
-  const auto candidates =
-      kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, DescribeH200());
+  const auto candidates = kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw,
+                                                    OperandAlignment(), DescribeH200());
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().code, ErrorCode::kUnavailable);
   CudaDevice claimed = DescribeH200();
   claimed.present = true;
-  const auto listed =
-      kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, claimed);
+  const auto listed = kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw,
+                                                OperandAlignment(), claimed);
   if (listed.ok()) {
     EXPECT_FALSE(listed.value().empty()) << "there is a device";
   } else {
@@ -231,10 +275,27 @@ TEST(CublasLtSourceTest, SaysThatItNeedsADevice) {
   }
 }
 
+TEST(CublasLtSourceTest, HasNoEpilogueForABiasOfLessThan16Bytes) {
+  const auto list = [](const OperandAlignment& alignment) {
+    return kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, alignment,
+                                     DescribeH200());
+  };
+  const auto narrow = list({.bias = 8});
+  ASSERT_TRUE(narrow.ok());
+  EXPECT_TRUE(narrow.value().empty());
+  EXPECT_FALSE(list({}).ok()) << "else it asks for a device";
+  for (const int64_t bytes : {0, 1, 3, -16, 48}) {
+    const auto refused = list({.outputs = bytes});
+    ASSERT_FALSE(refused.ok()) << bytes;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  }
+}
+
 TEST(CublasLtSourceTest, KnowsNothingBesideProducts) {
   for (const char* name : {"conv", "attention", "max_pool", "softmax", "matmul_bias_gelu"}) {
-    const auto candidates = kCublasLtSource.enumerate(CudnnCaseProblem(name), Precision::kFp16,
-                                                      MemoryLayout::kNhwc, DescribeH200());
+    const auto candidates =
+        kCublasLtSource.enumerate(CudnnCaseProblem(name), Precision::kFp16, MemoryLayout::kNhwc,
+                                  OperandAlignment(), DescribeH200());
     ASSERT_TRUE(candidates.ok()) << name << ": " << candidates.error().message;
     EXPECT_TRUE(candidates.value().empty()) << name;
   }
@@ -242,8 +303,8 @@ TEST(CublasLtSourceTest, KnowsNothingBesideProducts) {
 
 TEST(CublasLtSourceTest, RefusesHostileProblems) {
   for (const CudnnCase& hostile : HostileProblems()) {
-    const auto candidates = kCublasLtSource.enumerate(hostile.problem, Precision::kFp16,
-                                                      MemoryLayout::kNhwc, DescribeH200());
+    const auto candidates = kCublasLtSource.enumerate(
+        hostile.problem, Precision::kFp16, MemoryLayout::kNhwc, OperandAlignment(), DescribeH200());
     ASSERT_FALSE(candidates.ok()) << hostile.name;
     EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid) << hostile.name;
   }

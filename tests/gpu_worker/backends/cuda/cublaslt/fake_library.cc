@@ -77,6 +77,11 @@ cublasStatus_t SetLayout(cublasLtMatrixLayout_t, cublasLtMatrixLayoutAttribute_t
 
 cublasStatus_t SetPreference(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t name,
                              const void* value, size_t size) {
+  if (name >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+      name <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES && size == sizeof(uint32_t)) {
+    std::memcpy(&TheFakeCublasLt().alignments[name], value, size);
+    return CUBLAS_STATUS_SUCCESS;
+  }
   if (name != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES || size != sizeof(uint64_t)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
@@ -89,13 +94,18 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatr
                             cublasLtMatmulPreference_t, int requested,
                             cublasLtMatmulHeuristicResult_t results[], int* count) {
   const FakeCublasLt& fake = TheFakeCublasLt();
-  *count = std::min<int>(requested, static_cast<int>(fake.algorithms.size()));
-  for (int i = 0; i < *count; ++i) {
-    results[i] = {};
-    results[i].algo.data[kIdWord] = fake.algorithms[i].id;
-    results[i].algo.data[kSplitWord] = 1;
-    results[i].workspaceSize = fake.algorithms[i].workspace_bytes;
-    results[i].wavesCount = fake.algorithms[i].waves;
+  // As the library: what nobody has said is taken to be aligned to 256 bytes.
+  uint32_t aligned = 256;
+  for (const auto& [attribute, bytes] : fake.alignments) aligned = std::min(aligned, bytes);
+  *count = 0;
+  for (const FakeAlgorithm& algorithm : fake.algorithms) {
+    if (algorithm.alignment > aligned || *count == requested) continue;
+    cublasLtMatmulHeuristicResult_t& result = results[(*count)++];
+    result = {};
+    result.algo.data[kIdWord] = algorithm.id;
+    result.algo.data[kSplitWord] = 1;
+    result.workspaceSize = algorithm.workspace_bytes;
+    result.wavesCount = algorithm.waves;
   }
   return fake.heuristic_status;
 }

@@ -19,6 +19,7 @@ struct FakeAlgorithm {
   bool can_split = false;
   float waves = 2.0F;
   uint64_t workspace_bytes = 0;
+  uint32_t alignment = 16;  // of every matrix, that it needs
 };
 
 // What a fake cuBLASLt was told and is to answer. Split sums want 1 MiB of workspace per part.
@@ -31,6 +32,7 @@ struct FakeCublasLt {
   std::vector<const void*> biases;              // every bias address it was given
   std::vector<std::map<int, int64_t>> layouts;  // attributes per layout, in order of creation
   uint64_t workspace_bytes_max = 0;             // of the last preference
+  std::map<int, uint32_t> alignments;           // likewise, by its attribute
   struct Launch {
     float alpha = 0, beta = 0;
     const void *a = nullptr, *b = nullptr, *c = nullptr, *d = nullptr, *workspace = nullptr;

@@ -116,8 +116,8 @@ TEST(DeviceDescriptionTest, DescribesTheDeviceOrSaysThatThereIsNone) {
 TEST(CudnnSourceTest, RefusesHostileProblems) {
   for (const CudnnCase& hostile : HostileProblems()) {
     for (const auto layout : {MemoryLayout::kNchw, MemoryLayout::kNhwc}) {
-      const auto candidates =
-          kCudnnSource.enumerate(hostile.problem, Precision::kFp16, layout, DescribeH200());
+      const auto candidates = kCudnnSource.enumerate(hostile.problem, Precision::kFp16, layout,
+                                                     OperandAlignment(), DescribeH200());
       ASSERT_FALSE(candidates.ok()) << hostile.name;
       EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid) << hostile.name;
       EXPECT_FALSE(candidates.error().message.empty());
@@ -130,7 +130,7 @@ TEST(CudnnSourceTest, RefusesADeviceThatIsNotDescribed) {
     CudaDevice device = DescribeH200();
     device.json = json;
     const auto candidates = kCudnnSource.enumerate(CudnnCaseProblem("conv"), Precision::kFp16,
-                                                   MemoryLayout::kNhwc, device);
+                                                   MemoryLayout::kNhwc, OperandAlignment(), device);
     EXPECT_FALSE(candidates.ok()) << json;
   }
 }
@@ -141,8 +141,8 @@ TEST(CudnnSourceTest, LargestProblemsGiveAListOrAnError) {
   conv.h = conv.w = 1 << 15;
   conv.r = conv.s = 31;
   conv.pad = {15, 15, 15, 15};
-  const auto candidates =
-      kCudnnSource.enumerate(conv, Precision::kTf32, MemoryLayout::kNchw, DescribeH200());
+  const auto candidates = kCudnnSource.enumerate(conv, Precision::kTf32, MemoryLayout::kNchw,
+                                                 OperandAlignment(), DescribeH200());
   if (!candidates.ok()) return;
   for (const auto& candidate : candidates.value()) {
     const Status status = candidate->Prepare();

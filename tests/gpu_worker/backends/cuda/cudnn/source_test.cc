@@ -41,7 +41,8 @@ bool IsCompiledAtRunTime(const Candidate& candidate) {
 
 // What cuDNN lists for a problem on an H200 that is not there.
 Candidates List(const Problem& problem, Precision precision, MemoryLayout layout) {
-  auto candidates = kCudnnSource.enumerate(problem, precision, layout, DescribeH200());
+  auto candidates =
+      kCudnnSource.enumerate(problem, precision, layout, OperandAlignment(), DescribeH200());
   EXPECT_TRUE(candidates.ok()) << candidates.error().message;
   return candidates.ok() ? std::move(candidates).value() : Candidates();
 }

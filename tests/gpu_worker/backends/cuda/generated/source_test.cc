@@ -26,8 +26,8 @@ class GeneratedSourceTest : public testing::Test {
   }
 
   Candidates List(const Problem& problem) {
-    auto candidates =
-        kGeneratedSource.enumerate(problem, Precision::kFp16, MemoryLayout::kNchw, device_);
+    auto candidates = kGeneratedSource.enumerate(problem, Precision::kFp16, MemoryLayout::kNchw,
+                                                 OperandAlignment(), device_);
     EXPECT_TRUE(candidates.ok()) << candidates.error().message;
     return candidates.ok() ? std::move(candidates).value() : Candidates();
   }
@@ -92,10 +92,43 @@ TEST_F(GeneratedSourceTest, AKernelThatIsNotFoundLeavesNothing) {
   EXPECT_TRUE(candidates[0]->Prepare().ok()) << "it may be tried again";
 }
 
+// Vectors are as wide as the least aligned operand allows.
+TEST_F(GeneratedSourceTest, VectorsAreNoWiderThanTheOperandsAlignment) {
+  const struct {
+    int64_t alignment;
+    const char* widest;
+  } cases[] = {{256, "generated/elementwise/v8"},
+               {16, "generated/elementwise/v8"},
+               {8, "generated/elementwise/v4"},
+               {2, "generated/elementwise/v1"}};
+  for (const auto& c : cases) {
+    const auto candidates = kGeneratedSource.enumerate(kRelu, Precision::kFp16, MemoryLayout::kNchw,
+                                                       {.outputs = c.alignment}, device_);
+    ASSERT_TRUE(candidates.ok());
+    EXPECT_EQ(candidates.value().front()->name(), c.widest) << c.alignment;
+  }
+  EXPECT_FALSE(
+      kGeneratedSource
+          .enumerate(kRelu, Precision::kStrict, MemoryLayout::kNchw, {.outputs = 2}, device_)
+          .ok())
+      << "less than an element";
+}
+
+TEST_F(GeneratedSourceTest, RefusesOperandsThatAreNotAlignedAsWasTold) {
+  const Stream stream = runtime_.CreateStream(0).value();
+  auto* memory = static_cast<std::byte*>(runtime_.Allocate(1024).value());
+  const auto candidates = List(kRelu);
+  ASSERT_TRUE(candidates[0]->Prepare().ok());
+  EXPECT_FALSE(
+      candidates[0]->Launch({.inputs = {memory + 4}, .outputs = {memory + 512}}, stream).ok());
+  EXPECT_TRUE(
+      candidates[0]->Launch({.inputs = {memory + 16}, .outputs = {memory + 512}}, stream).ok());
+}
+
 TEST_F(GeneratedSourceTest, APresentDeviceHasARuntime) {
   device_.runtime = nullptr;
-  const auto candidates =
-      kGeneratedSource.enumerate(kRelu, Precision::kFp16, MemoryLayout::kNchw, device_);
+  const auto candidates = kGeneratedSource.enumerate(kRelu, Precision::kFp16, MemoryLayout::kNchw,
+                                                     OperandAlignment(), device_);
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid);
 }
