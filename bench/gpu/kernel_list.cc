@@ -119,7 +119,23 @@ Result<Problem> ReadRows(const FlatObject& o) {
   return Problem(RowsProblem{.kind = static_cast<RowsProblem::Kind>(*kind),
                              .rows = o.Integer("rows", 1),
                              .columns = o.Integer("columns", 1),
-                             .residual = o.Bool("residual")});
+                             .residual = o.Bool("residual"),
+                             .epsilon = static_cast<float>(o.Number("epsilon", 1e-5))});
+}
+
+Result<Problem> ReadAttention(const FlatObject& o) {
+  AttentionProblem p{.batch = o.Integer("batch", 1),
+                     .heads = o.Integer("heads", 1),
+                     .query = o.Integer("query", 1),
+                     .keys = o.Integer("keys", 1),
+                     .dim = o.Integer("dim", 1),
+                     .mask = o.Bool("mask"),
+                     .causal = o.Bool("causal"),
+                     .mask_batch = o.Bool("mask_batch", true),
+                     .mask_heads = o.Bool("mask_heads"),
+                     .mask_query = o.Bool("mask_query", true)};
+  if (o.Has("scale")) p.scale = static_cast<float>(o.Number("scale"));
+  return Problem(p);
 }
 
 Result<Problem> ReadMovement(const FlatObject& o) {
@@ -146,15 +162,7 @@ Result<Problem> ReadProblem(const FlatObject& o) {
   if (name == "pool") return ReadPool(o);
   if (name == "rows") return ReadRows(o);
   if (name == "movement") return ReadMovement(o);
-  if (name == "attention") {
-    return Problem(AttentionProblem{.batch = o.Integer("batch", 1),
-                                    .heads = o.Integer("heads", 1),
-                                    .query = o.Integer("query", 1),
-                                    .keys = o.Integer("keys", 1),
-                                    .dim = o.Integer("dim", 1),
-                                    .mask = o.Bool("mask"),
-                                    .causal = o.Bool("causal")});
-  }
+  if (name == "attention") return ReadAttention(o);
   if (name == "scale_shift") {
     ScaleShiftProblem p{
         .n = o.Integer("n", 1), .c = o.Integer("c", 1), .spatial = o.Integer("spatial", 1)};

@@ -64,6 +64,8 @@ def row_kernels(graph, links, node):
         "softmax" if "softmax" in kind else "reduce"
     problem = {"problem": "rows", "kind": kind, "rows": math.prod(shape[:first]),
                "columns": math.prod(shape[first:]), "residual": False}
+    if kind == "layer_norm":
+        problem["epsilon"] = float(np.float32(node.attributes.get("epsilon", 1e-5)))
     yield Kernel(family, problem, [node], [node.output])
     add = links["producers"].get(node.inputs[0])
     if kind != "layer_norm" or add is None or add.op != "Add":
@@ -96,6 +98,15 @@ def attention_kernels(graph, node):
         return
     problem = {"problem": "attention", "batch": query[0], "heads": query[1], "query": query[2],
                "keys": key[2], "dim": query[3], "mask": len(node.inputs) > 3, "causal": False}
+    if "scale" in node.attributes:
+        problem["scale"] = float(np.float32(node.attributes["scale"]))
+    if problem["mask"]:
+        mask = [1] * 4 + list(graph.shapes[node.inputs[3]])
+        mask = mask[-4:]
+        # One that repeats along the keys shifts every score alike, and changes nothing.
+        if mask[3] != key[2]:
+            return
+        problem.update(mask_batch=mask[0] != 1, mask_heads=mask[1] != 1, mask_query=mask[2] != 1)
     yield Kernel("attention", problem, [node], [node.output])
 
 

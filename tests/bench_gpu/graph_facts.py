@@ -6,6 +6,7 @@ graph, and returns what does not agree.
 
 import math
 import re
+import struct
 
 TENSOR = re.compile(r"%(\w+): \w+\[([\d,]*)\]")
 ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|[^,}]+)")
@@ -44,6 +45,11 @@ class Text:
 
     def output(self):
         return self.shapes[self.outputs[0]]
+
+
+def float32(text):
+    """The number that a float of this text is."""
+    return struct.unpack("f", struct.pack("f", float(text)))[0]
 
 
 def _conv(record, text, node=None):
@@ -95,8 +101,14 @@ def _gemm(record, text):
 def _attention(record, text):
     node = text.first("Attention")
     query, key = text.shapes[node[1][0]], text.shapes[node[1][1]]
-    return {"batch": query[0], "heads": query[1], "query": query[2], "keys": key[2],
-            "dim": query[3], "mask": len(node[1]) > 3}
+    facts = {"batch": query[0], "heads": query[1], "query": query[2], "keys": key[2],
+             "dim": query[3], "mask": len(node[1]) > 3}
+    if "scale" in node[3]:
+        facts["scale"] = float32(node[3]["scale"])
+    if facts["mask"]:
+        mask = [1] * (4 - len(text.shapes[node[1][3]])) + text.shapes[node[1][3]]
+        facts.update(mask_batch=mask[0] > 1, mask_heads=mask[1] > 1, mask_query=mask[2] > 1)
+    return facts
 
 
 def _pool(record, text):
@@ -111,7 +123,11 @@ def _pool(record, text):
 
 def _rows(record, text):
     x = text.shapes[text.inputs[0]]
-    return {"elements": math.prod(x), "residual": text.count("Add") == 1}
+    facts = {"elements": math.prod(x), "residual": text.count("Add") == 1}
+    if record["kind"] == "layer_norm":
+        node = text.first("LayerNormalization")
+        facts["epsilon"] = float32(node[3].get("epsilon", "1e-05"))
+    return facts
 
 
 def _scale_shift(record, text):

@@ -1,6 +1,7 @@
 #include "bench/gpu/kernel_list.h"
 
 #include "bench/gpu/timing.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "gtest/gtest.h"
 
 namespace plait::cuda {
@@ -42,6 +43,33 @@ TEST(KernelListTest, ReadsASeparableConvolution) {
   EXPECT_EQ(p.pointwise.h, 3);
   EXPECT_EQ(p.pointwise.k, 12);
   EXPECT_TRUE(p.pointwise.bias);
+}
+
+TEST(KernelListTest, ReadsTheNumbersOfANorm) {
+  const auto read = [](const std::string& fields) {
+    const auto kernel = Read(std::string("{") + kGraph + fields + "}");
+    EXPECT_TRUE(kernel.ok());
+    return kernel.value().problem;
+  };
+  const std::string norm = R"(,"problem":"rows","kind":"layer_norm","rows":2,"columns":8)";
+  EXPECT_EQ(std::get<RowsProblem>(read(norm)).epsilon, 1e-5F);
+  EXPECT_EQ(std::get<RowsProblem>(read(norm + R"(,"epsilon":1e-12)")).epsilon, 1e-12F);
+  EXPECT_FALSE(Read(std::string("{") + kGraph + norm + R"(,"epsilon":-1})").ok());
+}
+
+TEST(KernelListTest, ReadsAnAttention) {
+  const auto read = [](const std::string& fields) {
+    const auto kernel =
+        Read(std::string("{") + kGraph +
+             R"(,"problem":"attention","heads":2,"query":4,"keys":4,"dim":16)" + fields + "}");
+    EXPECT_TRUE(kernel.ok());
+    return std::get<AttentionProblem>(kernel.value().problem);
+  };
+  EXPECT_EQ(read("").factor(), 0.25F);
+  const AttentionProblem p =
+      read(R"(,"scale":0.5,"mask":true,"mask_batch":false,"mask_heads":true,"mask_query":false)");
+  EXPECT_EQ(p.factor(), 0.5F);
+  EXPECT_EQ(MaskShape(p), (std::vector<int64_t>{1, 2, 1, 4}));
 }
 
 TEST(KernelListTest, RefusesWhatIsNoKernel) {

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <limits>
 
 #include "gpu_worker/backends/cuda/cudnn/patterns.h"
@@ -27,8 +26,7 @@ AttentionTensors AddOperands(const AttentionProblem& problem, bool transposed_ke
           : graph->AddBound(kInputBinding + 1, k_sizes, k_strides);
   tensors.v = graph->AddBound(kInputBinding + 2, k_sizes, k_strides);
   // By value: read when the plan is launched, without memory on the device.
-  tensors.scale =
-      graph->AddConstant(1.0F / std::sqrt(static_cast<float>(problem.dim)), q_sizes.size());
+  tensors.scale = graph->AddConstant(problem.factor(), q_sizes.size());
   return tensors;
 }
 
@@ -85,7 +83,7 @@ CudnnGraph BuildCudnnAttention(const AttentionProblem& problem, cudnnDataType_t 
                             StridesOf(sizes, MemoryLayout::kNchw));
   scores = graph.AddPointwise({.mode = CUDNN_POINTWISE_MUL}, {scores, tensors.scale});
   if (problem.mask) {
-    const std::vector<int64_t> mask_sizes = {problem.batch, 1, problem.query, problem.keys};
+    const std::vector<int64_t> mask_sizes = MaskShape(problem);
     const size_t mask =
         graph.AddBound(kInputBinding + 3, mask_sizes, StridesOf(mask_sizes, MemoryLayout::kNchw));
     scores = graph.AddPointwise({.mode = CUDNN_POINTWISE_ADD}, {scores, mask});

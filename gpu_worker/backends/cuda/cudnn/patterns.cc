@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
-#include "gpu_worker/backends/cuda/problem/reference_problem.h"
 
 namespace plait::cuda {
 namespace {
@@ -104,7 +103,7 @@ std::optional<CudnnGraph> BuildCudnnRows(const RowsProblem& problem, cudnnDataTy
   const size_t x = graph.AddBound(kInputBinding, sizes, strides);
   const size_t scale = graph.AddBound(kWeightsBinding, row_sizes, strides);
   const size_t shift = graph.AddBound(kBiasBinding, row_sizes, strides);
-  const size_t epsilon = graph.AddConstant(static_cast<float>(kLayerNormEpsilon), sizes.size());
+  const size_t epsilon = graph.AddConstant(problem.epsilon, sizes.size());
   graph.SetOutput(graph.Add(CudnnLayerNorm{}, {x, scale, shift, epsilon}, sizes, strides));
   return graph;
 }

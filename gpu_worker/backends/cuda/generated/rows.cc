@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/generated/rows.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
@@ -102,7 +103,7 @@ std::string Body(Rows kind) {
     case Rows::kLayerNorm:
       return SumSource("mean", "a[v][j]") + "  mean *= 1.0f / kColumns;\n" +
              SumSource("variance", "(a[v][j] - mean) * (a[v][j] - mean)") +
-             "  const float factor = rsqrtf(variance * (1.0f / kColumns) + 1e-5f);\n" +
+             "  const float factor = rsqrtf(variance * (1.0f / kColumns) + $EPSILON$);\n" +
              ForEach(
                  "a[v][j] = (a[v][j] - mean) * factor * ToFloat(weights[column + j]) +"
                  " ToFloat(bias[column + j]);",
@@ -142,7 +143,10 @@ GeneratedKernel Kernel(const RowsProblem& p, int row_threads, int width) {
   kernel.source += kReduce;
   kernel.source += Replace(kHead, {{"PARAMETERS", Parameters(kernel.arguments)},
                                    {"RESIDUAL", p.residual ? kAddResidual : ""}});
-  kernel.source += Body(p.kind) + "}\n";
+  // Nine digits name a float.
+  char epsilon[40];
+  std::snprintf(epsilon, sizeof(epsilon), "%.8ef", static_cast<double>(p.epsilon));
+  kernel.source += Replace(Body(p.kind) + "}\n", {{"EPSILON", epsilon}});
   return kernel;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -72,12 +74,21 @@ struct GemmProblem {
 };
 
 // softmax(scale * q k^T + mask) v with q[batch,heads,query,dim], k and v[batch,heads,keys,dim];
-// mask[batch,1,query,keys], added, if present.
-// scale is 1/sqrt(dim). `causal` hides the keys behind the query's own place: key > query.
+// the mask is added, if present.
+// A mask has a size for each of batch, heads, query and keys, or one that repeats: [batch,1,query,
+// keys] unless told otherwise. `causal` hides the keys behind the query's own place: key > query.
 struct AttentionProblem {
   int64_t batch = 1, heads = 1, query = 1, keys = 1, dim = 1;
   bool mask = false;
   bool causal = false;
+  std::optional<float> scale = std::nullopt;  // 1/sqrt(dim) where none is given
+  // Whether the mask differs along these; along the keys it always does.
+  bool mask_batch = true, mask_heads = false, mask_query = true;
+
+  // The scale that holds.
+  float factor() const {
+    return scale ? *scale : static_cast<float>(1 / std::sqrt(static_cast<double>(dim)));
+  }
 };
 
 // The averages differ in the divisor at the border: kAverage divides by the pixels inside of the
@@ -94,14 +105,15 @@ struct PoolProblem {
 };
 
 // Over the last `columns` elements of each of `rows` rows.
-// A layer norm multiplies by the weights and adds the bias, one number per column, with an epsilon
-// of kLayerNormEpsilon. The other kinds have neither.
+// A layer norm multiplies by the weights and adds the bias, one number per column, and divides by
+// sqrt(variance + epsilon). The other kinds have none of these.
 struct RowsProblem {
   enum class Kind { kSoftmax, kLogSoftmax, kLayerNorm, kReduceSum, kReduceMean, kReduceMax };
   // The reductions give one number per row.
   Kind kind = Kind::kSoftmax;
   int64_t rows = 1, columns = 1;
   bool residual = false;  // kLayerNorm of x + residual
+  float epsilon = 1e-5F;  // of kLayerNorm; what ONNX takes where nothing is said
 };
 
 // Inference BatchNormalization that was not folded: y = x * scale[c] + shift[c], then activation.

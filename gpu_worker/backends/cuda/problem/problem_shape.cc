@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -11,7 +12,6 @@
 //   output_h = (56 + 1 + 1 - (3 - 1) - 1) / 2 + 1 = 28, and so output_w
 //   inputs   = {1 * 64 * 56 * 56}   = {200704}
 //   weights  = 128 * (64 / 1) * 9   = 73728
-//   bias     = 128
 //   outputs  = {1 * 128 * 28 * 28}  = {100352}
 //   flops    = 2 * 100352 * 64 * 9  = 115605504
 // and BytesOf() in fp16 is 2 * (200704 + 73728 + 128 + 100352) = 749824.
@@ -123,14 +123,17 @@ Result<ProblemShape> Shape(const GemmProblem& p) {
 }
 
 Result<ProblemShape> Shape(const AttentionProblem& p) {
+  const std::vector<int64_t> mask = MaskShape(p);
   if (!ProductFits({p.batch, p.heads, p.query, p.dim}) ||
-      !ProductFits({p.batch, p.heads, p.keys, p.dim}) || !ProductFits({p.batch, p.query, p.keys})) {
+      !ProductFits({p.batch, p.heads, p.keys, p.dim}) ||
+      !ProductFits({mask[0], mask[1], mask[2], mask[3]})) {
     return Invalid("attention: sizes must be positive and below 2^31 elements");
   }
+  if (!std::isfinite(p.factor())) return Invalid("attention: the scale is no number");
   const int64_t heads = p.batch * p.heads;
   ProblemShape shape;
   shape.inputs = {heads * p.query * p.dim, heads * p.keys * p.dim, heads * p.keys * p.dim};
-  if (p.mask) shape.inputs.push_back(p.batch * p.query * p.keys);
+  if (p.mask) shape.inputs.push_back(ElementCount(mask));
   shape.outputs = {heads * p.query * p.dim};
   // Two products, q k^T and weights v; the softmax between them is not counted.
   shape.flops = 4 * heads * p.query * p.keys * p.dim;
@@ -162,6 +165,7 @@ Result<ProblemShape> Shape(const PoolProblem& p) {
 
 Result<ProblemShape> Shape(const RowsProblem& p) {
   if (!ProductFits({p.rows, p.columns})) return Invalid("rows: sizes out of range");
+  if (!(p.epsilon >= 0 && std::isfinite(p.epsilon))) return Invalid("rows: epsilon out of range");
   ProblemShape shape;
   shape.inputs = {p.rows * p.columns};
   const bool reduces = p.kind == RowsProblem::Kind::kReduceSum ||
@@ -198,7 +202,6 @@ Result<ProblemShape> Shape(const ElementwiseProblem& p) {
     if (!ShapeFits(input) || input.size() > p.shape.size()) {
       return Invalid("elementwise: an input does not broadcast to the shape");
     }
-    // ONNX aligns shapes at their ends.
     const std::vector<int64_t> full = WithRank(input, p.shape.size());
     for (size_t d = 0; d < full.size(); ++d) {
       if (full[d] != 1 && full[d] != p.shape[d]) {
@@ -292,7 +295,6 @@ Result<ProblemShape> ShapeOf(const Problem& problem) {
   return std::visit([](const auto& p) { return Shape(p); }, problem);
 }
 
-// Indexed by the alternative, so the order is that of `Problem`.
 const char* ProblemName(const Problem& problem) {
   static constexpr const char* kNames[] = {"conv",        "separable_conv", "gemm",
                                            "attention",   "pool",           "rows",

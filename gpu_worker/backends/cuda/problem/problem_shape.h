@@ -58,6 +58,12 @@ int64_t ElementCount(const std::vector<int64_t>& shape);
 // In the order of `shape`, so {n, c, h, w} in kNhwc has {h*w*c, 1, w*c, c}.
 std::vector<int64_t> StridesOf(const std::vector<int64_t>& shape, MemoryLayout layout);
 
+// The mask's [batch, heads, query, keys], with ones where it repeats.
+inline std::vector<int64_t> MaskShape(const AttentionProblem& p) {
+  return {p.mask_batch ? p.batch : 1, p.mask_heads ? p.heads : 1, p.mask_query ? p.query : 1,
+          p.keys};
+}
+
 // The shapes of a movement's outputs.
 // One for each output: as many as inputs for a copy, as `sizes` for a slice, else one.
 // REQUIRES: ShapeOf() accepts the problem.

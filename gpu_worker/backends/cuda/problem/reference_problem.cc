@@ -109,10 +109,16 @@ Element Prepare(const GemmProblem& p, MemoryLayout, const HostOperands& operands
 }
 
 Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& operands) {
-  return [&p, &operands](int, int64_t offset) {
+  // A stride of 0 where the mask repeats.
+  const std::vector<int64_t> mask_shape = MaskShape(p);
+  std::vector<int64_t> mask_strides = StridesOf(mask_shape, MemoryLayout::kNchw);
+  for (size_t d = 0; d < 3; ++d) mask_strides[d] *= mask_shape[d] == 1 ? 0 : 1;
+  return [&p, &operands, mask_strides](int, int64_t offset) {
     const int64_t d = offset % p.dim, row = offset / p.dim % p.query;
-    // Batch and head in one number; the mask has no heads, so it is divided by them below.
+    // Batch and head in one number.
     const int64_t head = offset / p.dim / p.query;
+    const int64_t mask_row =
+        head / p.heads * mask_strides[0] + head % p.heads * mask_strides[1] + row * mask_strides[2];
     const float* q = operands.inputs[0].data() + (head * p.query + row) * p.dim;
     const float* k = operands.inputs[1].data() + head * p.keys * p.dim;
     const float* v = operands.inputs[2].data() + head * p.keys * p.dim;
@@ -122,10 +128,8 @@ Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& ope
       if (p.causal && i > row) break;
       double sum = 0;
       for (int64_t j = 0; j < p.dim; ++j) sum += static_cast<double>(q[j]) * k[i * p.dim + j];
-      scores[i] = sum / std::sqrt(static_cast<double>(p.dim));
-      if (p.mask) {
-        scores[i] += operands.inputs[3][(head / p.heads * p.query + row) * p.keys + i];
-      }
+      scores[i] = sum * static_cast<double>(p.factor());
+      if (p.mask) scores[i] += operands.inputs[3][mask_row + i];
     }
     // Subtracting the largest score changes nothing but keeps exp() finite.
     const double top = *std::max_element(scores.begin(), scores.end());
@@ -176,8 +180,8 @@ double Normalized(const RowsProblem& p, const HostOperands& operands, int64_t of
   // Two passes: the one-pass formula would subtract two large numbers.
   for (int64_t i = 0; i < p.columns; ++i) variance += (at(i) - mean) * (at(i) - mean);
   variance /= static_cast<double>(p.columns);
-  return (at(column) - mean) / std::sqrt(variance + kLayerNormEpsilon) * operands.weights[column] +
-         operands.bias[column];
+  const double deviation = std::sqrt(variance + static_cast<double>(p.epsilon));
+  return (at(column) - mean) / deviation * operands.weights[column] + operands.bias[column];
 }
 
 Element Prepare(const RowsProblem& p, MemoryLayout, const HostOperands& operands) {

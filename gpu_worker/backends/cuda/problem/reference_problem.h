@@ -16,9 +16,6 @@ struct ReferenceElement {
   double value = 0;
 };
 
-// What PyTorch and ONNX take when nothing is said; the kernels have the same number in their text.
-constexpr double kLayerNormEpsilon = 1e-5;
-
 // Elements of the problem's outputs in float64, from the definition in problem.h: all of them if
 // that needs at most `operations_max` multiplications, else the first, the last and seeded random
 // ones, at least 64. Uses every core.

@@ -54,6 +54,43 @@ TEST(CudnnPatternsTest, MaskedAttentionKeepsTheLogarithmThatNothingReads) {
   EXPECT_EQ(weights.type, CUDNN_DATA_HALF) << "both operands of a product have one type";
 }
 
+TEST(CudnnPatternsTest, NumbersComeFromTheProblem) {
+  const auto constants = [](const Problem& problem) {
+    std::vector<float> values;
+    const auto graph = BuildCudnnGraph(problem, Precision::kFp16, MemoryLayout::kNchw);
+    for (const CudnnTensor& tensor : graph->tensors()) {
+      if (tensor.by_value) values.push_back(*tensor.by_value);
+    }
+    return values;
+  };
+  AttentionProblem attention{.heads = 4, .query = 8, .keys = 8, .dim = 64};
+  EXPECT_EQ(constants(attention), std::vector<float>{0.125F});
+  attention.scale = 0.5F;
+  EXPECT_EQ(constants(attention), std::vector<float>{0.5F});
+  attention.mask = true;
+  EXPECT_EQ(constants(attention), std::vector<float>{0.5F});
+  EXPECT_EQ(constants(RowsProblem{
+                .kind = RowsProblem::Kind::kLayerNorm, .rows = 2, .columns = 8, .epsilon = 1e-12F}),
+            std::vector<float>{1e-12F});
+}
+
+TEST(CudnnPatternsTest, AMaskRepeatsWhereItHasOne) {
+  AttentionProblem attention{
+      .batch = 2, .heads = 4, .query = 8, .keys = 16, .dim = 64, .mask = true};
+  const auto mask = [&] {
+    const auto graph = BuildCudnnGraph(attention, Precision::kFp16, MemoryLayout::kNchw);
+    for (const CudnnTensor& tensor : graph->tensors()) {
+      if (tensor.binding == kInputBinding + 3) return tensor.sizes;
+    }
+    return std::vector<int64_t>();
+  };
+  EXPECT_EQ(mask(), (std::vector<int64_t>{2, 1, 8, 16}));
+  attention.mask_batch = attention.mask_query = false;
+  EXPECT_EQ(mask(), (std::vector<int64_t>{1, 1, 1, 16}));
+  attention.mask_heads = true;
+  EXPECT_EQ(mask(), (std::vector<int64_t>{1, 4, 1, 16}));
+}
+
 TEST(CudnnPatternsTest, StoreOnlyTheOutput) {
   for (const CudnnCase& known : CudnnCases()) {
     SCOPED_TRACE(known.name);

@@ -119,6 +119,12 @@ std::vector<CudnnCase> CudnnCases() {
   cases.push_back({"batched_matmul", batched});
   cases.push_back({"attention", Attention(false, false)});
   cases.push_back({"attention_mask", Attention(true, false)});
+  AttentionProblem by_keys = Attention(true, false);
+  by_keys.mask_query = false;
+  cases.push_back({"attention_mask_by_keys", by_keys});
+  AttentionProblem by_heads = Attention(true, false);
+  by_heads.mask_heads = true;
+  cases.push_back({"attention_mask_by_heads", by_heads});
   cases.push_back({"attention_causal", Attention(false, true)});
   cases.push_back({"max_pool", Pool(PoolProblem::Mode::kMax)});
   cases.push_back({"average_pool", Pool(PoolProblem::Mode::kAverage)});

@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 #include <cmath>
+#include <limits>
 
 #include "gpu_worker/backends/cuda/problem/host_operands.h"
 #include "gtest/gtest.h"
@@ -51,6 +52,11 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
                       .starts = {INT64_MAX},
                       .sizes = {INT64_MAX}},
       MovementProblem{.kind = MovementProblem::Kind::kConcat, .inputs = {{2, 3}, {2, 4}}},
+      AttentionProblem{.scale = std::numeric_limits<float>::infinity()},
+      AttentionProblem{
+          .heads = 1 << 10, .query = 1 << 11, .keys = 1 << 11, .mask = true, .mask_heads = true},
+      RowsProblem{.kind = RowsProblem::Kind::kLayerNorm, .epsilon = -1e-5F},
+      RowsProblem{.kind = RowsProblem::Kind::kLayerNorm, .epsilon = NAN},
       SeparableConvProblem{},
   };
   int accepted = 0;
@@ -58,7 +64,7 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
     const auto shape = ShapeOf(problem);
     if (shape.ok()) {
       ++accepted;
-      EXPECT_EQ(&problem, &hostile[20]) << ProblemName(problem) << " accepted";
+      EXPECT_EQ(&problem, &hostile[24]) << ProblemName(problem) << " accepted";
     } else {
       EXPECT_EQ(shape.error().code, ErrorCode::kInvalid);
     }

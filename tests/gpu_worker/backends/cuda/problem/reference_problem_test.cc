@@ -65,6 +65,61 @@ TEST(ReferenceProblemTest, AttentionOfEqualKeysIsTheMean) {
   EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{10, 15}));
 }
 
+TEST(ReferenceProblemTest, AttentionHasItsOwnScale) {
+  AttentionProblem p{.batch = 1, .heads = 1, .query = 1, .keys = 2, .dim = 4};
+  HostOperands operands;
+  operands.inputs = {{1, 0, 0, 0}, {2, 0, 0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 0, 0, 0, 0}};
+  const auto first = [&] { return All(p, MemoryLayout::kNchw, operands)[0]; };
+  EXPECT_NEAR(first(), 1 / (1 + std::exp(-1.0)), 1e-12) << "2 / sqrt(4)";
+  p.scale = 3.0F;
+  EXPECT_NEAR(first(), 1 / (1 + std::exp(-6.0)), 1e-12);
+  p.scale = 0.0F;
+  EXPECT_NEAR(first(), 0.5, 1e-12);
+}
+
+// Two batches, two heads, two queries and two keys; the values are 0 and 1, so that an output is
+// the weight of the second key, and all scores are the mask's.
+TEST(ReferenceProblemTest, AMaskRepeatsWhereItHasOne) {
+  AttentionProblem p{.batch = 2, .heads = 2, .query = 2, .keys = 2, .dim = 1, .mask = true};
+  HostOperands operands;
+  operands.inputs = {std::vector<float>(8, 0), std::vector<float>(8, 0), {}, {}};
+  for (int i = 0; i < 8; ++i) operands.inputs[2].push_back(static_cast<float>(i % 2));
+  for (int bits = 0; bits < 8; ++bits) {
+    p.mask_batch = (bits & 1) != 0;
+    p.mask_heads = (bits & 2) != 0;
+    p.mask_query = (bits & 4) != 0;
+    // Row r of the mask hides neither key, but adds r to the second one's score.
+    std::vector<double> expected;
+    const int64_t queries = p.mask_query ? 2 : 1, heads = p.mask_heads ? 2 : 1;
+    for (int64_t i = 0; i < 8; ++i) {
+      const int64_t b = i / 4, h = i / 2 % 2, q = i % 2;
+      const int64_t row = ((p.mask_batch ? b : 0) * heads + (p.mask_heads ? h : 0)) * queries +
+                          (p.mask_query ? q : 0);
+      expected.push_back(1 / (1 + std::exp(-static_cast<double>(row))));
+    }
+    const int64_t rows = (p.mask_batch ? 2 : 1) * heads * queries;
+    operands.inputs[3].clear();
+    for (int64_t r = 0; r < rows; ++r) {
+      operands.inputs[3].push_back(0);
+      operands.inputs[3].push_back(static_cast<float>(r));
+    }
+    ASSERT_EQ(ShapeOf(p).value().inputs[3], 2 * rows);
+    const std::vector<double> values = All(p, MemoryLayout::kNchw, operands);
+    for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(values[i], expected[i], 1e-12) << bits << " " << i;
+  }
+}
+
+TEST(ReferenceProblemTest, LayerNormHasItsOwnEpsilon) {
+  RowsProblem p{.kind = RowsProblem::Kind::kLayerNorm, .rows = 1, .columns = 2, .epsilon = 3.0F};
+  HostOperands operands;
+  operands.inputs = {{-1, 1}};
+  operands.weights = {1, 10};
+  operands.bias = {0, 2};
+  const std::vector<double> values = All(p, MemoryLayout::kNchw, operands);
+  EXPECT_DOUBLE_EQ(values[0], -0.5);
+  EXPECT_DOUBLE_EQ(values[1], 7);
+}
+
 TEST(ReferenceProblemTest, AveragesWithAndWithoutPadding) {
   PoolProblem p{.mode = PoolProblem::Mode::kAverage,
                 .n = 1,

@@ -18,6 +18,10 @@ void AddRows(std::vector<GeneratedCase>* cases) {
   cases->push_back(
       {"layer_norm_residual",
        RowsProblem{.kind = Rows::kLayerNorm, .rows = 3, .columns = 129, .residual = true}});
+  // So large that a kernel which has another one is far off.
+  cases->push_back(
+      {"layer_norm_epsilon",
+       RowsProblem{.kind = Rows::kLayerNorm, .rows = 4, .columns = 96, .epsilon = 0.375F}});
   for (Rows kind : {Rows::kReduceSum, Rows::kReduceMean, Rows::kReduceMax}) {
     cases->push_back({"reduce", RowsProblem{.kind = kind, .rows = 5, .columns = 49}});
     cases->push_back({"reduce_wide", RowsProblem{.kind = kind, .rows = 2, .columns = 3136}});
