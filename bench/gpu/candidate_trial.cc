@@ -26,6 +26,7 @@ const Status& NotBuilt() {
 }
 
 Status CheckNumbers(Session* session, const Job& job, const Bench& bench, double* relative_l2) {
+  PLAIT_CUDA_RETURN_IF_ERROR(session->CheckIndices(job.kernel->problem, bench.operands.at(0)));
   const auto outputs = bench.operands.Download(session);
   if (!outputs.ok()) return outputs.error();
   const Difference difference = Compare(bench.reference, outputs.value(), job.precision);

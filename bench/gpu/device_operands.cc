@@ -71,6 +71,12 @@ Result<DeviceOperands> DeviceOperands::Upload(Session* session, const ProblemSha
     if (!output.ok()) return output.error();
     first.outputs.push_back(output.value());
   }
+  if (!host.indices.empty()) {
+    const int64_t none = 0;
+    const Result<void*> word = UploadBytes(session, &none, sizeof(none));
+    if (!word.ok()) return word.error();
+    first.error_word = word.value();
+  }
   result.copies_.push_back(first);
   const int64_t weight_bytes = (shape.weights + shape.second_weights) * ElementBytes(precision);
   result.has_weights_ = weight_bytes > 0;

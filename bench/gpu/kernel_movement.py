@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from folding import is_per_channel
 from kernel_forms import Kernel, activation_of, sole_user
 

@@ -11,6 +11,7 @@
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
+#include "gpu_worker/backends/cuda/run/check_indices.h"
 
 namespace plait::cuda {
 
@@ -64,6 +65,12 @@ class Session {
   }
   Status Download(void* to, const void* from, size_t bytes) {
     return staging_->Download(to, from, bytes, stream());
+  }
+
+  // Waits, and tells whether a gather that was launched had indices in range. Errors: kInvalid for
+  // an index that was not; kDevice.
+  Status CheckIndices(const Problem& problem, const Operands& operands) {
+    return cuda::CheckIndices(runtime_, staging_.get(), problem, operands, stream());
   }
 
   // Enqueues writing more than the L2 holds, so that whatever was there is gone.

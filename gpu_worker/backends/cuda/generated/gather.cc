@@ -12,8 +12,9 @@ constexpr int kThreads = 256;
 
 // One thread for kWidth elements of a gathered row; neighbouring threads copy along the row, so
 // that reads are coalesced as far as rows are long, whatever the indices are. An index is read by
-// every thread of its row, from the cache. Indices beyond the rows are not checked: the device has
-// no way to report them.
+// every thread of its row, from the cache. Indices come from users: one beyond the rows would be an
+// illegal address, which ends the process, or somebody else's numbers. It is clamped, and its place
+// is left in the error word. Of several wrong ones any may be left there: whoever comes last.
 std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind != MovementProblem::Kind::kGather) return {};
@@ -22,7 +23,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   const int width = VectorWidth(form, {inner});
   const int64_t vectors = ElementCount(OutputShapes(*p)[0]) / width;
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0}, {Kind::kInput, 1}, {Kind::kOutput, 0}};
+  kernel.arguments = {{Kind::kInput, 0}, {Kind::kInput, 1}, {Kind::kOutput, 0}, {Kind::kErrorWord}};
   kernel.variant = "v" + std::to_string(width);
   kernel.block = {kThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
@@ -35,13 +36,19 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   // An index below zero counts from the end, as in ONNX.
   kernel.source += R"(
 PLAIT_KERNEL __launch_bounds__(kThreads)
-plait_kernel(const T* __restrict__ x0, const long long* __restrict__ x1, T* __restrict__ y0) {
+plait_kernel(const T* __restrict__ x0, const long long* __restrict__ x1, T* __restrict__ y0,
+             long long* __restrict__ error) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
   const unsigned row = e / kInner, outer = row / kIndices;
-  long long index = x1[row % kIndices];
+  const unsigned place = row % kIndices;
+  long long index = x1[place];
   if (index < 0) index += kRows;
+  if (index < 0 || index >= kRows) {
+    if (error != nullptr) *error = static_cast<long long>(place) + 1;
+    index = index < 0 ? 0 : kRows - 1;
+  }
   CopyVector<kWidth>(y0 + e, x0 + (outer * kRows + index) * kInner + e % kInner);
 }
 )";

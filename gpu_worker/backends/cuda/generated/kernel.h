@@ -20,9 +20,18 @@
 namespace plait::cuda {
 
 // One operand of a problem that a generated kernel takes as a pointer.
-// Scales and shifts are kWeights and kBias, as in ProblemShape.
+// Scales and shifts are kWeights and kBias, as in ProblemShape. kErrorWord: Operands::error_word.
 struct KernelArgument {
-  enum class Kind { kInput, kWeights, kSecondWeights, kBias, kSecondBias, kResidual, kOutput };
+  enum class Kind {
+    kInput,
+    kWeights,
+    kSecondWeights,
+    kBias,
+    kSecondBias,
+    kResidual,
+    kOutput,
+    kErrorWord
+  };
   Kind kind = Kind::kInput;
   int index = 0;  // of the input or output
 };

@@ -29,6 +29,8 @@ const void* PointerOf(const KernelArgument& argument, const Operands& operands) 
       return operands.residual;
     case KernelArgument::Kind::kOutput:
       return operands.outputs[argument.index];
+    case KernelArgument::Kind::kErrorWord:
+      return operands.error_word;
   }
   return nullptr;
 }
@@ -75,7 +77,8 @@ class GeneratedCandidate : public Candidate {
     std::vector<const void*> pointers;
     for (const KernelArgument& argument : kernel_.arguments) {
       pointers.push_back(PointerOf(argument, operands));
-      if (!IsAligned(pointers.back(), form_.alignment_bytes)) {
+      const bool word = argument.kind == KernelArgument::Kind::kErrorWord;
+      if (!IsAligned(pointers.back(), word ? 8 : form_.alignment_bytes)) {
         return Error{ErrorCode::kInvalid, name_ + ": an operand is not aligned to " +
                                               std::to_string(form_.alignment_bytes) + " bytes"};
       }

@@ -69,6 +69,9 @@ struct Operands {
   const void* residual = nullptr;
   std::vector<void*> outputs;
   void* workspace = nullptr;
+  // 8 bytes that are 0 before a launch, or null. A gather with an index that is out of range writes
+  // there which one (see index_error.h), and reads another row instead.
+  void* error_word = nullptr;
 };
 
 // One way to compute a problem: a cuDNN engine with its knobs, a cuBLASLt algorithm, a generated

@@ -139,7 +139,8 @@ HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
     if (rows > 0 && i == 1) {
       operands.inputs.emplace_back();
       for (int64_t k = 0; k < shape.inputs[i]; ++k) {
-        operands.indices.push_back(static_cast<int64_t>(Hash(stream + k) % rows));
+        // Half of them count from the end.
+        operands.indices.push_back(static_cast<int64_t>(Hash(stream + k) % (2 * rows)) - rows);
       }
     } else {
       operands.inputs.push_back(

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/index_error.h"
 
 namespace plait::cuda {
 namespace {
@@ -263,8 +264,7 @@ Element Prepare(const MovementProblem& p, MemoryLayout layout, const HostOperand
     int64_t inner = 1;
     for (size_t d = p.axis + 1; d < p.inputs[0].size(); ++d) inner *= p.inputs[0][d];
     const auto count = static_cast<int64_t>(operands.indices.size());
-    // MakeHostOperands() draws no negative index, so that none is resolved here.
-    const int64_t index = operands.indices[offset / inner % count];
+    const int64_t index = RowOf(p, operands.indices[offset / inner % count]);
     const int64_t outer = offset / inner / count;
     return operands.inputs[0][(outer * p.inputs[0][p.axis] + index) * inner + offset % inner];
   };

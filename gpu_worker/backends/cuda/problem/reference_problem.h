@@ -21,7 +21,7 @@ struct ReferenceElement {
 // ones, at least 64. Uses every core.
 // Each element is computed from the definition alone, without tiles or reordering: slow, plain, and
 // no relative of any kernel. Samples make the cost of large problems a choice of the caller.
-// REQUIRES: ShapeOf() accepted the problem.
+// REQUIRES: ShapeOf() accepted the problem, and a gather's indices are in range.
 // Errors: none.
 std::vector<ReferenceElement> ComputeReference(const Problem& problem, const ProblemShape& shape,
                                                MemoryLayout layout, const HostOperands& operands,

@@ -78,6 +78,43 @@ INSTANTIATE_TEST_SUITE_P(Families, GeneratedEmulationTest,
                                   PrecisionName(std::get<1>(info.param));
                          });
 
+// Indices come from users: whatever they are, nothing outside of the operands is touched, and the
+// word says which one is wrong.
+TEST(GatherTest, WrongIndicesAreClampedAndNamed) {
+  const MovementProblem p{
+      .kind = MovementProblem::Kind::kGather, .inputs = {{3, 5, 4}, {2, 3}}, .axis = 1};
+  std::vector<EmulatedKernel> kernels;
+  for (const GeneratedFamily* family : GeneratedFamilies()) {
+    for (GeneratedKernel& kernel : family->generate(p, Precision::kStrict, MemoryLayout::kNchw)) {
+      kernels.push_back({std::move(kernel), Precision::kStrict});
+    }
+  }
+  ASSERT_EQ(kernels.size(), 1u);
+  const Result<Emulation> emulation = Emulation::Compile(kernels);
+  ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+  const ProblemShape shape = ShapeOf(p).value();
+  HostOperands operands = MakeHostOperands(p, shape, Precision::kStrict, 7);
+  const struct {
+    int64_t index;
+    int64_t row;  // that is read
+    int64_t word;
+  } cases[] = {{4, 4, 0},  {-5, 0, 0},        {-1, 4, 0},       {5, 4, 5},
+               {-6, 0, 5}, {INT64_MAX, 4, 5}, {INT64_MIN, 0, 5}};
+  for (const auto& c : cases) {
+    operands.indices[4] = c.index;
+    int64_t word = -1;
+    const auto outputs = emulation.value().Run(0, shape, operands, &word);
+    ASSERT_TRUE(outputs.ok()) << c.index << ": " << outputs.error().message;
+    EXPECT_EQ(word, c.word) << c.index;
+    HostOperands clamped = operands;
+    clamped.indices[4] = c.row;
+    const Difference difference =
+        Compare(ComputeReference(p, shape, MemoryLayout::kNchw, clamped, int64_t{1} << 40, 1),
+                outputs.value(), Precision::kStrict);
+    EXPECT_EQ(difference.relative_l2, 0) << c.index;
+  }
+}
+
 // Kernels of the families with one fault put into each.
 class PlantedFaultTest
     : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};

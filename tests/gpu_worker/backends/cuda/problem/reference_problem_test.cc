@@ -139,6 +139,15 @@ TEST(ReferenceProblemTest, AveragesWithAndWithoutPadding) {
   EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), std::vector<double>{2});
 }
 
+TEST(ReferenceProblemTest, NegativeIndicesCountFromTheEnd) {
+  const MovementProblem p{
+      .kind = MovementProblem::Kind::kGather, .inputs = {{3, 1}, {4}}, .axis = 0};
+  HostOperands operands;
+  operands.inputs = {{10, 20, 30}, {}};
+  operands.indices = {-1, 0, -3, 2};
+  EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{30, 10, 10, 30}));
+}
+
 TEST(ReferenceProblemTest, LargeProblemsAreSampled) {
   const GemmProblem p{.m = 512, .n = 512, .k = 512};
   const auto shape = ShapeOf(p);

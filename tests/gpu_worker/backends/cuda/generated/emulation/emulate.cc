@@ -105,6 +105,11 @@ GuardedBuffer MakeBuffer(const KernelArgument& argument, const ProblemShape& sha
   if (argument.kind == KernelArgument::Kind::kOutput) {
     return GuardedBuffer(shape.outputs[argument.index] * ElementBytes(precision), kOutputGuard);
   }
+  if (argument.kind == KernelArgument::Kind::kErrorWord) {
+    GuardedBuffer word(8, kOutputGuard);
+    std::memset(word.data(), 0, 8);
+    return word;
+  }
   const bool indices = argument.kind == KernelArgument::Kind::kInput && argument.index == 1 &&
                        !operands.indices.empty();
   std::vector<std::byte> bytes;
@@ -140,7 +145,8 @@ Result<Emulation> Emulation::Compile(const std::vector<EmulatedKernel>& kernels)
 }
 
 Result<std::vector<std::vector<float>>> Emulation::Run(size_t kernel, const ProblemShape& shape,
-                                                       const HostOperands& operands) const {
+                                                       const HostOperands& operands,
+                                                       int64_t* error_word) const {
   const EmulatedKernel& emulated = kernels_[kernel];
   std::vector<GuardedBuffer> buffers;
   for (const KernelArgument& argument : emulated.kernel.arguments) {
@@ -157,6 +163,9 @@ Result<std::vector<std::vector<float>>> Emulation::Run(size_t kernel, const Prob
     const KernelArgument& argument = emulated.kernel.arguments[i];
     if (!buffers[i].GuardsStand()) {
       return Error{ErrorCode::kInternal, "argument " + std::to_string(i) + ": written outside"};
+    }
+    if (argument.kind == KernelArgument::Kind::kErrorWord && error_word != nullptr) {
+      std::memcpy(error_word, buffers[i].data(), 8);
     }
     if (argument.kind != KernelArgument::Kind::kOutput) continue;
     outputs[argument.index] =

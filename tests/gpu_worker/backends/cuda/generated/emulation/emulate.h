@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,11 @@ class Emulation {
   static Result<Emulation> Compile(const std::vector<EmulatedKernel>& kernels);
 
   // Runs a kernel on operands between guard bytes and returns its outputs, in memory order.
-  // Outputs are NaN before. Errors: kInternal when a barrier was not reached by every thread, or
-  // when a guard was written.
+  // Outputs are NaN before. `error_word` gets what Operands::error_word has then. Errors: kInternal
+  // when a barrier was not reached by every thread, or when a guard was written.
   Result<std::vector<std::vector<float>>> Run(size_t kernel, const ProblemShape& shape,
-                                              const HostOperands& operands) const;
+                                              const HostOperands& operands,
+                                              int64_t* error_word = nullptr) const;
 
  private:
   using Entry = bool (*)(const unsigned* grid, const unsigned* block, void* const* arguments);
