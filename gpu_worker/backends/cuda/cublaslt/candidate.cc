@@ -52,12 +52,44 @@ uint64_t NumericalFlags(const CublasLtLibrary& library, const cublasLtMatmulAlgo
   return ReadCapability<uint64_t>(library, algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS);
 }
 
-// Sums and epilogue are in fp32 with these types anyway; what is left are the units and the inputs.
-bool IsStrict(uint64_t flags) {
-  return (flags &
-          (CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 |
-           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF)) ==
-         0;
+// Every flag of cublasLt.h of this version; there is one bit for each.
+constexpr uint64_t kKnownFlags =
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_IMMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_DMMA |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_64F | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32I |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8I |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E4M3 | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E5M2 |
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_GAUSSIAN;
+
+// In the words of Candidate::notes().
+std::vector<std::string> NotesOf(const CublasLtCall& call, const cublasLtMatmulAlgo_t& algorithm) {
+  const CublasLtLibrary& library = *call.library;
+  const uint64_t flags = NumericalFlags(library, algorithm);
+  const cudaDataType_t type = call.product.type;
+  const bool splits = ReadConfig<int32_t>(library, algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM) > 1;
+  const auto scheme =
+      ReadConfig<uint32_t>(library, algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+  std::vector<std::string> notes;
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0) notes.push_back("tensor_core");
+  // Reading halves is no rounding where they are stored as such.
+  const uint64_t rounded = CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 |
+                           (type == CUDA_R_32F ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F |
+                                                     CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF
+                                               : 0);
+  if ((flags & rounded) != 0) notes.push_back("down_convert_inputs");
+  // Parts of a split sum that are kept in the output's type are rounded to it before they are
+  // added.
+  const bool parts_are_rounded =
+      splits && type != CUDA_R_32F && scheme != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F) != 0 || parts_are_rounded) {
+    notes.push_back("reduced_precision_reduction");
+  }
+  if (flags == 0 || (flags & ~kKnownFlags) != 0) notes.push_back("unknown_numerical_note");
+  if (splits) notes.push_back("split_k");
+  return notes;
 }
 
 // One algorithm of cuBLASLt. Belongs to the thread that listed it, as its bias is part of the
@@ -73,21 +105,7 @@ class CublasLtCandidate final : public Candidate {
 
   std::string name() const override { return name_; }
 
-  std::vector<std::string> notes() const override {
-    const uint64_t flags = NumericalFlags(*call_->library, algorithm_);
-    std::vector<std::string> notes;
-    if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0) notes.push_back("tensor_core");
-    if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32) != 0) {
-      notes.push_back("down_convert_inputs");
-    }
-    if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F) != 0) {
-      notes.push_back("reduced_precision_reduction");
-    }
-    if (ReadConfig<int32_t>(*call_->library, algorithm_, CUBLASLT_ALGO_CONFIG_SPLITK_NUM) > 1) {
-      notes.push_back("split_k");
-    }
-    return notes;
-  }
+  std::vector<std::string> notes() const override { return NotesOf(*call_, algorithm_); }
 
   // The heuristic has checked the algorithm against the device already.
   Status Prepare() override { return Ok(); }
@@ -300,15 +318,13 @@ Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibra
 }
 
 Result<std::vector<std::unique_ptr<Candidate>>> ListCublasLtCandidates(
-    const std::shared_ptr<const CublasLtCall>& call, bool strict) {
+    const std::shared_ptr<const CublasLtCall>& call, Precision precision) {
   Result<HeuristicResults> asked = AskHeuristic(*call);
   if (!asked.ok()) return asked.error();
   HeuristicResults results = std::move(asked).value();
-  if (strict) {
-    std::erase_if(results, [&](const auto& result) {
-      return !IsStrict(NumericalFlags(*call->library, result.algo));
-    });
-  }
+  std::erase_if(results, [&](const auto& result) {
+    return !IsAllowed(NotesOf(*call, result.algo), /*has_products=*/true, precision);
+  });
   const size_t listed = results.size();
   for (size_t i = 0; i < std::min(listed, kSplitAlgorithmsMax); ++i) {
     if (results[i].wavesCount >= 1.0F) continue;

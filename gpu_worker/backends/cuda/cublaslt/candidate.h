@@ -48,13 +48,11 @@ Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibra
                                                              const OperandAlignment& alignment);
 
 // Every algorithm that cuBLASLt's heuristic lists for the call, best first, and for the first ones,
-// if they leave multiprocessors idle, the same with the sum over k split. With `strict`, only those
-// that neither use tensor cores nor round their inputs.
-// Each needs at most 32 MiB of workspace. An empty list where the library knows no algorithm: not
-// an error. Equal names are listed once.
-// Errors: kInternal.
+// if they leave multiprocessors idle, the same with the sum over k split. Only those whose notes
+// the precision allows (IsAllowed). Each needs at most 32 MiB of workspace. An empty list where the
+// library knows no algorithm: not an error. Equal names are listed once. Errors: kInternal.
 Result<std::vector<std::unique_ptr<Candidate>>> ListCublasLtCandidates(
-    const std::shared_ptr<const CublasLtCall>& call, bool strict);
+    const std::shared_ptr<const CublasLtCall>& call, Precision precision);
 
 // "algo66/tile20,stages36,splitk1,reduction0,swizzle0,custom0,inner0,cluster2": what identifies an
 // algorithm within one version of the library.

@@ -33,7 +33,7 @@ Result<Candidates> Enumerate(const Problem& problem, Precision precision, Memory
   const Result<std::shared_ptr<const CublasLtCall>> call =
       MakeCublasLtCall(*library.value(), handle.value(), *product, alignment);
   if (!call.ok()) return call.error();
-  return ListCublasLtCandidates(call.value(), precision == Precision::kStrict);
+  return ListCublasLtCandidates(call.value(), precision);
 }
 
 }  // namespace

@@ -9,6 +9,9 @@
 namespace plait::cuda {
 namespace {
 
+constexpr const char* kUnknownNumericalNote = "unknown_numerical_note";
+constexpr const char* kUnknownBehaviorNote = "unknown_behavior_note";
+
 // Words instead of numbers, which go into files and are compared over versions.
 const char* NoteName(cudnnBackendNumericalNote_t note) {
   switch (note) {
@@ -33,7 +36,7 @@ const char* NoteName(cudnnBackendNumericalNote_t note) {
     case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
       return "strict_nan_propagation";
     default:
-      return "unknown_numerical_note";
+      return kUnknownNumericalNote;
   }
 }
 
@@ -49,17 +52,22 @@ const char* NoteName(cudnnBackendBehaviorNote_t note) {
     case CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY:
       return "cublaslt";
     default:
-      return "unknown_behavior_note";
+      return kUnknownBehaviorNote;
   }
 }
 
-// The notes of one kind of an engine. A library that does not know the attribute has none.
+// The notes of one kind of an engine. `unknown` stands for what cannot be read: a library that does
+// not know the attribute, or notes beyond the ones that there is room for.
 template <class Note>
 void AppendNotes(const CudnnDescriptor& engine, cudnnBackendAttributeName_t name,
-                 cudnnBackendAttributeType_t type, std::vector<std::string>* notes) {
+                 cudnnBackendAttributeType_t type, const char* unknown,
+                 std::vector<std::string>* notes) {
   std::array<Note, 32> values = {};  // more than any version of cuDNN has
   const Result<int64_t> count =
       engine.Get(name, type, static_cast<int64_t>(values.size()), values.data());
+  if (!count.ok() || count.value() > static_cast<int64_t>(values.size())) {
+    notes->push_back(unknown);
+  }
   if (!count.ok()) return;
   // cuDNN says how many there are, not how many it has written.
   const size_t known = std::min<size_t>(values.size(), static_cast<size_t>(count.value()));
@@ -128,9 +136,10 @@ Result<CudnnEngineConfig> ReadConfig(const CudnnLibrary& library, CudnnDescripto
   if (!knobs.ok()) return knobs.error();
   std::vector<std::string> notes;
   AppendNotes<cudnnBackendNumericalNote_t>(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-                                           CUDNN_TYPE_NUMERICAL_NOTE, &notes);
+                                           CUDNN_TYPE_NUMERICAL_NOTE, kUnknownNumericalNote,
+                                           &notes);
   AppendNotes<cudnnBackendBehaviorNote_t>(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
-                                          CUDNN_TYPE_BEHAVIOR_NOTE, &notes);
+                                          CUDNN_TYPE_BEHAVIOR_NOTE, kUnknownBehaviorNote, &notes);
   return CudnnEngineConfig{std::move(config), NameOf(index, knobs.value()), std::move(notes)};
 }
 

@@ -16,13 +16,6 @@ namespace {
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-// Whether an engine computes what the precision promises. Engines that are compiled for a graph are
-// noted as using tensor cores even if the graph has nothing to multiply them for.
-bool IsAllowed(const CudnnEngineConfig& config, const CudnnGraph& graph, Precision precision) {
-  if (precision != Precision::kStrict || !graph.HasProducts()) return true;
-  return !HasNote(config.notes, "tensor_core") && !HasNote(config.notes, "down_convert_inputs");
-}
-
 Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
                              const OperandAlignment& alignment, const CudaDevice& device) {
   // First of all, since the patterns rely on sizes that fit together.
@@ -45,7 +38,7 @@ Result<Candidates> Enumerate(const Problem& problem, Precision precision, Memory
   if (!configs.ok()) return configs.error();
   Candidates candidates;
   for (CudnnEngineConfig& config : configs.value()) {
-    if (!IsAllowed(config, shared.graph, precision)) continue;
+    if (!IsAllowed(config.notes, shared.graph.HasProducts(), precision)) continue;
     candidates.push_back(std::make_unique<CudnnCandidate>(made.value(), std::move(config)));
   }
   return candidates;

@@ -8,10 +8,10 @@ namespace plait::cuda {
 // matrix products, attention, pooling, layer normalization, and scale and shift. What needs
 // compilation at run time says "runtime_compilation" in its notes: the caller chooses which of
 // those it prepares. Where no device is present, these are listed only if a driver library can be
-// loaded. Of kStrict problems those engines are listed that neither use tensor cores nor round
-// their inputs; they are fastest in kNchw, as in kNhwc most of them copy into it first.
-// Engines without "native_cuda_graph" in their notes, the precompiled ones, cannot write themselves
-// into a graph; FlatGraphBuilder captures all alike.
+// loaded. Engines are listed whose notes the precision allows (IsAllowed); those of kStrict are
+// fastest in kNchw, as in kNhwc most of them copy into it first. Engines without
+// "native_cuda_graph" in their notes, the precompiled ones, cannot write themselves into a graph;
+// FlatGraphBuilder captures all alike.
 extern const CandidateSource kCudnnSource;
 
 }  // namespace plait::cuda

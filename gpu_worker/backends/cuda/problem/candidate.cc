@@ -6,6 +6,16 @@
 
 namespace plait::cuda {
 
+bool IsAllowed(const std::vector<std::string>& notes, bool has_products, Precision precision) {
+  const auto has = [&notes](const char* note) {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
+  if (has("nondeterministic") || has("reduced_precision_reduction")) return false;
+  if (precision != Precision::kStrict) return true;
+  if (has("unknown_numerical_note")) return false;
+  return !has_products || (!has("tensor_core") && !has("down_convert_inputs"));
+}
+
 Status CheckAlignment(const OperandAlignment& alignment, Precision precision) {
   for (const int64_t bytes : {alignment.inputs, alignment.weights, alignment.bias,
                               alignment.residual, alignment.outputs}) {

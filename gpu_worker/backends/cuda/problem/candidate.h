@@ -89,8 +89,8 @@ class Candidate {
 
   // Numerical and behaviour notes in words: "tensor_core", "down_convert_inputs",
   // "nondeterministic", "winograd", "fft", "reduced_precision_reduction", "runtime_compilation" ...
-  // A caller that wants equal bits from run to run leaves out "nondeterministic"; one with little
-  // time leaves out "runtime_compilation".
+  // A source has left out what the precision does not allow (IsAllowed); a caller with little time
+  // leaves out "runtime_compilation".
   virtual std::vector<std::string> notes() const = 0;
 
   // Compiles or loads what has to be; without a device as far as the library can.
@@ -118,6 +118,14 @@ class Candidate {
   // told: on the device that would be an illegal address, which ends the process.
   virtual Status Launch(const Operands& operands, CUstream_st* stream) = 0;
 };
+
+// Whether what a library notes about a way to compute is allowed by a precision.
+// Never: "nondeterministic", since equal inputs give equal bits everywhere; and
+// "reduced_precision_reduction", since every precision promises sums in fp32. In kStrict neither
+// what no one knows, "unknown_numerical_note", nor, if `has_products`, "tensor_core" and
+// "down_convert_inputs". Without products, engines that are compiled for a graph are noted as using
+// tensor cores though there is nothing to multiply.
+bool IsAllowed(const std::vector<std::string>& notes, bool has_products, Precision precision);
 
 // The device that candidates are listed for.
 struct CudaDevice {

@@ -42,7 +42,7 @@ class CublasLtCandidateTest : public testing::Test {
     EXPECT_TRUE(product.has_value());
     const auto call = MakeCublasLtCall(library_, nullptr, *product, alignment);
     EXPECT_TRUE(call.ok());
-    auto candidates = ListCublasLtCandidates(call.value(), precision == Precision::kStrict);
+    auto candidates = ListCublasLtCandidates(call.value(), precision);
     EXPECT_TRUE(candidates.ok()) << candidates.error().message;
     return candidates.ok() ? std::move(candidates).value() : Candidates();
   }
@@ -132,6 +132,38 @@ TEST_F(CublasLtCandidateTest, StrictLeavesOutTensorCores) {
   EXPECT_EQ(tf32[0]->notes(), (std::vector<std::string>{"tensor_core", "down_convert_inputs"}));
 }
 
+TEST_F(CublasLtCandidateTest, SumsAreInFp32) {
+  constexpr uint64_t kHalfSums = CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA |
+                                 CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F |
+                                 CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F;
+  constexpr uint64_t kFloatSums = CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA |
+                                  CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F |
+                                  CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F;
+  TheFakeCublasLt().algorithms = {{.id = 1, .numerical_flags = kHalfSums},
+                                  {.id = 2, .numerical_flags = kFloatSums},
+                                  {.id = 3,
+                                   .numerical_flags = kFloatSums,
+                                   .splits = 4,
+                                   .scheme = CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE},
+                                  {.id = 4,
+                                   .numerical_flags = kFloatSums,
+                                   .splits = 4,
+                                   .scheme = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}};
+  const Candidates candidates = List(Gemm(), Precision::kFp16);
+  ASSERT_EQ(candidates.size(), 2U);
+  EXPECT_EQ(candidates[0]->name().find("cublaslt/algo2/"), 0U);
+  EXPECT_EQ(candidates[0]->notes(), std::vector<std::string>{"tensor_core"});
+  EXPECT_EQ(candidates[1]->name().find("cublaslt/algo4/"), 0U);
+}
+
+TEST_F(CublasLtCandidateTest, StrictLeavesOutWhatNobodyKnows) {
+  constexpr uint64_t kNewFlag = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | (uint64_t{1} << 40);
+  TheFakeCublasLt().algorithms = {{.id = 1, .numerical_flags = kNewFlag},
+                                  {.id = 2, .numerical_flags = 0}};
+  EXPECT_TRUE(List(Gemm(), Precision::kStrict).empty());
+  EXPECT_EQ(List(Gemm(), Precision::kTf32).size(), 2U);
+}
+
 TEST_F(CublasLtCandidateTest, NoAlgorithmIsAnEmptyListAndAFailureAnError) {
   TheFakeCublasLt().heuristic_status = CUBLAS_STATUS_NOT_SUPPORTED;
   EXPECT_TRUE(List(Gemm()).empty());
@@ -139,7 +171,7 @@ TEST_F(CublasLtCandidateTest, NoAlgorithmIsAnEmptyListAndAFailureAnError) {
   const auto product = DescribeProduct(Gemm(), Precision::kFp16, MemoryLayout::kNchw);
   const auto call = MakeCublasLtCall(library_, nullptr, *product, {});
   ASSERT_TRUE(call.ok());
-  const auto candidates = ListCublasLtCandidates(call.value(), false);
+  const auto candidates = ListCublasLtCandidates(call.value(), Precision::kFp16);
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().message, "cublasLtMatmulAlgoGetHeuristic: a fake status");
 }

@@ -103,7 +103,8 @@ cublasStatus_t GetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatr
     cublasLtMatmulHeuristicResult_t& result = results[(*count)++];
     result = {};
     result.algo.data[kIdWord] = algorithm.id;
-    result.algo.data[kSplitWord] = 1;
+    result.algo.data[kSplitWord] = algorithm.splits;
+    result.algo.data[kSchemeWord] = algorithm.scheme;
     result.workspaceSize = algorithm.workspace_bytes;
     result.wavesCount = algorithm.waves;
   }

@@ -20,6 +20,8 @@ struct FakeAlgorithm {
   float waves = 2.0F;
   uint64_t workspace_bytes = 0;
   uint32_t alignment = 16;  // of every matrix, that it needs
+  uint32_t splits = 1;
+  uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_NONE;
 };
 
 // What a fake cuBLASLt was told and is to answer. Split sums want 1 MiB of workspace per part.
