@@ -76,14 +76,6 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
   } else {
     session->runtime_ = &CudaRuntime();
     session->probes_ = RealProbeKernels();
-    // Failing here is no reason to stop: only cuDNN's candidates need the description.
-    const Result<CudaDevice> description = DescribeDevice();
-    if (!description.ok()) {
-      std::fprintf(stderr, "device description: %s\n", description.error().message.c_str());
-    }
-    session->description_ = description.ok() ? description.value() : DescribeH200();
-    session->description_.present = true;
-    session->description_.runtime = session->runtime_;
     session->enumerate_ = [raw = session.get()](const Problem& problem, Precision precision,
                                                 MemoryLayout layout) {
       return EnumerateReal(raw->description_, problem, precision, layout);
@@ -92,6 +84,14 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
   Result<DeviceFacts> facts = session->runtime_->Describe();
   if (!facts.ok()) return facts.error();
   session->facts_ = facts.value();
+  if (!fake) {
+    // Failing here is no reason to stop: only cuDNN's candidates need the description.
+    const Result<CudaDevice> described = DescribeDevice();
+    if (!described.ok()) {
+      std::fprintf(stderr, "device description: %s\n", described.error().message.c_str());
+    }
+    session->description_ = PresentDevice(session->runtime_, session->facts_, described);
+  }
   session->fingerprint_ = fake ? "fake" : FingerprintOf(session->facts_);
   PLAIT_CUDA_RETURN_IF_ERROR(session->OpenMemory());
   return session;

@@ -71,6 +71,18 @@ Result<CudaDevice> DescribeDevice(int device_index) {
   return ParseDeviceDescription(json.value(), true);
 }
 
+CudaDevice PresentDevice(Runtime* runtime, const DeviceFacts& facts,
+                         const Result<CudaDevice>& described) {
+  CudaDevice device;
+  if (described.ok()) device.json = described.value().json;
+  device.sm_major = facts.sm_major;
+  device.sm_minor = facts.sm_minor;
+  device.multiprocessors = facts.multiprocessors;
+  device.present = true;
+  device.runtime = runtime;
+  return device;
+}
+
 CudaDevice DescribeH200() { return std::move(ParseDeviceDescription(kH200Json, false)).value(); }
 
 }  // namespace plait::cuda

@@ -77,6 +77,26 @@ TEST(DeviceDescriptionTest, ReadsWhatCandidatesNeed) {
   EXPECT_TRUE(other.value().present);
 }
 
+// A kernel for the wrong architecture cannot be loaded, and one for sm_90a runs on 9.0 alone.
+TEST(DeviceDescriptionTest, TheArchitectureIsTheDevicesAlsoWithoutCudnn) {
+  DeviceFacts facts;
+  facts.sm_major = 8;
+  facts.sm_minor = 6;
+  facts.multiprocessors = 84;
+  Runtime* const runtime = &CudaRuntime();
+  const CudaDevice bare =
+      PresentDevice(runtime, facts, Error{ErrorCode::kUnavailable, "no libcudnn.so.9"});
+  EXPECT_EQ(bare.sm_major, 8);
+  EXPECT_EQ(bare.sm_minor, 6);
+  EXPECT_EQ(bare.multiprocessors, 84);
+  EXPECT_EQ(bare.json, "");
+  EXPECT_TRUE(bare.present);
+  EXPECT_EQ(bare.runtime, runtime);
+  const CudaDevice described = PresentDevice(runtime, facts, DescribeH200());
+  EXPECT_EQ(described.json, DescribeH200().json);
+  EXPECT_EQ(described.sm_major, 8);
+}
+
 TEST(DeviceDescriptionTest, RefusesWhatIsNoDescription) {
   for (const char* json : {"", "{", R"({"deviceVer":900})", R"({"multiProcessorCount":132})",
                            R"({"deviceVer":"900","multiProcessorCount":132})",
