@@ -7,7 +7,8 @@
 namespace plait::cuda {
 namespace {
 
-constexpr char kVersion[] = "1";
+// Of generated kernels, all at once. 2: NaN passes maxima, and gathers check their indices.
+constexpr char kVersion[] = "2";
 
 // The fields of ProfileKey, and where they come from.
 FlatWriter Begin(const char* record, const std::string& fingerprint, const Job& job) {

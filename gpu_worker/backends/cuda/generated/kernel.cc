@@ -60,9 +60,10 @@ __device__ inline float ToFloat(T x) { return $NAME$ToFloat(x.bits); }
 __device__ inline T FromFloat(float x) { return T{FloatTo$NAME$(x)}; }
 )";
 
-// Vector<N> is aligned to its size, so that the compiler makes one load or store of it. The warp
-// reductions exchange by butterfly, in five steps: afterwards all 32 lanes have the result, and in
-// the same order of additions.
+// Maximum, Minimum and what is made of them give NaN for NaN, as ONNX and the other backends do;
+// fmaxf and fminf would drop it. Vector<N> is aligned to its size, so that the compiler makes one
+// load or store of it. The warp reductions exchange by butterfly, in five steps: afterwards all 32
+// lanes have the result, and in the same order of additions.
 constexpr const char* kCommon = R"(
 template <int N> struct alignas(N * sizeof(T)) Vector { T v[N]; };
 template <int N> __device__ inline void LoadVector(const T* from, float* x) {
@@ -81,9 +82,13 @@ template <int N> __device__ inline void CopyVector(T* to, const T* from) {
 }
 __device__ inline float NegativeInfinity() { return __uint_as_float(0xff800000u); }
 __device__ inline float Negative(float x) { return -x; }
-__device__ inline float Relu(float x) { return fmaxf(x, 0.0f); }
-__device__ inline float Relu6(float x) { return fminf(fmaxf(x, 0.0f), 6.0f); }
-__device__ inline float Clip(float x, float low, float high) { return fminf(fmaxf(x, low), high); }
+__device__ inline float Maximum(float a, float b) { return a > b || a != a ? a : b; }
+__device__ inline float Minimum(float a, float b) { return a < b || a != a ? a : b; }
+__device__ inline float Relu(float x) { return x < 0.0f ? 0.0f : x; }
+__device__ inline float Clip(float x, float low, float high) {
+  return Minimum(Maximum(x, low), high);
+}
+__device__ inline float Relu6(float x) { return Clip(x, 0.0f, 6.0f); }
 __device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float Silu(float x) { return x / (1.0f + expf(-x)); }
 __device__ inline float Gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
@@ -97,7 +102,7 @@ __device__ inline float WarpSum(float x) {
 }
 __device__ inline float WarpMax(float x) {
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
+  for (int step = 16; step > 0; step /= 2) x = Maximum(x, __shfl_xor_sync(0xffffffffu, x, step));
   return x;
 }
 )";

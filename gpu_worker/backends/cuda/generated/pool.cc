@@ -75,7 +75,7 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
       LoadVector<kWidth>(x + (h * kW + w) * (kChannelsLast ? kChannels : 1), value);
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) {
-        result[j] = kMax ? fmaxf(result[j], value[j]) : result[j] + value[j];
+        result[j] = kMax ? Maximum(result[j], value[j]) : result[j] + value[j];
       }
     }
   }
@@ -102,7 +102,7 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
   if (channel < kChannels) {
     for (int i = part; i < kH * kW; i += kParts) {
       const float value = ToFloat(x[i * kChannels]);
-      result = kMax ? fmaxf(result, value) : result + value;
+      result = kMax ? Maximum(result, value) : result + value;
     }
   }
   parts[part][threadIdx.x % 32] = result;
@@ -110,7 +110,7 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
   if (part == 0 && channel < kChannels) {
     for (int i = 1; i < kParts; ++i) {
       const float value = parts[i][threadIdx.x];
-      result = kMax ? fmaxf(result, value) : result + value;
+      result = kMax ? Maximum(result, value) : result + value;
     }
     if (!kMax) result *= 1.0f / (kH * kW);
     y0[blockIdx.x / kGroups * kChannels + channel] = FromFloat(result);

@@ -81,7 +81,7 @@ std::string ForEach(const std::string& statement, const std::string& after = "")
 std::string Store() { return "StoreVector<kWidth>(y0 + start + column, a[v]);"; }
 
 std::string MaxSource() {
-  return "  float top = NegativeInfinity();\n" + ForEach("top = fmaxf(top, a[v][j]);") +
+  return "  float top = NegativeInfinity();\n" + ForEach("top = Maximum(top, a[v][j]);") +
          "  top = RowReduce<true>(top);\n";
 }
 

@@ -43,8 +43,8 @@ constexpr Function kFunctions[] = {
     {"sub", 2, [](const double* x) { return x[0] - x[1]; }, "-"},
     {"mul", 2, [](const double* x) { return x[0] * x[1]; }, "*"},
     {"div", 2, [](const double* x) { return x[0] / x[1]; }, "/"},
-    {"max", 2, [](const double* x) { return std::fmax(x[0], x[1]); }, "fmaxf"},
-    {"min", 2, [](const double* x) { return std::fmin(x[0], x[1]); }, "fminf"},
+    {"max", 2, [](const double* x) { return Maximum(x[0], x[1]); }, "Maximum"},
+    {"min", 2, [](const double* x) { return Minimum(x[0], x[1]); }, "Minimum"},
     {"pow", 2, [](const double* x) { return std::pow(x[0], x[1]); }, "powf"},
     {"neg", 1, [](const double* x) { return -x[0]; }, "Negative"},
     {"exp", 1, [](const double* x) { return std::exp(x[0]); }, "expf"},
@@ -54,15 +54,18 @@ constexpr Function kFunctions[] = {
     {"erf", 1, [](const double* x) { return std::erf(x[0]); }, "erff"},
     {"tanh", 1, [](const double* x) { return std::tanh(x[0]); }, "tanhf"},
     {"sigmoid", 1, [](const double* x) { return Sigmoid(x[0]); }, "Sigmoid"},
-    {"relu", 1, [](const double* x) { return std::fmax(x[0], 0.0); }, "Relu"},
+    {"relu", 1, [](const double* x) { return Maximum(x[0], 0.0); }, "Relu"},
     {"silu", 1, [](const double* x) { return x[0] * Sigmoid(x[0]); }, "Silu"},
     {"gelu", 1, [](const double* x) { return Gelu(x[0]); }, "Gelu"},
     {"gelu_tanh", 1, [](const double* x) { return GeluTanh(x[0]); }, "GeluTanh"},
     {"abs", 1, [](const double* x) { return std::fabs(x[0]); }, "fabsf"},
-    {"clip", 3, [](const double* x) { return std::fmin(std::fmax(x[0], x[1]), x[2]); }, "Clip"},
+    {"clip", 3, [](const double* x) { return Minimum(Maximum(x[0], x[1]), x[2]); }, "Clip"},
 };
 
 }  // namespace
+
+double Maximum(double a, double b) { return a > b || std::isnan(a) ? a : b; }
+double Minimum(double a, double b) { return a < b || std::isnan(a) ? a : b; }
 
 // Recursive descent over the text; one use.
 class ExpressionReader {
@@ -219,9 +222,9 @@ double Activate(Activation activation, double x) {
     case Activation::kNone:
       return x;
     case Activation::kRelu:
-      return std::fmax(x, 0.0);
+      return Maximum(x, 0.0);
     case Activation::kRelu6:
-      return std::fmin(std::fmax(x, 0.0), 6.0);
+      return Minimum(Maximum(x, 0.0), 6.0);
     case Activation::kGelu:
       return Gelu(x);
     case Activation::kGeluTanh:

@@ -10,6 +10,10 @@
 
 namespace plait::cuda {
 
+// The larger and the smaller one, and NaN where either is: what a ReLU or a pool of NaN gives.
+double Maximum(double a, double b);
+double Minimum(double a, double b);
+
 // An elementwise expression such as "relu(add(x0,mul(x1,0.5)))": read, evaluated in double, or
 // written as an expression of the kernel language. Immutable.
 // The grammar, with blanks allowed between its parts:

@@ -35,7 +35,7 @@ int64_t Offset(const Coordinates& place, const std::vector<int64_t>& strides) {
   return offset;
 }
 
-double Relu(bool on, double x) { return on ? std::fmax(x, 0.0) : x; }
+double Relu(bool on, double x) { return on ? Maximum(x, 0.0) : x; }
 
 // Convolution without its bias, residual and activation.
 double ConvSum(const ConvProblem& p, MemoryLayout layout, const HostOperands& operands,
@@ -160,7 +160,7 @@ Element Prepare(const PoolProblem& p, MemoryLayout layout, const HostOperands& o
         if (h < 0 || h >= p.h || w < 0 || w >= p.w) continue;
         const double x = operands.inputs[0][Offset({y[0], y[1], h, w}, strides)];
         sum += x;
-        top = std::fmax(top, x);
+        top = Maximum(top, x);
         ++inside;
       }
     }
@@ -193,8 +193,8 @@ Element Prepare(const RowsProblem& p, MemoryLayout, const HostOperands& operands
     const bool softmax = p.kind == Kind::kSoftmax || p.kind == Kind::kLogSoftmax;
     const int64_t row = softmax ? offset / p.columns : offset;
     const float* x = operands.inputs[0].data() + row * p.columns;
-    const double top = *std::max_element(x, x + p.columns);
-    double sum = 0;
+    double top = x[0], sum = 0;
+    for (int64_t i = 1; i < p.columns; ++i) top = Maximum(top, x[i]);
     for (int64_t i = 0; i < p.columns; ++i) sum += softmax ? std::exp(x[i] - top) : x[i];
     if (p.kind == Kind::kReduceMax) return top;
     if (p.kind == Kind::kReduceSum) return sum;

@@ -1,4 +1,4 @@
-#include <map>
+#include <cmath>
 
 #include "gpu_worker/backends/cuda/problem/reference_problem.h"
 #include "gtest/gtest.h"
@@ -78,19 +78,65 @@ INSTANTIATE_TEST_SUITE_P(Families, GeneratedEmulationTest,
                                   PrecisionName(std::get<1>(info.param));
                          });
 
+// The kernels of all families for a problem, in strict.
+std::vector<Work> StrictKernelsOf(const Problem& problem, MemoryLayout layout) {
+  std::vector<Work> all;
+  for (const GeneratedFamily* family : GeneratedFamilies()) {
+    for (GeneratedKernel& kernel : family->generate(problem, Precision::kStrict, layout)) {
+      all.push_back({std::string(family->name) + "/" + kernel.variant,
+                     problem,
+                     layout,
+                     {std::move(kernel), Precision::kStrict}});
+    }
+  }
+  return all;
+}
+
+// A model that has gone astray must not look like one that has not: NaN passes a ReLU and a
+// maximum.
+TEST(NaNTest, IsWhatTheReferenceHas) {
+  const PoolProblem pool{.c = 4, .h = 6, .w = 6, .r = 3, .s = 3, .output_h = 4, .output_w = 4};
+  const PoolProblem global{.c = 4, .h = 6, .w = 6, .r = 6, .s = 6};
+  std::vector<Work> all;
+  for (const Problem& problem :
+       {Problem(ElementwiseProblem{"relu(x0)", {4, 36}, {{4, 36}}}),
+        Problem(ElementwiseProblem{"max(min(x0,2),clip(x0,-1,1))", {4, 36}, {{4, 36}}}),
+        Problem(pool), Problem(global),
+        Problem(RowsProblem{.kind = RowsProblem::Kind::kReduceMax, .rows = 4, .columns = 36}),
+        Problem(RowsProblem{.kind = RowsProblem::Kind::kSoftmax, .rows = 4, .columns = 36}),
+        Problem(ScaleShiftProblem{.c = 4, .spatial = 36, .activation = Activation::kRelu6})}) {
+    for (const MemoryLayout layout : {MemoryLayout::kNchw, MemoryLayout::kNhwc}) {
+      for (Work& work : StrictKernelsOf(problem, layout)) all.push_back(std::move(work));
+    }
+  }
+  const Result<Emulation> emulation = CompileAll(all);
+  ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Work& work = all[i];
+    const ProblemShape shape = ShapeOf(work.problem).value();
+    HostOperands operands = MakeHostOperands(work.problem, shape, Precision::kStrict, 7);
+    operands.inputs[0][15] = NAN;
+    const auto outputs = emulation.value().Run(i, shape, operands);
+    ASSERT_TRUE(outputs.ok()) << work.name << ": " << outputs.error().message;
+    int wrong = 0, expected = 0;
+    for (const ReferenceElement& element :
+         ComputeReference(work.problem, shape, work.layout, operands, int64_t{1} << 40, 1)) {
+      expected += std::isnan(element.value);
+      wrong += std::isnan(outputs.value()[0][element.offset]) != std::isnan(element.value);
+    }
+    EXPECT_GT(expected, 0) << work.name;
+    EXPECT_EQ(wrong, 0) << work.name;
+  }
+}
+
 // Indices come from users: whatever they are, nothing outside of the operands is touched, and the
 // word says which one is wrong.
 TEST(GatherTest, WrongIndicesAreClampedAndNamed) {
   const MovementProblem p{
       .kind = MovementProblem::Kind::kGather, .inputs = {{3, 5, 4}, {2, 3}}, .axis = 1};
-  std::vector<EmulatedKernel> kernels;
-  for (const GeneratedFamily* family : GeneratedFamilies()) {
-    for (GeneratedKernel& kernel : family->generate(p, Precision::kStrict, MemoryLayout::kNchw)) {
-      kernels.push_back({std::move(kernel), Precision::kStrict});
-    }
-  }
+  const std::vector<Work> kernels = StrictKernelsOf(p, MemoryLayout::kNchw);
   ASSERT_EQ(kernels.size(), 1u);
-  const Result<Emulation> emulation = Emulation::Compile(kernels);
+  const Result<Emulation> emulation = CompileAll(kernels);
   ASSERT_TRUE(emulation.ok()) << emulation.error().message;
   const ProblemShape shape = ShapeOf(p).value();
   HostOperands operands = MakeHostOperands(p, shape, Precision::kStrict, 7);

@@ -47,10 +47,20 @@ TEST(ExpressionTest, KnowsEveryFunctionAtAPoint) {
   }
 }
 
+TEST(ExpressionTest, NaNStaysNaN) {
+  for (const char* text : {"relu(x0)", "max(x0,x1)", "max(x1,x0)", "min(x0,x1)", "min(x1,x0)",
+                           "clip(x0,-1,1)", "abs(x0)"}) {
+    EXPECT_TRUE(std::isnan(Expression::Parse(text, 2).value().Evaluate({NAN, 1}))) << text;
+  }
+  for (const Activation activation : {Activation::kRelu, Activation::kRelu6}) {
+    EXPECT_TRUE(std::isnan(Activate(activation, NAN)));
+  }
+}
+
 TEST(ExpressionTest, WritesSource) {
   const auto expression = Expression::Parse("max(div(x0,x1),2)", 2);
   ASSERT_TRUE(expression.ok());
-  EXPECT_EQ(expression.value().Source(), "fmaxf((x0 / x1), static_cast<float>(2.000000000e+00))");
+  EXPECT_EQ(expression.value().Source(), "Maximum((x0 / x1), static_cast<float>(2.000000000e+00))");
   EXPECT_TRUE(expression.value().needs_positive_inputs());
 }
 
