@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "bench/gpu/constants.h"
@@ -59,47 +60,57 @@ Result<Timing> TimeFan(Session* session, int width, bool join) {
 
 constexpr int kCrossings = 10;
 
-// Two streams; after each step both wait for one another. Captured with events.
+// Enqueues a chain of kernels to each stream; after each step both wait for one another.
+Status EnqueueCrossings(Session* session, Stream other, Event event) {
+  Runtime& runtime = session->runtime();
+  const Stream own = session->stream();
+  for (int i = 0; i < kCrossings; ++i) {
+    PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(event, own));
+    PLAIT_CUDA_RETURN_IF_ERROR(runtime.WaitForEvent(other, event));
+    for (Stream stream : {own, other}) {
+      PLAIT_CUDA_RETURN_IF_ERROR(
+          LaunchProbe(session, session->probes().spin, 1, kSpinCycles, stream));
+    }
+    PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(event, other));
+    PLAIT_CUDA_RETURN_IF_ERROR(runtime.WaitForEvent(own, event));
+  }
+  return Ok();
+}
+
+// Captures what `enqueue` enqueues to the session's stream; the capture ends also where that fails.
+Result<OwnedGraph> Capture(Session* session, const std::function<Status()>& enqueue) {
+  Runtime& runtime = session->runtime();
+  PLAIT_CUDA_RETURN_IF_ERROR(runtime.BeginCapture(session->stream()));
+  const Status enqueued = enqueue();
+  const Result<Graph> captured = runtime.EndCapture(session->stream());
+  OwnedGraph graph(&runtime, captured.ok() ? captured.value() : nullptr);
+  PLAIT_CUDA_RETURN_IF_ERROR(captured);
+  PLAIT_CUDA_RETURN_IF_ERROR(enqueued);
+  return graph;
+}
+
+// Two streams, captured with events.
 Result<Timing> TimeCapturedCrossings(Session* session, std::vector<Constant>* constants) {
   Runtime& runtime = session->runtime();
-  const Result<Stream> other = runtime.CreateStream(0);
-  if (!other.ok()) return other.error();
-  const Result<Event> event = runtime.CreateEvent();
-  if (!event.ok()) return event.error();
-  const auto capture = [&]() -> Status {
-    const auto spin = [&](Stream stream) {
-      return LaunchProbe(session, session->probes().spin, 1, kSpinCycles, stream);
-    };
-    for (int i = 0; i < kCrossings; ++i) {
-      PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(event.value(), session->stream()));
-      PLAIT_CUDA_RETURN_IF_ERROR(runtime.WaitForEvent(other.value(), event.value()));
-      PLAIT_CUDA_RETURN_IF_ERROR(spin(session->stream()));
-      PLAIT_CUDA_RETURN_IF_ERROR(spin(other.value()));
-      PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(event.value(), other.value()));
-      PLAIT_CUDA_RETURN_IF_ERROR(runtime.WaitForEvent(session->stream(), event.value()));
-    }
-    return Ok();
-  };
-  PLAIT_CUDA_RETURN_IF_ERROR(runtime.BeginCapture(session->stream()));
-  const Status captured = capture();
-  const Result<Graph> graph = runtime.EndCapture(session->stream());
-  static_cast<void>(runtime.DestroyEvent(event.value()).ok());
-  static_cast<void>(runtime.DestroyStream(other.value()).ok());
+  const Result<Stream> stream = runtime.CreateStream(0);
+  if (!stream.ok()) return stream.error();
+  const OwnedStream other(&runtime, stream.value());
+  const Result<Event> created = runtime.CreateEvent();
+  if (!created.ok()) return created.error();
+  const OwnedEvent event(&runtime, created.value());
+  Result<OwnedGraph> graph =
+      Capture(session, [&] { return EnqueueCrossings(session, other.get(), event.get()); });
   if (!graph.ok()) return graph.error();
-  if (!captured.ok()) {
-    static_cast<void>(runtime.DestroyGraph(graph.value()).ok());
-    return captured.error();
-  }
-  const auto edges = runtime.Edges(graph.value());
+  const auto edges = runtime.Edges(graph.value().get());
   const double edge_count = edges.ok() ? static_cast<double>(edges.value().size()) : 0;
   constants->push_back({.name = "captured_crossing_edges",
                         .parameter = kCrossings,
                         .unit = "edges",
                         .value = edge_count,
                         .samples = 1});
-  const Result<GraphExec> exec = runtime.Instantiate(graph.value());
+  const Result<GraphExec> exec = runtime.Instantiate(graph.value().get());
   if (!exec.ok()) return exec.error();
-  const ExecutableGraph executable(&runtime, graph.value(), exec.value(), 0, 0);
+  const ExecutableGraph executable(&runtime, graph.value().Release(), exec.value(), 0, 0);
   Result<std::vector<double>> samples =
       SampleGraph(session, executable, {.launches_per_graph = kCrossings, .samples = kSamples});
   if (!samples.ok()) return samples.error();
@@ -177,22 +188,22 @@ Status MeasureHostCosts(Session* session, int count, int branches,
 // Instantiation alone, of a captured straight line.
 Status MeasureInstantiate(Session* session, int count, std::vector<Constant>* constants) {
   Runtime& runtime = session->runtime();
-  PLAIT_CUDA_RETURN_IF_ERROR(runtime.BeginCapture(session->stream()));
-  Status launched = Ok();
-  for (int i = 0; i < count && launched.ok(); ++i) {
-    launched = LaunchProbe(session, session->probes().empty, 1, 0, session->stream());
-  }
-  const Result<Graph> graph = runtime.EndCapture(session->stream());
+  const Result<OwnedGraph> graph = Capture(session, [&]() -> Status {
+    for (int i = 0; i < count; ++i) {
+      PLAIT_CUDA_RETURN_IF_ERROR(
+          LaunchProbe(session, session->probes().empty, 1, 0, session->stream()));
+    }
+    return Ok();
+  });
   if (!graph.ok()) return graph.error();
   std::vector<double> instantiate_us;
-  for (int i = 0; i < 5 && launched.ok(); ++i) {
+  for (int i = 0; i < 5; ++i) {
     const Clock::time_point start = Clock::now();
-    const Result<GraphExec> exec = runtime.Instantiate(graph.value());
+    const Result<GraphExec> exec = runtime.Instantiate(graph.value().get());
     instantiate_us.push_back(MicrosecondsSince(start));
-    launched = exec.ok() ? runtime.DestroyExec(exec.value()) : Status(exec.error());
+    if (!exec.ok()) return exec.error();
+    PLAIT_CUDA_RETURN_IF_ERROR(runtime.DestroyExec(exec.value()));
   }
-  static_cast<void>(runtime.DestroyGraph(graph.value()).ok());
-  PLAIT_CUDA_RETURN_IF_ERROR(launched);
   constants->push_back(
       FromTiming("graph_instantiate_host", count, Summarize(std::move(instantiate_us))));
   return Ok();

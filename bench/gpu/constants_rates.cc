@@ -148,17 +148,17 @@ Status MeasureEvents(Session* session, std::vector<Constant>* constants) {
   Runtime& runtime = session->runtime();
   std::vector<double> pairs_us;
   for (int i = 0; i < 200; ++i) {
-    const Result<Event> begin = runtime.CreateEvent(), end = runtime.CreateEvent();
-    if (!begin.ok()) return begin.error();
-    if (!end.ok()) return end.error();
-    PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(begin.value(), session->stream()));
-    PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(end.value(), session->stream()));
+    OwnedEvent pair[2];
+    for (OwnedEvent& event : pair) {
+      const Result<Event> created = runtime.CreateEvent();
+      if (!created.ok()) return created.error();
+      event = OwnedEvent(&runtime, created.value());
+      PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(event.get(), session->stream()));
+    }
     PLAIT_CUDA_RETURN_IF_ERROR(runtime.Synchronize(session->stream()));
-    const Result<double> elapsed_us = runtime.ElapsedUs(begin.value(), end.value());
+    const Result<double> elapsed_us = runtime.ElapsedUs(pair[0].get(), pair[1].get());
     if (!elapsed_us.ok()) return elapsed_us.error();
     pairs_us.push_back(elapsed_us.value());
-    PLAIT_CUDA_RETURN_IF_ERROR(runtime.DestroyEvent(begin.value()));
-    PLAIT_CUDA_RETURN_IF_ERROR(runtime.DestroyEvent(end.value()));
   }
   constants->push_back(FromTiming("event_pair", 0, Summarize(pairs_us)));
   // The smallest step between two different readings is the events' resolution.
