@@ -37,9 +37,10 @@ Status CheckNumbers(Session* session, const Job& job, const Bench& bench, double
                   static_cast<long long>(difference.not_numbers));
     return Error{ErrorCode::kInternal, text};
   }
-  if (difference.relative_l2 > RelativeL2Max(job.precision)) {
-    std::snprintf(text, sizeof(text), "wrong: relative L2 %.3g, at most %.3g",
-                  difference.relative_l2, RelativeL2Max(job.precision));
+  if (!Passes(difference, job.kernel->problem, job.precision)) {
+    std::snprintf(text, sizeof(text), "wrong: relative L2 %.3g of %.3g, largest error %.3g of %.3g",
+                  difference.relative_l2, RelativeL2Max(job.kernel->problem, job.precision),
+                  difference.largest, LargestErrorMax(job.kernel->problem, job.precision));
     return Error{ErrorCode::kInternal, text};
   }
   return Ok();

@@ -21,7 +21,10 @@ class Runtime;
 //   problem_shape.h      checks a problem; sizes, strides, bytes and operations of its operands
 //   expression.h         chains of elementwise operators: parsed, evaluated, written as source
 //   host_operands.h      seeded numbers for every operand, and their storage types
-//   reference_problem.h  the right answer in float64, and how far an output may be from it
+//   reference_problem.h  the right answer in float64
+//   sample.h             which elements of it are compared
+//   difference.h         how far an output is from it, and how far it may be
+//   index_error.h        what a gather says about indices that are out of range
 //   candidate.h          one way to compute a problem, and the interface of those who list ways
 // The ways themselves come from three sources beside this folder: cudnn, cublaslt and generated.
 // All of it builds without Abseil and without the rest of plait.

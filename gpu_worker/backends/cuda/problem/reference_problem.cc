@@ -1,16 +1,15 @@
 #include "gpu_worker/backends/cuda/problem/reference_problem.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <random>
 #include <thread>
 #include <utility>
 
 #include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/index_error.h"
+#include "gpu_worker/backends/cuda/problem/sample.h"
 
 namespace plait::cuda {
 namespace {
@@ -305,6 +304,7 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
   if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) {
     cost = 2 * p->pointwise.c * (p->depthwise.r * p->depthwise.s + 30);
   }
+  const auto shapes = OutputsInMemory(problem, layout);
   std::vector<ReferenceElement> elements;
   for (size_t o = 0; o < shape.outputs.size(); ++o) {
     const int64_t count = shape.outputs[o];
@@ -312,55 +312,14 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
     const int64_t evaluations_max = operations_max / cost;
     const int64_t samples =
         std::max<int64_t>(64, static_cast<int64_t>(share * static_cast<double>(evaluations_max)));
-    const int output = static_cast<int>(o);
-    // Small outputs are compared in whole.
-    if (samples >= count) {
-      for (int64_t i = 0; i < count; ++i) elements.push_back({output, i, 0});
-      continue;
-    }
-    std::mt19937_64 random(seed + o);
-    // The ends are where a kernel's tiles are cut off.
-    elements.push_back({output, 0, 0});
-    elements.push_back({output, count - 1, 0});
-    for (int64_t i = 2; i < samples; ++i) {
-      elements.push_back({output, static_cast<int64_t>(random() % count), 0});
+    for (const int64_t offset : SampleOffsets(shapes[o], samples, seed + o)) {
+      elements.push_back({static_cast<int>(o), offset, 0});
     }
   }
   const Element element =
       std::visit([&](const auto& p) { return Prepare(p, layout, operands); }, problem);
   FillValues(element, elements, cost);
   return elements;
-}
-
-Difference Compare(const std::vector<ReferenceElement>& reference,
-                   const std::vector<std::vector<float>>& outputs, Precision precision) {
-  Difference difference;
-  for (const std::vector<float>& output : outputs) {
-    for (float value : output) difference.not_numbers += std::isnan(value);
-  }
-  // The largest half; for the other types, just below the largest float.
-  const double largest = precision == Precision::kFp16 ? 65504.0 : 3.38e38;
-  // A value beyond the storage's range cannot be compared: it has to have the right sign and be as
-  // large as the type allows, else the error is infinite.
-  double error = 0, norm = 0;
-  for (const ReferenceElement& element : reference) {
-    const double output = outputs[element.output][element.offset];
-    if (std::fabs(element.value) >= largest) {
-      if (output * element.value <= 0 || std::fabs(output) < largest) error += HUGE_VAL;
-      continue;
-    }
-    const double delta = output - element.value;
-    error += delta * delta;
-    norm += element.value * element.value;
-  }
-  difference.relative_l2 = std::sqrt(error) / std::fmax(std::sqrt(norm), 1e-30);
-  if (std::isnan(difference.relative_l2)) ++difference.not_numbers;
-  return difference;
-}
-
-double RelativeL2Max(Precision precision) {
-  static constexpr std::array<double, 4> kMax = {1e-5, 1e-3, 1e-2, 3e-2};
-  return kMax[static_cast<int>(precision)];
 }
 
 }  // namespace plait::cuda

@@ -164,7 +164,44 @@ TEST(ReferenceProblemTest, ComparesByRelativeL2AndFindsNaNOutsideOfTheSample) {
   const std::vector<ReferenceElement> reference = {{0, 0, 3}, {0, 1, 4}};
   EXPECT_NEAR(Compare(reference, {{3, 4.05f, 0}}, Precision::kStrict).relative_l2, 0.01, 1e-6);
   EXPECT_EQ(Compare(reference, {{3, 4, NAN}}, Precision::kStrict).not_numbers, 1);
-  EXPECT_GT(Compare(reference, {{NAN, 4, 0}}, Precision::kStrict).not_numbers, 0);
+  const Difference difference = Compare(reference, {{NAN, 4, 0}}, Precision::kStrict);
+  EXPECT_EQ(difference.not_numbers, 1);
+  EXPECT_TRUE(std::isinf(difference.relative_l2));
+  EXPECT_TRUE(std::isinf(difference.largest));
+}
+
+// What the L2 norm alone lets pass in fp16: a hundred elements of a million.
+TEST(ReferenceProblemTest, FewWrongElementsAreFound) {
+  const Problem problem = ElementwiseProblem{"x0", {1'000'000}, {{1'000'000}}};
+  std::vector<ReferenceElement> reference;
+  std::vector<float> output;
+  for (int i = 0; i < 1'000'000; ++i) {
+    const float value = static_cast<float>(i % 21 - 10) / 6.0F;
+    reference.push_back({0, i, value});
+    output.push_back(value);
+  }
+  EXPECT_TRUE(Passes(Compare(reference, {output}, Precision::kFp16), problem, Precision::kFp16));
+  for (int i = 0; i < 100; ++i) output[10'000 * i] += 0.5F;
+  const Difference difference = Compare(reference, {output}, Precision::kFp16);
+  EXPECT_LE(difference.relative_l2, RelativeL2Max(Precision::kFp16));
+  EXPECT_NEAR(difference.largest, 0.5, 0.01);
+  EXPECT_FALSE(Passes(difference, problem, Precision::kFp16));
+}
+
+TEST(ReferenceProblemTest, AnOutputIsComparedByItself) {
+  // The second one is wrong altogether, and a thousand times smaller.
+  const std::vector<ReferenceElement> reference = {{0, 0, 1000}, {1, 0, 1}};
+  const Difference difference = Compare(reference, {{1000}, {1.5F}});
+  EXPECT_NEAR(difference.relative_l2, 0.5, 1e-6);
+  EXPECT_NEAR(difference.largest, 0.5, 1e-6);
+}
+
+TEST(ReferenceProblemTest, TwoProductsMayRoundTwiceInTf32) {
+  const Problem attention = AttentionProblem(), gemm = GemmProblem();
+  EXPECT_DOUBLE_EQ(RelativeL2Max(attention, Precision::kTf32), 2e-3);
+  EXPECT_DOUBLE_EQ(RelativeL2Max(SeparableConvProblem(), Precision::kTf32), 2e-3);
+  EXPECT_DOUBLE_EQ(RelativeL2Max(gemm, Precision::kTf32), 1e-3);
+  EXPECT_DOUBLE_EQ(RelativeL2Max(attention, Precision::kStrict), 1e-5);
 }
 
 TEST(ReferenceProblemTest, OverflowHasToBeInfinite) {
