@@ -1,49 +1,31 @@
-# The CUDA toolkit and cuDNN. PLAIT_CUDA is ON, OFF, or AUTO: on where nvcc and cuDNN's header are
-# found. Sets PLAIT_CUDA_FOUND, enables the language CUDA, and makes CUDNN::headers.
+# The headers of CUDA and cuDNN. PLAIT_CUDA is ON, OFF, or AUTO: on where both are found. Sets
+# PLAIT_CUDA_FOUND, and makes PLAIT::cuda_headers.
 #
-# Only the runtime is linked, statically; cuDNN, cuBLASLt, NVRTC and the driver are opened while the
-# program runs, so that it starts on a machine without them.
+# Headers are all: the driver, cuDNN, cuBLASLt and NVRTC are opened while the program runs, so that it
+# starts on a machine without them, and kernels are compiled then, so that no nvcc is needed.
 set(PLAIT_CUDA AUTO CACHE STRING "Build the CUDA backend: ON, OFF or AUTO")
 set_property(CACHE PLAIT_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(PLAIT_CUDA_FOUND OFF)
 if(PLAIT_CUDA)
-  if(NOT DEFINED CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
-    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
-  endif()
-  include(CheckLanguage)
-  check_language(CUDA)
-  get_filename_component(plait_cuda_bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
-  find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${plait_cuda_bin}/../include
-    PATHS /usr/local/cuda/include)
-  if(CMAKE_CUDA_COMPILER AND CUDNN_INCLUDE_DIR)
+  find_path(CUDA_INCLUDE_DIR cuda.h
+    HINTS ENV CUDA_PATH ENV CUDA_HOME PATH_SUFFIXES include PATHS /usr/local/cuda/include)
+  find_path(CUDNN_INCLUDE_DIR cudnn.h
+    HINTS ${CUDA_INCLUDE_DIR} ENV CUDNN_PATH PATH_SUFFIXES include PATHS /usr/local/cuda/include)
+  if(CUDA_INCLUDE_DIR AND CUDNN_INCLUDE_DIR)
     set(PLAIT_CUDA_FOUND ON)
   elseif(NOT PLAIT_CUDA STREQUAL "AUTO")
-    message(FATAL_ERROR "PLAIT_CUDA is ON, but nvcc or cudnn.h was not found")
+    message(FATAL_ERROR "PLAIT_CUDA is ON, but cuda.h or cudnn.h was not found")
   endif()
 endif()
 
 if(PLAIT_CUDA_FOUND)
-  # The default would be a GPU generation that no kernel of ours is written for.
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 100-real)
+  if(NOT TARGET PLAIT::cuda_headers)
+    add_library(PLAIT::cuda_headers INTERFACE IMPORTED)
+    set_target_properties(PLAIT::cuda_headers PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES "${CUDA_INCLUDE_DIR};${CUDNN_INCLUDE_DIR}")
   endif()
-  enable_language(CUDA)
-  # CMake 3.25 knows no C++20 for nvcc, though nvcc does.
-  if(CMAKE_VERSION VERSION_LESS 3.26)
-    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
-    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
-  endif()
-  set(CMAKE_CUDA_STANDARD 20)
-  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-  find_package(CUDAToolkit REQUIRED)
-  if(NOT TARGET CUDNN::headers)
-    add_library(CUDNN::headers INTERFACE IMPORTED)
-    set_target_properties(CUDNN::headers PROPERTIES
-      INTERFACE_INCLUDE_DIRECTORIES "${CUDNN_INCLUDE_DIR}")
-  endif()
-  message(STATUS "CUDA backend: ${CMAKE_CUDA_COMPILER_VERSION}, cuDNN headers in "
-    "${CUDNN_INCLUDE_DIR}")
+  message(STATUS "CUDA backend: headers in ${CUDA_INCLUDE_DIR}, cuDNN's in ${CUDNN_INCLUDE_DIR}")
 else()
   message(STATUS "CUDA backend: off")
 endif()

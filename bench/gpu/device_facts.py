@@ -74,10 +74,10 @@ def library_folders():
     return needed
 
 
-def cudnn_include_folder():
-    """The folder of cudnn.h, or None."""
+def include_folder(header):
+    """The folder of a header such as cuda.h or cudnn.h, or None."""
     places = (folder / "include" for folder in search_folders())
-    return next((str(place) for place in places if (place / "cudnn.h").is_file()), None)
+    return next((str(place) for place in places if (place / header).is_file()), None)
 
 
 def smi_sections(text):

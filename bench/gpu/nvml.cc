@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include <cuda_runtime_api.h>
-
 namespace plait::cuda {
 namespace {
 
@@ -12,7 +10,7 @@ constexpr unsigned kClockSm = 1, kClockMemory = 2, kTemperatureGpu = 0;
 
 }  // namespace
 
-Result<Nvml> Nvml::Open() {
+Result<Nvml> Nvml::Open(const std::string& pci_bus_id) {
   const Result<DynamicLibrary> library = DynamicLibrary::Open({"libnvidia-ml.so.1"});
   if (!library.ok()) return library.error();
   const auto init = library.value().Symbol<int()>("nvmlInit_v2");
@@ -29,12 +27,8 @@ Result<Nvml> Nvml::Open() {
   if (const int code = (*init.value())(); code != 0) {
     return Error{ErrorCode::kUnavailable, "nvmlInit_v2: " + std::to_string(code)};
   }
-  char bus_id[32] = {};
-  if (cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), 0) != cudaSuccess) {
-    return Error{ErrorCode::kUnavailable, "cudaDeviceGetPCIBusId failed"};
-  }
   Nvml nvml;
-  if (const int code = (*find.value())(bus_id, &nvml.device_); code != 0) {
+  if (const int code = (*find.value())(pci_bus_id.c_str(), &nvml.device_); code != 0) {
     return Error{ErrorCode::kUnavailable,
                  "nvmlDeviceGetHandleByPciBusId_v2: " + std::to_string(code)};
   }

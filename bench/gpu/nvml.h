@@ -1,11 +1,13 @@
 #pragma once
 
+#include <string>
+
 #include "gpu_worker/backends/cuda/driver/dynamic_library.h"
 #include "gpu_worker/backends/cuda/driver/result.h"
 
 namespace plait::cuda {
 
-// Reads clocks, power and temperature of CUDA's device 0. Changes no setting. Not thread-safe.
+// Reads clocks, power and temperature of one device. Changes no setting. Not thread-safe.
 class Nvml {
  public:
   struct Reading {
@@ -15,8 +17,9 @@ class Nvml {
     unsigned temperature_c = 0;
   };
 
-  // Errors: kUnavailable without libnvidia-ml.so.1 or a device.
-  static Result<Nvml> Open();
+  // `pci_bus_id`: of the device, as CUDA names it (DeviceFacts). Errors: kUnavailable without
+  // libnvidia-ml.so.1 or the device.
+  static Result<Nvml> Open(const std::string& pci_bus_id);
 
   // Errors: kDevice when no clock can be read; what else cannot be read is 0.
   Result<Reading> Read() const;

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "bench/gpu/fake_device.h"
+#include "bench/gpu/probe_kernels.h"
 #include "gpu_worker/backends/cuda/cublaslt/library.h"
 #include "gpu_worker/backends/cuda/cudnn/library.h"
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
 
 namespace plait::cuda {
@@ -65,8 +67,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
   session->fake_ = fake;
   if (fake) {
     FakeDevice device = MakeFakeDevice();
-    session->owned_runtime_ = std::move(device.runtime);
-    session->runtime_ = session->owned_runtime_.get();
+    session->runtime_ = std::move(device.runtime);
     session->probes_ = device.probes;
     session->enumerate_ = [list = device.enumerate](const Problem& problem, Precision precision,
                                                     MemoryLayout layout) {
@@ -74,8 +75,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
     };
     session->description_ = DescribeH200();
   } else {
-    session->runtime_ = &CudaRuntime();
-    session->probes_ = RealProbeKernels();
+    session->runtime_ = MakeDriverRuntime(0);
     session->enumerate_ = [raw = session.get()](const Problem& problem, Precision precision,
                                                 MemoryLayout layout) {
       return EnumerateReal(raw->description_, problem, precision, layout);
@@ -90,7 +90,13 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
     if (!described.ok()) {
       std::fprintf(stderr, "device description: %s\n", described.error().message.c_str());
     }
-    session->description_ = PresentDevice(session->runtime_, session->facts_, described);
+    session->description_ = PresentDevice(session->runtime_.get(), session->facts_, described);
+    Result<LoadedProbes> probes =
+        LoadProbeKernels(session->runtime_.get(),
+                         ArchitectureOf(session->facts_.sm_major, session->facts_.sm_minor));
+    if (!probes.ok()) return probes.error();
+    session->probe_library_ = std::move(probes.value().library);
+    session->probes_ = probes.value().kernels;
   }
   session->fingerprint_ = fake ? "fake" : FingerprintOf(session->facts_);
   PLAIT_CUDA_RETURN_IF_ERROR(session->OpenMemory());
@@ -100,8 +106,8 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
 Status Session::OpenMemory() {
   const Result<Stream> stream = runtime_->CreateStream(0);
   if (!stream.ok()) return stream.error();
-  stream_ = OwnedStream(runtime_, stream.value());
-  Result<std::unique_ptr<Staging>> staging = Staging::Make(runtime_, kStagingBytes);
+  stream_ = OwnedStream(runtime_.get(), stream.value());
+  Result<std::unique_ptr<Staging>> staging = Staging::Make(runtime_.get(), kStagingBytes);
   if (!staging.ok()) return staging.error();
   staging_ = std::move(staging).value();
   size_t wanted = fake_ ? kFakeMemoryBytes : kMemoryBytesMax;
@@ -109,7 +115,7 @@ Status Session::OpenMemory() {
   while (memory_ == nullptr) {
     const Result<void*> memory = runtime_->Allocate(wanted);
     if (memory.ok()) {
-      memory_ = std::make_shared<const OwnedMemory>(runtime_, memory.value());
+      memory_ = std::make_shared<const OwnedMemory>(runtime_.get(), memory.value());
       size_ = wanted;
     } else if (wanted < (size_t{1} << 29)) {
       return memory.error();
@@ -120,7 +126,7 @@ Status Session::OpenMemory() {
   flush_bytes_ = static_cast<size_t>(facts_.l2_bytes) * 32 / 10;
   const Result<void*> flush = runtime_->Allocate(flush_bytes_);
   if (!flush.ok()) return flush.error();
-  flush_ = OwnedMemory(runtime_, flush.value());
+  flush_ = OwnedMemory(runtime_.get(), flush.value());
   return Ok();
 }
 

@@ -15,7 +15,7 @@
 
 namespace plait::cuda {
 
-// The probe kernels of the constants, in constants_kernels.cu or as fakes.
+// The probe kernels of the constants: those of probe_kernels.cc, or fakes.
 struct ProbeKernels {
   Kernel empty = nullptr;  // ()
   Kernel spin = nullptr;   // (long long clock cycles)
@@ -70,7 +70,7 @@ class Session {
   // Waits, and tells whether a gather that was launched had indices in range. Errors: kInvalid for
   // an index that was not; kDevice.
   Status CheckIndices(const Problem& problem, const Operands& operands) {
-    return cuda::CheckIndices(runtime_, staging_.get(), problem, operands, stream());
+    return cuda::CheckIndices(runtime_.get(), staging_.get(), problem, operands, stream());
   }
 
   // Enqueues writing more than the L2 holds, so that whatever was there is gone.
@@ -81,12 +81,12 @@ class Session {
   Status OpenMemory();
 
   // Of the members below the last ones go first.
-  std::unique_ptr<Runtime> owned_runtime_;  // the fake
-  Runtime* runtime_ = nullptr;
+  std::unique_ptr<Runtime> runtime_;
   bool fake_ = false;
   DeviceFacts facts_;
   CudaDevice description_;
   std::string fingerprint_;
+  OwnedLibrary probe_library_;  // null for the fake
   ProbeKernels probes_;
   std::function<Listing(const Problem&, Precision, MemoryLayout)> enumerate_;
   OwnedStream stream_;
@@ -96,8 +96,5 @@ class Session {
   OwnedMemory flush_;
   size_t flush_bytes_ = 0;
 };
-
-// constants_kernels.cu
-ProbeKernels RealProbeKernels();
 
 }  // namespace plait::cuda

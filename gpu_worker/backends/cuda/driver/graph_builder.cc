@@ -44,6 +44,10 @@ Status ExecutableGraph::Launch(Stream stream) const {
   return runtime_->LaunchGraph(exec_.get(), stream);
 }
 
+Status ExecutableGraph::Upload(Stream stream) const {
+  return runtime_->UploadGraph(exec_.get(), stream);
+}
+
 void FlatGraphBuilder::Keep(std::shared_ptr<const void> used) {
   // One candidate's operations keep the same thing: once is enough.
   if (used == nullptr || (!kept_.empty() && kept_.back() == used)) return;
@@ -65,7 +69,7 @@ Result<int> FlatGraphBuilder::AddOperation(const std::string& name,
   OwnedGraph graph(runtime_, captured.ok() ? captured.value() : nullptr);
   if (!launched.ok()) return launched.error();
   if (!captured.ok()) return Error{captured.error().code, name + ": " + captured.error().message};
-  operations_.push_back({name, std::make_shared<const OwnedGraph>(std::move(graph))});
+  operations_.push_back({name, std::make_shared<const OwnedGraph>(std::move(graph)), 0});
   return static_cast<int>(operations_.size()) - 1;
 }
 
@@ -98,7 +102,7 @@ Status FlatGraphBuilder::AddStageBarrier(const std::vector<int>& before,
     }
     return Ok();
   }
-  operations_.push_back({"barrier", nullptr});
+  operations_.push_back({"barrier", nullptr, 0});
   const int barrier = static_cast<int>(operations_.size()) - 1;
   for (int b : before) {
     PLAIT_CUDA_RETURN_IF_ERROR(AddEdge(b, barrier, EdgeReason::kStageBarrier));
@@ -117,6 +121,15 @@ Result<std::vector<int>> FlatGraphBuilder::Order() const {
   for (int operation : order) placed[operation] = true;
   const auto left = std::find(placed.begin(), placed.end(), false) - placed.begin();
   return Error{ErrorCode::kInvalid, "graph: a cycle before " + operations_[left].name};
+}
+
+// A priority that the capture had is only replaced by another one.
+Status FlatGraphBuilder::Prioritize(GraphNode node, int priority) const {
+  if (priority == 0) return Ok();
+  const Result<NodeDescription::Kind> kind = runtime_->NodeKind(node);
+  if (!kind.ok()) return kind.error();
+  if (kind.value() != NodeDescription::Kind::kKernel) return Ok();
+  return runtime_->SetNodePriority(node, priority);
 }
 
 Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& operation,
@@ -146,6 +159,7 @@ Result<FlatGraphBuilder::Ends> FlatGraphBuilder::CopyOperation(const Operation& 
       return Error{copy.error().code, operation.name + ": " + copy.error().message};
     }
     copies[node] = copy.value();
+    PLAIT_CUDA_RETURN_IF_ERROR(Prioritize(copy.value(), operation.priority));
   }
   // Edges inside keep their data: a library's own kernels may overlap as it has meant them to.
   std::map<GraphNode, bool> has_before, has_after;

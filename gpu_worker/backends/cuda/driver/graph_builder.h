@@ -36,6 +36,10 @@ class ExecutableGraph {
   // Errors: kDevice.
   Status Launch(Stream stream) const;
 
+  // Enqueues what the first launch would have to do beside running.
+  // Errors: kDevice.
+  Status Upload(Stream stream) const;
+
   // Of the flat graph: kernels, copies, fills and empty nodes; and the edges between them.
   size_t nodes() const { return nodes_; }
   size_t edges() const { return edges_; }
@@ -67,6 +71,11 @@ class FlatGraphBuilder {
   // What it enqueues may be nothing: the operation then is an empty node.
   // Errors: those of `launch` and of the capture.
   Result<int> AddOperation(const std::string& name, const std::function<Status(Stream)>& launch);
+
+  // How soon the operation's kernels are taken beside others' in graphs that are built from here
+  // on: 0 is the lowest, -1 the next ... As a schedule gives its critical path a higher one.
+  // REQUIRES: a number that AddOperation() returned.
+  void SetPriority(int operation, int priority) { operations_[operation].priority = priority; }
 
   // Every graph that is built from here on keeps `used` alive, as it does the captures: what
   // launches of its operations refer to, such as Candidate::resources() and the memory of operands
@@ -108,6 +117,7 @@ class FlatGraphBuilder {
   struct Operation {
     std::string name;
     std::shared_ptr<const OwnedGraph> captured;  // null: a single empty node
+    int priority = 0;
   };
   // An operation's nodes in the flat graph that nothing inside precedes and follows.
   struct Ends {
@@ -116,6 +126,7 @@ class FlatGraphBuilder {
 
   // Each operation behind those it waits for.
   Result<std::vector<int>> Order() const;
+  Status Prioritize(GraphNode node, int priority) const;
   Result<Ends> CopyOperation(const Operation& operation, Graph graph, size_t* edges) const;
   // The edges from every last node of one operation to every first node of another.
   Status AppendEdges(const Ends& before, const Ends& after, EdgeData data,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,16 @@ struct CUlib_st;
 // The cuda backend's contact with the machine, all of it behind interfaces that tests can replace:
 //   result.h           Result, Status and the error codes of this backend
 //   dynamic_library.h  libraries opened at run time, so that programs start where they are missing
-//   runtime.h          the calls of the CUDA runtime, and a real implementation of them
+//   runtime.h          the calls of CUDA that plait makes
 //   nvrtc.h            compiles the text of a kernel to a cubin
 //   staging.h          pinned memory through which the host's bytes go to the device and back
 //   owned.h            handles that give themselves back
 //   operation_edges.h  what orders the operations of a graph, reduced to what is needed
 //   graph_builder.h    one flat CUDA graph of operations that were captured one by one
-// The runtime is linked statically, the driver is found through it: a machine without either starts
-// the program and gets kUnavailable from the first call.
+//   driver_library.h   the functions of libcuda.so.1, opened at run time
+//   driver_runtime.h   the real implementation of runtime.h by them
+// No CUDA library is linked: a machine without a driver starts the program and gets kUnavailable
+// from the first call.
 
 namespace plait::cuda {
 
@@ -41,9 +44,11 @@ using GraphExec = CUgraphExec_st*;
 using Kernel = CUkern_st*;
 using Library = CUlib_st*;
 
-// What the runtime says about the current device. Versions are CUDA's numbers: 13000 is 13.0.
+// What the runtime says about its device. Versions are CUDA's numbers: 13000 is 13.0. The runtime's
+// is that of the headers it was built with.
 struct DeviceFacts {
   std::string name;
+  std::string pci_bus_id;  // "0000:3b:00.0", by which NVML and nvidia-smi find the same device
   int sm_major = 0, sm_minor = 0;
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;
@@ -80,6 +85,7 @@ struct NodeDescription {
   std::string kernel;
   std::array<unsigned, 3> grid = {0, 0, 0};
   std::array<unsigned, 3> block = {0, 0, 0};
+  int priority = 0;                   // that it was given; not read back
   int registers = 0;                  // per thread
   int shared_bytes = 0;               // per block, static and dynamic
   int blocks_per_multiprocessor = 0;  // at most at a time
@@ -94,9 +100,10 @@ struct LaunchShape {
   unsigned shared_bytes = 0;
 };
 
-// The calls of the CUDA runtime that plait uses. The real one is CudaRuntime(); tests and --fake
-// use one that records. Handles belong to the caller, who destroys them with the same runtime.
-// Not thread-safe as a whole; calls on different streams may come from different threads.
+// The calls of CUDA that plait uses, to one device. The real one is MakeDriverRuntime()'s; tests
+// and
+// --fake use one that records. Handles belong to the caller, who destroys them with the same
+// runtime. Not thread-safe as a whole; calls on different streams may come from different threads.
 // Errors of every call: kDevice with the CUDA call's name and CUDA's words; kUnavailable without a
 // driver. A call that finds an error of earlier asynchronous work reports that.
 class Runtime {
@@ -160,12 +167,17 @@ class Runtime {
   // Adds a copy of another graph's node, without its edges.
   // Errors: also kUnsupported for a kind of node that cannot be copied.
   virtual Result<GraphNode> CopyNode(Graph graph, GraphNode node) = 0;
+  // How soon the kernel's blocks are taken beside others': 0 is the lowest, -1 the next ...
+  // REQUIRES: a kernel's node, of a graph that is not instantiated.
+  virtual Status SetNodePriority(GraphNode node, int priority) = 0;
   // A node that does nothing: it joins many edges into one and forks one into many.
   virtual Result<GraphNode> AddEmptyNode(Graph graph) = 0;
   virtual Status AddEdges(Graph graph, const std::vector<GraphEdge>& edges) = 0;
   // The graph can be destroyed or changed later without a change to what was instantiated.
   virtual Result<GraphExec> Instantiate(Graph graph) = 0;
   virtual Status DestroyExec(GraphExec exec) = 0;
+  // Enqueues the preparation of launches on `stream`, which the first launch would do.
+  virtual Status UploadGraph(GraphExec exec, Stream stream) = 0;
   // Only enqueues. Two launches of one GraphExec do not overlap, whatever their streams.
   virtual Status LaunchGraph(GraphExec exec, Stream stream) = 0;
 
@@ -181,8 +193,9 @@ class Runtime {
                               Stream stream) = 0;
 };
 
-// The real runtime. Has no state of its own.
-// Lives until the process ends. May be called from any thread.
-Runtime& CudaRuntime();
+// The real runtime, for CUDA's device of this index, in its primary context. May be called from any
+// thread. Opens nothing: that is the first call's, which fails with kUnavailable where there is no
+// driver or no such device.
+std::unique_ptr<Runtime> MakeDriverRuntime(int device_index);
 
 }  // namespace plait::cuda

@@ -116,6 +116,18 @@ Result<GraphNode> RecordingRuntime::CopyNode(Graph graph, GraphNode node) {
   return AddNode(graph, std::move(copy));
 }
 
+Status RecordingRuntime::SetNodePriority(GraphNode node, int priority) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("SetNodePriority"));
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return Refuse("SetNodePriority: not a node");
+  NodeDescription& description = found->second.description;
+  if (description.kind != NodeDescription::Kind::kKernel) {
+    return Refuse("SetNodePriority: not a kernel's node");
+  }
+  description.priority = priority;
+  return Ok();
+}
+
 Result<GraphNode> RecordingRuntime::AddEmptyNode(Graph graph) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("AddEmptyNode"));
   if (!graphs_.contains(graph)) return Refuse("AddEmptyNode: not a graph");
@@ -167,6 +179,9 @@ Result<RecordingRuntime::ExecState> RecordingRuntime::PlanOf(const GraphState& g
     plan.duration_us = std::max(plan.duration_us, end);
     if (node.effect) plan.effects.push_back(node.effect);
     plan.accesses.insert(plan.accesses.end(), node.accesses.begin(), node.accesses.end());
+    if (node.description.kind == NodeDescription::Kind::kKernel) {
+      plan.priorities.emplace(node.description.kernel, node.description.priority);
+    }
     if (node.library != nullptr) plan.libraries.insert(node.library);
     plan.copied_from.insert(node.copied_from.begin(), node.copied_from.end());
     for (GraphNode next : after[ready[done]]) {
@@ -220,6 +235,22 @@ Result<GraphExec> RecordingRuntime::Instantiate(Graph graph) {
   const auto exec = NextHandle<GraphExec>();
   execs_[exec] = plan.value();
   return exec;
+}
+
+std::multimap<std::string, int> RecordingRuntime::Priorities() const {
+  std::multimap<std::string, int> all;
+  for (const auto& [exec, state] : execs_)
+    all.insert(state.priorities.begin(), state.priorities.end());
+  return all;
+}
+
+Status RecordingRuntime::UploadGraph(GraphExec exec, Stream stream) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Record("UploadGraph"));
+  const auto found = streams_.find(stream);
+  if (!execs_.contains(exec) || found == streams_.end() || found->second.capture != nullptr) {
+    return Refuse("UploadGraph: no executable graph, or no stream, or one that captures");
+  }
+  return Ok();
 }
 
 int RecordingRuntime::ProgrammaticEdges() const {

@@ -179,11 +179,13 @@ Result<void*> RecordingRuntime::AllocateHost(size_t bytes) {
 
 Status RecordingRuntime::FreeHost(void* memory) {
   PLAIT_CUDA_RETURN_IF_ERROR(Record("FreeHost"));
-  if (pinned_.erase(static_cast<std::byte*>(memory)) == 0) {
-    return Refuse("FreeHost: not an allocation");
-  }
-  const auto used = [memory](const HostCopy& copy) { return copy.host == memory; };
-  const bool busy = std::any_of(host_copies_.begin(), host_copies_.end(), used);
+  const auto pinned = pinned_.find(static_cast<std::byte*>(memory));
+  if (pinned == pinned_.end()) return Refuse("FreeHost: not an allocation");
+  const MemoryAccess all = Touch(memory, pinned->second, true);
+  const bool busy = std::any_of(
+      host_copies_.begin(), host_copies_.end(),
+      [&](const HostCopy& copy) { return Conflict(all, Touch(copy.host, copy.bytes, true)); });
+  pinned_.erase(pinned);
   storage_.erase(memory);
   return busy ? Status(Refuse("FreeHost: a copy may still use it")) : Ok();
 }

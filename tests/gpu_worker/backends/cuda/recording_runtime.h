@@ -38,6 +38,8 @@ class RecordingRuntime : public Runtime {
 
   const std::vector<std::string>& calls() const { return calls_; }
   int Count(const std::string& call) const;
+  // The priorities of the kernels in executable graphs that are alive, by their names.
+  std::multimap<std::string, int> Priorities() const;
   // Programmatic edges of the executable graphs that are alive.
   int ProgrammaticEdges() const;
   // Every refusal, planted failures left out: what no one was told of, in a destructor, too.
@@ -72,10 +74,12 @@ class RecordingRuntime : public Runtime {
   Result<NodeDescription::Kind> NodeKind(GraphNode node) override;
   Result<NodeDescription> DescribeNode(GraphNode node) override;
   Result<GraphNode> CopyNode(Graph graph, GraphNode node) override;
+  Status SetNodePriority(GraphNode node, int priority) override;
   Result<GraphNode> AddEmptyNode(Graph graph) override;
   Status AddEdges(Graph graph, const std::vector<GraphEdge>& edges) override;
   Result<GraphExec> Instantiate(Graph graph) override;
   Status DestroyExec(GraphExec exec) override;
+  Status UploadGraph(GraphExec exec, Stream stream) override;
   Status LaunchGraph(GraphExec exec, Stream stream) override;
   Result<Library> LoadLibrary(const std::string& cubin) override;
   Result<Kernel> FindKernel(Library library, const char* name) override;
@@ -104,6 +108,7 @@ class RecordingRuntime : public Runtime {
   struct ExecState {
     double duration_us = 0;
     int programmatic_edges = 0;
+    std::multimap<std::string, int> priorities;
     std::vector<MemoryAccess> accesses;
     std::set<Library> libraries;
     std::set<Graph> copied_from;

@@ -83,7 +83,8 @@ TEST(DeviceDescriptionTest, TheArchitectureIsTheDevicesAlsoWithoutCudnn) {
   facts.sm_major = 8;
   facts.sm_minor = 6;
   facts.multiprocessors = 84;
-  Runtime* const runtime = &CudaRuntime();
+  const std::unique_ptr<Runtime> made = MakeDriverRuntime(0);
+  Runtime* const runtime = made.get();
   const CudaDevice bare =
       PresentDevice(runtime, facts, Error{ErrorCode::kUnavailable, "no libcudnn.so.9"});
   EXPECT_EQ(bare.sm_major, 8);

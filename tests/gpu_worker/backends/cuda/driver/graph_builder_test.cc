@@ -194,6 +194,27 @@ TEST_F(GraphBuilderTest, RefusesCyclesAndUnknownOperations) {
   EXPECT_NE(graph.error().message.find("op"), std::string::npos);
 }
 
+TEST_F(GraphBuilderTest, KernelsGetTheirOperationsPriority) {
+  void* memory = runtime_.Allocate(256).value();
+  {
+    FlatGraphBuilder builder(&runtime_);
+    ASSERT_TRUE(builder.AddOperation("a", Launch({0})).ok());
+    const auto critical = [&](Stream stream) -> Status {
+      PLAIT_CUDA_RETURN_IF_ERROR(runtime_.Fill(memory, 0, 256, stream));
+      return Launch({1, 2})(stream);
+    };
+    ASSERT_TRUE(builder.AddOperation("b", critical).ok());
+    builder.SetPriority(1, -2);
+    const auto graph = builder.Build();
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    EXPECT_EQ(runtime_.Priorities(),
+              (std::multimap<std::string, int>{{"kernel0", 0}, {"kernel1", -2}, {"kernel2", -2}}));
+    EXPECT_TRUE(graph.value().Upload(stream_).ok());
+    EXPECT_TRUE(graph.value().Launch(stream_).ok());
+  }
+  ASSERT_TRUE(runtime_.Free(memory).ok());
+}
+
 TEST_F(GraphBuilderTest, AGraphOutlivesItsBuilderAndWhatItWasToldToKeep) {
   auto memory = std::make_shared<OwnedMemory>(&runtime_, runtime_.Allocate(256).value());
   auto library = std::make_shared<OwnedLibrary>(&runtime_, runtime_.LoadLibrary("cubin").value());
