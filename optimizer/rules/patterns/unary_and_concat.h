@@ -1,0 +1,16 @@
+#pragma once
+
+#include "optimizer/ir/rewrite.h"
+
+namespace plait {
+
+// Concat(f(x), f(y)) as f(Concat(x, y)): one operator f in the place of several. None unless all
+// inputs of the Concat come from one elementwise unary operator with equal attributes and further
+// inputs, and are read by nothing else.
+Rewrites JoinBeforeUnary(const Graph& graph, NodeId concat);
+
+// f(Concat(x, y)) as Concat(f(x), f(y)), backwards. None unless an elementwise unary operator alone
+// reads the Concat.
+Rewrites ApplyBeforeConcat(const Graph& graph, NodeId concat);
+
+}  // namespace plait
