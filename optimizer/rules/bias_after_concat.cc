@@ -1,0 +1,16 @@
+#include "optimizer/rules/patterns/constant_into_concat.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+const Rule kBiasAfterConcat = {
+    .name = "bias_after_concat",
+    .law = "Concat(Conv(x, w), Conv(y, v)) + c = Concat(Conv(x, w) + a, Conv(y, v) + b), c = a, b",
+    // As scale_after_concat: the parts become biases.
+    .root = OpKind::kAdd,
+    .match = [](const Rule&, const Graph& graph,
+                NodeId node) { return ConstantIntoConcat(graph, node); },
+    .always_wins = true,
+};
+
+}  // namespace plait
