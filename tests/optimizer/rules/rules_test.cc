@@ -43,6 +43,8 @@ constexpr NotInField kNotInField[] = {
     {"gelu_from_erf", "exporters round the factor 1 / sqrt(2)"},
     {"gelu_from_tanh", "exporters round the factor sqrt(2 / pi)"},
     {"merge_clips", "bounds are compared, and GF(p) has no order"},
+    {"relu_after_max_pool", "GF(p) has no order, and so no largest element"},
+    {"relu_before_max_pool", "GF(p) has no order, and so no largest element"},
     {"remove_repeated_relu", "holds of Relu and not of every function"},
 };
 
