@@ -42,10 +42,13 @@ constexpr NotInField kNotInField[] = {
     {"divide_by_constant", "the reciprocal of an inline constant is rounded"},
     {"gelu_from_erf", "exporters round the factor 1 / sqrt(2)"},
     {"gelu_from_tanh", "exporters round the factor sqrt(2 / pi)"},
+    {"merge_addends", "the sum of inline constants is rounded"},
     {"merge_clips", "bounds are compared, and GF(p) has no order"},
+    {"merge_factors", "the product of inline constants is rounded"},
     {"relu_after_max_pool", "GF(p) has no order, and so no largest element"},
     {"relu_before_max_pool", "GF(p) has no order, and so no largest element"},
     {"remove_repeated_relu", "holds of Relu and not of every function"},
+    {"sum_of_multiples", "the sum of inline constants is rounded"},
 };
 
 bool IsTriedInField(const Rule& rule) {
