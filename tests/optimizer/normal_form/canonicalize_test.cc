@@ -403,6 +403,27 @@ TEST(CanonicalizeTest, IsIdempotent) {
   EXPECT_TRUE(again.empty());
 }
 
+// Its last factor could be one of the weights, too.
+TEST(CanonicalizeTest, FindsTheGeluInFrontOfAProduct) {
+  const Graph graph = Parse(R"(graph {
+    input %x: float32[2,4]
+    const %root: float32[] = [1.4142135]
+    const %one: float32[] = [1.0]
+    const %half: float32[] = [0.5]
+    const %w: float32[4,3] = synthetic 1
+    %q = Div(%x, %root) {}
+    %e = Erf(%q) {}
+    %a = Add(%e, %one) {}
+    %m = Mul(%x, %a) {}
+    %g = Mul(%m, %half) {}
+    %y = MatMul(%g, %w) {}
+    output %y
+  })");
+  RuleCounts counts;
+  EXPECT_EQ(Canonical(graph, &counts).node_count(), 2);
+  EXPECT_EQ(counts["gelu_from_erf"], 1);
+}
+
 TEST(CanonicalizeTest, KeepsAnOutputThatIsAnInput) {
   const Graph graph = Parse(R"(graph {
     input %x: float32[2]
