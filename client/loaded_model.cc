@@ -30,9 +30,7 @@ absl::StatusOr<Plan> MeasuredBaseline(const Graph& graph, const DeviceDescriptio
   // A plan is needed, however long it takes.
   UnlimitedBudget budget;
   BudgetedProfiles budgeted(profiles.cache, budget, profiles.log);
-  ScheduleDevice schedule;
-  schedule.threads = device.threads;
-  const SearchDevice search_device = {device, *catalog, profiles.cache, schedule};
+  const SearchDevice search_device = {device, *catalog, profiles.cache, ScheduleDeviceOf(device)};
   PLAIT_ASSIGN_OR_RETURN(
       PlannedGraph planned,
       PlanBaseline(graph, search_device,

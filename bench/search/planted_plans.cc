@@ -15,8 +15,7 @@ absl::StatusOr<PlanCandidate> PlantedPlans::PlanOf(const Graph& graph) {
   const DeviceDescription& device = executor_.device();
   UnlimitedBudget budget;
   BudgetedProfiles budgeted(profiles_.cache, budget, profiles_.log);
-  SearchDevice search_device{device, catalog_, profiles_.cache, {}};
-  search_device.schedule.threads = device.threads;
+  const SearchDevice search_device{device, catalog_, profiles_.cache, ScheduleDeviceOf(device)};
   PLAIT_ASSIGN_OR_RETURN(
       const PlannedGraph planned,
       PlanBaseline(graph, search_device, {device.fingerprint, "", device.threads}, budgeted));

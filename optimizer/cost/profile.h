@@ -12,6 +12,9 @@ namespace plait {
 
 // What was measured of a kernel that ran alone. Times are microseconds per run; the median decides,
 // the others say how far it can be trusted.
+// A time contains what the device needs to begin the kernel behind another one of its stream: it is
+// that of one kernel in a row of them. So a schedule adds a launch gap only where a device has one
+// that its profiles do not contain (DeviceDescription::launch_gap_us), and none has so far.
 // The median and not the mean: one interrupt among a hundred samples must not decide.
 struct Profile {
   double latency_us_median = 0;
@@ -21,7 +24,9 @@ struct Profile {
   // Both are counted from the kernel's graph, not measured.
   int64_t bytes = 0;  // off-chip bytes at least moved (inputs + outputs + weights)
   int64_t flops = 0;
-  double compute_share = 1;  // of the device's cores or SMs while it runs
+  // Of the device's cores or SMs, on average over its time: 0.5 takes half of them all the while, or
+  // all of them half of the time.
+  double compute_share = 1;
   // Of the moment in which it was measured: multiply-adds by as many threads as the kernel takes,
   // for all threads together. The times are raw: ScaledToPresent compares them with those of
   // another hour.

@@ -6,7 +6,8 @@
 
 namespace plait {
 
-// A device's overheads around kernels, in microseconds. 0 where they were not calibrated.
+// A device's overheads around kernels, in microseconds. 0 where they were not calibrated, and where
+// the steps' latencies contain them (see Profile).
 // A prerequisite on the step's own stream costs the gap alone.
 struct SimulatorOptions {
   double launch_gap_us = 0;    // between a step's last prerequisite and its start

@@ -18,7 +18,17 @@ struct DeviceDescription {
   std::string instruction_set;  // "generic", "avx2", "avx512", "avx512_bf16", "amx", "sm_90"
   int threads = 1;              // cores granted; the width of a kernel that takes the whole device
   int64_t memory_bytes = 0;
+
+  // How kernels run beside each other. What is 0 of a processor follows from its threads.
+  int streams_max = 0;               // that make progress at the same time; 0: as many as threads
+  double launch_gap_us = 0;          // between kernels, beyond what profiles contain (Profile)
+  double cross_stream_us = 0;        // added where a kernel waits for one on another stream
+  double bandwidth_bytes_per_us = 0; // of memory; 0: unknown, and then never a limit
 };
+
+// The backend of devices that are described and not at hand (optimizer/cost/described_device.h): no
+// executor runs its kernels.
+constexpr absl::string_view kDescribedBackend = "model";
 
 // What a fingerprint says, which begins with the backend and has further fields behind semicolons:
 // "cpu;_name;_make;_avx512;_threads=2". Pure and thread-safe, for any text.

@@ -30,6 +30,14 @@ LaunchMode ModeOfChoice(const KernelChoice& choice, const ScheduleDevice& device
 
 }  // namespace
 
+ScheduleDevice ScheduleDeviceOf(const DeviceDescription& device) {
+  return {.threads = device.threads,
+          .streams_max = std::max(1, device.streams_max > 0 ? device.streams_max : device.threads),
+          .bandwidth_bytes_per_us = device.bandwidth_bytes_per_us,
+          .overheads = {.launch_gap_us = device.launch_gap_us,
+                        .cross_stream_us = device.cross_stream_us}};
+}
+
 ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& device) {
   ScheduleProblem problem;
   problem.device = device;

@@ -38,6 +38,9 @@ struct Launch {
 };
 
 // What a device is, as far as schedules go.
+// A kernel runs alone only where it says so by its width. On a processor one that takes all threads
+// does, which walk through it together. On a GPU, whose blocks are given to whatever is free, none
+// does: all have width 1, and what they take of the device is their share.
 struct ScheduleDevice {
   int threads = 1;                    // width of a kernel that runs alone
   int streams_max = 1;                // streams that make progress at the same time
@@ -45,14 +48,17 @@ struct ScheduleDevice {
   SimulatorOptions overheads;
 };
 
+// What the description says of it. A device may have more streams than threads.
+ScheduleDevice ScheduleDeviceOf(const DeviceDescription& device);
+
 // The launches of a cover, in a topological order, on a device.
 struct ScheduleProblem {
   std::vector<Launch> launches;
   ScheduleDevice device;
 };
 
-// Launch i is step i of the cover. Shares follow from the kernels' widths and, where the device's
-// bandwidth is known, from their bytes.
+// Launch i is step i of the cover. Shares are those of the kernels' profiles and, where the device's
+// bandwidth is known, follow from their bytes.
 ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& device);
 
 // One launch in its place.

@@ -41,8 +41,7 @@ absl::StatusOr<LoadEffect> MeasureLoadEffect(const DeviceDescription& device,
   ProfileCache profiles(profiler, log);
   UnlimitedBudget budget;
   BudgetedProfiles budgeted(profiles, budget, log);
-  SearchDevice search_device{device, catalog, profiles, {}};
-  search_device.schedule.threads = device.threads;
+  const SearchDevice search_device{device, catalog, profiles, ScheduleDeviceOf(device)};
   const PlanBinding binding{device.fingerprint, "", device.threads};
   PLAIT_ASSIGN_OR_RETURN(const PlannedGraph planned,
                          PlanBaseline(graph, search_device, binding, budgeted));

@@ -61,7 +61,6 @@ struct SearchContext {
   // `device` is what plans are bound to, `catalog` what it can run as one kernel.
   const DeviceDescription& device;
   const KernelCatalog& catalog;
-  ScheduleDevice schedule_device;  // threads and streams_max follow the device when left at 0 or 1
   ProfileCache& profiles;          // called from the search's own thread, as are the next three
   Verifier& verifier;
   Budget& budget;

@@ -56,17 +56,13 @@ class Optimizer {
       : graph_(graph),
         options_(options),
         context_(context),
-        device_{context.device, context.catalog, context.profiles, context.schedule_device,
-                &admissions_},
+        device_{context.device, context.catalog, context.profiles,
+                ScheduleDeviceOf(context.device), &admissions_},
         binding_{context.device.fingerprint, options.engine_version, context.device.threads},
         profiles_(profiles),
         shape_check_(context.other_shapes,
                      {context.device, context.catalog, options.engine_version, context.verifier,
-                      context.budget, context.log, result_.trace}) {
-    device_.schedule.threads = context.device.threads;
-    device_.schedule.streams_max =
-        std::clamp(device_.schedule.streams_max, 1, std::max(1, context.device.threads));
-  }
+                      context.budget, context.log, result_.trace}) {}
 
   absl::StatusOr<SearchResult> Run() {
     PLAIT_ASSIGN_OR_RETURN(policy_, FindSearchPolicy(options_.search));

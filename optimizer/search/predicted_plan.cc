@@ -10,6 +10,13 @@
 namespace plait {
 namespace {
 
+// A plan in line: whether kernels beside each other are faster is nothing to guess.
+ScheduleDevice OneStream(const DeviceDescription& device) {
+  ScheduleDevice schedule = ScheduleDeviceOf(device);
+  schedule.streams_max = 1;
+  return schedule;
+}
+
 // What planning asks for, with a profiler that measures nothing behind it.
 class Prediction {
  public:
@@ -18,10 +25,9 @@ class Prediction {
       : profiler_(device, catalog),
         profiles_(profiler_, log_),
         budgeted_(profiles_, budget_, log_),
-        device_{device, catalog, profiles_, {}, &admissions_},
+        device_{device, catalog, profiles_, OneStream(device), &admissions_},
         binding_{device.fingerprint, engine_version, device.threads} {
     admissions_.RefuseUnknown();
-    device_.schedule.threads = device.threads;
   }
 
   absl::StatusOr<PlannedGraph> Fused(const Graph& graph) {

@@ -96,13 +96,11 @@ class Search {
     for (const auto& [key, profile] : known_) profiles.Load(key, profile);
     const LoadEffect effect = is_replay() ? source->load_effect() : request_.load_effect;
     log.set_load_effect(effect);
-    ScheduleDevice schedule;
-    schedule.streams_max = device.threads;
     const std::vector<Graph> other_shapes = GraphsAt(
         request_.model, OtherShapesOf(request_.model, request_.start.options(), bound->graph),
         request_.device.memory_bytes);
     const SearchContext context = {
-        device,           *catalog, schedule,          profiles, source->verifier(),
+        device,           *catalog, profiles,          source->verifier(),
         source->budget(), log,      request_.progress, effect,   other_shapes};
     SearchOptions options = request_.options;
     if (!has_input_sets) options.verification.given_inputs = 0;

@@ -138,12 +138,10 @@ class ChildSearch {
     PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect, FindLoadEffect(LoadProfiles(start_, profiles),
                                                                    device, **catalog, *source));
     log.set_load_effect(effect);
-    ScheduleDevice schedule_device;
-    schedule_device.streams_max = device.threads;
     const std::vector<Graph> other_shapes = OtherShapes(original);
     const SearchContext context = {
-        device,           **catalog, schedule_device, profiles, source->verifier(),
-        source->budget(), log,       progress,        effect,   other_shapes};
+        device,           **catalog, profiles, source->verifier(),
+        source->budget(), log,       progress, effect,   other_shapes};
     progress.set_plan(0, SearchCount());
     const SearchOptions options = Options();
     // Nearly all of the time goes by in here.

@@ -31,9 +31,7 @@ absl::StatusOr<Plan> PlanOf(const Graph& graph, const DeviceDescription& device,
   ProfileCache profiles(profiler, log);
   UnlimitedBudget budget;
   BudgetedProfiles budgeted(profiles, budget, log);
-  ScheduleDevice schedule;
-  schedule.threads = schedule.streams_max = device.threads;
-  const SearchDevice search_device = {device, *catalog, profiles, schedule};
+  const SearchDevice search_device = {device, *catalog, profiles, ScheduleDeviceOf(device)};
   const PlanBinding binding = {device.fingerprint, "test", device.threads};
   if (!fused) {
     PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned,

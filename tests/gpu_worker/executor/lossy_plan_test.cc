@@ -116,6 +116,7 @@ class LossyPlanTest : public ExecutorFixture {
                       const char* text = kTwoProducts) {
     DeviceDescription device = executor_->device();
     device.instruction_set = "amx";
+    device.streams_max = 1;
     const auto catalog = CatalogFor(device, {.digits = precision != "bf16"});
     const Graph graph = ParseTyped(text);
     MadeUpTimes times;
@@ -124,8 +125,8 @@ class LossyPlanTest : public ExecutorFixture {
     ProfileCache profiles(times, log);
     UnlimitedBudget forever;
     NoProgress progress;
-    const SearchContext context = {device, **catalog, {.streams_max = 1}, profiles, errors, forever,
-                                   log,    progress};
+    const SearchContext context = {device,  **catalog, profiles, errors,
+                                   forever, log,       progress};
     SearchOptions options;
     options.rules = AllRules();
     options.rel_error_max = rel_error_max;

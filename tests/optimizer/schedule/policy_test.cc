@@ -9,6 +9,17 @@
 namespace plait {
 namespace {
 
+// A cover of one step without kernels' formats, of that width, time and share.
+CoverStep StepOf(int width, double latency_us, double share) {
+  CoverStep step;
+  step.group.whole = {.kernel = {.family = "conv", .width = width},
+                      .latency_us = latency_us,
+                      .bytes = 300,
+                      .compute_share = share};
+  step.group.part = step.group.whole;
+  return step;
+}
+
 std::string ScheduleText(absl::string_view policy, const ScheduleProblem& problem) {
   std::string text;
   const Schedule schedule = (*FindPolicy(policy))->assign(problem);
@@ -17,6 +28,52 @@ std::string ScheduleText(absl::string_view policy, const ScheduleProblem& proble
     if (!placement.whole) text += std::to_string(placement.stream) + "\n";
   }
   return text + std::to_string(static_cast<int>(MakespanUs(problem, schedule))) + " us\n";
+}
+
+TEST(PolicyTest, AProcessorHasAsManyStreamsAsThreads) {
+  const ScheduleDevice device = ScheduleDeviceOf({.threads = 3});
+  EXPECT_EQ(device.threads, 3);
+  EXPECT_EQ(device.streams_max, 3);
+  EXPECT_EQ(device.bandwidth_bytes_per_us, 0);
+  EXPECT_EQ(device.overheads.launch_gap_us, 0);
+  EXPECT_EQ(device.overheads.cross_stream_us, 0);
+}
+
+TEST(PolicyTest, ADescriptionSaysHowKernelsRunBesideEachOther) {
+  const ScheduleDevice device = ScheduleDeviceOf({.threads = 2,
+                                                  .streams_max = 16,
+                                                  .launch_gap_us = 1,
+                                                  .cross_stream_us = 2,
+                                                  .bandwidth_bytes_per_us = 3});
+  EXPECT_EQ(device.streams_max, 16);
+  EXPECT_EQ(device.overheads.launch_gap_us, 1);
+  EXPECT_EQ(device.overheads.cross_stream_us, 2);
+  EXPECT_EQ(device.bandwidth_bytes_per_us, 3);
+}
+
+TEST(PolicyTest, AKernelThatTakesAllIsABarrierOnlyIfItSaysSo) {
+  Cover cover;
+  cover.steps = {StepOf(1, 10, 1), StepOf(132, 10, 0.5)};
+  const ScheduleProblem problem =
+      MakeScheduleProblem(cover, {.threads = 132, .bandwidth_bytes_per_us = 60});
+  EXPECT_FALSE(problem.launches[0].whole.alone);
+  EXPECT_EQ(problem.launches[0].whole.compute_share, 1);
+  EXPECT_EQ(problem.launches[0].whole.bandwidth_share, 0.5);
+  EXPECT_TRUE(problem.launches[1].whole.alone);
+  EXPECT_EQ(problem.launches[1].whole.compute_share, 0.5);
+}
+
+TEST(PolicyTest, MoreStreamsThanThreadsAreUsed) {
+  // Four launches that each want a quarter of the device.
+  Cover cover;
+  for (int step = 0; step < 4; ++step) cover.steps.push_back(StepOf(1, 10, 0.25));
+  const ScheduleProblem problem =
+      MakeScheduleProblem(cover, {.threads = 2, .streams_max = 4});
+  for (const SchedulePolicy* policy : AllPolicies()) {
+    if (policy == &kSequentialPolicy) continue;
+    EXPECT_NEAR(MakespanUs(problem, policy->assign(problem)), 10, 1e-9)
+        << std::string(policy->name);
+  }
 }
 
 TEST(PolicyTest, SequentialRunsEverythingInOrder) {

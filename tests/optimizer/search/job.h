@@ -38,10 +38,8 @@ struct Job {
   absl::StatusOr<SearchResult> Run(const Graph& graph, Profiler& measures, Verifier& verifies,
                                    Budget& budget) {
     ProfileCache profiles(measures, log);
-    const SearchContext context{device,      catalog,  {.streams_max = device.threads},
-                                profiles,    verifies, budget,
-                                log,         progress, {},
-                                other_shapes};
+    const SearchContext context{device, catalog,  profiles, verifies,    budget,
+                                log,    progress, {},       other_shapes};
     absl::StatusOr<SearchResult> result = Optimize(graph, options, context);
     profiles_measured = profiles.profiles_measured();
     return result;
