@@ -11,6 +11,10 @@ namespace plait {
                                                     const CatalogOptions& options);
 #include "gpu_worker/backends/backends.def"
 #undef PLAIT_BACKEND
+// Of devices that are described (optimizer/cost/described_device.h): nothing runs it, so that it is
+// no line of the backends.
+std::unique_ptr<KernelCatalog> NewModelCatalog(const DeviceDescription& device,
+                                               const CatalogOptions& options);
 
 namespace {
 
@@ -24,6 +28,7 @@ constexpr Backend kBackends[] = {
 #define PLAIT_BACKEND(name, Name) {#name, New##Name##Catalog},
 #include "gpu_worker/backends/backends.def"
 #undef PLAIT_BACKEND
+    {kDescribedBackend, NewModelCatalog},
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ struct Profile {
   // Both are counted from the kernel's graph, not measured.
   int64_t bytes = 0;  // off-chip bytes at least moved (inputs + outputs + weights)
   int64_t flops = 0;
-  // Of the device's cores or SMs, on average over its time: 0.5 takes half of them all the while, or
-  // all of them half of the time.
+  // Of the device's cores or SMs, on average over its time: 0.5 takes half of them all the while,
+  // or all of them half of the time.
   double compute_share = 1;
   // Of the moment in which it was measured: multiply-adds by as many threads as the kernel takes,
   // for all threads together. The times are raw: ScaledToPresent compares them with those of

@@ -14,10 +14,6 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// How much longer copies take in a plan, where what they read was written long ago, than alone:
-// measured over the Concats of densenet121, of which most read what has left the caches.
-constexpr double kInPlan = 5;
-
 }  // namespace
 
 PartPrices::PartPrices(const Graph& graph, const KernelCatalog& catalog,
@@ -53,7 +49,7 @@ void PartPrices::AddCopiesOf(const Kernel& concat, const Times& times) {
     Times& copies = copies_.try_emplace(piece.tensor, Times{{0, 0}}).first->second;
     for (const bool takes_all : {false, true}) {
       const double us = times.us[takes_all] < kNever ? times.us[takes_all] : times.us[!takes_all];
-      copies.us[takes_all] += share * us * kInPlan;
+      copies.us[takes_all] += share * us * catalog_.CopyInPlanRatio();
     }
     copied -= share;
   }
@@ -63,7 +59,7 @@ void PartPrices::AddCopiesOf(const Kernel& concat, const Times& times) {
 double PartPrices::LatencyUs(const Measured& measured) const {
   if (copies_.empty()) return measured.latency_us;
   if (!ConcatPiecesOf(graph_, measured.kernel).empty()) {
-    return measured.latency_us * kInPlan * copied_.at(measured.kernel.nodes[0]);
+    return measured.latency_us * catalog_.CopyInPlanRatio() * copied_.at(measured.kernel.nodes[0]);
   }
   return measured.latency_us + CopiesUs(measured);
 }

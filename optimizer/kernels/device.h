@@ -20,10 +20,10 @@ struct DeviceDescription {
   int64_t memory_bytes = 0;
 
   // How kernels run beside each other. What is 0 of a processor follows from its threads.
-  int streams_max = 0;               // that make progress at the same time; 0: as many as threads
-  double launch_gap_us = 0;          // between kernels, beyond what profiles contain (Profile)
-  double cross_stream_us = 0;        // added where a kernel waits for one on another stream
-  double bandwidth_bytes_per_us = 0; // of memory; 0: unknown, and then never a limit
+  int streams_max = 0;                // that make progress at the same time; 0: as many as threads
+  double launch_gap_us = 0;           // between kernels, beyond what profiles contain (Profile)
+  double cross_stream_us = 0;         // added where a kernel waits for one on another stream
+  double bandwidth_bytes_per_us = 0;  // of memory; 0: unknown, and then never a limit
 };
 
 // The backend of devices that are described and not at hand (optimizer/cost/described_device.h): no

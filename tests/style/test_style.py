@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "optimizer/integer_form": [*OPS, "optimizer/rules", "optimizer/rules/patterns"],
     "optimizer/kernels": OPS,
     "optimizer/cost": [*OPS, "optimizer/kernels"],
+    "optimizer/cost/devices": ["optimizer/cost"],
     "optimizer/cover": [*OPS, "optimizer/kernels", "optimizer/cost"],
     "optimizer/schedule": [*OPS, "optimizer/kernels", "optimizer/cost", "optimizer/cover"],
 }
@@ -125,6 +126,12 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cpu": [],
     "gpu_worker/backends/cpu/loops": ["base"],
     "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels", "gpu_worker/backends/cpu"],
+    # Which nodes a kernel takes is the same question on every device.
+    "gpu_worker/backends/model/offers": [
+        *OPS,
+        "optimizer/kernels",
+        "gpu_worker/backends/cpu/offers",
+    ],
     "gpu_worker/backends/cpu/team": ["base"],
     "gpu_worker/backends/cpu/microkernel": ["base"],
     "gpu_worker/backends/cpu/onednn": [

@@ -1,0 +1,173 @@
+#include "optimizer/cost/described_device.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "optimizer/cost/kernel_blocks.h"
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+constexpr absl::string_view kPrefix = "model:";
+// Of its rates that a kernel is said to reach on the back of an envelope.
+constexpr double kEnvelopeShare = 0.6;
+
+constexpr const DescribedDevice* kDevices[] = {
+#define PLAIT_DESCRIBED_DEVICE(name, Name) &k##Name##Device,
+#include "optimizer/cost/described_devices.def"
+#undef PLAIT_DESCRIBED_DEVICE
+};
+
+// What a kernel computes and moves: every input, output and constant once, and no more than its
+// nodes move one by one.
+struct KernelWork {
+  int64_t flops = 0;
+  double weight_bytes = 0;
+  double value_bytes = 0;
+};
+
+KernelWork WorkOfKernel(const Graph& graph) {
+  KernelWork work;
+  int64_t bytes_of_nodes = 0;
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    const Work of_node = WorkOf(graph, node);
+    work.flops += of_node.flops;
+    bytes_of_nodes += of_node.bytes;
+  }
+  int64_t weights = 0;
+  int64_t all = 0;
+  for (const TensorInfo& tensor : graph.tensors()) {
+    if (tensor.constant != nullptr) weights += tensor.type.bytes();
+  }
+  for (const TensorId input : graph.inputs()) all += graph.type(input).bytes();
+  for (const TensorId output : graph.outputs()) all += graph.type(output).bytes();
+  all += weights;
+  // A Gather reads a few rows of its table.
+  if (graph.node_count() > 0) all = std::min(all, bytes_of_nodes);
+  weights = std::min(weights, all);
+  work.weight_bytes = static_cast<double>(weights);
+  work.value_bytes = static_cast<double>(all - weights);
+  return work;
+}
+
+double ShareOf(const DescribedDevice& device, BlockKind kind) {
+  switch (kind) {
+    case BlockKind::kLargeTile:
+      return device.large_tile_share;
+    case BlockKind::kSmallTile:
+      return device.small_tile_share;
+    case BlockKind::kElements:
+      return device.element_share;
+  }
+  return device.element_share;
+}
+
+Profile ProfileOf(double latency_us, const KernelWork& work) {
+  Profile profile;
+  profile.latency_us_median = latency_us;
+  profile.latency_us_p10 = latency_us;
+  profile.samples = 1;
+  profile.flops = work.flops;
+  return profile;
+}
+
+Profile OnEnvelope(const DescribedDevice& device, const KernelWork& work) {
+  const double compute_us = static_cast<double>(work.flops) / device.flops_per_us;
+  const double memory_us = work.weight_bytes / device.bytes_per_us;
+  Profile profile =
+      ProfileOf(device.kernel_us + std::max(compute_us, memory_us) / kEnvelopeShare, work);
+  profile.compute_share = 0;
+  return profile;
+}
+
+Profile InBlocks(const DescribedDevice& device, const KernelWork& work,
+                 const KernelBlocks& blocks) {
+  const auto count = static_cast<double>(blocks.blocks);
+  const double multiprocessors = device.multiprocessors;
+  const auto rounds =
+      static_cast<double>((blocks.blocks + device.multiprocessors - 1) / device.multiprocessors);
+  const double block_us = blocks.flops_of_block * multiprocessors /
+                          (device.flops_per_us * ShareOf(device, blocks.kind));
+  // Half: what is written takes room as well, and so does what runs beside it.
+  const bool stays = work.value_bytes <= 0.5 * static_cast<double>(device.l2_bytes);
+  const double memory_bytes = work.weight_bytes + (stays ? 0 : work.value_bytes);
+  const double cache_bytes =
+      (stays ? work.value_bytes : 0) + static_cast<double>(blocks.partial_bytes);
+  const double readers = std::min(count, multiprocessors);
+  const double bytes_us =
+      std::max({memory_bytes / device.bytes_per_us, cache_bytes / device.l2_bytes_per_us,
+                (memory_bytes + cache_bytes) / (readers * device.multiprocessor_bytes_per_us)});
+  const double work_us = std::max(rounds * block_us, bytes_us);
+  // Between the steps of a recurrence all blocks meet, which costs them as much as to begin.
+  const double fixed_us = device.kernel_us * static_cast<double>(blocks.steps_in_turn);
+  Profile profile = ProfileOf(fixed_us + work_us, work);
+  // It takes the multiply-adds that it makes, and keeps its blocks' places for as long as it works.
+  const double computing_us = count * block_us / multiprocessors;
+  const double slots = multiprocessors * blocks.blocks_side_by_side;
+  const double holding_us = std::min(1.0, count / slots) * work_us;
+  profile.compute_share =
+      std::min(1.0, std::max(computing_us, holding_us) / profile.latency_us_median);
+  // What it takes of the memory's bandwidth.
+  profile.bytes = static_cast<int64_t>(memory_bytes);
+  return profile;
+}
+
+}  // namespace
+
+absl::Span<const DescribedDevice* const> DescribedDevices() { return kDevices; }
+
+absl::string_view DescribedName(absl::string_view device_id) {
+  return absl::ConsumePrefix(&device_id, kPrefix) ? device_id : absl::string_view();
+}
+
+absl::StatusOr<const DescribedDevice*> FindDescribedDevice(absl::string_view device_id) {
+  std::string names;
+  for (const DescribedDevice* device : kDevices) {
+    if (device->name == DescribedName(device_id)) return device;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", kPrefix, device->name);
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no device \"", device_id, "\" is described (there are: ", names, ")"));
+}
+
+DeviceDescription DescriptionOf(const DescribedDevice& device) {
+  DeviceDescription description;
+  description.id = absl::StrCat(kPrefix, device.name);
+  description.backend = std::string(kDescribedBackend);
+  description.name = std::string(device.title);
+  description.fingerprint = absl::StrCat(kDescribedBackend, ";_", device.name);
+  description.threads = device.multiprocessors;
+  description.memory_bytes = device.memory_bytes;
+  description.streams_max = device.streams_max;
+  description.cross_stream_us = device.cross_stream_us;
+  description.bandwidth_bytes_per_us = device.bytes_per_us;
+  return description;
+}
+
+Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
+  const std::optional<KernelBlocks> blocks = BlocksOf(lone, device_.multiprocessors);
+  if (!blocks.has_value()) return {};
+  const KernelWork work = WorkOfKernel(lone.graph);
+  if (blocks->blocks == 0) {
+    Profile nothing = ProfileOf(0, {});
+    nothing.compute_share = 0;
+    return nothing;
+  }
+  return detail_ == PredictionDetail::kEnvelope ? OnEnvelope(device_, work)
+                                                : InBlocks(device_, work, *blocks);
+}
+
+absl::StatusOr<std::vector<Profile>> DescribedProfiler::Measure(
+    absl::Span<const ProfileRequest> requests) {
+  std::vector<Profile> profiles(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const absl::StatusOr<LoneKernel> lone = LoneKernelOf(requests[i].key);
+    if (lone.ok()) profiles[i] = Predict(*lone);
+  }
+  return profiles;
+}
+
+}  // namespace plait

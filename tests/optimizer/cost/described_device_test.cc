@@ -1,0 +1,160 @@
+#include "optimizer/cost/described_device.h"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace plait {
+namespace {
+
+using testing::HasSubstr;
+
+// Ten multiprocessors that compute 100 flops/us each, and whose caches are out of the way.
+constexpr DescribedDevice kTen = {.name = "ten",
+                                  .title = "Ten",
+                                  .multiprocessors = 10,
+                                  .flops_per_us = 1000,
+                                  .bytes_per_us = 1e9,
+                                  .l2_bytes_per_us = 1e9,
+                                  .multiprocessor_bytes_per_us = 1e9,
+                                  .l2_bytes = 1 << 22,
+                                  .kernel_us = 2,
+                                  .cross_stream_us = 1,
+                                  .streams_max = 4,
+                                  .large_tile_share = 1,
+                                  .small_tile_share = 1,
+                                  .element_share = 1};
+
+Profile Predict(const DescribedDevice& device, const std::string& family,
+                const std::string& graph_text,
+                PredictionDetail detail = PredictionDetail::kBlocks) {
+  DescribedProfiler profiler(device, detail);
+  const ProfileKey key = {.family = family, .graph_text = graph_text};
+  const auto profiles = profiler.Measure({{key}});
+  return profiles.ok() ? profiles->front() : Profile();
+}
+
+// A product of so many rows by 64 columns of depth 256.
+std::string Product(int rows) {
+  return absl::StrCat("graph {\n  input %x: float32[", rows,
+                      ",256]\n  const %w: float32[256,64] = synthetic 1\n"
+                      "  %y = MatMul(%x, %w) {}\n  output %y\n}");
+}
+
+constexpr double kTileFlops = 2.0 * 64 * 64 * 256;
+
+TEST(DescribedDeviceTest, BlocksAreComputedInRounds) {
+  const double block_us = kTileFlops / 100;
+  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(640)).latency_us_median, 2 + block_us);
+  // Three blocks more take as long as ten.
+  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(832)).latency_us_median, 2 + 2 * block_us);
+}
+
+TEST(DescribedDeviceTest, ATileThatSticksOutIsComputedWhole) {
+  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(600)).latency_us_median,
+                   Predict(kTen, "matmul", Product(640)).latency_us_median);
+}
+
+TEST(DescribedDeviceTest, ManyTilesAreLarge) {
+  // 10 of 128 rows, half of whose columns lie outside.
+  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(1280)).latency_us_median,
+                   2 + 4 * kTileFlops / 100);
+}
+
+TEST(DescribedDeviceTest, TheDepthOfAFewTilesIsDivided) {
+  const std::string deep =
+      "graph {\n  input %x: float32[64,1024]\n  const %w: float32[1024,64] = synthetic 1\n"
+      "  %y = MatMul(%x, %w) {}\n  output %y\n}";
+  const Profile profile = Predict(kTen, "matmul", deep);
+  EXPECT_DOUBLE_EQ(profile.latency_us_median, 2 + kTileFlops / 100);
+  EXPECT_NEAR(profile.compute_share, 0.4, 0.001);
+}
+
+TEST(DescribedDeviceTest, AShareIsAnAverageOverTheWholeTime) {
+  // All ten multiprocessors, but not while the kernel begins.
+  const Profile all = Predict(kTen, "matmul", Product(640));
+  EXPECT_NEAR(all.compute_share * all.latency_us_median, kTileFlops / 100, 1e-6);
+  const Profile half = Predict(kTen, "matmul", Product(320));
+  EXPECT_NEAR(half.compute_share, all.compute_share / 2, 1e-9);
+}
+
+TEST(DescribedDeviceTest, AFewBlocksReadWhatTheyCan) {
+  DescribedDevice device = kTen;
+  device.flops_per_us = 1e12;
+  device.bytes_per_us = 1000;
+  device.multiprocessor_bytes_per_us = 200;
+  const std::string relu = "graph {\n  input %x: float32[1000]\n  %y = Relu(%x) {}\n  output %y\n}";
+  // 8000 bytes by one block.
+  EXPECT_NEAR(Predict(device, "elementwise", relu).latency_us_median, 2 + 40, 1e-6);
+}
+
+TEST(DescribedDeviceTest, WeightsComeFromMemoryAndValuesFromTheCache) {
+  DescribedDevice device = kTen;
+  device.flops_per_us = 1e12;
+  device.bytes_per_us = 1000;
+  const Profile profile = Predict(device, "matmul", Product(640));
+  EXPECT_EQ(profile.bytes, 4 * 256 * 64);
+  EXPECT_NEAR(profile.latency_us_median, 2 + 65.536, 0.01);
+  // Too much for half of the cache.
+  device.l2_bytes = 1 << 19;
+  EXPECT_EQ(Predict(device, "matmul", Product(640)).bytes, 4 * (256 * 64 + 640 * (256 + 64)));
+}
+
+TEST(DescribedDeviceTest, AViewIsNoKernel) {
+  const Profile view =
+      Predict(kTen, "view",
+              "graph {\n  input %x: float32[4,6]\n  %y = Flatten(%x) {axis=0}\n  output %y\n}");
+  EXPECT_EQ(view.samples, 1);
+  EXPECT_EQ(view.latency_us_median, 0);
+  EXPECT_EQ(view.compute_share, 0);
+}
+
+TEST(DescribedDeviceTest, TheEnvelopeKnowsNoBlocks) {
+  const Profile profile = Predict(kTen, "matmul", Product(832), PredictionDetail::kEnvelope);
+  EXPECT_DOUBLE_EQ(profile.latency_us_median, 2 + 2.0 * 832 * 64 * 256 / 1000 / 0.6);
+  EXPECT_EQ(profile.compute_share, 0);
+  EXPECT_EQ(profile.bytes, 0);
+}
+
+TEST(DescribedDeviceTest, OtherFamiliesHaveNoProfile) {
+  EXPECT_EQ(Predict(kTen, "conv_winograd", Product(64)).samples, 0);
+  EXPECT_EQ(Predict(kTen, "matmul", "no graph").samples, 0);
+}
+
+TEST(DescribedDeviceTest, IsFoundByItsId) {
+  ASSERT_TRUE(FindDescribedDevice("model:h200").ok());
+  EXPECT_EQ((*FindDescribedDevice("model:h200"))->title, "NVIDIA H200");
+  EXPECT_EQ(DescribedName("cpu"), "");
+  for (const char* id : {"model:h2000", "model:", "cpu", "h200", ""}) {
+    const auto found = FindDescribedDevice(id);
+    EXPECT_THAT(std::string(found.status().message()),
+                HasSubstr("model:a100, model:h200, model:l40s"))
+        << id;
+  }
+}
+
+TEST(DescribedDeviceTest, EveryDeviceIsWhole) {
+  std::set<std::string> fingerprints;
+  for (const DescribedDevice* device : DescribedDevices()) {
+    SCOPED_TRACE(std::string(device->name));
+    for (const double rate :
+         {device->flops_per_us, device->bytes_per_us, device->l2_bytes_per_us,
+          device->multiprocessor_bytes_per_us, device->kernel_us, device->cross_stream_us}) {
+      EXPECT_GT(rate, 0);
+    }
+    const DeviceDescription description = DescriptionOf(*device);
+    EXPECT_EQ(description.backend, "model");
+    EXPECT_EQ(description.id, absl::StrCat("model:", device->name));
+    EXPECT_GT(description.threads, 1);
+    EXPECT_GT(description.streams_max, 1);
+    EXPECT_EQ(description.launch_gap_us, 0);
+    EXPECT_TRUE(fingerprints.insert(description.fingerprint).second);
+  }
+}
+
+}  // namespace
+}  // namespace plait
