@@ -49,9 +49,12 @@ Json AblationJson(absl::string_view model, absl::Span<const AblationRow> rows) {
     entry["system"] = system.empty() ? Json() : Json(system);
     entry["origin"] = row.report.optimized().origin();
     entry["speedup"] = row.report.speedup();
-    entry["speedup_low"] = row.report.speedup_low();
-    entry["speedup_high"] = row.report.speedup_high();
-    entry["latency_us_median"] = row.report.optimized().latency_us_median();
+    // Nothing is measured of a device that is only described.
+    const bool is_predicted = row.report.device().predicted();
+    const auto measured = [&](double number) { return is_predicted ? Json() : Json(number); };
+    entry["speedup_low"] = measured(row.report.speedup_low());
+    entry["speedup_high"] = measured(row.report.speedup_high());
+    entry["latency_us_median"] = measured(row.report.optimized().latency_us_median());
     entry["predicted_us"] = row.report.optimized().predicted_us();
     entry["search_seconds"] = search.seconds();
     entry["profiling_seconds"] = search.profiling_seconds();
@@ -70,10 +73,10 @@ std::string AblationTable(absl::Span<const AblationRow> rows) {
   for (const AblationRow& row : rows) {
     const v1::Report& report = row.report;
     const bool is_kept = report.optimized().origin() == "baseline";
-    const std::string speedup = is_kept
-                                    ? "1, the original"
-                                    : absl::StrFormat("%.3f [%.3f, %.3f]", report.speedup(),
-                                                      report.speedup_low(), report.speedup_high());
+    std::string speedup = absl::StrFormat("%.3f [%.3f, %.3f]", report.speedup(),
+                                          report.speedup_low(), report.speedup_high());
+    if (report.device().predicted()) speedup = absl::StrFormat("%.3f, predicted", report.speedup());
+    if (is_kept) speedup = "1, the original";
     absl::StrAppendFormat(&text, "%-10s %-11s %-12s %-22s %9.3f %12.3f %9.2f %10d %8d\n",
                           row.search, row.schedule, SystemOf(row.search, row.schedule), speedup,
                           Milliseconds(report.optimized().latency_us_median()),

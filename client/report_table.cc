@@ -30,6 +30,25 @@ void AppendLatency(absl::string_view label, const Measured& measured, std::strin
                         measured.latency_us_p95(), measured.kernels());
 }
 
+// Nothing was measured of a device that is only described.
+void AppendPredictions(const v1::Report& report, std::string* text) {
+  absl::StrAppendFormat(text, "%-12s %12s %9s\n", "predicted, us", "one run", "kernels");
+  absl::StrAppendFormat(text, "%-12s %13.1f %9d\n", "  baseline", report.baseline().predicted_us(),
+                        report.baseline().kernels());
+  absl::StrAppendFormat(text, "%-12s %13.1f %9d\n", "  optimized",
+                        report.optimized().predicted_us(), report.optimized().kernels());
+  absl::StrAppendFormat(text, "speedup      %.3f, predicted\n", report.speedup());
+}
+
+void AppendLatencies(const v1::Report& report, std::string* text) {
+  absl::StrAppendFormat(text, "%-12s %12s %12s %12s %9s\n", "latency, us", "median", "p10", "p95",
+                        "kernels");
+  AppendLatency("  baseline", report.baseline(), text);
+  AppendLatency("  optimized", report.optimized(), text);
+  absl::StrAppendFormat(text, "speedup      %.3f (%.3f to %.3f when measured again)\n",
+                        report.speedup(), report.speedup_low(), report.speedup_high());
+}
+
 absl::string_view LawOf(absl::string_view name) {
   const Rule* const rule = FindRule(name);
   return rule == nullptr ? "" : rule->law;
@@ -100,12 +119,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         report.device().id(), report.device().name(),
                         report.device().predicted() ? ", predicted, not measured" : "",
                         report.cached() ? ", from the result cache" : "");
-  absl::StrAppendFormat(&text, "%-12s %12s %12s %12s %9s\n", "latency, us", "median", "p10", "p95",
-                        "kernels");
-  AppendLatency("  baseline", report.baseline(), &text);
-  AppendLatency("  optimized", report.optimized(), &text);
-  absl::StrAppendFormat(&text, "speedup      %.3f (%.3f to %.3f when measured again)\n",
-                        report.speedup(), report.speedup_low(), report.speedup_high());
+  report.device().predicted() ? AppendPredictions(report, &text) : AppendLatencies(report, &text);
   const std::string kept = KeptText(report);
   if (!kept.empty()) absl::StrAppend(&text, "kept         ", kept, "\n");
   absl::StrAppendFormat(&text,

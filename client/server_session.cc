@@ -96,12 +96,14 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
     return ConnectToServer(context);
   }
   // At once, and not when a worker has failed to come up.
-  const absl::Status status = wire::CheckBackend("--device", wire::BackendOf(device));
+  // Outputs for a device that is only described are compared on the processor.
+  const std::string worker_device = wire::IsDescribedId(device) ? "cpu" : device;
+  const absl::Status status = wire::CheckBackend("--device", wire::BackendOf(worker_device));
   if (!status.ok()) return wire::WithReason(status, v1::ERROR_REASON_DEVICE_UNAVAILABLE);
   EmbeddedServer::Options options;
   options.program = absl::StrCat(context.environment.program_folder, "/plaitd");
   options.cache_folder = context.arguments.Text("--cache-dir", context.environment.cache_folder);
-  options.device = device;
+  options.device = worker_device;
   options.threads = threads;
   options.instruction_set = context.arguments.Text(kInstructionSetOption.name);
   ServerSession session;
@@ -109,7 +111,7 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address()));
   // Before the worker is awaited: a left job would take it as soon as it comes.
   PLAIT_RETURN_IF_ERROR(CancelLeftJobs(*session.client));
-  PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, context, device));
+  PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, context, worker_device));
   return session;
 }
 

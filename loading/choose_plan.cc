@@ -48,6 +48,11 @@ std::string ProcessorOf(const Plan& plan) {
 }
 
 std::string OtherDevice(const Plan& plan, const DeviceDescription& device) {
+  if (BackendOfFingerprint(plan.device_fingerprint) == kDescribedBackend) {
+    return absl::StrCat("it was predicted for ", kDescribedBackend, ":", ProcessorOf(plan),
+                        ", which is only described, and no runtime runs it (optimize the model on "
+                        "this device)");
+  }
   const absl::string_view instructions = InstructionSetOfFingerprint(plan.device_fingerprint);
   if (instructions.empty() || BackendOfFingerprint(plan.device_fingerprint) != device.backend) {
     return absl::StrCat("it was made for another device (", plan.device_fingerprint,

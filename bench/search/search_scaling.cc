@@ -217,8 +217,7 @@ absl::StatusOr<Timed> TimeSearch(const Graph& graph, const std::string& search) 
     PhaseClock clock;
     ProfileCache profiles(profiler, log);
     for (const auto& [key, profile] : known) profiles.Load(key, profile);
-    const SearchContext context{
-        device, *catalog, profiles, verifier, forever, log, clock};
+    const SearchContext context{device, *catalog, profiles, verifier, forever, log, clock};
     PLAIT_ASSIGN_OR_RETURN(timed.result, Optimize(graph, options, context));
     for (const auto& [key, profile] : profiles.measured()) known[key.ToString()] = profile;
     if (turn == 0) timed.profiles = profiles.profiles_measured();

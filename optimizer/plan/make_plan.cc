@@ -21,6 +21,7 @@ class PlanBuilder {
     plan_.engine_version = binding.engine_version;
     plan_.threads = binding.threads;
     plan_.precision = binding.precision;
+    plan_.predicted = binding.predicted;
     std::vector<PlacedStep> steps;
     for (const Placement& placement : schedule) {
       steps.push_back({&cover_.steps[placement.launch], &KernelOf(placement)});

@@ -14,6 +14,7 @@ struct PlanBinding {
   std::string engine_version;        // that made the plan
   int threads = 1;                   // the device's width; a kernel that takes it all runs alone
   std::string precision = "strict";  // what its kernels were chosen to keep
+  bool predicted = false;            // they were chosen by predicted times
 };
 
 // Writes a schedule of a cover down as a plan: one step per launch with the waits that its inputs

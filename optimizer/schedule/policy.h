@@ -57,8 +57,8 @@ struct ScheduleProblem {
   ScheduleDevice device;
 };
 
-// Launch i is step i of the cover. Shares are those of the kernels' profiles and, where the device's
-// bandwidth is known, follow from their bytes.
+// Launch i is step i of the cover. Shares are those of the kernels' profiles and, where the
+// device's bandwidth is known, follow from their bytes.
 ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& device);
 
 // One launch in its place.

@@ -151,9 +151,9 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
     Graph piece = ExtractRegion(graph, segment.region);
     if (!segment.is_host) {
       IslandProgress progress(context.progress, whole.islands.size(), count);
-      const SearchContext inner{context.device,   context.catalog,
-                                context.profiles, context.verifier, context.budget,
-                                context.log,      progress,         context.load_effect};
+      const SearchContext inner{context.device,   context.catalog,    context.profiles,
+                                context.verifier, context.budget,     context.log,
+                                progress,         context.load_effect};
       PLAIT_ASSIGN_OR_RETURN(SearchResult found,
                              OptimizeWhole(piece, IslandOptions(options), inner, profiles));
       const SearchResult result = WithValidRounds(std::move(found));

@@ -26,6 +26,7 @@
 //   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
 //   fit_precision    lets plans lose as much of it as is allowed
 //   verify_candidates  the device decides (with verifier, measure_batch, speedup)
+//   verify_predicted   predictions decide, for a device that is only described
 //   refusal          what was not good enough, and why
 //   check_shapes     whether it is right at other shapes too, bound to them (with rebind_target)
 //   progress_sink    how far a search is, for those who wait
@@ -61,7 +62,7 @@ struct SearchContext {
   // `device` is what plans are bound to, `catalog` what it can run as one kernel.
   const DeviceDescription& device;
   const KernelCatalog& catalog;
-  ProfileCache& profiles;          // called from the search's own thread, as are the next three
+  ProfileCache& profiles;  // called from the search's own thread, as are the next three
   Verifier& verifier;
   Budget& budget;
   MeasurementLog& log;  // the same that `profiles` writes to
@@ -70,6 +71,9 @@ struct SearchContext {
   // The model as it came in at other shapes of its inputs: what is returned is compared there too,
   // bound to them. Not with opaque nodes.
   absl::Span<const Graph> other_shapes = {};
+  // The device is only described: profiles are predictions, the verifier compares outputs and times
+  // nothing, and predicted times decide (VerifyPredicted). Not with opaque nodes or other shapes.
+  bool is_predicted = false;
 };
 
 // A graph that the search ranked among the best, with the rules on the way to it.
@@ -105,6 +109,7 @@ struct SearchResult {
   std::string origin = "baseline";
   std::string schedule = "sequential";  // the policy that placed the plan's kernels
 
+  // None where the device is only described; the speed-up is then that of the predictions.
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
   std::vector<int> load_rounds;              // how many of them each load had

@@ -16,6 +16,7 @@
 #include "optimizer/search/fit_precision.h"
 #include "optimizer/search/region_cost.h"
 #include "optimizer/search/rehearse.h"
+#include "optimizer/search/verify_predicted.h"
 
 namespace plait {
 namespace {
@@ -56,9 +57,10 @@ class Optimizer {
       : graph_(graph),
         options_(options),
         context_(context),
-        device_{context.device, context.catalog, context.profiles,
-                ScheduleDeviceOf(context.device), &admissions_},
-        binding_{context.device.fingerprint, options.engine_version, context.device.threads},
+        device_{context.device, context.catalog, context.profiles, ScheduleDeviceOf(context.device),
+                &admissions_},
+        binding_{context.device.fingerprint, options.engine_version, context.device.threads,
+                 "strict", context.is_predicted},
         profiles_(profiles),
         shape_check_(context.other_shapes,
                      {context.device, context.catalog, options.engine_version, context.verifier,
@@ -251,7 +253,9 @@ class Optimizer {
     return absl::OkStatus();
   }
 
+  // Nothing runs on a device that is only described.
   absl::StatusOr<double> Rehearse() {
+    if (context_.is_predicted) return 0;
     const RehearsalContext rehearsal = {device_, context_.verifier, context_.budget, context_.log,
                                         seconds_to_decide_};
     return RehearseBest(rehearsal, options_.candidates_max, plans_, result_.trace);
@@ -286,13 +290,14 @@ class Optimizer {
   absl::Status Verify() {
     std::vector<PlanCandidate> candidates;
     for (const RankedPlan& ranked : plans_) candidates.push_back(ranked.candidate);
+    const auto verify = context_.is_predicted ? VerifyPredicted : VerifyCandidates;
     PLAIT_ASSIGN_OR_RETURN(
         VerificationResult verified,
-        VerifyCandidates(candidates, options_.verification,
-                         {context_.verifier, context_.budget, context_.log, context_.load_effect,
-                          &context_.progress, [this](int candidate, double seconds_to_decide) {
-                            return IsRightElsewhere(candidate, seconds_to_decide);
-                          }}));
+        verify(candidates, options_.verification,
+               {context_.verifier, context_.budget, context_.log, context_.load_effect,
+                &context_.progress, [this](int candidate, double seconds_to_decide) {
+                  return IsRightElsewhere(candidate, seconds_to_decide);
+                }}));
     const RankedPlan& winner = plans_[verified.winner];
     result_.improved = verified.winner != 0;
     if (result_.improved) {

@@ -18,6 +18,7 @@ absl::Status CheckDevice(const v1::Device& device) {
       return FieldError("device.backend", "must be the id of a runtime, which is its name");
     }
   }
+  if (device.predicted()) return FieldError("device.predicted", "must be false: workers measure");
   // Never guessed from the id.
   PLAIT_RETURN_IF_ERROR(CheckName("device.backend", device.backend()));
   PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", device.fingerprint()));

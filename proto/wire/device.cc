@@ -1,6 +1,7 @@
 #include "proto/wire/device.h"
 
 #include "base/status_macros.h"
+#include "optimizer/cost/described_device.h"
 #include "proto/wire/check_device.h"
 
 namespace plait::wire {
@@ -19,6 +20,11 @@ v1::Device DeviceToProto(const DeviceDescription& device) {
 }
 
 absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto) {
+  if (proto.predicted()) {
+    PLAIT_ASSIGN_OR_RETURN(const plait::DescribedDevice* const found,
+                           FindDescribedDevice(proto.id()));
+    return DescriptionOf(*found);
+  }
   PLAIT_RETURN_IF_ERROR(CheckDevice(proto));
   DeviceDescription device;
   device.id = proto.id();
@@ -29,6 +35,22 @@ absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto) {
   device.threads = proto.cores();
   device.memory_bytes = proto.memory_bytes();
   return device;
+}
+
+std::vector<v1::Device> DescribedDevices() {
+  std::vector<v1::Device> devices;
+  for (const plait::DescribedDevice* const described : plait::DescribedDevices()) {
+    devices.push_back(DeviceToProto(DescriptionOf(*described)));
+    devices.back().set_predicted(true);
+  }
+  return devices;
+}
+
+std::optional<v1::Device> DescribedDevice(absl::string_view id) {
+  for (v1::Device& device : DescribedDevices()) {
+    if (device.id() == id) return std::move(device);
+  }
+  return std::nullopt;
 }
 
 }  // namespace plait::wire

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "optimizer/kernels/device.h"
 #include "plait/v1/capability.pb.h"
 
@@ -8,11 +12,20 @@
 // description of a device and the contract's meet. All functions are pure and thread-safe.
 namespace plait::wire {
 
-// Every field of the description. `predicted`, which a description does not have, stays unset.
+// What a worker tells of its device: how kernels run beside each other there is not part of it.
+// `predicted`, which a description does not have, stays unset.
 v1::Device DeviceToProto(const DeviceDescription& device);
 
-// The inverse. The message comes from a worker, which is believed nothing.
-// Errors: those of CheckDevice (proto/wire/check_device.h).
+// The inverse. The message comes from a worker, which is believed nothing; of a described device,
+// as the daemon lists them, only its id is read. Errors: those of CheckDevice
+// (proto/wire/check_device.h); NotFound for one that is not described.
 absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto);
+
+// The devices that are described and not at hand (optimizer/cost/described_device.h), with
+// `predicted` set.
+std::vector<v1::Device> DescribedDevices();
+
+// The one with this id; nothing when there is none.
+std::optional<v1::Device> DescribedDevice(absl::string_view id);
 
 }  // namespace plait::wire

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -78,6 +79,15 @@ absl::Status CheckDeviceId(absl::string_view field, absl::string_view id) {
     return absl::OkStatus();
   }
   return Invalid(field, "cpu or cuda:<number>", id);
+}
+
+bool IsDescribedId(absl::string_view id) { return absl::StartsWith(id, "model:"); }
+
+absl::Status CheckJobDeviceId(absl::string_view field, absl::string_view id) {
+  if (!IsDescribedId(id)) return CheckDeviceId(field, id);
+  // As a runtime's name.
+  if (CheckRuntime(field, id.substr(id.find(':') + 1)).ok()) return absl::OkStatus();
+  return Invalid(field, "cpu, cuda:<number> or model:<name>", id);
 }
 
 absl::Status CheckRuntime(absl::string_view field, absl::string_view name) {

@@ -23,6 +23,11 @@ absl::Status CheckRequestId(absl::string_view id);
 // Errors: InvalidArgument naming the field and the two forms.
 absl::Status CheckDeviceId(absl::string_view field, absl::string_view id);
 
+// The same for what a job may name: also "model:" and the name of a device that is described and
+// not at hand. Whether there is one of that name is for the server to say.
+absl::Status CheckJobDeviceId(absl::string_view field, absl::string_view id);
+bool IsDescribedId(absl::string_view id);
+
 // A runtime of whole models, as a device's id and in OptimizeOptions.runtimes: 1..64 lowercase
 // letters or digits; "plait" is one.
 // Errors: InvalidArgument naming the field.

@@ -158,6 +158,25 @@ absl::Status CheckInputSets(const v1::OptimizeOptions& options) {
   return absl::OkStatus();
 }
 
+// On a device that is described nothing runs, and its kernels compute in fp32.
+absl::Status CheckDescribed(const v1::OptimizeOptions& options) {
+  if (!IsDescribedId(options.device())) return absl::OkStatus();
+  const absl::string_view device = options.device();
+  const auto refuse = [&](absl::string_view field, absl::string_view why) {
+    return Invalid(field, absl::StrCat(why, " on ", device, ", which is only described"));
+  };
+  if (options.precision() != "strict") {
+    return refuse("precision", "must be \"strict\"");
+  }
+  if (options.threads() != 0) return refuse("threads", "are of a processor, and none");
+  if (options.plan_for_size() > 0) return refuse("plan_for", "must be left out");
+  if (!options.shape_ranges().empty()) return refuse("shape_ranges", "must be left out");
+  for (const std::string& runtime : options.runtimes()) {
+    if (runtime != "plait") return refuse("runtimes", "nothing is measured");
+  }
+  return absl::OkStatus();
+}
+
 // Which of them there are is for the server to say. Sorted and each once, so that the same wish has
 // the same key.
 absl::Status CheckRuntimes(v1::OptimizeOptions& options) {
@@ -198,13 +217,14 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   }
   if (checked.body().empty()) checked.set_body(std::string(DefaultBody(checked)));
   if (!checked.has_portable()) checked.set_portable(checked.body() == "portable");
-  PLAIT_RETURN_IF_ERROR(CheckDeviceId("options.device", checked.device()));
+  PLAIT_RETURN_IF_ERROR(CheckJobDeviceId("options.device", checked.device()));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("search", checked.search(), kSearchPolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("schedule", checked.schedule(), kSchedulePolicies));
   PLAIT_RETURN_IF_ERROR(CheckOneOf("precision", checked.precision(), kPrecisions));
   PLAIT_RETURN_IF_ERROR(CheckBody(checked));
   PLAIT_RETURN_IF_ERROR(CheckNumbers(checked));
   PLAIT_RETURN_IF_ERROR(CheckPlanOptions(checked));
+  PLAIT_RETURN_IF_ERROR(CheckDescribed(checked));
   // Counted before they are looked at.
   if (checked.shapes().size() > kShapesMax) {
     return Invalid("shapes", absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",

@@ -13,13 +13,14 @@ Json NumberOrNull(bool is_null, double number) { return is_null ? Json() : Json(
 Json TimeOrNull(double time_ms) { return time_ms > 0 ? Json(time_ms) : Json(); }
 
 // Baseline and optimized are two messages with the same fields.
+// Of a device that is only described, nothing was measured.
 template <typename Measured>
-Json MeasuredJson(const Measured& measured) {
+Json MeasuredJson(const Measured& measured, bool is_predicted) {
   Json json;
-  json["latency_us_median"] = measured.latency_us_median();
-  json["latency_us_p10"] = measured.latency_us_p10();
-  json["latency_us_p95"] = measured.latency_us_p95();
-  json["samples"] = measured.samples();
+  json["latency_us_median"] = NumberOrNull(is_predicted, measured.latency_us_median());
+  json["latency_us_p10"] = NumberOrNull(is_predicted, measured.latency_us_p10());
+  json["latency_us_p95"] = NumberOrNull(is_predicted, measured.latency_us_p95());
+  json["samples"] = is_predicted ? Json() : Json(measured.samples());
   json["kernels"] = measured.kernels();
   json["fallback_nodes"] = measured.fallback_nodes();
   json["offchip_bytes"] = measured.offchip_bytes();
@@ -58,8 +59,8 @@ Json DeviceJson(const v1::DeviceReport& device) {
   return json;
 }
 
-Json OptimizedJson(const v1::OptimizedReport& optimized) {
-  Json json = MeasuredJson(optimized);
+Json OptimizedJson(const v1::OptimizedReport& optimized, bool is_predicted) {
+  Json json = MeasuredJson(optimized, is_predicted);
   json["precision"] = optimized.precision();
   json["origin"] = TextOrNull(optimized.origin());
   json["schedule"] = TextOrNull(optimized.schedule());
@@ -247,11 +248,12 @@ Json ReportJson(const v1::Report& report, bool with_trace) {
   json["schema_version"] = kReportSchemaVersion;
   json["engine_version"] = report.engine_version();
   json["warnings"] = ListJson(report.warnings());
-  json["baseline"] = MeasuredJson(report.baseline());
-  json["optimized"] = OptimizedJson(report.optimized());
+  const bool is_predicted = report.device().predicted();
+  json["baseline"] = MeasuredJson(report.baseline(), is_predicted);
+  json["optimized"] = OptimizedJson(report.optimized(), is_predicted);
   json["speedup"] = report.speedup();
-  json["speedup_low"] = report.speedup_low();
-  json["speedup_high"] = report.speedup_high();
+  json["speedup_low"] = NumberOrNull(is_predicted, report.speedup_low());
+  json["speedup_high"] = NumberOrNull(is_predicted, report.speedup_high());
   json["equivalence"] = EquivalenceJson(report.equivalence());
   json["search"] = SearchJson(report.search(), with_trace);
   json["plan"] = PlanJson(report);

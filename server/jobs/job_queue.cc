@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/device.h"
 #include "server/telemetry/log.h"
 
 namespace plait {
@@ -106,9 +107,13 @@ bool JobQueue::RunNext() {
 
 std::vector<std::string> JobQueue::Devices() {
   std::vector<std::string> devices;
+  bool has_cpu = false;
   for (const DeviceAvailability& entry : context_.pool.Devices()) {
     devices.push_back(entry.device.id());
+    has_cpu |= entry.device.id() == kComparingDevice;
   }
+  if (!has_cpu) return devices;
+  for (const v1::Device& described : wire::DescribedDevices()) devices.push_back(described.id());
   return devices;
 }
 

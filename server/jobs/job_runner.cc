@@ -7,9 +7,11 @@
 #include "base/limits.h"
 #include "base/machine_cores.h"
 #include "base/status_macros.h"
+#include "proto/wire/device.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/job_state.h"
+#include "proto/wire/names.h"
 #include "proto/wire/options.h"
 #include "server/jobs/job_artifacts.h"
 #include "server/search_child/protocol/descriptors.h"
@@ -84,12 +86,12 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
                                        const std::atomic<bool>& stopping) {
   JobStore& jobs = *context_.stores.jobs;
   PLAIT_ASSIGN_OR_RETURN(const JobSpec spec, ReadJobSpec(job));
-  const std::optional<v1::Device> device = FindDevice(job.job.options().device());
+  const std::optional<JobDevices> devices = FindDevices(job.job.options().device());
   // The worker has gone since the job was taken: it waits for the next one.
-  if (!device) return jobs.Release(job.lease);
+  if (!devices) return jobs.Release(job.lease);
   const absl::StatusOr<std::vector<v1::Device>> runtimes = FindRuntimes(job.job.options());
   if (!runtimes.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, runtimes.status());
-  const internal::Start start = MakeStart(spec, *device, *runtimes);
+  const internal::Start start = MakeStart(spec, *devices, *runtimes);
   if (!job.job.options().no_result_cache()) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
                            jobs.FindResult(KeyOf(start, spec)));
@@ -135,7 +137,8 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
     JobModels job_models(*context_.stores.blobs, models.number(), *runtimes);
     JobConversation conversation({jobs, *context_.stores.profiles, context_.pool, context_.park,
                                   context_.clock, context_.runtimes},
-                                 job, *device, {job_weights, job_models}, std::move(wakeup));
+                                 job, devices->working, {job_weights, job_models},
+                                 std::move(wakeup));
     // The one place where time passes.
     end = conversation.Run(*child, {time_max, options_.lease, options_.task_time_max, &stopping});
   }
@@ -244,7 +247,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithError(const LeasedJob& job, v1::Job
   return context_.stores.jobs->Finish(job.lease, end);
 }
 
-internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& device,
+internal::Start JobRunner::MakeStart(const JobSpec& spec, const JobDevices& devices,
                                      const std::vector<v1::Device>& runtimes) const {
   const v1::Job& job = spec.leased.job;
   internal::Start start;
@@ -253,7 +256,8 @@ internal::Start JobRunner::MakeStart(const JobSpec& spec, const v1::Device& devi
   *start.mutable_options() = job.options();
   // In the child's copy only: the job's own options are part of the result's key.
   start.mutable_options()->set_budget_seconds(absl::ToDoubleSeconds(spec.budget));
-  *start.mutable_device() = device;
+  *start.mutable_device() = devices.named;
+  if (devices.named.predicted()) *start.mutable_comparing_device() = devices.working;
   *start.mutable_model() = job.model();
   start.set_model_file_descriptor(kChildModel);
   start.set_output_file_descriptor(kChildOutput);
@@ -303,7 +307,8 @@ absl::StatusOr<std::vector<v1::Device>> JobRunner::FindRuntimes(
   const auto is_named = [&](const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
-  const bool is_only_plait = names.size() == 1 && names.Get(0) == "plait";
+  const bool is_only_plait =
+      (names.size() == 1 && names.Get(0) == "plait") || wire::IsDescribedId(options.device());
   std::vector<v1::Device> runtimes;
   // A replay measures nothing: its log says which runtimes there were.
   if (is_only_plait || options.has_measurement_log()) return runtimes;
@@ -327,6 +332,14 @@ std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {
     if (entry.device.id() == id) return std::move(entry.device);
   }
   return std::nullopt;
+}
+
+std::optional<JobRunner::JobDevices> JobRunner::FindDevices(const std::string& id) {
+  const std::optional<v1::Device> described = wire::DescribedDevice(id);
+  std::optional<v1::Device> working = FindDevice(described ? kComparingDevice : id);
+  if (!working) return std::nullopt;
+  v1::Device named = described ? *described : *working;
+  return JobDevices{std::move(named), *std::move(working)};
 }
 
 }  // namespace plait

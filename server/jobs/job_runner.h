@@ -28,6 +28,9 @@ namespace plait {
 // Decisions about a job's state are the store's (storage/job_operations); this folder only reports
 // what happened. The child is trusted in nothing, workers in what proto/wire has checked.
 //
+// On which the outputs of jobs are compared whose own device is only described.
+inline constexpr char kComparingDevice[] = "cpu";
+
 // How jobs are run; the same for all of them.
 struct JobRunnerOptions {
   std::string data_directory;  // where a child's output is written, in a file without a name
@@ -86,6 +89,13 @@ class JobRunner {
               const std::atomic<bool>& stopping);
 
  private:
+  // A job's device, and that of the worker that does its tasks: the same one, unless the first is
+  // only described.
+  struct JobDevices {
+    v1::Device named;
+    v1::Device working;
+  };
+
   // Each returns the job as the store has it then.
   // Errors: those of the storage; Aborted (STALE_ATTEMPT) when another run of the job counts.
   // The child lives within this call: it is killed, at the latest, on the way out.
@@ -108,7 +118,7 @@ class JobRunner {
   // All that the child is told of its job, but for what it needs to know of measurements. It gets
   // no path and no address, but nothing besides its limits keeps it from what the daemon's user may
   // do.
-  internal::Start MakeStart(const JobSpec& spec, const v1::Device& device,
+  internal::Start MakeStart(const JobSpec& spec, const JobDevices& devices,
                             const std::vector<v1::Device>& runtimes) const;
   // `start` with the newest profiles of the device, or with the log that the job replays.
   // Errors: those of the storage.
@@ -121,6 +131,9 @@ class JobRunner {
   absl::StatusOr<std::vector<v1::Device>> FindRuntimes(const v1::OptimizeOptions& options);
   // Of a connected worker; nothing when there is none with this id.
   std::optional<v1::Device> FindDevice(const std::string& id);
+
+  // Nothing when there is no such worker.
+  std::optional<JobDevices> FindDevices(const std::string& id);
 
   const JobRunnerContext context_;
   const JobRunnerOptions options_;

@@ -100,8 +100,8 @@ class Search {
         request_.model, OtherShapesOf(request_.model, request_.start.options(), bound->graph),
         request_.device.memory_bytes);
     const SearchContext context = {
-        device,           *catalog, profiles,          source->verifier(),
-        source->budget(), log,      request_.progress, effect,   other_shapes};
+        device, *catalog,          profiles, source->verifier(), source->budget(),
+        log,    request_.progress, effect,   other_shapes};
     SearchOptions options = request_.options;
     if (!has_input_sets) options.verification.given_inputs = 0;
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, options, context);

@@ -3,8 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/cost/described_device.h"
 #include "optimizer/cost/replaying_profiler.h"
+#include "proto/wire/device.h"
 #include "proto/wire/error.h"
+#include "server/search_child/comparing_verifier.h"
 #include "server/search_child/device.h"
 
 namespace plait {
@@ -84,6 +89,39 @@ class DeviceSource : public MeasurementSource {
   TimeBudget budget_;
 };
 
+// Predictions, and outputs that are compared on the device of the job's worker.
+class DescribedSource : public MeasurementSource {
+ public:
+  // What the job's device and that of its worker are, and the catalog of the latter.
+  struct Devices {
+    const DescribedDevice& described;
+    DeviceDescription comparing;
+    std::unique_ptr<KernelCatalog> catalog;
+  };
+
+  DescribedSource(const MeasurementRequest& request, Devices devices, ChildConnection& connection,
+                  Clock& clock)
+      : profiler_(devices.described),
+        worker_(connection, clock, VerifierOptions(request)),
+        verifier_(std::move(devices.comparing), std::move(devices.catalog),
+                  request.start.engine_version(), worker_),
+        budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
+
+  Profiler& profiler() override { return profiler_; }
+  Verifier& verifier() override { return verifier_; }
+  Budget& budget() override { return budget_; }
+  LoadEffect load_effect() const override { return {}; }
+  const MeasurementLog* log() const override { return nullptr; }
+  absl::Duration profiling_time() const override { return absl::ZeroDuration(); }
+  absl::Duration verification_time() const override { return worker_.elapsed(); }
+
+ private:
+  DescribedProfiler profiler_;
+  RemoteVerifier worker_;
+  ComparingVerifier verifier_;
+  TimeBudget budget_;
+};
+
 class LogSource : public MeasurementSource {
  public:
   explicit LogSource(MeasurementLog log)
@@ -104,6 +142,18 @@ class LogSource : public MeasurementSource {
   ReplayingBudget budget_;
 };
 
+absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeDescribedSource(
+    const MeasurementRequest& request, ChildConnection& connection, Clock& clock) {
+  PLAIT_ASSIGN_OR_RETURN(const DescribedDevice* const described,
+                         FindDescribedDevice(request.start.device().id()));
+  PLAIT_ASSIGN_OR_RETURN(DeviceDescription comparing,
+                         wire::DeviceFromProto(request.start.comparing_device()));
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<KernelCatalog> catalog, CatalogFor(comparing));
+  return std::make_unique<DescribedSource>(
+      request, DescribedSource::Devices{*described, std::move(comparing), std::move(catalog)},
+      connection, clock);
+}
+
 }  // namespace
 
 double ToleranceOf(const v1::OptimizeOptions& options) {
@@ -113,6 +163,9 @@ double ToleranceOf(const v1::OptimizeOptions& options) {
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeMeasurementSource(
     const MeasurementRequest& request, ChildConnection& connection, Clock& clock) {
   if (!request.start.options().has_measurement_log()) {
+    if (request.start.device().predicted()) {
+      return MakeDescribedSource(request, connection, clock);
+    }
     return std::make_unique<DeviceSource>(request, connection, clock);
   }
   absl::StatusOr<MeasurementLog> log = MeasurementLog::Parse(request.replay_log);

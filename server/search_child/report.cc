@@ -35,6 +35,7 @@ v1::Verdict VerdictOf(Verdict verdict) {
 // Baseline and optimized have the same fields in different messages.
 template <typename Times>
 void SetTimes(const std::vector<double>& samples_us, Times* times) {
+  if (samples_us.empty()) return;
   times->set_latency_us_median(Median(samples_us));
   times->set_latency_us_p10(Quantile(samples_us, 0.1));
   times->set_latency_us_p95(Quantile(samples_us, 0.95));
@@ -199,8 +200,11 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   optimized.set_schedule(result.schedule);
 
   report.set_speedup(result.speedup.median);
-  report.set_speedup_low(result.speedup.low);
-  report.set_speedup_high(result.speedup.high);
+  // Nothing is measured again of a device that is only described.
+  if (!start.device().predicted()) {
+    report.set_speedup_low(result.speedup.low);
+    report.set_speedup_high(result.speedup.high);
+  }
   SetEquivalence(facts, result, report.mutable_equivalence());
   SetSearch(facts, result, report.mutable_search());
   SetRefused(result, &report);

@@ -51,7 +51,9 @@ bool IsMeasured(const RuntimeDecision& decision) { return !decision.original.lat
 void AddRuntimes(const internal::Start& start, const SearchResult& found,
                  const std::vector<RuntimeDecision>& decisions, v1::Report& report) {
   const auto& names = start.options().runtimes();
-  if (names.empty() || std::find(names.begin(), names.end(), kPlait) != names.end()) {
+  const bool is_measured = !start.device().predicted();
+  if (is_measured &&
+      (names.empty() || std::find(names.begin(), names.end(), kPlait) != names.end())) {
     AddPlait(start, found, report);
   }
   for (const RuntimeDecision& decision : decisions) {

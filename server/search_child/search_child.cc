@@ -1,7 +1,6 @@
 #include "server/search_child/search_child.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "proto/wire/device.h"
 #include "proto/wire/error.h"
 #include "server/search_child/apply_limits.h"
+#include "server/search_child/budget_warnings.h"
 #include "server/search_child/connection.h"
 #include "server/search_child/default_plan.h"
 #include "server/search_child/failure_reason.h"
@@ -96,10 +96,20 @@ class ChildSearch {
     const Bound& bound;
   };
 
+  // Whether the job's device is only described.
+  bool is_predicted() const { return start_.device().predicted(); }
+
   absl::Duration Budget() const { return absl::Seconds(start_.options().budget_seconds()); }
 
   // Now, and not when everything has been searched.
   absl::Status CheckRequest(const Model& model, const Bound& bound) const {
+    if (is_predicted() && !bound.opaque_nodes.empty()) {
+      return wire::Error(
+          v1::ERROR_REASON_UNSUPPORTED,
+          absl::StrCat("the model has nodes that plait lacks, and on ", start_.device().id(),
+                       ", which is only described, no other "
+                       "runtime could run them"));
+    }
     if (targets_.size() > 1 && body_ != Body::kOriginal) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
                          "a file with several plans has the original's body");
@@ -139,17 +149,19 @@ class ChildSearch {
                                                                    device, **catalog, *source));
     log.set_load_effect(effect);
     const std::vector<Graph> other_shapes = OtherShapes(original);
-    const SearchContext context = {
-        device,           **catalog, profiles, source->verifier(),
-        source->budget(), log,       progress, effect,   other_shapes};
+    const SearchContext context = {device,           **catalog,     profiles, source->verifier(),
+                                   source->budget(), log,           progress, effect,
+                                   other_shapes,     is_predicted()};
     progress.set_plan(0, SearchCount());
     const SearchOptions options = Options();
     // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(original.bound.graph, options, context);
     if (!found.ok()) return SearchFailure(found.status(), start_.options());
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(PooledLoadEffect(effect, found->load_effect)));
-    const std::optional<DefaultPlanTimes> default_plan =
-        MeasureDefaultPlan(*found, context, start_.engine_version());
+    std::optional<DefaultPlanTimes> default_plan;
+    if (!is_predicted()) {
+      default_plan = MeasureDefaultPlan(*found, context, start_.engine_version());
+    }
     const auto begin_plan = [&](int plan) { progress.set_plan(plan, SearchCount()); };
     PLAIT_ASSIGN_OR_RETURN(
         FurtherPlans further,
@@ -167,7 +179,9 @@ class ChildSearch {
     further.profiles_cached += profiles.profiles_cached();
     PLAIT_ASSIGN_OR_RETURN(internal::Result result,
                            Finish(original, *found, further, measured, std::move(warnings)));
-    SetPlanReports({start_.device().id(), targets_.front(), *found, further.plans, default_plan},
+    PlanTarget first_target = targets_.front();
+    first_target.predicted = is_predicted();
+    SetPlanReports({start_.device().id(), first_target, *found, further.plans, default_plan},
                    result.mutable_report());
     return result;
   }
@@ -234,7 +248,7 @@ class ChildSearch {
 
   // At which the result is compared, too. A rewritten body has one shape.
   std::vector<Graph> OtherShapes(const Original& original) const {
-    if (body_ != Body::kOriginal) return {};
+    if (body_ != Body::kOriginal || is_predicted()) return {};
     return GraphsAt(original.model,
                     OtherShapesOf(original.model, start_.options(), original.bound.graph),
                     whole_device_.memory_bytes);
@@ -246,6 +260,7 @@ class ChildSearch {
                                             const KernelCatalog& catalog,
                                             MeasurementSource& source) const {
     if (start_.options().has_measurement_log()) return source.load_effect();
+    if (is_predicted()) return LoadEffect();
     if (known) return *known;
     PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect,
                            MeasureLoadEffect(device, catalog, source.profiler(), source.verifier(),
@@ -271,9 +286,12 @@ class ChildSearch {
                    std::vector<std::string>& warnings) const {
     warnings.insert(warnings.begin(), shape_warnings_.begin(), shape_warnings_.end());
     warnings.insert(warnings.begin(), bound.warnings.begin(), bound.warnings.end());
-    if (found.seconds_needed > 0) warnings.push_back(BudgetWarning(found));
+    if (found.seconds_needed > 0) {
+      const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began_);
+      warnings.push_back(BudgetWarning(start_, spent, found.seconds_needed));
+    }
     if (runtimes_seconds_ == 0 && start_.runtimes_size() > 0) {
-      warnings.push_back(RuntimesWarning());
+      warnings.push_back(RuntimesWarning(start_));
     }
     if (found.task_too_long) warnings.emplace_back(kTaskWarning);
     if (!found.islands.empty()) {
@@ -297,23 +315,6 @@ class ChildSearch {
     const absl::Duration stopped = connection_.StoppedTime().value_or(absl::ZeroDuration());
     return std::min(measured_end_ + stopped,
                     clock_.Monotonic() + absl::Seconds(kRuntimesStretch * runtimes_seconds_));
-  }
-
-  std::string RuntimesWarning() const {
-    const auto needed = static_cast<int64_t>(std::ceil(4.0 * start_.runtimes_size()));
-    return absl::StrCat("the budget of ", start_.options().budget_seconds(),
-                        " s left no time to measure in other runtimes than plait (--budget ",
-                        needed, "s is enough for a small model, --runtime plait asks for none)");
-  }
-
-  // Names a budget that would have been enough: all that was spent, and what was missing.
-  std::string BudgetWarning(const SearchResult& found) const {
-    const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began_);
-    const auto needed = static_cast<int64_t>(std::ceil(1.2 * (spent + found.seconds_needed)));
-    return absl::StrCat("the budget of ", start_.options().budget_seconds(),
-                        " s left no time to measure a candidate beside the original, which was "
-                        "returned as it is (--budget ",
-                        needed, "s is enough)");
   }
 
   SearchOptions Options() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "proto/wire/device.h"
 #include "proto/wire/options.h"
 #include "server/services/rpc_scope.h"
 
@@ -25,6 +26,17 @@ void AddUnconnected(const std::vector<v1::Device>& runtimes,
     return std::pair(a.device.id(), a.device.fingerprint()) <
            std::pair(b.device.id(), b.device.fingerprint());
   });
+}
+
+// Jobs can name those that are only described while there is a worker that compares outputs.
+void AddDescribed(std::vector<DeviceAvailability>& devices) {
+  const bool has_cpu = std::any_of(devices.begin(), devices.end(), [](const auto& entry) {
+    return entry.device.id() == "cpu" && entry.workers > 0;
+  });
+  if (!has_cpu) return;
+  for (v1::Device& described : wire::DescribedDevices()) {
+    devices.push_back({std::move(described), 0, 0});
+  }
 }
 
 }  // namespace
@@ -71,6 +83,7 @@ grpc::Status CapabilityServiceHandler::ListDevices(grpc::ServerContext* context,
         *response->add_missing_runtimes() = missing;
       }
     }
+    AddDescribed(devices);
     for (const DeviceAvailability& entry : devices) {
       v1::AvailableDevice& device = *response->add_devices();
       *device.mutable_device() = entry.device;

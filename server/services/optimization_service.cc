@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "proto/wire/device.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
 #include "proto/wire/job_filter.h"
@@ -38,6 +39,14 @@ std::string NewJobId() {
 }
 
 absl::Status CheckDevice(const ServiceContext& context, const std::string& device) {
+  if (wire::IsDescribedId(device)) {
+    if (wire::DescribedDevice(device)) return CheckDevice(context, "cpu");
+    std::vector<std::string> ids;
+    for (const v1::Device& described : wire::DescribedDevices()) ids.push_back(described.id());
+    return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
+                       absl::StrCat("no device \"", device,
+                                    "\" is described (there are: ", absl::StrJoin(ids, ", "), ")"));
+  }
   // A worker of this machine may be restarting just now; the job waits for it.
   const std::vector<std::string>& local = context.local_devices;
   if (std::find(local.begin(), local.end(), device) != local.end()) return absl::OkStatus();

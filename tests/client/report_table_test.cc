@@ -29,6 +29,21 @@ TEST(ReportTableTest, PrintsATableForPeople) {
             "output       out.onnx\n");
 }
 
+TEST(ReportTableTest, SaysThatADescribedDeviceWasNotMeasured) {
+  v1::Report report = ExampleReport();
+  report.mutable_device()->set_id("model:h200");
+  report.mutable_device()->set_predicted(true);
+  report.mutable_optimized()->set_predicted_us(49);
+  report.clear_runtimes();
+  const std::string table = ReportTable(report, false);
+  EXPECT_EQ(table.substr(0, table.find("outputs")),
+            "model        12 nodes on model:h200 (Processor), predicted, not measured\n"
+            "predicted, us      one run   kernels\n"
+            "  baseline            98.0        12\n"
+            "  optimized           49.0         6\n"
+            "speedup      2.002, predicted\n");
+}
+
 TEST(ReportTableTest, SaysNothingOfRuntimesWherePlaitIsTheOnlyOne) {
   v1::Report report = ExampleReport();
   report.mutable_runtimes()->RemoveLast();

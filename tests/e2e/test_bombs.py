@@ -118,7 +118,7 @@ def test_a_model_that_needs_too_much_memory_is_refused_before_its_first_task(new
     daemon = new_daemon("--worker-memory-bytes", str(1024 * MIB)).start()
     worker = daemon.wait_for_worker()
     with daemon.client() as client:
-        (entry,) = client.call("ListDevices").devices
+        entry = client.call("ListDevices").devices[0]
         assert entry.device.memory_bytes == 1024 * MIB
     job, _ = run_bomb(daemon, activations_bomb())
     needed = 2 * 4 * (1 << 29)

@@ -79,7 +79,7 @@ def test_download_past_the_end_is_refused(client):
 
 @pytest.mark.parametrize("options", [
     {"device": "gpu"}, {"search": "magic"}, {"threads": -1}, {"budget_seconds": float("nan")},
-    {"precision": "fp7"}, {"precision": "BF16"}, {"device": "model:h200"}, {"opset": 6},
+    {"precision": "fp7"}, {"precision": "BF16"}, {"device": "model:H200"}, {"opset": 6},
 ])
 def test_bad_options_are_refused_by_name(client, options):
     digest = client.upload(models.small_model())

@@ -27,7 +27,7 @@ def test_another_machine_reaches_it_on_request_and_is_warned(new_daemon, cli, ne
     daemon.wait_for_worker()
     server = f"{networks.HOST}:{daemon.address.rpartition(':')[2]}"
     devices = in_network(network, cli, "devices", "--server", server, "--insecure", "--json")
-    assert [device["id"] for device in devices.expect(0).json["devices"]] == ["cpu"]
+    assert devices.expect(0).json["devices"][0]["id"] == "cpu"
     # TLS is what other addresses are spoken to with, unless somebody says otherwise.
     in_network(network, cli, "devices", "--server", server).expect(9)
     told = in_network(network, cli, "doctor", "--server", server, "--insecure").expect(0)

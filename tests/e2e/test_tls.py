@@ -88,7 +88,7 @@ def test_the_cli_speaks_tls(secured, cli):
     daemon.wait_for_worker()
     server = ["--server", daemon.address]
     devices = cli.run("devices", *server, *files, "--json").expect(0).json["devices"]
-    assert [device["id"] for device in devices] == ["cpu"]
+    assert devices[0]["id"] == "cpu"
     cli.run("devices", *server, "--json").expect(9)
 
 

@@ -123,6 +123,17 @@ TEST_F(ChoosePlanTest, SaysThatAPlanWasPredicted) {
   EXPECT_THAT(choice.explanation, HasSubstr("by predicted times"));
 }
 
+TEST_F(ChoosePlanTest, RunsNoPlanOfADescribedDevice) {
+  const PlanChoice choice = Choose({PlanOfRows(2, device(), [](Plan* plan) {
+    plan->device_fingerprint = "model;_h200";
+    plan->threads = 132;
+    plan->predicted = true;
+  })});
+  EXPECT_FALSE(choice.loaded.has_value());
+  EXPECT_EQ(choice.reason, PlanReason::kOtherDevice);
+  EXPECT_THAT(choice.explanation, HasSubstr("predicted for model:h200, which is only described"));
+}
+
 TEST_F(ChoosePlanTest, RunsAnUnknownVariantByAnotherOfItsFamily) {
   EmbeddedPlan newer =
       PlanOfRows(2, device(), [](Plan* plan) { plan->steps[0].kernel.variant = "of_next_year"; });

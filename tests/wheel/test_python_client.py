@@ -54,7 +54,8 @@ import plait
 
 address, model, output = sys.argv[1:]
 with plait.Client(address, tenant="wheel") as client, plait.Client(address) as other:
-    device, = client.devices()
+    device, *described = client.devices()
+    assert all(each.predicted for each in described)
     assert device.id == "cpu" and device.workers == 1 and device.cores >= 1
     capabilities = client.capabilities()
     assert capabilities.version == plait.__version__ and "plait" in capabilities.search_policies

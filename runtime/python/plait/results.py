@@ -48,12 +48,15 @@ class DeviceReport:
 
 @dataclasses.dataclass(frozen=True)
 class BaselineReport:
-    """The original, one kernel for each operator; times of one run in microseconds."""
+    """The original, one kernel for each operator; times of one run in microseconds.
 
-    latency_us_median: float
-    latency_us_p10: float
-    latency_us_p95: float
-    samples: int
+    Of a device that is only described (`DeviceReport.predicted`) nothing is measured: all but
+    `predicted_us` are None."""
+
+    latency_us_median: Optional[float]
+    latency_us_p10: Optional[float]
+    latency_us_p95: Optional[float]
+    samples: Optional[int]
     kernels: int
     fallback_nodes: int
     offchip_bytes: int
@@ -222,8 +225,8 @@ class OptimizeResult:
     baseline: BaselineReport
     optimized: OptimizedReport
     speedup: float
-    speedup_low: float
-    speedup_high: float
+    speedup_low: Optional[float]
+    speedup_high: Optional[float]
     equivalence: EquivalenceReport
     search: SearchReport
     plan: PlanReport

@@ -125,8 +125,7 @@ class LossyPlanTest : public ExecutorFixture {
     ProfileCache profiles(times, log);
     UnlimitedBudget forever;
     NoProgress progress;
-    const SearchContext context = {device,  **catalog, profiles, errors,
-                                   forever, log,       progress};
+    const SearchContext context = {device, **catalog, profiles, errors, forever, log, progress};
     SearchOptions options;
     options.rules = AllRules();
     options.rel_error_max = rel_error_max;

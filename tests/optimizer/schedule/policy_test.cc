@@ -67,8 +67,7 @@ TEST(PolicyTest, MoreStreamsThanThreadsAreUsed) {
   // Four launches that each want a quarter of the device.
   Cover cover;
   for (int step = 0; step < 4; ++step) cover.steps.push_back(StepOf(1, 10, 0.25));
-  const ScheduleProblem problem =
-      MakeScheduleProblem(cover, {.threads = 2, .streams_max = 4});
+  const ScheduleProblem problem = MakeScheduleProblem(cover, {.threads = 2, .streams_max = 4});
   for (const SchedulePolicy* policy : AllPolicies()) {
     if (policy == &kSequentialPolicy) continue;
     EXPECT_NEAR(MakespanUs(problem, policy->assign(problem)), 10, 1e-9)

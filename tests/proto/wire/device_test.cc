@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/wire/check_device.h"
 #include "tests/proto/wire/details.h"
 
 namespace plait::wire {
@@ -34,6 +35,25 @@ TEST(WireDeviceTest, EveryFieldComesBack) {
   EXPECT_EQ(read->instruction_set, device.instruction_set);
   EXPECT_EQ(read->threads, device.threads);
   EXPECT_EQ(read->memory_bytes, device.memory_bytes);
+}
+
+TEST(WireDeviceTest, DescribedDevicesAreThoseOfTheDaemonWhateverElseIsSaid) {
+  const std::optional<v1::Device> h200 = DescribedDevice("model:h200");
+  ASSERT_TRUE(h200.has_value());
+  EXPECT_TRUE(h200->predicted());
+  EXPECT_EQ(h200->cores(), 132);
+  EXPECT_FALSE(DescribedDevice("cpu").has_value());
+  v1::Device device = *h200;
+  device.set_cores(7);
+  const absl::StatusOr<DeviceDescription> read = DeviceFromProto(device);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->threads, 132);
+  EXPECT_GT(read->streams_max, 1);
+  // Workers measure.
+  device = DeviceToProto(SampleDevice());
+  device.set_predicted(true);
+  EXPECT_TRUE(absl::IsNotFound(DeviceFromProto(device).status()));
+  EXPECT_EQ(FieldOf(CheckDevice(device)), "device.predicted");
 }
 
 TEST(WireDeviceTest, RefusesWhatNoDeviceSays) {

@@ -21,6 +21,15 @@ TEST(WireNamesTest, AcceptsAndRefusesDevices) {
   }
 }
 
+TEST(WireNamesTest, JobsMayNameDescribedDevices) {
+  for (const char* id : {"cpu", "cuda:0", "model:h200", "model:x"}) {
+    EXPECT_TRUE(CheckJobDeviceId("options.device", id).ok()) << id;
+  }
+  for (const char* id : {"", "model", "model:", "model:H200", "model:a b", "model:h200:0"}) {
+    EXPECT_EQ(FieldOf(CheckJobDeviceId("options.device", id)), "options.device") << id;
+  }
+}
+
 TEST(WireNamesTest, KnowsTheBackendsOfThisBuild) {
   for (const char* device : {"cpu", "reference", "reference:1"}) {
     EXPECT_TRUE(CheckBackend("workers", BackendOf(device)).ok()) << device;

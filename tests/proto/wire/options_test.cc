@@ -300,6 +300,22 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
   }
 }
 
+TEST(WireOptionsTest, NothingIsMeasuredOnADescribedDevice) {
+  const auto check = [](auto change) {
+    v1::OptimizeOptions options;
+    options.set_device("model:h200");
+    change(options);
+    return CheckedOptions(options).status();
+  };
+  EXPECT_TRUE(check([](auto&) {}).ok());
+  EXPECT_TRUE(check([](auto& options) { options.add_runtimes("plait"); }).ok());
+  EXPECT_EQ(FieldOf(check([](auto& options) { options.set_precision("bf16"); })),
+            "options.precision");
+  EXPECT_EQ(FieldOf(check([](auto& options) { options.set_threads(2); })), "options.threads");
+  EXPECT_EQ(FieldOf(check([](auto& options) { options.add_runtimes("openvino"); })),
+            "options.runtimes");
+}
+
 TEST(WireOptionsTest, HashDoesNotDependOnTheOrderOfShapes) {
   v1::OptimizeOptions forward;
   v1::OptimizeOptions backward;

@@ -97,6 +97,17 @@ TEST_F(OptimizationServiceTest, ValidatesWithoutQueuing) {
   EXPECT_THAT(Submit(request).status(), HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE));
 }
 
+TEST_F(OptimizationServiceTest, TakesJobsForDescribedDevices) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.set_validate_only(true);
+  request.mutable_options()->set_device("model:h200");
+  EXPECT_TRUE(Submit(request).ok());
+  request.mutable_options()->set_device("model:h2000");
+  const absl::Status status = Submit(request).status();
+  EXPECT_THAT(status, HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("model:h200, model:l40s"));
+}
+
 TEST_F(OptimizationServiceTest, RefusesRuntimesThatItLacks) {
   v1::Device& fast = runtimes_.found.devices.emplace_back();
   fast.set_id("fast");

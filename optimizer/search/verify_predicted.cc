@@ -1,0 +1,87 @@
+#include "optimizer/search/verify_predicted.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status_macros.h"
+#include "optimizer/search/measure_batch.h"
+
+namespace plait {
+namespace {
+
+// As little as proves that outputs are equal.
+constexpr VerificationBatch kComparison = {.loads = 1, .rounds = 1, .rounds_min = 1};
+
+bool IsAccepted(const CandidateMeasurement& measurement, bool accept_inconclusive) {
+  const Equivalence& equivalence = measurement.equivalence;
+  if (!measurement.error.empty()) return false;
+  if (equivalence.verdict == Verdict::kEquivalent) return true;
+  return accept_inconclusive && equivalence.verdict == Verdict::kInconclusive &&
+         equivalence.inputs_tried > 0;
+}
+
+Refusal Refused(const PlanCandidate& baseline, const PlanCandidate& candidate,
+                const CandidateMeasurement& measurement, double rel_error_max) {
+  Refusal refusal;
+  refusal.reason = RefusalReason::kInconclusive;
+  if (measurement.equivalence.verdict == Verdict::kDifferent) {
+    refusal.reason = RefusalReason::kDifferent;
+    refusal.error = measurement.equivalence.max_rel_error;
+    refusal.limit = rel_error_max;
+  }
+  if (!measurement.error.empty()) refusal.reason = RefusalReason::kFailed;
+  refusal.message = measurement.error;
+  refusal.predicted_us = candidate.predicted_us;
+  if (candidate.predicted_us > 0) {
+    refusal.predicted_speedup = baseline.predicted_us / candidate.predicted_us;
+  }
+  return refusal;
+}
+
+}  // namespace
+
+absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidate> candidates,
+                                                   const VerificationOptions& options,
+                                                   const VerificationContext& context) {
+  const PlanCandidate& baseline = candidates.front();
+  VerificationResult result;
+  std::vector<int> order;
+  for (size_t i = 1; i < candidates.size(); ++i) {
+    if (candidates[i].predicted_us < baseline.predicted_us) order.push_back(static_cast<int>(i));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return candidates[a].predicted_us < candidates[b].predicted_us;
+  });
+  // By graph.
+  absl::flat_hash_map<Fingerprint, CandidateMeasurement> compared;
+  for (const int index : order) {
+    const PlanCandidate& candidate = candidates[index];
+    auto known = compared.find(candidate.graph.fingerprint());
+    if (known == compared.end()) {
+      PLAIT_ASSIGN_OR_RETURN(
+          std::vector<CandidateMeasurement> measured,
+          MeasureBatch({baseline, candidate}, kComparison, context.verifier, context.log));
+      result.baseline = std::move(measured[0]);
+      known = compared.emplace(candidate.graph.fingerprint(), std::move(measured[1])).first;
+    }
+    if (IsAccepted(known->second, options.accept_inconclusive)) {
+      result.winner = index;
+      result.optimized = known->second;
+      const double ratio = baseline.predicted_us / candidate.predicted_us;
+      result.speedup = {.median = ratio, .certain = ratio, .low = ratio, .high = ratio};
+      return result;
+    }
+    result.refused.push_back(Refused(baseline, candidate, known->second, options.rel_error_max));
+  }
+  // The original is equal to itself; a report says on how many inputs that was looked at.
+  if (compared.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measured,
+                           MeasureBatch({baseline}, kComparison, context.verifier, context.log));
+    result.baseline = std::move(measured[0]);
+  }
+  result.optimized = result.baseline;
+  return result;
+}
+
+}  // namespace plait

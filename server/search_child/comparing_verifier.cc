@@ -1,0 +1,35 @@
+#include "server/search_child/comparing_verifier.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "optimizer/search/predicted_plan.h"
+
+namespace plait {
+
+absl::StatusOr<std::vector<CandidateMeasurement>> ComparingVerifier::Verify(
+    absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
+  std::vector<PlanCandidate> elsewhere;
+  for (const PlanCandidate& candidate : candidates) {
+    PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned,
+                           PredictedBaseline(candidate.graph, device_, *catalog_, engine_version_));
+    elsewhere.push_back({CandidateId(candidate.graph, planned.plan), candidate.graph,
+                         std::move(planned.plan), planned.predicted_us});
+  }
+  PLAIT_ASSIGN_OR_RETURN(std::vector<CandidateMeasurement> measurements,
+                         verifier_.Verify(elsewhere, batch));
+  for (CandidateMeasurement& measurement : measurements) {
+    measurement.latency_us.clear();
+    measurement.load_rounds.clear();
+    measurement.load_ms.clear();
+    measurement.fallback_nodes = 0;
+  }
+  return measurements;
+}
+
+absl::StatusOr<std::vector<LayerError>> ComparingVerifier::MeasureErrors(
+    const PlanCandidate& /*candidate*/, absl::Span<const int> /*steps*/) {
+  return std::vector<LayerError>();
+}
+
+}  // namespace plait

@@ -1,0 +1,84 @@
+"""Devices that are only described: everything that is said of them is said to be predicted."""
+
+import pytest
+
+import models
+import schemas
+
+
+@pytest.fixture
+def server(shared_daemon):
+    return ["--server", shared_daemon.address]
+
+
+def optimize(cli, server, folder, model, *options):
+    return cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "model:h200",
+                   "--budget", "20s", *server, *options)
+
+
+def test_a_result_for_a_gpu_that_is_not_there(cli, server, folder, model_file):
+    model = model_file("tiny_resnet")
+    report = optimize(cli, server, folder, model, "--json").expect(0).json
+    schemas.check("optimize", report)
+    assert report["device"] == {"id": "model:h200", "name": "NVIDIA H200",
+                                "fingerprint": "model;_h200", "predicted": True}
+    for side in ("baseline", "optimized"):
+        assert report[side]["predicted_us"] > 0
+        for name in ("latency_us_median", "latency_us_p10", "latency_us_p95", "samples", "load_ms"):
+            assert report[side][name] is None
+    ratio = report["baseline"]["predicted_us"] / report["optimized"]["predicted_us"]
+    assert report["speedup"] == pytest.approx(ratio) and ratio > 1
+    assert report["speedup_low"] is None and report["speedup_high"] is None
+    assert report["optimized"]["kernels"] < report["baseline"]["kernels"]
+    assert report["equivalence"]["verdict"] == "equivalent"
+    assert report["equivalence"]["inputs_tried"] > 0
+    assert [plan["predicted"] for plan in report["plans"]] == [True]
+    assert report["runtimes"] == [] and report["recommended"] is None
+    models.assert_equal_in_onnx_runtime(model.read_bytes(), (folder / "out.onnx").read_bytes())
+
+    (plan,) = cli.run("plans", folder / "out.onnx", "--json").expect(0).json["plans"]
+    assert plan["predicted"] and not plan["fits"]
+    assert "model:h200, which is only described, and no runtime runs it" in plan["reason"]
+    finished = cli.run("run", folder / "out.onnx", "--seed", "1", "--json").expect(0)
+    assert finished.json["plan"]["grade"] == "default" and "model:h200" in finished.err
+
+
+def test_equal_requests_give_equal_files(cli, server, folder, model_file):
+    model = model_file("tiny_resnet")
+    digests = {optimize(cli, server, folder, model, "--no-result-cache", "--json").expect(0)
+               .json["output"]["digest"] for _ in range(2)}
+    assert len(digests) == 1
+
+
+def test_a_replay_repeats_it(cli, server, folder, model_file):
+    model = model_file("tiny_resnet")
+    report = optimize(cli, server, folder, model, "--json").expect(0).json
+    again = folder / "again.onnx"
+    replayed = cli.run("replay", report["id"], "-o", again, *server, "--json").expect(0).json
+    assert again.read_bytes() == (folder / "out.onnx").read_bytes()
+    assert replayed["device"]["predicted"] and replayed["optimized"]["samples"] is None
+
+
+def test_people_are_told(cli, server, folder, model_file):
+    finished = optimize(cli, server, folder, model_file("tiny_resnet")).expect(0)
+    assert "on model:h200 (NVIDIA H200), predicted, not measured" in finished.out
+    assert "latency" not in finished.out
+    listed = cli.run("devices", *server).expect(0).out
+    assert "model:h200" in listed and "predicted" in listed
+    devices = cli.run("devices", *server, "--json").expect(0).json["devices"]
+    assert {device["id"]: device["predicted"] for device in devices}["model:a100"] is True
+
+
+def test_what_cannot_be_is_refused(cli, server, folder, model_file):
+    model = model_file("tiny_resnet")
+    unknown = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "model:h2000",
+                      *server).expect(9)
+    assert "model:a100, model:h200, model:l40s" in unknown.err
+    for options in (["--precision", "bf16"], ["--threads", "2"], ["--runtime", "onnxruntime"]):
+        refused = optimize(cli, server, folder, model, *options)
+        assert refused.code != 0 and "only described" in refused.err
+    cli.run("bench", model, "--device", "model:h200").expect(9)
+
+
+def test_without_a_server(cli, folder, model_file):
+    optimize(cli, [], folder, model_file("tiny_resnet"), "--json").expect(0)

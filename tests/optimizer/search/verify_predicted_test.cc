@@ -1,0 +1,110 @@
+#include "optimizer/search/verify_predicted.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/fakes/fake_device.h"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+
+// Compares graphs by the name of their output: which of them are wrong, or do not run, the test
+// says.
+class GraphVerifier : public Verifier {
+ public:
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override {
+    EXPECT_EQ(batch.loads * batch.rounds, 1);
+    std::vector<CandidateMeasurement> measurements;
+    std::string call;
+    for (const PlanCandidate& candidate : candidates) {
+      absl::StrAppend(&call, call.empty() ? "" : " ", candidate.id);
+      CandidateMeasurement& measurement = measurements.emplace_back();
+      measurement.equivalence.verdict =
+          candidate.id == wrong ? Verdict::kDifferent : Verdict::kEquivalent;
+      measurement.equivalence.max_rel_error = candidate.id == wrong ? 0.5 : 0;
+      measurement.equivalence.inputs_tried = 4;
+      if (candidate.id == broken) measurement.error = "no such kernel";
+    }
+    calls.push_back(call);
+    return measurements;
+  }
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate&,
+                                                        absl::Span<const int>) override {
+    return std::vector<LayerError>();
+  }
+
+  std::string wrong;
+  std::string broken;
+  std::vector<std::string> calls;
+};
+
+Graph GraphWith(const std::string& op) {
+  return GraphOf("graph {\n  input %x: float32[4]\n  %y = " + op + "(%x) {}\n  output %y\n}");
+}
+
+class VerifyPredictedTest : public testing::Test {
+ protected:
+  VerificationResult Verify() {
+    const auto result = VerifyPredicted(candidates_, {}, {verifier_, budget_, log_, {}});
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : VerificationResult();
+  }
+
+  std::vector<PlanCandidate> candidates_ = {{"base", GraphWith("Abs"), Plan(), 100},
+                                            {"slower", GraphWith("Exp"), Plan(), 120},
+                                            {"good", GraphWith("Neg"), Plan(), 80},
+                                            {"best", GraphWith("Tanh"), Plan(), 50},
+                                            {"second", GraphWith("Tanh"), Plan(), 60}};
+  GraphVerifier verifier_;
+  UnlimitedBudget budget_;
+  MeasurementLog log_;
+};
+
+TEST_F(VerifyPredictedTest, TheShortestPredictionWins) {
+  const VerificationResult result = Verify();
+  EXPECT_EQ(result.winner, 3);
+  EXPECT_EQ(result.speedup.median, 2);
+  EXPECT_TRUE(result.optimized.latency_us.empty());
+  EXPECT_EQ(result.optimized.equivalence.inputs_tried, 4);
+  EXPECT_EQ(result.candidates_measured, 0);
+  EXPECT_THAT(verifier_.calls, ElementsAre("base best"));
+  EXPECT_EQ(log_.verifications().size(), 1u);
+}
+
+TEST_F(VerifyPredictedTest, WhatIsWrongIsRefusedWithAllPlansOfItsGraph) {
+  verifier_.wrong = "best";
+  const VerificationResult result = Verify();
+  EXPECT_EQ(result.winner, 2);
+  EXPECT_THAT(verifier_.calls, ElementsAre("base best", "base good"));
+  ASSERT_EQ(result.refused.size(), 2u);
+  EXPECT_EQ(result.refused[0].reason, RefusalReason::kDifferent);
+  EXPECT_EQ(result.refused[0].error, 0.5);
+  EXPECT_EQ(result.refused[0].predicted_speedup, 2);
+  EXPECT_EQ(result.refused[1].predicted_us, 60);
+}
+
+TEST_F(VerifyPredictedTest, TheOriginalStaysWhereNothingIsPredictedToBeFaster) {
+  verifier_.broken = "best";
+  verifier_.wrong = "good";
+  VerificationResult result = Verify();
+  EXPECT_EQ(result.winner, 0);
+  EXPECT_EQ(result.speedup.median, 1);
+  EXPECT_EQ(result.refused[0].reason, RefusalReason::kFailed);
+  EXPECT_EQ(result.refused[0].message, "no such kernel");
+  EXPECT_EQ(result.optimized.equivalence.inputs_tried, 4);
+
+  candidates_.resize(2);
+  verifier_.calls.clear();
+  result = Verify();
+  EXPECT_EQ(result.winner, 0);
+  EXPECT_THAT(verifier_.calls, ElementsAre("base"));
+}
+
+}  // namespace
+}  // namespace plait
