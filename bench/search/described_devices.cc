@@ -1,0 +1,307 @@
+// Says what the described device h200 predicts for models: `described_devices MODEL.onnx...` brings
+// each into normal form, covers it with the device's kernels and prints
+//
+//   kernels, chain    launches, and those on the longest path
+//   envelope          ms by PredictionDetail::kEnvelope: with any number of streams, and with one;
+//                     in fp32, and at the rate of tf32; then how far each is from the same estimate
+//                     made by hand, where there is one
+//   blocks            ms by PredictionDetail::kBlocks under the policies plait and sequential, and
+//                     these divided by the envelope's
+//
+// `described_devices --search MODEL.onnx...` rewrites them first, as a job does, by the envelope.
+//
+// `described_devices --draws N MODEL.onnx...` draws the device's constants anew N times, each times
+// or by up to 1.3, and prints the policy that is predicted to be the best, the share of draws in
+// which it stays so, and the most that it then takes beyond the best, in percent. What does not
+// stay is undecided without a GPU. No number here was measured.
+//
+//   cmake --build build --target described_devices && build/described_devices build/models/*.onnx
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/random.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/cost/critical_path_cost.h"
+#include "optimizer/cost/described_device.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/import.h"
+#include "optimizer/search/budgeted_profiles.h"
+#include "optimizer/search/optimize.h"
+
+namespace plait {
+namespace {
+
+constexpr double kTf32FlopsPerUs = 400e6;
+
+// Milliseconds: 2.5 us a kernel and the work at 60 % of the rates, counted on paper.
+struct ByHand {
+  double any_streams = 0;
+  double one_stream = 0;
+};
+struct Estimates {
+  ByHand fp32;
+  ByHand tf32;
+};
+
+// 0: none was made.
+const std::map<std::string, Estimates>& EstimatesByHand() {
+  static const std::map<std::string, Estimates> estimates = {
+      {"inception_v3", {{0.34, 0.60}, {0.165, 0.335}}},
+      {"resnet50", {{0.355, 0.37}, {0.176, 0.189}}},
+      {"resnext50", {{0.36, 0.38}, {0.18, 0.19}}},
+      {"nasnet_large", {{1.16, 2.25}, {0.51, 1.19}}},
+      {"nasnet_mobile", {{0.26, 0.69}, {0.25, 0.67}}},
+      {"rnntc_sru", {{0.055, 0}, {0, 0}}},
+      {"bert_base", {{0, 0.84}, {0, 0.31}}},
+      {"bert_large", {{0, 2.6}, {0, 0.76}}},
+  };
+  return estimates;
+}
+
+absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
+  RuleCounts counts;
+  return Canonicalize(bound.graph, AllRules(), &counts);
+}
+
+class NoProgress : public ProgressSink {
+ public:
+  void OnPhase(absl::string_view, double) override {}
+};
+
+// Rules are proven elsewhere.
+class EqualOutputs : public Verifier {
+ public:
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch&) override {
+    CandidateMeasurement equal;
+    equal.equivalence.verdict = Verdict::kEquivalent;
+    return std::vector<CandidateMeasurement>(candidates.size(), equal);
+  }
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate&,
+                                                        absl::Span<const int>) override {
+    return absl::UnimplementedError("no kernel needs admission");
+  }
+};
+
+// What a search finds for the device.
+absl::StatusOr<Graph> Searched(const Graph& graph, PredictionDetail detail) {
+  const DeviceDescription device = DescriptionOf(kH200Device);
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+  DescribedProfiler profiler(kH200Device, detail);
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  EqualOutputs verifier;
+  UnlimitedBudget budget;
+  NoProgress progress;
+  SearchOptions options;
+  options.rules = AllRules();
+  PLAIT_ASSIGN_OR_RETURN(SearchResult found, Optimize(graph, options,
+                                                      {.device = device,
+                                                       .catalog = *catalog,
+                                                       .profiles = profiles,
+                                                       .verifier = verifier,
+                                                       .budget = budget,
+                                                       .log = log,
+                                                       .progress = progress,
+                                                       .is_predicted = true}));
+  return std::move(found.graph);
+}
+
+// The cover of a graph, and its kernels outside of it, so that they can be priced again. What a
+// cover pays for a kernel is not what it takes alone where copies are made, or saved, for its sake.
+struct Covered {
+  Cover cover;
+  std::vector<LoneKernel> kernels;
+  std::vector<double> ratios;  // of what the cover pays to what the kernel takes; by step
+};
+
+absl::StatusOr<Covered> CoverOn(const Graph& graph, const DescribedDevice& described,
+                                PredictionDetail detail) {
+  const DeviceDescription device = DescriptionOf(described);
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+  DescribedProfiler profiler(described, detail);
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  UnlimitedBudget budget;
+  BudgetedProfiles budgeted(profiles, budget, log);
+  const KernelOffers offers(graph, {.device = device, .catalog = *catalog, .profiles = profiles});
+  std::vector<ProfileQuery> missing;
+  offers.AppendMissing(/*single_nodes=*/false, &missing);
+  PLAIT_RETURN_IF_ERROR(budgeted.ResolveAll(missing));
+  Covered covered;
+  PLAIT_ASSIGN_OR_RETURN(covered.cover, FindCover(graph, offers.Table(), {}));
+  for (const CoverStep& step : covered.cover.steps) {
+    const Kernel& kernel = step.group.part.kernel;
+    const ProfileOrigin origin = {device.fingerprint, catalog->Version(kernel.family)};
+    PLAIT_ASSIGN_OR_RETURN(
+        LoneKernel lone,
+        LoneKernelOf(kernel.nodes.empty()
+                         ? ReorderProfileKey(graph.type(step.inputs[0].tensor), kernel, origin)
+                         : KernelProfileKey(graph, kernel, origin)));
+    const double alone_us = profiler.Predict(lone).latency_us_median;
+    covered.ratios.push_back(alone_us > 0 ? step.group.part.latency_us / alone_us : 0);
+    covered.kernels.push_back(std::move(lone));
+  }
+  return covered;
+}
+
+// The launches with the times and shares that the device gives them.
+ScheduleProblem ProblemOn(const Covered& covered, const DescribedDevice& device,
+                          PredictionDetail detail) {
+  const DescribedProfiler profiler(device, detail);
+  Cover cover = covered.cover;
+  for (size_t i = 0; i < cover.steps.size(); ++i) {
+    KernelChoice& choice = cover.steps[i].group.part;
+    const Profile profile = profiler.Predict(covered.kernels[i]);
+    choice.latency_us = covered.ratios[i] * profile.latency_us_median;
+    choice.bytes = profile.bytes;
+    choice.compute_share = profile.compute_share;
+    cover.steps[i].group.whole = choice;
+  }
+  return MakeScheduleProblem(cover, ScheduleDeviceOf(DescriptionOf(device)));
+}
+
+PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
+  std::vector<CostedStep> steps;
+  for (const Launch& launch : problem.launches) {
+    const double us = launch.part.latency_us;
+    steps.push_back({counts_launches ? (us > 0 ? 1.0 : 0.0) : us, launch.predecessors});
+  }
+  return MeasurePaths(steps);
+}
+
+std::string OffBy(double ms, double by_hand) {
+  return by_hand == 0 ? "     -" : absl::StrFormat("%+5.0f%%", 100 * (ms / by_hand - 1));
+}
+
+absl::Status PrintPredictions(const std::string& name, const Graph& normal_form, bool searches) {
+  Graph graph = normal_form;
+  if (searches) {
+    PLAIT_ASSIGN_OR_RETURN(graph, Searched(normal_form, PredictionDetail::kEnvelope));
+  }
+  PLAIT_ASSIGN_OR_RETURN(const Covered covered,
+                         CoverOn(graph, kH200Device, PredictionDetail::kEnvelope));
+  DescribedDevice tf32 = kH200Device;
+  tf32.flops_per_us = kTf32FlopsPerUs;
+  const ScheduleProblem envelope = ProblemOn(covered, kH200Device, PredictionDetail::kEnvelope);
+  const PathCost launches = PathsOf(envelope, true);
+  const PathCost fp32_us = PathsOf(envelope, false);
+  const PathCost tf32_us = PathsOf(ProblemOn(covered, tf32, PredictionDetail::kEnvelope), false);
+  const auto found = EstimatesByHand().find(name);
+  const Estimates hand = found == EstimatesByHand().end() ? Estimates() : found->second;
+  PLAIT_ASSIGN_OR_RETURN(const Covered in_blocks,
+                         CoverOn(graph, kH200Device, PredictionDetail::kBlocks));
+  const ScheduleProblem blocks = ProblemOn(in_blocks, kH200Device, PredictionDetail::kBlocks);
+  const double plait_us = MakespanUs(blocks, kPlaitPolicy.assign(blocks));
+  const double line_us = MakespanUs(blocks, kSequentialPolicy.assign(blocks));
+  std::printf(
+      "%-16s %4.0f %4.0f  %6.3f %6.3f %s %s  %6.3f %6.3f %s %s  %6.3f %6.3f  %5.2f %5.2f\n",
+      name.c_str(), launches.total_us, launches.critical_us, fp32_us.critical_us / 1e3,
+      fp32_us.total_us / 1e3, OffBy(fp32_us.critical_us / 1e3, hand.fp32.any_streams).c_str(),
+      OffBy(fp32_us.total_us / 1e3, hand.fp32.one_stream).c_str(), tf32_us.critical_us / 1e3,
+      tf32_us.total_us / 1e3, OffBy(tf32_us.critical_us / 1e3, hand.tf32.any_streams).c_str(),
+      OffBy(tf32_us.total_us / 1e3, hand.tf32.one_stream).c_str(), plait_us / 1e3, line_us / 1e3,
+      plait_us / fp32_us.critical_us, line_us / fp32_us.total_us);
+  return absl::OkStatus();
+}
+
+// Each constant of its own, log-uniform.
+DescribedDevice Drawn(uint64_t seed) {
+  Random random(seed);
+  DescribedDevice device = kH200Device;
+  const double spread = std::log(1.3);
+  const auto draw = [&](double* constant) {
+    *constant *= std::exp(spread * (2 * random.Uniform() - 1));
+  };
+  for (double* constant :
+       {&device.flops_per_us, &device.bytes_per_us, &device.l2_bytes_per_us,
+        &device.multiprocessor_bytes_per_us, &device.kernel_us, &device.cross_stream_us,
+        &device.large_tile_share, &device.small_tile_share, &device.element_share}) {
+    draw(constant);
+  }
+  return device;
+}
+
+// By policy, but for plait, which is as good as the best of them whatever the constants.
+std::vector<double> MakespansOn(const Covered& covered, const DescribedDevice& device) {
+  const ScheduleProblem problem = ProblemOn(covered, device, PredictionDetail::kBlocks);
+  std::vector<double> us;
+  for (const SchedulePolicy* policy : AllPolicies()) {
+    if (policy != &kPlaitPolicy) us.push_back(MakespanUs(problem, policy->assign(problem)));
+  }
+  return us;
+}
+
+absl::Status PrintDraws(const std::string& name, const Graph& graph, int draws) {
+  PLAIT_ASSIGN_OR_RETURN(const Covered covered,
+                         CoverOn(graph, kH200Device, PredictionDetail::kBlocks));
+  const std::vector<double> nominal = MakespansOn(covered, kH200Device);
+  const auto best = std::min_element(nominal.begin(), nominal.end()) - nominal.begin();
+  int stays = 0;
+  double regret = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    const std::vector<double> us = MakespansOn(covered, Drawn(static_cast<uint64_t>(draw) + 1));
+    const double least = *std::min_element(us.begin(), us.end());
+    // Policies often give one schedule: what is as good has stayed.
+    if (us[best] <= least * (1 + 1e-9)) ++stays;
+    regret = std::max(regret, us[best] / least - 1);
+  }
+  std::printf("%-16s %-12s %5.1f%% %6.2f%%  %5.2f\n", name.c_str(),
+              std::string(AllPolicies()[best]->name).c_str(), 100.0 * stays / draws, 100 * regret,
+              nominal[0] / nominal[best]);
+  return absl::OkStatus();
+}
+
+absl::Status Run(int argc, char** argv) {
+  int draws = 0;
+  const bool searches = argc > 2 && absl::string_view(argv[1]) == "--search";
+  int first = searches ? 2 : 1;
+  if (argc > 3 && absl::string_view(argv[1]) == "--draws" && absl::SimpleAtoi(argv[2], &draws)) {
+    first = 3;
+  }
+  if (draws > 0) {
+    std::printf("%-16s %-12s %6s %7s  %s\n", "model", "best", "stays", "regret", "over line");
+  } else {
+    std::printf("%-16s %4s %4s  %-29s %-29s %-14s %s\n", "model", "kern", "chai",
+                "envelope fp32: any, one, by hand", "tf32: any, one, by hand",
+                "blocks: plait, line", "to envelope");
+  }
+  for (int i = first; i < argc; ++i) {
+    const std::string path = argv[i];
+    std::string name = path.substr(path.rfind('/') + 1);
+    name = name.substr(0, name.rfind('.'));
+    PLAIT_ASSIGN_OR_RETURN(const Graph graph, NormalFormOf(path));
+    PLAIT_RETURN_IF_ERROR(draws > 0 ? PrintDraws(name, graph, draws)
+                                    : PrintPredictions(name, graph, searches));
+    std::fflush(stdout);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace plait
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: described_devices [--draws N | --search] MODEL.onnx...\n");
+    return 2;
+  }
+  const absl::Status status = plait::Run(argc, argv);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}
