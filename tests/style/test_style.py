@@ -168,6 +168,8 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cuda/cudnn": CUDA,
     "gpu_worker/backends/cuda/generated": CUDA,
     "gpu_worker/backends/cuda/run": [*CUDA, "gpu_worker/backends/cuda/cudnn"],
+    # Tests and tools only; it takes NVRTC from the backend.
+    "gpu_worker/simulated_gpu": ["base", "gpu_worker/backends/cuda/driver"],
     "gpu_worker/process": [
         *EXECUTING,
         "proto/wire",
@@ -208,7 +210,11 @@ ONLY_IN = {
     r"protozero/": ["optimizer/onnx/messages"],
     r"toml\+\+/": ["server"],
     r"xbyak/": ["gpu_worker/backends/cpu/microkernel/assemble.cc"],
-    r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": ["gpu_worker/backends/cuda", "bench/gpu"],
+    r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": [
+        "gpu_worker/backends/cuda",
+        "gpu_worker/simulated_gpu/compile_ptx.cc",
+        "bench/gpu",
+    ],
     r"prometheus/": ["server"],
 }
 

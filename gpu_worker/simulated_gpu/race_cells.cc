@@ -1,0 +1,78 @@
+#include "gpu_worker/simulated_gpu/race_cells.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace plait::simulated_gpu {
+namespace {
+
+constexpr int32_t kNobody = -1;
+constexpr int32_t kSeveralBlocks = -2;
+constexpr int16_t kSeveral = -2;
+
+}  // namespace
+
+bool RaceCells::Ordered(const Mark& before, const Accessor& now) {
+  if (before.block == kNobody) return true;
+  if (before.block != now.block) return false;  // several blocks, too
+  if (before.thread == now.thread) return true;
+  if (before.interval != now.interval) return true;
+  return before.warp == now.warp && before.warp_interval != now.warp_interval;
+}
+
+// Readers that are ordered before this one by a barrier need not be kept: what is ordered after
+// this one is ordered after them.
+void RaceCells::AddReader(const Accessor& who, Mark* readers) {
+  const bool first = readers->block == kNobody;
+  if (readers->block == kSeveralBlocks || (!first && readers->block != who.block)) {
+    readers->block = kSeveralBlocks;
+    return;
+  }
+  if (first || readers->interval != who.interval) {
+    *readers = {who.block, who.interval, who.thread, who.warp, who.warp_interval};
+    return;
+  }
+  if (readers->warp != who.warp) {
+    readers->warp = readers->thread = kSeveral;
+    return;
+  }
+  if (readers->warp_interval != who.warp_interval) {
+    // Ordered before this reader for its own warp, but not for the other warps, which then find
+    // this reader in their way just as well.
+    readers->thread = who.thread;
+    readers->warp_interval = who.warp_interval;
+    return;
+  }
+  if (readers->thread != who.thread) readers->thread = kSeveral;
+}
+
+std::string RaceCells::Describe(const char* what, const Mark& mark) {
+  if (mark.block == kSeveralBlocks) return absl::StrCat(what, " by several blocks");
+  if (mark.thread == kSeveral) {
+    return absl::StrCat(what, " by several threads of block ", mark.block);
+  }
+  return absl::StrCat(what, " by thread ", mark.thread, " of block ", mark.block);
+}
+
+std::string RaceCells::Record(const Accessor& who, int64_t offset, int64_t bytes, Use use) {
+  const int64_t end = (offset + bytes + granule_bytes_ - 1) / granule_bytes_;
+  for (int64_t at = offset / granule_bytes_; at < end; ++at) {
+    Cell& cell = cells_[at];
+    if (!Ordered(cell.write, who)) return Describe("written", cell.write);
+    if (use == Use::kReadOnly) {
+      if (cell.write.block != kNobody)
+        return Describe("read as read-only, and written", cell.write);
+      cell.read_only = true;
+    }
+    if (use != Use::kWrite) {
+      AddReader(who, &cell.read);
+      continue;
+    }
+    if (cell.read_only) return Describe("written, and read as read-only", cell.read);
+    if (!Ordered(cell.read, who)) return Describe("read", cell.read);
+    cell.write = {who.block, who.interval, who.thread, who.warp, who.warp_interval};
+    cell.read = {};
+  }
+  return "";
+}
+
+}  // namespace plait::simulated_gpu
