@@ -38,7 +38,9 @@ struct LaunchShape {
 };
 
 struct LaunchOptions {
-  uint64_t seed = 1;  // of the orders of blocks and warps
+  // Of the orders of blocks and warps. A register that nobody has set holds a NaN where it is even,
+  // else a huge number: a kernel that gives other bits for the next seed uses one.
+  uint64_t seed = 1;
   // Instructions of warps; beyond it the launch is taken for endless.
   int64_t instructions_max = int64_t{1} << 32;
   bool count_traffic = true;

@@ -10,8 +10,9 @@
 namespace plait::simulated_gpu {
 namespace {
 
-// What a register holds before it is written: a NaN as a float, an address that nothing has.
-constexpr uint64_t kPoison = 0x7ff4baad7fa4baadu;
+// What a register holds before it is written: a NaN as a float, or a huge number, which a maximum
+// does not hide; neither is an address that anything has.
+constexpr uint64_t kPoisons[] = {0x7ff4baad7fa4baadu, 0x7f4fbaad7f7fbaadu};
 
 }  // namespace
 
@@ -35,7 +36,7 @@ uint64_t Warp::InitialValue(const Slot& slot, int lane) const {
   const unsigned thread = static_cast<unsigned>(number_ * kLanes + lane);
   switch (slot.kind) {
     case Slot::Kind::kRegister:
-      return kPoison;
+      return kPoisons[launch_.options.seed % 2];
     case Slot::Kind::kConstant:
       return slot.value;
     case Slot::Kind::kThread:

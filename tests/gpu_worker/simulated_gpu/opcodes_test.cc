@@ -220,6 +220,14 @@ TEST(BranchTest, ABranchWithinABranch) {
   EXPECT_EQ(lanes[16], 0u);
 }
 
+TEST(LaunchTest, ARegisterNobodySetIsAnotherForTheNextSeed) {
+  const char* body = "max.f32 %f3, %f20, 0f00000000; mov.b32 %r3, %f3; st.global.u32 [%rd5], %r3;";
+  const auto odd = RunHandWritten(body, 1, 1, 1);
+  const auto even = RunHandWritten(body, 1, 1, 2);
+  ASSERT_TRUE(odd.ok() && even.ok());
+  EXPECT_NE(odd->y[0], even->y[0]);
+}
+
 TEST(LaunchTest, BlocksAndThreadsHaveTheirIndices) {
   const auto run = RunHandWritten(R"(
     mov.u32 %r4, %ntid.x;
