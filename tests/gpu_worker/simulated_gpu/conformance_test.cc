@@ -1,0 +1,158 @@
+#include <cmath>
+#include <cstdio>
+
+#include "gpu_worker/simulated_gpu/compile_ptx.h"
+#include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cuda/generated/emulation/emulate.h"
+#include "tests/gpu_worker/simulated_gpu/generated_work.h"
+#include "tests/gpu_worker/simulated_gpu/odd_cases.h"
+
+namespace plait::simulated_gpu {
+namespace {
+
+using cuda::Precision;
+
+bool HasNvrtc() { return CompileToPtx("__global__ void f() {}", "compute_90").ok(); }
+
+// What all tests of this file have run, printed at the end.
+class Totals : public testing::Environment {
+ public:
+  void TearDown() override {
+    std::printf("simulated GPU: %ld kernels, %ld runs, %ld instructions of warps, %ld of lanes\n",
+                kernels, runs, instructions, lane_instructions);
+  }
+  int64_t kernels = 0, runs = 0, instructions = 0, lane_instructions = 0;
+};
+Totals* const totals = static_cast<Totals*>(testing::AddGlobalTestEnvironment(new Totals));
+
+std::vector<cuda::GeneratedCase> AllCases() {
+  std::vector<cuda::GeneratedCase> cases = cuda::GeneratedCases();
+  for (cuda::GeneratedCase& c : OddCases()) cases.push_back(std::move(c));
+  return cases;
+}
+
+// The relative L2 distance of two results.
+double Distance(const std::vector<std::vector<float>>& a,
+                const std::vector<std::vector<float>>& b) {
+  double error = 0, norm = 0;
+  for (size_t o = 0; o < a.size(); ++o) {
+    for (size_t i = 0; i < a[o].size(); ++i) {
+      if (a[o][i] == b[o][i]) continue;
+      error += (double{a[o][i]} - b[o][i]) * (double{a[o][i]} - b[o][i]);
+    }
+    for (float value : b[o]) norm += double{value} * value;
+  }
+  return error == 0 ? 0 : std::sqrt(error / norm);
+}
+
+using Parameters = std::tuple<const cuda::GeneratedFamily*, Precision>;
+
+std::string NameOfParameters(const testing::TestParamInfo<Parameters>& info) {
+  return std::string(std::get<0>(info.param)->name) + "_" +
+         cuda::PrecisionName(std::get<1>(info.param));
+}
+
+class GeneratedPtxTest : public testing::TestWithParam<Parameters> {
+ protected:
+  // Runs a kernel at two places in memory, with two seeds, and expects what the reference says,
+  // with the same bits from both.
+  std::vector<std::vector<float>> Check(const Program& program, const Work& work,
+                                        const cuda::HostOperands& operands) {
+    const std::vector<cuda::ReferenceElement> reference = ReferenceOf(work, operands);
+    std::vector<std::vector<float>> first;
+    for (int64_t address_offset : {0, 16}) {
+      const auto run =
+          RunWork(program, work, operands, address_offset, address_offset == 0 ? 1 : 2);
+      EXPECT_TRUE(run.ok()) << work.name << " at " << address_offset << ": " << run.status();
+      if (!run.ok()) continue;
+      const cuda::Difference difference = cuda::Compare(reference, run->outputs, work.precision);
+      EXPECT_EQ(difference.not_numbers, 0) << work.name;
+      EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(work.precision)) << work.name;
+      ++totals->runs;
+      totals->instructions += run->report.instructions;
+      totals->lane_instructions += run->report.lane_instructions;
+      if (address_offset == 0) {
+        first = run->outputs;
+      } else {
+        EXPECT_EQ(Distance(first, run->outputs), 0) << work.name;
+      }
+    }
+    return first;
+  }
+};
+
+TEST_P(GeneratedPtxTest, AgreesWithTheReference) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const auto [family, precision] = GetParam();
+  const std::vector<Work> all = WorkOf(*family, precision, AllCases());
+  ASSERT_GE(all.size(), 2u) << family->name;
+  const auto module = CompileWork(all, "compute_90");
+  ASSERT_TRUE(module.ok()) << module.status();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto program = DecodeKernel(*module, EntryOf(i));
+    ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
+    Check(*program, all[i], OperandsOf(all[i]));
+    ++totals->kernels;
+  }
+}
+
+// The emulation runs the same source, as the host's compiler reads it: a second opinion that shares
+// nothing with the simulator but the source. Of the device's approximations both have their own.
+TEST_P(GeneratedPtxTest, AgreesWithTheEmulation) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const auto [family, precision] = GetParam();
+  const std::vector<Work> all = WorkOf(*family, precision, cuda::GeneratedCases());
+  const auto module = CompileWork(all, "compute_80");
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::vector<cuda::EmulatedKernel> kernels;
+  for (const Work& work : all) kernels.push_back({work.kernel, work.precision});
+  const auto emulation = cuda::Emulation::Compile(kernels);
+  ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+  const double distance_max = precision == Precision::kStrict ? 2e-6
+                              : precision == Precision::kFp16 ? 1e-3
+                                                              : 8e-3;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto program = DecodeKernel(*module, EntryOf(i));
+    ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
+    const cuda::HostOperands operands = OperandsOf(all[i]);
+    const auto outputs = Check(*program, all[i], operands);
+    const auto emulated = emulation.value().Run(i, cuda::ShapeOf(all[i].problem).value(), operands);
+    ASSERT_TRUE(emulated.ok()) << all[i].name << ": " << emulated.error().message;
+    EXPECT_LE(Distance(outputs, emulated.value()), distance_max) << all[i].name;
+    ++totals->kernels;
+  }
+}
+
+// Operands are promised to be aligned to 16 bytes. Where they are not, a kernel without vectors is
+// right all the same, and every other is refused: nothing in between.
+TEST_P(GeneratedPtxTest, RefusesOrComputesWhatIsAlignedToFourBytes) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const auto [family, precision] = GetParam();
+  const std::vector<Work> all = WorkOf(*family, precision, cuda::GeneratedCases());
+  const auto module = CompileWork(all, "compute_90");
+  ASSERT_TRUE(module.ok()) << module.status();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto program = DecodeKernel(*module, EntryOf(i));
+    ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
+    const cuda::HostOperands operands = OperandsOf(all[i]);
+    const auto run = RunWork(*program, all[i], operands, 4, 1);
+    ++totals->runs;
+    if (!run.ok()) {
+      EXPECT_NE(run.status().message().find("misaligned"), absl::string_view::npos)
+          << all[i].name << ": " << run.status();
+      continue;
+    }
+    const cuda::Difference difference =
+        cuda::Compare(ReferenceOf(all[i], operands), run->outputs, precision);
+    EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(precision)) << all[i].name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GeneratedPtxTest,
+                         testing::Combine(testing::ValuesIn(cuda::GeneratedFamilies()),
+                                          testing::Values(Precision::kStrict, Precision::kFp16,
+                                                          Precision::kBf16)),
+                         NameOfParameters);
+
+}  // namespace
+}  // namespace plait::simulated_gpu

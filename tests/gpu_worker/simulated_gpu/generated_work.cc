@@ -1,0 +1,142 @@
+#include "tests/gpu_worker/simulated_gpu/generated_work.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gpu_worker/simulated_gpu/compile_ptx.h"
+
+namespace plait::simulated_gpu {
+namespace {
+
+using Kind = cuda::KernelArgument::Kind;
+
+const std::vector<float>& FloatsOf(const cuda::KernelArgument& argument,
+                                   const cuda::HostOperands& operands) {
+  switch (argument.kind) {
+    case Kind::kWeights:
+      return operands.weights;
+    case Kind::kSecondWeights:
+      return operands.second_weights;
+    case Kind::kBias:
+      return operands.bias;
+    case Kind::kSecondBias:
+      return operands.second_bias;
+    case Kind::kResidual:
+      return operands.residual;
+    default:
+      return operands.inputs[argument.index];
+  }
+}
+
+std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
+                               const cuda::HostOperands& operands, cuda::Precision precision) {
+  const bool indices =
+      argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
+  if (!indices) return cuda::ToStorage(FloatsOf(argument, operands), precision);
+  std::vector<std::byte> bytes(operands.indices.size() * 8);
+  std::memcpy(bytes.data(), operands.indices.data(), bytes.size());
+  return bytes;
+}
+
+const char* NameOf(Kind kind) {
+  static constexpr const char* kNames[] = {
+      "x", "weights", "second_weights", "bias", "second_bias", "residual", "y"};
+  return kNames[static_cast<int>(kind)];
+}
+
+cuda::ProblemShape ShapeOfWork(const Work& work) {
+  const cuda::Result<cuda::ProblemShape> shape = cuda::ShapeOf(work.problem);
+  PLAIT_CHECK(shape.ok());
+  return shape.value();
+}
+
+}  // namespace
+
+std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision precision,
+                         const std::vector<cuda::GeneratedCase>& cases) {
+  std::vector<Work> all;
+  for (const cuda::GeneratedCase& c : cases) {
+    for (cuda::MemoryLayout layout : {cuda::MemoryLayout::kNchw, cuda::MemoryLayout::kNhwc}) {
+      if (layout == cuda::MemoryLayout::kNhwc && !cuda::LayoutMatters(c.problem)) continue;
+      for (const cuda::GeneratedKernel& kernel : family.generate(c.problem, precision, layout)) {
+        all.push_back({absl::StrCat(family.name, "/", c.name, "/", kernel.variant, "/",
+                                    cuda::LayoutName(layout), "/", cuda::PrecisionName(precision)),
+                       c.problem, layout, precision, kernel});
+      }
+    }
+  }
+  return all;
+}
+
+std::string EntryOf(size_t work) { return absl::StrCat(cuda::kKernelEntry, "_", work); }
+
+absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
+                                      const std::string& architecture) {
+  std::string text = cuda::KernelIntrinsics();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string entry = absl::StrCat(cuda::kKernelEntry, "(");
+    std::string source = all[i].kernel.source;
+    const size_t at = source.find(entry);
+    if (at == std::string::npos) return absl::InternalError("no entry in " + all[i].name);
+    source.replace(at, entry.size(), EntryOf(i) + "(");
+    absl::StrAppend(&text, "namespace kernel_", i, " {\n", cuda::KernelPrelude(all[i].precision),
+                    source, "}\n");
+  }
+  PLAIT_ASSIGN_OR_RETURN(const std::string ptx, CompileToPtx(text, architecture));
+  return ParsePtx(ptx);
+}
+
+absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
+                                     const cuda::HostOperands& operands, int64_t address_offset,
+                                     uint64_t seed, int64_t instructions_max) {
+  const cuda::ProblemShape shape = ShapeOfWork(work);
+  DeviceMemory memory;
+  std::vector<uint64_t> addresses;
+  for (const cuda::KernelArgument& argument : work.kernel.arguments) {
+    // What is no operand of the problem may be null.
+    if (argument.kind > Kind::kOutput) {
+      addresses.push_back(0);
+      continue;
+    }
+    const bool output = argument.kind == Kind::kOutput;
+    std::vector<std::byte> bytes;
+    if (!output) bytes = BytesOf(argument, operands, work.precision);
+    const int64_t size = output ? shape.outputs[argument.index] * cuda::ElementBytes(work.precision)
+                                : static_cast<int64_t>(bytes.size());
+    addresses.push_back(memory.Allocate(NameOf(argument.kind), size, address_offset));
+    PLAIT_RETURN_IF_ERROR(memory.Write(addresses.back(), bytes));
+  }
+  std::vector<const void*> arguments;
+  for (const uint64_t& address : addresses) arguments.push_back(&address);
+  LaunchOptions options;
+  options.seed = seed;
+  options.instructions_max = instructions_max;
+  GeneratedRun run;
+  PLAIT_ASSIGN_OR_RETURN(run.report, Launch(program, memory, {work.kernel.grid, work.kernel.block},
+                                            arguments, options));
+  run.outputs.resize(shape.outputs.size());
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const cuda::KernelArgument& argument = work.kernel.arguments[i];
+    if (argument.kind != Kind::kOutput) continue;
+    const int64_t count = shape.outputs[argument.index];
+    std::vector<std::byte> bytes(count * cuda::ElementBytes(work.precision));
+    PLAIT_RETURN_IF_ERROR(memory.Read(addresses[i], absl::MakeSpan(bytes)));
+    run.outputs[argument.index] = cuda::FromStorage(bytes.data(), count, work.precision);
+  }
+  return run;
+}
+
+cuda::HostOperands OperandsOf(const Work& work) {
+  return cuda::MakeHostOperands(work.problem, ShapeOfWork(work), work.precision, 7);
+}
+
+std::vector<cuda::ReferenceElement> ReferenceOf(const Work& work,
+                                                const cuda::HostOperands& operands) {
+  constexpr int64_t kEveryElement = int64_t{1} << 40;
+  return cuda::ComputeReference(work.problem, ShapeOfWork(work), work.layout, operands,
+                                kEveryElement, 1);
+}
+
+}  // namespace plait::simulated_gpu

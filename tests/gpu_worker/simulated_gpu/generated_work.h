@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/reference_problem.h"
+#include "gpu_worker/simulated_gpu/launch.h"
+#include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
+
+namespace plait::simulated_gpu {
+
+// One generated kernel and the problem that it is for.
+struct Work {
+  std::string name;
+  cuda::Problem problem;
+  cuda::MemoryLayout layout = cuda::MemoryLayout::kNchw;
+  cuda::Precision precision = cuda::Precision::kStrict;
+  cuda::GeneratedKernel kernel;
+};
+
+// Every kernel that a family generates for the cases.
+std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision precision,
+                         const std::vector<cuda::GeneratedCase>& cases);
+
+// All kernels compiled as one module for a virtual architecture, which is much quicker than one by
+// one, and decoded, in the order of `all`. Errors: as CompileToPtx(), ParsePtx(), DecodeKernel().
+absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
+                                      const std::string& architecture);
+std::string EntryOf(size_t work);  // the kernel's name in that module
+
+struct GeneratedRun {
+  std::vector<std::vector<float>> outputs;
+  LaunchReport report;
+};
+
+// Runs a kernel on the problem's operands, each in an allocation of its own at `address_offset`
+// bytes behind a multiple of 256. Errors: as Launch(); kFailedPrecondition for an output of which
+// not every byte was written.
+absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
+                                     const cuda::HostOperands& operands, int64_t address_offset,
+                                     uint64_t seed, int64_t instructions_max = int64_t{1} << 32);
+
+// The operands of a work, and what it should make of them.
+cuda::HostOperands OperandsOf(const Work& work);
+std::vector<cuda::ReferenceElement> ReferenceOf(const Work& work,
+                                                const cuda::HostOperands& operands);
+
+}  // namespace plait::simulated_gpu

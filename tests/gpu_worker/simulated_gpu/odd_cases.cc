@@ -1,0 +1,168 @@
+#include "tests/gpu_worker/simulated_gpu/odd_cases.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+
+namespace plait::simulated_gpu {
+namespace {
+
+using cuda::Activation;
+using cuda::ConvProblem;
+using cuda::ElementwiseProblem;
+using cuda::GeneratedCase;
+using cuda::MovementProblem;
+using cuda::PoolProblem;
+using cuda::RowsProblem;
+using cuda::ScaleShiftProblem;
+using cuda::SeparableConvProblem;
+using Move = MovementProblem::Kind;
+
+Activation AnyActivation(Random& random) {
+  return static_cast<Activation>(random.Integer(0, static_cast<int>(Activation::kTanh)));
+}
+
+// Few have a divisor that makes whole vectors, some do.
+int64_t Channels(Random& random) {
+  const int64_t count = random.Integer(2, 37);
+  return random.Integer(0, 2) == 0 ? (count + 7) / 8 * 8 : count;
+}
+
+ConvProblem AnyDepthwise(Random& random) {
+  ConvProblem p;
+  p.n = random.Integer(1, 2);
+  p.c = p.k = p.groups = Channels(random);
+  p.r = random.Integer(1, 4);
+  p.s = random.Integer(1, 4);
+  p.stride = {random.Integer(1, 3), random.Integer(1, 3)};
+  p.dilation = {random.Integer(1, 2), random.Integer(1, 2)};
+  for (int64_t& pad : p.pad) pad = random.Integer(0, 2);
+  p.h = p.dilation[0] * (p.r - 1) + random.Integer(1, 9);
+  p.w = p.dilation[1] * (p.s - 1) + random.Integer(1, 9);
+  p.bias = random.Integer(0, 1) != 0;
+  p.residual = random.Integer(0, 1) != 0;
+  p.prologue_relu = random.Integer(0, 1) != 0;
+  p.activation = AnyActivation(random);
+  return p;
+}
+
+SeparableConvProblem AnySeparable(Random& random) {
+  SeparableConvProblem p{.depthwise = AnyDepthwise(random), .pointwise = {}};
+  p.depthwise.residual = false;
+  ConvProblem& q = p.pointwise;
+  q.n = p.depthwise.n;
+  q.c = p.depthwise.c;
+  q.h = p.depthwise.output_h();
+  q.w = p.depthwise.output_w();
+  q.k = random.Integer(1, 140);
+  q.bias = random.Integer(0, 1) != 0;
+  q.residual = random.Integer(0, 1) != 0;
+  q.prologue_relu = random.Integer(0, 1) != 0;
+  q.activation = AnyActivation(random);
+  return p;
+}
+
+PoolProblem AnyPool(Random& random) {
+  PoolProblem p;
+  p.mode = static_cast<PoolProblem::Mode>(random.Integer(0, 2));
+  p.n = random.Integer(1, 2);
+  p.c = Channels(random);
+  p.r = random.Integer(1, 4);
+  p.s = random.Integer(1, 4);
+  p.stride = {random.Integer(1, 3), random.Integer(1, 3)};
+  // Less than the window, so that each has a pixel of the image.
+  for (int i = 0; i < 4; ++i) p.pad[i] = random.Integer(0, (i % 2 == 0 ? p.r : p.s) / 2);
+  p.h = p.r + random.Integer(0, 9);
+  p.w = p.s + random.Integer(0, 9);
+  p.output_h = (p.h + p.pad[0] + p.pad[2] - p.r) / p.stride[0] + 1;
+  p.output_w = (p.w + p.pad[1] + p.pad[3] - p.s) / p.stride[1] + 1;
+  return p;
+}
+
+RowsProblem AnyRows(Random& random) {
+  RowsProblem p;
+  p.kind = static_cast<RowsProblem::Kind>(random.Integer(0, 5));
+  p.rows = random.Integer(1, 9);
+  p.columns = random.Integer(1, 600);
+  if (random.Integer(0, 1) != 0) p.columns = (p.columns + 7) / 8 * 8;
+  p.residual = p.kind == RowsProblem::Kind::kLayerNorm && random.Integer(0, 1) != 0;
+  return p;
+}
+
+ElementwiseProblem AnyElementwise(Random& random) {
+  static constexpr const char* kExpressions[] = {
+      "relu(add(x0,x1))",          "mul(sub(x0,0.5),x1)",
+      "max(x0,min(x1,0.25))",      "add(sigmoid(x0),tanh(x1))",
+      "mul(silu(x0),gelu(x1))",    "div(x0,add(exp(x1),1))",
+      "add(erf(x0),abs(neg(x1)))", "sqrt(add(mul(x0,x0),mul(x1,x1)))"};
+  ElementwiseProblem p;
+  p.expression = kExpressions[random.Integer(0, 7)];
+  for (int i = 0; i < 3; ++i) p.shape.push_back(random.Integer(1, 19));
+  if (random.Integer(0, 1) != 0) p.shape.back() = (p.shape.back() + 7) / 8 * 8;
+  std::vector<int64_t> second = p.shape;
+  for (int64_t& size : second) {
+    if (random.Integer(0, 2) == 0) size = 1;
+  }
+  p.inputs = {p.shape, second};
+  return p;
+}
+
+MovementProblem AnyMovement(Random& random) {
+  MovementProblem p;
+  p.kind = static_cast<Move>(random.Integer(0, 4));
+  std::vector<int64_t> shape;
+  for (int i = 0; i < 4; ++i) shape.push_back(random.Integer(1, 9));
+  shape[random.Integer(0, 3)] += 30;
+  p.inputs = {shape};
+  p.axis = random.Integer(0, 3);
+  if (p.kind == Move::kTranspose) {
+    p.permutation = {0, 1, 2, 3};
+    for (int i = 3; i > 0; --i) std::swap(p.permutation[i], p.permutation[random.Integer(0, i)]);
+  } else if (p.kind == Move::kConcat) {
+    for (int i = 0; i < 2; ++i) {
+      p.inputs.push_back(shape);
+      p.inputs.back()[p.axis] = random.Integer(1, 9);
+    }
+  } else if (p.kind == Move::kSlice) {
+    p.starts = {random.Integer(0, shape[p.axis] - 1)};
+    p.sizes = {random.Integer(1, shape[p.axis] - p.starts[0])};
+  } else if (p.kind == Move::kGather) {
+    p.inputs.push_back({random.Integer(1, 5), random.Integer(1, 5)});
+  } else {
+    for (int i = 0; i < 4; ++i) {
+      p.starts.push_back(random.Integer(0, 2));
+      p.sizes.push_back(random.Integer(0, 2));
+    }
+  }
+  return p;
+}
+
+ScaleShiftProblem AnyScaleShift(Random& random) {
+  return {.n = random.Integer(1, 3),
+          .c = Channels(random),
+          .spatial = random.Integer(1, 60),
+          .activation = AnyActivation(random)};
+}
+
+}  // namespace
+
+std::vector<GeneratedCase> OddCases() {
+  Random random(20);
+  std::vector<GeneratedCase> cases;
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "odd" + std::to_string(i);
+    cases.push_back({name, AnyDepthwise(random)});
+    if (i % 2 == 0) cases.push_back({name, AnySeparable(random)});
+    cases.push_back({name, AnyPool(random)});
+    cases.push_back({name, AnyRows(random)});
+    cases.push_back({name, AnyElementwise(random)});
+    cases.push_back({name, AnyMovement(random)});
+    cases.push_back({name, AnyScaleShift(random)});
+  }
+  // A few have an output without pixels.
+  std::erase_if(cases, [](const GeneratedCase& c) { return !cuda::ShapeOf(c.problem).ok(); });
+  return cases;
+}
+
+}  // namespace plait::simulated_gpu
