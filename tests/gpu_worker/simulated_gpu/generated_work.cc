@@ -55,12 +55,13 @@ cuda::ProblemShape ShapeOfWork(const Work& work) {
 }  // namespace
 
 std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision precision,
-                         const std::vector<cuda::GeneratedCase>& cases) {
+                         const std::vector<cuda::GeneratedCase>& cases, int64_t alignment_bytes) {
   std::vector<Work> all;
   for (const cuda::GeneratedCase& c : cases) {
     for (cuda::MemoryLayout layout : {cuda::MemoryLayout::kNchw, cuda::MemoryLayout::kNhwc}) {
       if (layout == cuda::MemoryLayout::kNhwc && !cuda::LayoutMatters(c.problem)) continue;
-      for (const cuda::GeneratedKernel& kernel : family.generate(c.problem, precision, layout)) {
+      for (const cuda::GeneratedKernel& kernel :
+           family.list(c.problem, {precision, layout, alignment_bytes})) {
         all.push_back({absl::StrCat(family.name, "/", c.name, "/", kernel.variant, "/",
                                     cuda::LayoutName(layout), "/", cuda::PrecisionName(precision)),
                        c.problem, layout, precision, kernel});
@@ -105,7 +106,10 @@ absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
     if (!output) bytes = BytesOf(argument, operands, work.precision);
     const int64_t size = output ? shape.outputs[argument.index] * cuda::ElementBytes(work.precision)
                                 : static_cast<int64_t>(bytes.size());
-    addresses.push_back(memory.Allocate(NameOf(argument.kind), size, address_offset));
+    const bool indices =
+        argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
+    addresses.push_back(memory.Allocate(NameOf(argument.kind), size,
+                                        indices ? address_offset / 8 * 8 : address_offset));
     PLAIT_RETURN_IF_ERROR(memory.Write(addresses.back(), bytes));
   }
   std::vector<const void*> arguments;

@@ -20,9 +20,11 @@ struct Work {
   cuda::GeneratedKernel kernel;
 };
 
-// Every kernel that a family generates for the cases.
+// Every kernel that a family generates for the cases and operands of this alignment. A gather's
+// indices are aligned to 8 bytes in any case.
 std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision precision,
-                         const std::vector<cuda::GeneratedCase>& cases);
+                         const std::vector<cuda::GeneratedCase>& cases,
+                         int64_t alignment_bytes = 16);
 
 // All kernels compiled as one module for a virtual architecture, which is much quicker than one by
 // one, and decoded, in the order of `all`. Errors: as CompileToPtx(), ParsePtx(), DecodeKernel().
