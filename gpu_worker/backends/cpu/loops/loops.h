@@ -12,6 +12,7 @@
 //   loops.def           the elementwise loops, one line each: a name and an element's expression
 //   loops.h             the table of all loops, and the choice of one table per process
 //   loops_body.h        the loops and their functions, as portable C++ that compilers vectorize
+//   exponential_loops_body.h  vectors, and loops that are made of exponentials
 //   row_loops_body.h    the same for rows whose elements belong together
 //   row_loops.h         what those are given
 //   digit_loops_body.h  the same for numbers in digits

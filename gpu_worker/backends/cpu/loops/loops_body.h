@@ -5,6 +5,7 @@
 #error "define PLAIT_LOOP_TABLE, the name of the function that returns the table"
 #endif
 
+#include "gpu_worker/backends/cpu/loops/exponential_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 
 // How the functions are written, so that a compiler turns a loop over them into vector code:
@@ -28,7 +29,8 @@ constexpr float kInfinity = __builtin_inff();
 // taken when b is one; `a != a` takes a when a is.
 inline float Maximum(float a, float b) { return a > b || a != a ? a : b; }
 inline float Minimum(float a, float b) { return a < b || a != a ? a : b; }
-// Lets a NaN through, which the comparison leaves where it is.
+// Let a NaN through, which the comparison leaves where it is.
+inline float AtLeast(float a, float bound) { return a < bound ? bound : a; }
 inline float AtMost(float a, float bound) { return a > bound ? bound : a; }
 
 // The nearest of 256 integers from `lowest` on. The comparison lets no NaN through, and the
@@ -42,8 +44,9 @@ inline float NearestOfByte(float x, float lowest) {
 //
 // The steps: clamp, so that n stays small enough to be an exponent; n = round(x / ln 2); r = x - n
 // ln 2, by Cody and Waite in two pieces, the first of so few bits that its product with n is exact;
-// exp(r) = 1 + r + r^2 p(r); times 2^n, which is made from bits. At the clamped ends 2^n is 0, or
-// the product infinite. A NaN goes through r and stays.
+// twice exp(r) = 1 + r + r^2 p(r); times 2^(n - 1), which is made from bits. At the clamped ends
+// that is 0, or the product infinite. A NaN goes through r and stays. Loops that are made of little
+// else have a faster one where vectors allow it (exponential_loops_body.h).
 inline float Exponential(float x) {
   float t = x < -87.3f ? -87.3f : x;
   t = t > 88.8f ? 88.8f : t;
@@ -54,16 +57,17 @@ inline float Exponential(float x) {
   const float n = rounded - 12582912.0f;
   // 0.693359375 has 9 bits and n at most 8, so that their product fits into the 24 bits of a float.
   const float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 0.001392617612f;
-  p = p * r + 0.008363173075f;
-  p = p * r + 0.04166655466f;
-  p = p * r + 0.1666657703f;
-  p = p * r + 0.5f;
-  p = p * r * r + r + 1.0f;
-  // 2^n in two factors, because 2^128 is no float. Unsigned, as bits of a NaN may be any.
+  float p = 2 * 0.001392617612f;
+  p = p * r + 2 * 0.008363173075f;
+  p = p * r + 2 * 0.04166655466f;
+  p = p * r + 2 * 0.1666657703f;
+  p = p * r + 1.0f;
+  p = p * r + 2.0f;
+  p = p * r + 2.0f;
+  // Half of 2^n, because 2^128 is no float. Unsigned, as bits of a NaN may be any.
   constexpr uint32_t kBitsOfZero = 0x4b400000;  // of 12582912.0f
   const uint32_t exponent = (__builtin_bit_cast(uint32_t, rounded) - kBitsOfZero + 126) << 23;
-  return p * __builtin_bit_cast(float, exponent) * 2.0f;
+  return p * __builtin_bit_cast(float, exponent);
 }
 
 // Near 0 the difference would cancel: a Taylor polynomial there.
@@ -248,13 +252,6 @@ float MinimumOf(const float* x, int64_t size) {
   return nans > 0 ? __builtin_nanf("") : best;
 }
 
-#if defined(__AVX512F__)
-constexpr int kVectorFloats = 16;
-#elif defined(__AVX2__)
-constexpr int kVectorFloats = 8;
-#else
-constexpr int kVectorFloats = 4;
-#endif
 // 12 chains: two units of five cycles each need 10 to be always busy, and there are 16 registers.
 constexpr int kChains = 12;
 constexpr int64_t kMultiplyAddsPerStep = int64_t{kChains} * kVectorFloats;

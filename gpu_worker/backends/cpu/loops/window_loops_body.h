@@ -3,12 +3,6 @@
 namespace plait {
 namespace {
 
-// Anywhere in memory: no alignment is asked for.
-typedef float LooseVector
-    __attribute__((vector_size(kVectorFloats * sizeof(float)), aligned(4), may_alias));
-inline LooseVector LoadVector(const float* x) { return *reinterpret_cast<const LooseVector*>(x); }
-inline void StoreVector(float* y, LooseVector value) { *reinterpret_cast<LooseVector*>(y) = value; }
-
 // Tiles of pixels of a row whose sums and a row of weights have registers: 32, or 16 of AVX2.
 constexpr int kRowTileMax = kVectorFloats == 16 ? 14 : 8;
 

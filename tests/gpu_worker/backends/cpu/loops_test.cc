@@ -62,6 +62,30 @@ TEST(CpuLoopsTest, SigmoidIsAccurate) {
       UnaryLoop::kSigmoid, 60, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-6);
 }
 
+// A unit in the last place is 1.2e-7 of the smallest numbers that have it.
+TEST(CpuLoopsTest, LoopsOfExponentialsAreWithinTwoUnits) {
+  ExpectClose(
+      UnaryLoop::kExp, 87, [](double x) { return std::exp(x); }, 2.4e-7);
+  ExpectClose(
+      UnaryLoop::kSigmoid, 86, [](double x) { return 1 / (1 + std::exp(-x)); }, 2.4e-7);
+  ExpectClose(
+      UnaryLoop::kSwish, 86, [](double x) { return x / (1 + std::exp(-x)); }, 2.4e-7);
+}
+
+TEST(CpuLoopsTest, SwishTakesItsFactorAndAResultInPlace) {
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    for (const int64_t size : {1, 15, 16, 17, 37}) {
+      std::vector<float> values(size + 1, -0.75f);
+      table->unary[static_cast<int>(UnaryLoop::kSwish)](values.data(), values.data(), size, 1.5f,
+                                                        0);
+      for (int64_t i = 0; i < size; ++i) {
+        EXPECT_NEAR(values[i], -0.75 / (1 + std::exp(1.125)), 1e-7) << table->instruction_set;
+      }
+      EXPECT_EQ(values[size], -0.75f);
+    }
+  }
+}
+
 TEST(CpuLoopsTest, EluIsAccurateNearZero) {
   ExpectClose(
       UnaryLoop::kElu, 2, [](double x) { return x < 0 ? std::expm1(x) : x; }, 1e-6);
@@ -81,6 +105,19 @@ TEST(CpuLoopsTest, SpecialValuesStaySpecial) {
     EXPECT_TRUE(std::isnan(y[2]));
     EXPECT_EQ(y[3], 1);
     EXPECT_EQ(y[4], infinity);
+    EXPECT_EQ(y[5], 0);
+    run(UnaryLoop::kSigmoid);
+    EXPECT_EQ(y[0], 1);
+    EXPECT_EQ(y[1], 0);
+    EXPECT_TRUE(std::isnan(y[2]));
+    EXPECT_EQ(y[3], 0.5f);
+    EXPECT_EQ(y[4], 1);
+    EXPECT_EQ(y[5], 0);
+    run(UnaryLoop::kSwish);
+    EXPECT_EQ(y[0], infinity);
+    EXPECT_TRUE(std::isnan(y[2]));
+    EXPECT_EQ(y[3], 0);
+    EXPECT_EQ(y[4], 1000);
     EXPECT_EQ(y[5], 0);
     run(UnaryLoop::kTanh);
     EXPECT_EQ(y[0], 1);
