@@ -3,19 +3,24 @@
 // compete: convolutions and products, with as much behind them as can be fused. For every layer it
 // prints how often the models have it, and for each kernel its microseconds, GFLOP/s, share of the
 // processor's fp32 peak and how many times as fast as oneDNN it is (the families conv and matmul,
-// at their best). At the end the sums of each family, over the layers that it runs.
+// at their best). At the end the sums of each family, over the layers that it runs. A
+// squeeze-and-excitation block is a layer too, and compared with the fastest kernels of its nodes,
+// one after the other. `kernel_times --loops` prints what the elementwise loops take.
 //
 //   cmake --build build --target kernel_times && build/kernel_times resnet50.onnx
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "bench/kernels/loop_times.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/profile_batch.h"
@@ -30,6 +35,8 @@ namespace {
 
 bool IsOnednn(absl::string_view family) { return family == "conv" || family == "matmul"; }
 
+constexpr absl::string_view kBlockFamily = "squeeze_excite";
+
 bool IsLayer(const Graph& graph, NodeId node) {
   const OpKind op = graph.node(node).op;
   return op == OpKind::kConv || op == OpKind::kMatMul || op == OpKind::kGemm;
@@ -39,7 +46,7 @@ std::string TextOf(const Graph& graph, absl::Span<const NodeId> nodes) {
   std::vector<std::string> parts;
   for (const NodeId node : nodes) {
     std::string part(OpKindName(graph.node(node).op));
-    if (node == nodes[0]) {
+    if (node == nodes[0] && IsLayer(graph, node)) {
       absl::StrAppend(&part, " ", absl::StrJoin(graph.input_type(node, 0).shape, "x"), " by ",
                       absl::StrJoin(graph.input_type(node, 1).shape, "x"));
     }
@@ -47,6 +54,15 @@ std::string TextOf(const Graph& graph, absl::Span<const NodeId> nodes) {
   }
   return absl::StrJoin(parts, " + ");
 }
+
+// A block of several layers, with the kernel that runs it as a whole, and those of its parts: of
+// each part all that may run it.
+struct Block {
+  std::string text;
+  int count = 0;
+  LoneKernel whole;
+  std::vector<std::vector<LoneKernel>> parts;
+};
 
 // A layer of one or more models, with the kernels that may run it.
 struct Layer {
@@ -70,6 +86,7 @@ class LayerTimes {
     PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor_->device()));
     for (NodeId node = 0; node < graph.node_count(); ++node) {
       if (IsLayer(graph, node)) PLAIT_RETURN_IF_ERROR(AddLayer(graph, node, *catalog));
+      PLAIT_RETURN_IF_ERROR(AddBlocks(graph, node, *catalog));
     }
     return absl::OkStatus();
   }
@@ -80,6 +97,7 @@ class LayerTimes {
                              ProfileKernels(*executor_, layer.kernels, {}));
       PrintLayer(layer, profiles);
     }
+    for (const auto& [key, block] : blocks_) PLAIT_RETURN_IF_ERROR(PrintBlock(block));
     for (const auto& [family, sum] : sums_) {
       std::printf("%-16s %10.0f us, %5.2f times as fast as oneDNN\n", family.c_str(), sum.us,
                   sum.onednn_us / sum.us);
@@ -115,6 +133,75 @@ class LayerTimes {
       PLAIT_ASSIGN_OR_RETURN(LoneKernel lone, LoneKernelOf(KernelProfileKey(graph, kernel, {})));
       layer.kernels.push_back(std::move(lone));
     }
+    return absl::OkStatus();
+  }
+
+  // The largest block that begins at the node, as wide as the device.
+  absl::Status AddBlocks(const Graph& graph, NodeId node, const KernelCatalog& catalog) {
+    const Kernel* largest = nullptr;
+    const std::vector<Kernel> kernels = catalog.KernelsAt(graph, node, true);
+    for (const Kernel& kernel : kernels) {
+      const bool is_one =
+          kernel.family == kBlockFamily && kernel.width == executor_->device().threads;
+      if (is_one && (largest == nullptr || kernel.nodes.size() > largest->nodes.size())) {
+        largest = &kernel;
+      }
+    }
+    if (largest == nullptr) return absl::OkStatus();
+    Block& block = blocks_[KernelProfileKey(graph, *largest, {}).ToString()];
+    if (++block.count > 1) return absl::OkStatus();
+    block.text = absl::StrCat(TextOf(graph, largest->nodes), " of ",
+                              absl::StrJoin(graph.input_type(node, 0).shape, "x"));
+    PLAIT_ASSIGN_OR_RETURN(block.whole, LoneKernelOf(KernelProfileKey(graph, *largest, {})));
+    return AddParts(graph, *largest, catalog, &block);
+  }
+
+  // From the first node on, each time all kernels of as many nodes as any that stays within.
+  absl::Status AddParts(const Graph& graph, const Kernel& whole, const KernelCatalog& catalog,
+                        Block* block) {
+    std::set<NodeId> left(whole.nodes.begin(), whole.nodes.end());
+    while (!left.empty()) {
+      std::vector<Kernel> kernels = catalog.KernelsAt(graph, *left.begin(), true);
+      size_t largest = 0;
+      std::erase_if(kernels, [&](const Kernel& kernel) {
+        return kernel.family == kBlockFamily ||
+               !std::includes(left.begin(), left.end(), kernel.nodes.begin(), kernel.nodes.end());
+      });
+      for (const Kernel& kernel : kernels) largest = std::max(largest, kernel.nodes.size());
+      std::vector<LoneKernel>& part = block->parts.emplace_back();
+      for (const Kernel& kernel : kernels) {
+        if (kernel.nodes.size() != largest) continue;
+        for (const NodeId node : kernel.nodes) left.erase(node);
+        PLAIT_ASSIGN_OR_RETURN(LoneKernel lone, LoneKernelOf(KernelProfileKey(graph, kernel, {})));
+        part.push_back(std::move(lone));
+      }
+      if (part.empty()) return absl::InternalError("no kernel for a node");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PrintBlock(const Block& block) {
+    PLAIT_ASSIGN_OR_RETURN(const auto whole, ProfileKernels(*executor_, {block.whole}, {}));
+    std::printf("%s, %d times\n", block.text.c_str(), block.count);
+    double sum_us = 0;
+    for (const std::vector<LoneKernel>& part : block.parts) {
+      PLAIT_ASSIGN_OR_RETURN(const auto profiles, ProfileKernels(*executor_, part, {}));
+      const LoneKernel* best = nullptr;
+      double best_us = 0;
+      for (size_t i = 0; i < profiles.size(); ++i) {
+        const double us = profiles[i].profile.latency_us_median;
+        if (profiles[i].profile.samples == 0 || (best != nullptr && us >= best_us)) continue;
+        best = &part[i];
+        best_us = us;
+      }
+      if (best == nullptr) continue;
+      sum_us += best_us;
+      std::printf("  %-32s %8.1f us\n", best->kernel.family.c_str(), best_us);
+    }
+    const double us = whole[0].profile.latency_us_median;
+    std::printf("  %-32s %8.1f us, %.2f times as fast as all of these\n",
+                std::string(kBlockFamily).c_str(), us, sum_us / us);
+    std::fflush(stdout);
     return absl::OkStatus();
   }
 
@@ -155,6 +242,7 @@ class LayerTimes {
 
   std::unique_ptr<Executor> executor_;
   std::map<std::string, Layer> layers_;
+  std::map<std::string, Block> blocks_;
   std::map<std::string, Sum> sums_;
 };
 
@@ -171,8 +259,12 @@ absl::Status Run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: kernel_times MODEL.onnx...\n");
+    std::fprintf(stderr, "usage: kernel_times MODEL.onnx... | --loops\n");
     return 2;
+  }
+  if (std::string(argv[1]) == "--loops") {
+    plait::PrintLoopTimes();
+    return 0;
   }
   const absl::Status status = plait::Run(argc, argv);
   if (status.ok()) return 0;
