@@ -24,8 +24,10 @@ namespace plait {
 //   plane_layers                                 which are worth it
 //   elementwise_ops      the elementwise operators, one line each
 //   elementwise_group    which nodes one elementwise kernel runs
-//   softmax_pattern, separable_pattern, recurrence_pattern, fma_convolution, reduced_axes
-//                        how softmax, separable, recurrence, conv_fma and reduce read their nodes
+//   softmax_pattern, separable_pattern, squeeze_excite_pattern, recurrence_pattern,
+//   fma_convolution, reduced_axes
+//                        how softmax, separable, squeeze_excite, recurrence, conv_fma and reduce
+//                        read their nodes
 //   attention_pattern, attention_reader     the same of attention
 //   rnn_layer_pattern, integer_checks, integer_bounds
 //                        the same of rnn_layer, and of integers of 8 bits

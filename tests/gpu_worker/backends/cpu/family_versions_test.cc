@@ -99,7 +99,8 @@ TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
            "elementwise",     "grid_sample",   "instance_norm",  "integer_conv",  "integer_matmul",
            "layer_norm",      "lrn",           "matmul_bf16",    "matmul_fma",    "matmul_int8",
            "matmul_strassen", "pool_pixels",   "quantize",       "recurrence",    "reduce",
-           "resize",          "rnn_layer",     "rotary",         "separable",     "softmax"}));
+           "resize",          "rnn_layer",     "rotary",         "separable",     "softmax",
+           "squeeze_excite"}));
 }
 
 TEST_F(VersionScriptTest, CommentsAndTheListOfFamiliesChangeNothing) {
