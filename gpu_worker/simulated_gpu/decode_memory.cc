@@ -6,8 +6,8 @@
 #include "gpu_worker/simulated_gpu/decoder.h"
 #include "gpu_worker/simulated_gpu/ptx_types.h"
 
-// ld.{param,global,shared,local,const}[.nc].[v2,v4].type and st alike. Hints for caches do nothing;
-// .volatile, orders (.relaxed, .acquire) and the generic space are not known.
+// ld.{param,global,shared,local,const}[.nc].[v2,v4].type and st alike, and st.volatile. Hints for
+// caches do nothing; ld.volatile, orders (.relaxed, .acquire) and the generic space are not known.
 
 namespace plait::simulated_gpu {
 namespace {
@@ -56,11 +56,15 @@ absl::Status Decoder::DecodeAddress(const PtxInstruction& from, const PtxOperand
 }
 
 absl::Status Decoder::DecodeMemory(const PtxInstruction& from, Instruction* to) {
-  const std::vector<std::string> words = absl::StrSplit(from.opcode, '.');
+  std::vector<std::string> words = absl::StrSplit(from.opcode, '.');
   const bool load = words[0] == "ld";
   to->kind = load ? Instruction::Kind::kLoad : Instruction::Kind::kStore;
   to->instruction_class = InstructionClass::kMemory;
   if (from.operands.size() != 2) return Invalid(from, "two operands are expected");
+  if (!load && words.size() > 1 && words[1] == "volatile") {
+    to->is_strong = true;
+    words.erase(words.begin() + 1);
+  }
   if (words.size() < 3 || !ParseSpaceName(words[1], &to->space)) {
     return Unknown(from, "no state space that is known");
   }

@@ -150,7 +150,7 @@ absl::Status DeviceMemory::Load(const Accessor& who, uint64_t address, int64_t b
 }
 
 absl::Status DeviceMemory::Store(const Accessor& who, uint64_t address, int64_t bytes,
-                                 const std::byte* data) {
+                                 const std::byte* data, Use use) {
   if (address % bytes != 0) {
     return absl::InvalidArgumentError(
         absl::StrFormat("misaligned: 0x%x is no multiple of %d", address, bytes));
@@ -158,7 +158,7 @@ absl::Status DeviceMemory::Store(const Accessor& who, uint64_t address, int64_t 
   Range* range = Find(address, bytes);
   if (range == nullptr) return OutOfRange(address, bytes);
   const auto offset = static_cast<int64_t>(address - range->address);
-  PLAIT_RETURN_IF_ERROR(RecordAccess(range, who, offset, bytes, Use::kWrite));
+  PLAIT_RETURN_IF_ERROR(RecordAccess(range, who, offset, bytes, use));
   std::memcpy(range->bytes.data() + offset, data, bytes);
   std::memset(range->written.data() + offset, 1, bytes);
   return absl::OkStatus();

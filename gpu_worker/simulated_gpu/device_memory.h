@@ -46,10 +46,11 @@ class DeviceMemory {
   // One access of a kernel: reads `bytes` bytes into `data`, or writes them from there.
   // Errors, in this order, with the address: kInvalidArgument misaligned, kOutOfRange,
   // kFailedPrecondition uninitialised, kAborted a race.
-  // REQUIRES: `use` is kRead or kReadOnly.
+  // REQUIRES: `use` is kRead or kReadOnly; of Store kWrite or kStrongWrite.
   absl::Status Load(const Accessor& who, uint64_t address, int64_t bytes, std::byte* data,
                     Use use = Use::kRead);
-  absl::Status Store(const Accessor& who, uint64_t address, int64_t bytes, const std::byte* data);
+  absl::Status Store(const Accessor& who, uint64_t address, int64_t bytes, const std::byte* data,
+                     Use use = Use::kWrite);
 
   // The name of the range that holds the address; empty for none.
   absl::string_view NameAt(uint64_t address);

@@ -43,6 +43,7 @@ struct Instruction {
   int count = 1;
   bool sign_extends = false;
   bool read_only = false;  // .nc
+  bool is_strong = false;  // st.volatile
   int64_t offset = 0;
   // Indices of instructions; the number of instructions stands for the kernel's end.
   int target = -1;

@@ -57,19 +57,23 @@ std::string RaceCells::Record(const Accessor& who, int64_t offset, int64_t bytes
   const int64_t end = (offset + bytes + granule_bytes_ - 1) / granule_bytes_;
   for (int64_t at = offset / granule_bytes_; at < end; ++at) {
     Cell& cell = cells_[at];
-    if (!Ordered(cell.write, who)) return Describe("written", cell.write);
+    const bool is_strong = use == Use::kStrongWrite;
+    const bool is_alone = Ordered(cell.write, who);
+    if (!is_alone && !(is_strong && cell.write.is_strong)) return Describe("written", cell.write);
     if (use == Use::kReadOnly) {
       if (cell.write.block != kNobody)
         return Describe("read as read-only, and written", cell.write);
       cell.read_only = true;
     }
-    if (use != Use::kWrite) {
+    if (use == Use::kRead || use == Use::kReadOnly) {
       AddReader(who, &cell.read);
       continue;
     }
     if (cell.read_only) return Describe("written, and read as read-only", cell.read);
     if (!Ordered(cell.read, who)) return Describe("read", cell.read);
-    cell.write = {who.block, who.interval, who.thread, who.warp, who.warp_interval};
+    cell.write = {who.block, who.interval, who.thread, who.warp, who.warp_interval, is_strong};
+    // Nothing is ordered behind all of several writers, but the next launch.
+    if (!is_alone) cell.write.block = kSeveralBlocks;
     cell.read = {};
   }
   return "";

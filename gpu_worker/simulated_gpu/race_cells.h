@@ -20,7 +20,9 @@ struct Accessor {
 
 // What an access does. kReadOnly is a load through the path that is not coherent (ld.global.nc):
 // what it reads may be written by nobody, this thread included, for as long as the kernel runs.
-enum class Use { kRead, kReadOnly, kWrite };
+// kStrongWrite is a store that says that others may store there at the same time (st.volatile):
+// several of them are no race, one of them and another access that is not ordered is.
+enum class Use { kRead, kReadOnly, kWrite, kStrongWrite };
 
 // The last write and the last reads of every few bytes of an allocation, by which a race is found
 // whatever the order in which threads are run: two accesses that are not ordered, one of which
@@ -44,6 +46,7 @@ class RaceCells {
     int16_t thread = 0;  // kSeveral: threads, of the warp `warp`
     int16_t warp = 0;    // kSeveral: warps
     int32_t warp_interval = 0;
+    bool is_strong = false;  // of writes
   };
   struct Cell {
     Mark write;

@@ -58,7 +58,8 @@ absl::Status Warp::Access(const Instruction& instruction, DeviceMemory& memory, 
     const uint64_t value = slot(instruction.out[i])[lane];
     std::memcpy(data + i * instruction.element_bytes, &value, instruction.element_bytes);
   }
-  return memory.Store(who, address, bytes, data);
+  const Use use = instruction.is_strong ? Use::kStrongWrite : Use::kWrite;
+  return memory.Store(who, address, bytes, data, use);
 }
 
 // Every lane's address is taken before any lane loads: a load may write the register that its

@@ -94,6 +94,13 @@ const Refusal kRefusals[] = {
      "cvt.u64.u32 %rd8, %r1; add.s64 %rd8, %rd6, %rd8; st.shared.u8 [%rd8], %r1;"},
     {"TwoBlocksWriteOneWord", kAborted, "race", 2, 1, "st.global.u32 [%rd2], %r1;",
      "mul.wide.u32 %rd8, %r2, 4; add.s64 %rd8, %rd2, %rd8; st.global.u32 [%rd8], %r1;"},
+    {"AStoreBesideVolatileOnes", kAborted, "race", 2, 1,
+     "st.volatile.global.u32 [%rd2], %r1; setp.eq.u32 %p1, %r2, 1; @%p1 st.global.u32 [%rd2], %r1;",
+     "st.volatile.global.u32 [%rd2], %r1; setp.eq.u32 %p1, %r2, 1;"
+     " @%p1 st.volatile.global.u32 [%rd2], %r1;"},
+    {"ALoadBesideVolatileStores", kAborted, "race", 2, 32,
+     "st.volatile.global.u32 [%rd2], %r1; ld.global.u32 %r3, [%rd2];",
+     "st.volatile.global.u32 [%rd2], %r1; st.volatile.global.u32 [%rd2], %r2;"},
     {"ABlockReadsWhatAnotherWrites", kAborted, "race", 2, 32,
      "mul.wide.u32 %rd8, %r2, 128; add.s64 %rd8, %rd4, %rd8; ld.global.u32 %r3, [%rd4];"
      " st.global.u32 [%rd8], %r3;",

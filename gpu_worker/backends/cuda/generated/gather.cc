@@ -46,7 +46,8 @@ plait_kernel(const T* __restrict__ x0, const long long* __restrict__ x1, T* __re
   long long index = x1[place];
   if (index < 0) index += kRows;
   if (index < 0 || index >= kRows) {
-    if (error != nullptr) *error = static_cast<long long>(place) + 1;
+    // Threads of several blocks may come here, and any of their places will do.
+    if (error != nullptr) *static_cast<volatile long long*>(error) = place + 1;
     index = index < 0 ? 0 : kRows - 1;
   }
   CopyVector<kWidth>(y0 + e, x0 + (outer * kRows + index) * kInner + e % kInner);
