@@ -214,12 +214,12 @@ file = descriptor_pb2.FileDescriptorProto(name="plait/v1/blob.proto", package="p
 file.message_type.add(name="Digest").field.add(name="other", number=1, type=9, label=1)
 descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
 import plait
-print(len(plait.Client(sys.argv[1]).devices()))
+print(plait.Client(sys.argv[1]).devices()[0].id)
 """
 
 
 def test_it_shares_a_process_with_other_stubs(environment, server):
-    assert environment.python(STUBS, server.address) == "1\n"
+    assert environment.python(STUBS, server.address) == "cpu\n"
 
 
 def test_without_grpcio_it_says_what_to_install(bare):

@@ -39,6 +39,6 @@ def test_users_see_them(tmp_path):
     code, out = mypy("--cache-dir", tmp_path / "cache", program)
     revealed = [line.split('"')[1].removeprefix("builtins.") for line in out.splitlines()
                 if "Revealed type" in line]
-    assert revealed == ["float", "list[Any]", "str"], out
+    assert revealed == ["float | None", "list[Any]", "str"], out
     assert 'Unexpected keyword argument "colour"' in out and code == 1
     assert 'Argument "budget" to "optimize" has incompatible type "str"' in out
