@@ -12,7 +12,6 @@
 
 // A CUDA device in software, for tests and tools on machines without one: it runs the PTX that
 // NVRTC makes of our generated kernels, and refuses what a device would do by luck. A map:
-//   compile_ptx.h  CUDA C++ -> PTX, by NVRTC
 //   ptx_module.h   PTX -> instructions as they are written
 //   program.h      -> decoded: every opcode known, or an error
 //   lanes.h        what opcodes without memory and control do, in the files opcodes_*.cc

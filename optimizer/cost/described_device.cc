@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "optimizer/cost/kernel_blocks.h"
+#include "optimizer/cost/predicted_profiler.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -162,12 +163,7 @@ Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
 
 absl::StatusOr<std::vector<Profile>> DescribedProfiler::Measure(
     absl::Span<const ProfileRequest> requests) {
-  std::vector<Profile> profiles(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const absl::StatusOr<LoneKernel> lone = LoneKernelOf(requests[i].key);
-    if (lone.ok()) profiles[i] = Predict(*lone);
-  }
-  return profiles;
+  return PredictEach(requests, [this](const LoneKernel& lone) { return Predict(lone); });
 }
 
 }  // namespace plait

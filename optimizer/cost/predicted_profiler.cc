@@ -66,14 +66,19 @@ Profile PredictedProfiler::Predict(const LoneKernel& lone) const {
   return profile;
 }
 
-absl::StatusOr<std::vector<Profile>> PredictedProfiler::Measure(
-    absl::Span<const ProfileRequest> requests) {
+std::vector<Profile> PredictEach(absl::Span<const ProfileRequest> requests,
+                                 absl::FunctionRef<Profile(const LoneKernel&)> predict) {
   std::vector<Profile> profiles(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const absl::StatusOr<LoneKernel> lone = LoneKernelOf(requests[i].key);
-    if (lone.ok()) profiles[i] = Predict(*lone);
+    if (lone.ok()) profiles[i] = predict(*lone);
   }
   return profiles;
+}
+
+absl::StatusOr<std::vector<Profile>> PredictedProfiler::Measure(
+    absl::Span<const ProfileRequest> requests) {
+  return PredictEach(requests, [this](const LoneKernel& lone) { return Predict(lone); });
 }
 
 }  // namespace plait

@@ -2,11 +2,18 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "optimizer/cost/profile.h"
 #include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/kernels/lone_kernel.h"
 
 namespace plait {
+
+// What `predict` says of each kernel that is asked for, in order. A key that describes no kernel
+// has a profile without samples.
+std::vector<Profile> PredictEach(absl::Span<const ProfileRequest> requests,
+                                 absl::FunctionRef<Profile(const LoneKernel&)> predict);
 
 // Says how long kernels take on a device that is only described: by the roofline of a processor of
 // its instruction set and threads, of which each kernel reaches the share that its family expects

@@ -212,7 +212,6 @@ ONLY_IN = {
     r"xbyak/": ["gpu_worker/backends/cpu/microkernel/assemble.cc"],
     r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": [
         "gpu_worker/backends/cuda",
-        "gpu_worker/simulated_gpu/compile_ptx.cc",
         "bench/gpu",
     ],
     r"prometheus/": ["server"],

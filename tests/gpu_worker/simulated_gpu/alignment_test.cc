@@ -1,5 +1,4 @@
 #include "gpu_worker/backends/cuda/problem/difference.h"
-#include "gpu_worker/simulated_gpu/compile_ptx.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 
@@ -13,9 +12,7 @@ class AlignmentTest : public testing::TestWithParam<Parameters> {};
 
 // Kernels that are listed for operands at multiples of so many bytes run on just such operands.
 TEST_P(AlignmentTest, KernelsKeepToThatOfTheirForm) {
-  if (!CompileToPtx("__global__ void f() {}", "compute_90").ok()) {
-    GTEST_SKIP() << "libnvrtc.so.13 is not here";
-  }
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   const auto [family, precision] = GetParam();
   for (int64_t alignment_bytes : {4, 8}) {
     const std::vector<Work> all =

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "gpu_worker/simulated_gpu/compile_ptx.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/backends/cuda/generated/emulation/emulate.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
@@ -11,8 +10,6 @@ namespace plait::simulated_gpu {
 namespace {
 
 using cuda::Precision;
-
-bool HasNvrtc() { return CompileToPtx("__global__ void f() {}", "compute_90").ok(); }
 
 // What all tests of this file have run, printed at the end.
 class Totals : public testing::Environment {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
-#include "gpu_worker/simulated_gpu/compile_ptx.h"
 
 namespace plait::simulated_gpu {
 namespace {
@@ -73,6 +73,8 @@ std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision pr
 
 std::string EntryOf(size_t work) { return absl::StrCat(cuda::kKernelEntry, "_", work); }
 
+bool HasNvrtc() { return cuda::CompileToPtx("__global__ void f() {}", "compute_90").ok(); }
+
 absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
                                       const std::string& architecture) {
   std::string text = cuda::KernelIntrinsics();
@@ -85,8 +87,9 @@ absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
     absl::StrAppend(&text, "namespace kernel_", i, " {\n", cuda::KernelPrelude(all[i].precision),
                     source, "}\n");
   }
-  PLAIT_ASSIGN_OR_RETURN(const std::string ptx, CompileToPtx(text, architecture));
-  return ParsePtx(ptx);
+  const cuda::Result<std::string> ptx = cuda::CompileToPtx(text, architecture);
+  if (!ptx.ok()) return absl::InternalError(ptx.error().message);
+  return ParsePtx(ptx.value());
 }
 
 absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,

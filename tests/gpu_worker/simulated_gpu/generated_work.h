@@ -26,8 +26,12 @@ std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision pr
                          const std::vector<cuda::GeneratedCase>& cases,
                          int64_t alignment_bytes = 16);
 
+// False where libnvrtc.so.13 is not installed, and tests that compile are skipped.
+bool HasNvrtc();
+
 // All kernels compiled as one module for a virtual architecture, which is much quicker than one by
-// one, and decoded, in the order of `all`. Errors: as CompileToPtx(), ParsePtx(), DecodeKernel().
+// one, and decoded, in the order of `all`. Errors: kInternal with NVRTC's words; as ParsePtx(),
+// DecodeKernel().
 absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
                                       const std::string& architecture);
 std::string EntryOf(size_t work);  // the kernel's name in that module

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstdio>
 
-#include "gpu_worker/simulated_gpu/compile_ptx.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 #include "tests/gpu_worker/simulated_gpu/mutate.h"
@@ -97,9 +96,7 @@ class MutantsTest : public testing::TestWithParam<const cuda::GeneratedFamily*> 
 };
 
 TEST_P(MutantsTest, AreCaught) {
-  if (!CompileToPtx("__global__ void f() {}", "compute_90").ok()) {
-    GTEST_SKIP() << "libnvrtc.so.13 is not here";
-  }
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   PtxModule module;
   const std::vector<Original> originals = OriginalsOf(*GetParam(), &module);
   ASSERT_FALSE(originals.empty());

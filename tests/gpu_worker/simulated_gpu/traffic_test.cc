@@ -2,7 +2,6 @@
 #include <map>
 
 #include "absl/strings/match.h"
-#include "gpu_worker/simulated_gpu/compile_ptx.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 
@@ -81,9 +80,7 @@ class TrafficTest : public testing::TestWithParam<const cuda::GeneratedFamily*> 
 // Stores fill the sectors that they touch, with exceptions that get no worse. What loads move is
 // printed beside it.
 TEST_P(TrafficTest, StoresFillTheirSectors) {
-  if (!CompileToPtx("__global__ void f() {}", "compute_90").ok()) {
-    GTEST_SKIP() << "libnvrtc.so.13 is not here";
-  }
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   const std::vector<Work> all = WorkOf(*GetParam(), cuda::Precision::kStrict, ModelCases());
   ASSERT_FALSE(all.empty());
   const auto module = CompileWork(all, "compute_90");

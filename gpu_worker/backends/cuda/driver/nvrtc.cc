@@ -19,6 +19,8 @@ struct Nvrtc {
   decltype(&nvrtcGetProgramLog) log = nullptr;
   decltype(&nvrtcGetCUBINSize) cubin_size = nullptr;
   decltype(&nvrtcGetCUBIN) cubin = nullptr;
+  decltype(&nvrtcGetPTXSize) ptx_size = nullptr;
+  decltype(&nvrtcGetPTX) ptx = nullptr;
 };
 
 Result<Nvrtc> Load() {
@@ -35,6 +37,8 @@ Result<Nvrtc> Load() {
   from.Load("nvrtcGetProgramLog", &nvrtc.log, &status);
   from.Load("nvrtcGetCUBINSize", &nvrtc.cubin_size, &status);
   from.Load("nvrtcGetCUBIN", &nvrtc.cubin, &status);
+  from.Load("nvrtcGetPTXSize", &nvrtc.ptx_size, &status);
+  from.Load("nvrtcGetPTX", &nvrtc.ptx, &status);
   PLAIT_CUDA_RETURN_IF_ERROR(status);
   return nvrtc;
 }
@@ -49,9 +53,17 @@ std::string LogOf(const Nvrtc& nvrtc, nvrtcProgram program) {
   return log.substr(0, 2000);
 }
 
-}  // namespace
+// What a compilation gives: two functions of one form in NVRTC.
+struct Product {
+  const char* name;
+  decltype(&nvrtcGetCUBINSize) Nvrtc::*size;
+  decltype(&nvrtcGetCUBIN) Nvrtc::*bytes;
+};
+constexpr Product kCubin = {"cubin", &Nvrtc::cubin_size, &Nvrtc::cubin};
+constexpr Product kPtx = {"PTX", &Nvrtc::ptx_size, &Nvrtc::ptx};
 
-Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture) {
+Result<std::string> Compile(const std::string& source, const std::string& architecture,
+                            const Product& product) {
   // Loading once is safe from several threads, and NVRTC compiles on several at once.
   static const Result<Nvrtc> loaded = Load();
   if (!loaded.ok()) return loaded.error();
@@ -70,14 +82,27 @@ Result<std::string> CompileToCubin(const std::string& source, const std::string&
     return Error{ErrorCode::kInternal, "NVRTC for " + architecture + ": " + LogOf(nvrtc, raw)};
   }
   size_t size = 0;
-  if (nvrtc.cubin_size(raw, &size) != NVRTC_SUCCESS || size == 0) {
-    return Error{ErrorCode::kInternal, "NVRTC for " + architecture + ": no cubin"};
+  if ((nvrtc.*product.size)(raw, &size) != NVRTC_SUCCESS || size == 0) {
+    return Error{ErrorCode::kInternal, "NVRTC for " + architecture + ": no " + product.name};
   }
-  std::string cubin(size, '\0');
-  if (nvrtc.cubin(raw, cubin.data()) != NVRTC_SUCCESS) {
-    return Error{ErrorCode::kInternal, "nvrtcGetCUBIN failed"};
+  std::string bytes(size, '\0');
+  if ((nvrtc.*product.bytes)(raw, bytes.data()) != NVRTC_SUCCESS) {
+    return Error{ErrorCode::kInternal, std::string("NVRTC gives no ") + product.name};
   }
-  return cubin;
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture) {
+  return Compile(source, architecture, kCubin);
+}
+
+Result<std::string> CompileToPtx(const std::string& source, const std::string& architecture) {
+  Result<std::string> ptx = Compile(source, architecture, kPtx);
+  // A text, which NVRTC ends with a zero.
+  if (ptx.ok()) ptx.value().pop_back();
+  return ptx;
 }
 
 std::string ArchitectureOf(int sm_major, int sm_minor) {

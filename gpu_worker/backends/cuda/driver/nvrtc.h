@@ -13,6 +13,10 @@ namespace plait::cuda {
 // Errors: kUnavailable without libnvrtc.so.13; kInternal with the compiler's words.
 Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture);
 
+// The same to PTX, with the same options, for a virtual architecture such as "compute_90": what the
+// simulated device runs.
+Result<std::string> CompileToPtx(const std::string& source, const std::string& architecture);
+
 // The architecture to compile for on a device of this compute capability.
 // "sm_90a" for 9.0, so that instructions which exist on that architecture alone may be used; its
 // cubins run on no other. Else "sm_" with both numbers.
