@@ -48,12 +48,6 @@ double LoadSeconds(const Graph& graph, size_t kernels) {
   return LoadSeconds(kernels, weight_bytes);
 }
 
-bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
-  if (equivalence.verdict == Verdict::kEquivalent) return true;
-  return accept_inconclusive && equivalence.verdict == Verdict::kInconclusive &&
-         equivalence.inputs_tried > 0;
-}
-
 // True for a candidate whose samples are worth comparing.
 bool IsUsable(const CandidateMeasurement& measurement, const CandidateMeasurement& baseline,
               bool accept_inconclusive) {
@@ -365,6 +359,12 @@ double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candi
   return SecondsToVerify(
       pair, {.loads = kLoadsLeast, .rounds = (options.rounds_min + kLoadsLeast - 1) / kLoadsLeast},
       options.given_inputs);
+}
+
+bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive) {
+  if (equivalence.verdict == Verdict::kEquivalent) return true;
+  return accept_inconclusive && equivalence.verdict == Verdict::kInconclusive &&
+         equivalence.inputs_tried > 0;
 }
 
 absl::StatusOr<VerificationResult> VerifyCandidates(absl::Span<const PlanCandidate> candidates,

@@ -81,6 +81,10 @@ double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const Verific
 double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
                        const VerificationOptions& options);
 
+// Whether outputs of this equivalence are as good as the baseline's: proven equal, or, where that
+// is enough, compared and not found different.
+bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive);
+
 // Finds the best candidate. Short runs of all choose one finalist, by all of its samples; then that
 // one runs beside the baseline, and only these rounds decide: it wins if its outputs equal the
 // baseline's and its speedup is certainly above 1 (see Speedup). One candidate is judged, once, so

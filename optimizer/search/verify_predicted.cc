@@ -13,14 +13,6 @@ namespace {
 // As little as proves that outputs are equal.
 constexpr VerificationBatch kComparison = {.loads = 1, .rounds = 1, .rounds_min = 1};
 
-bool IsAccepted(const CandidateMeasurement& measurement, bool accept_inconclusive) {
-  const Equivalence& equivalence = measurement.equivalence;
-  if (!measurement.error.empty()) return false;
-  if (equivalence.verdict == Verdict::kEquivalent) return true;
-  return accept_inconclusive && equivalence.verdict == Verdict::kInconclusive &&
-         equivalence.inputs_tried > 0;
-}
-
 Refusal Refused(const PlanCandidate& baseline, const PlanCandidate& candidate,
                 const CandidateMeasurement& measurement, double rel_error_max) {
   Refusal refusal;
@@ -65,7 +57,8 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
       result.baseline = std::move(measured[0]);
       known = compared.emplace(candidate.graph.fingerprint(), std::move(measured[1])).first;
     }
-    if (IsAccepted(known->second, options.accept_inconclusive)) {
+    const bool ran = known->second.error.empty();
+    if (ran && IsAccepted(known->second.equivalence, options.accept_inconclusive)) {
       result.winner = index;
       result.optimized = known->second;
       const double ratio = baseline.predicted_us / candidate.predicted_us;
