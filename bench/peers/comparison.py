@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import os
 import pathlib
 import statistics
 import tempfile
@@ -16,6 +17,7 @@ import machine
 import participants
 import rounds
 import sample_inputs
+import spinner
 from check_equal import relative_error
 from participants import ParticipantFailure
 
@@ -156,8 +158,13 @@ def compare_model(path, arguments):
         inputs = pathlib.Path(folder) / "inputs"
         inputs.mkdir()
         for name, array in feeds.items():
+            if np.issubdtype(array.dtype, np.floating):
+                array = array * array.dtype.type(arguments.input_scale)
             np.save(inputs / (name.replace("/", "_").replace(":", "_") + ".npy"), array)
-        Race(result, inputs, arguments).run()
+        with contextlib.ExitStack() as stack:
+            if arguments.beside_spinner:
+                stack.enter_context(spinner.spinning(max(os.sched_getaffinity(0))))
+            Race(result, inputs, arguments).run()
     return result
 
 
@@ -194,7 +201,8 @@ class Race:
             entrants = [self._enter(row, stack) for row in self.result.rows]
             if load == 0:
                 self._compare_outputs(entrants)
-            yardstick = self._yardstick(stack)
+            # Beside a spinner it would only tell how the two shared a core.
+            yardstick = None if self.arguments.beside_spinner else self._yardstick(stack)
             for _ in range(count):
                 self._run_round(entrants, yardstick, load)
             for row, entrant in zip(self.result.rows, entrants):

@@ -73,6 +73,11 @@ def parse():
     parser.add_argument("--seed", type=int, default=1, help="seed of the inputs (1)")
     parser.add_argument("--dynamic-size", type=int, default=1, metavar="N",
                         help="what symbolic dimensions become (1)")
+    parser.add_argument("--input-scale", type=float, default=1.0, metavar="X",
+                        help="floating-point inputs are uniform in [-X, X) (1)")
+    parser.add_argument("--beside-spinner", action="store_true",
+                        help="a process spins on one core meanwhile; no round is dropped for a "
+                             "moved yardstick then")
     parser.add_argument("--timeout-s", type=float, default=600.0, help="per answer (600)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="also write the results, by custom to bench/results/cpu/PROCESSOR")
@@ -86,6 +91,8 @@ def parse():
             parser.error(f"no such file: {path}")
     if arguments.rounds < 1 or arguments.threads < 1:
         parser.error("--rounds and --threads must be positive")
+    if not arguments.input_scale > 0:
+        parser.error("--input-scale must be positive")
     return arguments
 
 

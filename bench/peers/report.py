@@ -100,7 +100,7 @@ class Document:
     ended goes on where it was, as long as machine, options and files are the same."""
 
     OPTIONS = ("threads", "precision", "rounds", "rounds_max", "round_ms", "pause_ms", "seed",
-               "dynamic_size", "runtimes")
+               "dynamic_size", "input_scale", "beside_spinner", "runtimes")
 
     def __init__(self, path, arguments):
         self.path = path

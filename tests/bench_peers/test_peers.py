@@ -91,6 +91,14 @@ def test_a_small_model_is_timed_by_every_runtime(model):
         assert "the better peer / plait over 1 models" in done.stdout
 
 
+def test_large_inputs_beside_a_process_that_spins(model):
+    done, document, rows = compare(model, "--beside-spinner", "--input-scale", 255)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert document["options"]["beside_spinner"] and document["options"]["input_scale"] == 255
+    assert document["models"][0]["rounds"][0]["multiply_add_gflops"] == [None, None]
+    assert rows["plait"]["latency_us_median"] > 0 and rows["plait"]["max_rel_error"] < 1e-4
+
+
 def test_a_run_that_was_ended_goes_on_where_it_was(model):
     given = ("--optimized", model.parent / "optimized")
     _, first, _ = compare(model, *given)
