@@ -111,7 +111,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor weights, OpenOutputFile(options_.data_directory));
   PLAIT_ASSIGN_OR_RETURN(const FileDescriptor models, OpenOutputFile(options_.data_directory));
 
-  const absl::Duration time_max = spec.budget + options_.grace;
+  const absl::Duration time_max = spec.budget_max + options_.grace;
   const int cores = MachineCores();
   SearchChildOptions child_options = options_.child;
   if (child_options.limits.memory_bytes_max == 0) {
@@ -256,6 +256,7 @@ internal::Start JobRunner::MakeStart(const JobSpec& spec, const JobDevices& devi
   *start.mutable_options() = job.options();
   // In the child's copy only: the job's own options are part of the result's key.
   start.mutable_options()->set_budget_seconds(absl::ToDoubleSeconds(spec.budget));
+  start.set_budget_seconds_max(absl::ToDoubleSeconds(spec.budget_max));
   *start.mutable_device() = devices.named;
   if (devices.named.predicted()) *start.mutable_comparing_device() = devices.working;
   *start.mutable_model() = job.model();

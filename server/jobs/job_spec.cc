@@ -10,6 +10,8 @@ namespace {
 
 // 60 s: enough for a convolutional network of a few hundred operators when nobody says otherwise.
 constexpr absl::Duration kBudgetDefault = absl::Seconds(60);
+// 5 min: enough to verify a model that runs for five seconds.
+constexpr absl::Duration kBudgetDefaultMax = absl::Minutes(5);
 
 }  // namespace
 
@@ -20,9 +22,12 @@ absl::StatusOr<JobSpec> ReadJobSpec(const LeasedJob& leased) {
   if (options.has_measurement_log()) {
     PLAIT_ASSIGN_OR_RETURN(measurement_log, wire::DigestFromProto(options.measurement_log()));
   }
-  const double seconds = options.budget_seconds();
-  return JobSpec{leased, std::move(model), std::move(measurement_log),
-                 seconds > 0 ? absl::Seconds(seconds) : kBudgetDefault};
+  JobSpec spec{leased, std::move(model), std::move(measurement_log), kBudgetDefault,
+               kBudgetDefaultMax};
+  if (options.budget_seconds() > 0) {
+    spec.budget = spec.budget_max = absl::Seconds(options.budget_seconds());
+  }
+  return spec;
 }
 
 }  // namespace plait

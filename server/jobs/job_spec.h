@@ -17,8 +17,11 @@ struct JobSpec {
   // A blob that the tenant could read when the job was submitted; RunJob opens it by this digest.
   Digest model;
   std::optional<Digest> measurement_log;  // set: the job is replayed from it
-  // Positive. The deadline is this and JobRunnerOptions::grace.
-  absl::Duration budget;  // of the search
+  // Positive.
+  absl::Duration budget;
+  // What the search may make of it where nobody named one, and the model runs for long. The
+  // deadline is this and JobRunnerOptions::grace.
+  absl::Duration budget_max;
 };
 
 // Errors: InvalidArgument for a digest that is none, which only a damaged storage can hold.

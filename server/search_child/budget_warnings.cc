@@ -8,18 +8,17 @@
 namespace plait {
 
 // Names a budget that would have been enough: all that was spent, and what was missing.
-std::string BudgetWarning(const internal::Start& start, double seconds_spent,
-                          double seconds_needed) {
+std::string BudgetWarning(double budget_seconds, double seconds_spent, double seconds_needed) {
   const auto needed = static_cast<int64_t>(std::ceil(1.2 * (seconds_spent + seconds_needed)));
-  return absl::StrCat("the budget of ", start.options().budget_seconds(),
+  return absl::StrCat("the budget of ", budget_seconds,
                       " s left no time to measure a candidate beside the original, which was "
                       "returned as it is (--budget ",
                       needed, "s is enough)");
 }
 
-std::string RuntimesWarning(const internal::Start& start) {
-  const auto needed = static_cast<int64_t>(std::ceil(4.0 * start.runtimes_size()));
-  return absl::StrCat("the budget of ", start.options().budget_seconds(),
+std::string RuntimesWarning(double budget_seconds, int runtimes) {
+  const auto needed = static_cast<int64_t>(std::ceil(4.0 * runtimes));
+  return absl::StrCat("the budget of ", budget_seconds,
                       " s left no time to measure in other runtimes than plait (--budget ", needed,
                       "s is enough for a small model, --runtime plait asks for none)");
 }

@@ -16,6 +16,9 @@ class ProgressSender : public ProgressSink {
   ProgressSender(ChildConnection& connection, Clock& clock, absl::Duration end)
       : connection_(connection), clock_(clock), end_(end) {}
 
+  // The budget has become another one.
+  void set_end(absl::Duration end) { end_ = end; }
+
   // Of several plans the first one's progress is told as the job's own, and only how far the others
   // are.
   void set_plan(int plan, int plans) {
@@ -38,7 +41,7 @@ class ProgressSender : public ProgressSink {
 
   ChildConnection& connection_;
   Clock& clock_;
-  const absl::Duration end_;
+  absl::Duration end_;
   int plan_ = 0;  // that is searched for, of so many
   int plans_ = 1;
 };

@@ -27,6 +27,7 @@
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/further_plans.h"
 #include "server/search_child/input_sets.h"
+#include "server/search_child/job_budget.h"
 #include "server/search_child/job_catalog.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
@@ -63,7 +64,7 @@ class ChildSearch {
       : start_(start), connection_(connection), clock_(SystemClock()), began_(clock_.Monotonic()) {}
 
   absl::StatusOr<internal::Result> Run() {
-    ProgressSender progress(connection_, clock_, began_ + Budget());
+    ProgressSender progress(connection_, clock_, began_ + absl::Seconds(budget_seconds_));
     progress.OnImport();
     PLAIT_ASSIGN_OR_RETURN(const absl::string_view bytes, MapModel());
     // The first look at a stranger's bytes, under limits that were set before.
@@ -79,9 +80,11 @@ class ChildSearch {
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
     const absl::Duration import_time = clock_.Monotonic() - began_;
-    measured_end_ = began_ + Budget() - (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
-    runtimes_seconds_ =
-        SecondsForRuntimes(start_.options().budget_seconds(), start_.runtimes_size());
+    budget_seconds_ = JobBudgetSeconds(start_, bound->graph);
+    progress.set_end(began_ + absl::Seconds(budget_seconds_));
+    measured_end_ = began_ + absl::Seconds(budget_seconds_) -
+                    (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
+    runtimes_seconds_ = SecondsForRuntimes(budget_seconds_, start_.runtimes_size());
     end_ = measured_end_ - absl::Seconds(runtimes_seconds_);
     PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, whole_device_));
     if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
@@ -98,8 +101,6 @@ class ChildSearch {
 
   // Whether the job's device is only described.
   bool is_predicted() const { return start_.device().predicted(); }
-
-  absl::Duration Budget() const { return absl::Seconds(start_.options().budget_seconds()); }
 
   // Now, and not when everything has been searched.
   absl::Status CheckRequest(const Model& model, const Bound& bound) const {
@@ -264,7 +265,7 @@ class ChildSearch {
     if (known) return *known;
     PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect,
                            MeasureLoadEffect(device, catalog, source.profiler(), source.verifier(),
-                                             kLoadEffectShare * start_.options().budget_seconds()));
+                                             kLoadEffectShare * budget_seconds_));
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(effect));
     return effect;
   }
@@ -288,10 +289,10 @@ class ChildSearch {
     warnings.insert(warnings.begin(), bound.warnings.begin(), bound.warnings.end());
     if (found.seconds_needed > 0) {
       const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began_);
-      warnings.push_back(BudgetWarning(start_, spent, found.seconds_needed));
+      warnings.push_back(BudgetWarning(budget_seconds_, spent, found.seconds_needed));
     }
     if (runtimes_seconds_ == 0 && start_.runtimes_size() > 0) {
-      warnings.push_back(RuntimesWarning(start_));
+      warnings.push_back(RuntimesWarning(budget_seconds_, start_.runtimes_size()));
     }
     if (found.task_too_long) warnings.emplace_back(kTaskWarning);
     if (!found.islands.empty()) {
@@ -361,6 +362,7 @@ class ChildSearch {
   ChildConnection& connection_;
   Clock& clock_;
   const absl::Duration began_;
+  double budget_seconds_ = start_.options().budget_seconds();
   absl::Duration measured_end_;      // of all measuring, before the file is written
   double runtimes_seconds_ = 0;      // of it, for other runtimes
   absl::Duration end_;               // of the search

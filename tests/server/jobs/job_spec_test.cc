@@ -20,6 +20,7 @@ TEST(JobSpecTest, FillsInTheDefaults) {
   EXPECT_EQ(spec->model, DigestOf("model"));
   EXPECT_FALSE(spec->measurement_log.has_value());
   EXPECT_EQ(spec->budget, absl::Seconds(60));
+  EXPECT_EQ(spec->budget_max, absl::Minutes(5));
 }
 
 TEST(JobSpecTest, TakesWhatTheJobSays) {
@@ -30,6 +31,7 @@ TEST(JobSpecTest, TakesWhatTheJobSays) {
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->measurement_log, DigestOf("log"));
   EXPECT_EQ(spec->budget, absl::Milliseconds(500));
+  EXPECT_EQ(spec->budget_max, absl::Milliseconds(500));
 }
 
 TEST(JobSpecTest, RefusesWhatIsNoDigest) {

@@ -1,0 +1,26 @@
+#include "server/search_child/job_budget.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait {
+namespace {
+
+// 0.6 s: sixty runs at 100 GFLOP/s, of which verifying one candidate takes forty-five.
+constexpr double kSecondsPerGflop = 0.6;
+
+}  // namespace
+
+double JobBudgetSeconds(const internal::Start& start, const Graph& model) {
+  const double seconds = start.options().budget_seconds();
+  double gflop = 0;
+  for (NodeId node = 0; node < model.node_count(); ++node) {
+    gflop += static_cast<double>(WorkOf(model, node).flops) * 1e-9;
+  }
+  const double seconds_max = std::max(seconds, start.budget_seconds_max());
+  return std::clamp(kSecondsPerGflop * gflop, seconds, seconds_max);
+}
+
+}  // namespace plait
