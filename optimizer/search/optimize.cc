@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "optimizer/search/optimize_whole.h"
 #include "optimizer/search/region.h"
+#include "optimizer/search/search_policy.h"
 #include "optimizer/search/segments.h"
 
 namespace plait {
@@ -139,7 +140,7 @@ SearchOptions IslandOptions(SearchOptions options) {
 absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOptions& options,
                                              const SearchContext& context,
                                              BudgetedProfiles& profiles) {
-  PLAIT_RETURN_IF_ERROR(CheckSearchPolicy(options.search));
+  PLAIT_RETURN_IF_ERROR(FindSearchPolicy(options.search).status());
   const std::vector<Segment> segments = SegmentsOf(graph);
   const auto is_island = [](const Segment& segment) { return !segment.is_host; };
   const auto count =

@@ -16,6 +16,7 @@
 #include "optimizer/search/fit_precision.h"
 #include "optimizer/search/region_cost.h"
 #include "optimizer/search/rehearse.h"
+#include "optimizer/search/search_policy.h"
 #include "optimizer/search/verify_predicted.h"
 
 namespace plait {
@@ -23,32 +24,6 @@ namespace {
 
 // 1.5 s: measuring a batch of kernels, or a stretch of search (see Budget).
 constexpr double kSecondsPerStep = 1.5;
-
-// What sets the search policies apart.
-struct SearchPolicy {
-  absl::string_view name;
-  bool rewrites;  // false: only the baseline
-  CostModel cost_model;
-  bool whole_graph;          // no partition
-  bool ranks_by_simulation;  // false: by the cost that the rewriting was guided by
-};
-
-constexpr SearchPolicy kSearchPolicies[] = {
-#define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, whole_graph, ranks_by_simulation) \
-  {#name, rewrites, CostModel::cost_model, whole_graph, ranks_by_simulation},
-#include "optimizer/search/policies.def"
-#undef PLAIT_SEARCH_POLICY
-};
-
-absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
-  std::string names;
-  for (const SearchPolicy& policy : kSearchPolicies) {
-    if (policy.name == name) return policy;
-    absl::StrAppend(&names, names.empty() ? "" : ", ", policy.name);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
-}
 
 class Optimizer {
  public:
@@ -149,13 +124,7 @@ class Optimizer {
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
-    RegionSearchOptions search;
-    search.backtracking = options_.backtracking;
-    search.backtracking.rules = options_.rules;
-    search.backtracking.cost_model = policy_.cost_model;
-    search.partition = options_.partition;
-    search.whole_graph = policy_.whole_graph;
-    search.threads = options_.threads;
+    const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
     PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
                            SearchRegions(canonical.graph, search, device_, profiles_));
     result_.candidates = found.candidates;
@@ -387,8 +356,6 @@ class Optimizer {
 };
 
 }  // namespace
-
-absl::Status CheckSearchPolicy(absl::string_view name) { return FindSearchPolicy(name).status(); }
 
 absl::StatusOr<SearchResult> OptimizeWhole(const Graph& graph, const SearchOptions& options,
                                            const SearchContext& context,

@@ -4,9 +4,6 @@
 
 namespace plait {
 
-// Errors: InvalidArgument naming the search policies there are when `name` is none of them.
-absl::Status CheckSearchPolicy(absl::string_view name);
-
 // Optimize for a graph without opaque nodes, within a budget that may be shared with other graphs:
 // the islands of one model draw on the same one, in their order. Whatever the budget says, the
 // baseline is measured and something is verified, so that there is always a result.

@@ -70,7 +70,8 @@ TEST(OptimizeTest, SaysWhenTheBaselineIsReturned) {
 }
 
 TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
-  for (const char* search : {"none", "taso", "autograph", "plait"}) {
+  for (const char* search : {"none", "taso", "autograph", "plait", "autograph_no_dp",
+                             "autograph_no_partition", "autograph_no_path"}) {
     for (const SchedulePolicy* schedule : AllPolicies()) {
       Job job;
       job.options.search = search;

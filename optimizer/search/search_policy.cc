@@ -1,0 +1,42 @@
+#include "optimizer/search/search_policy.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace plait {
+namespace {
+
+constexpr SearchPolicy kSearchPolicies[] = {
+#define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, regions, ranks_by_simulation) \
+  {#name, rewrites, CostModel::cost_model, Regions::regions, ranks_by_simulation},
+#include "optimizer/search/policies.def"
+#undef PLAIT_SEARCH_POLICY
+};
+
+}  // namespace
+
+absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
+  std::string names;
+  for (const SearchPolicy& policy : kSearchPolicies) {
+    if (policy.name == name) return policy;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", policy.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
+}
+
+RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options) {
+  RegionSearchOptions search;
+  search.backtracking = options.backtracking;
+  search.backtracking.rules = options.rules;
+  search.backtracking.cost_model = policy.cost_model;
+  search.partition = options.partition;
+  // No union is that small.
+  if (policy.regions == Regions::kLeaves) search.partition.interval_nodes_max = 0;
+  search.whole_graph = policy.regions == Regions::kWholeGraph;
+  search.threads = options.threads;
+  return search;
+}
+
+}  // namespace plait

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "optimizer/search/optimize.h"
+#include "optimizer/search/region_search.h"
+#include "optimizer/search/search_device.h"
+
+namespace plait {
+
+// What of a graph is searched by itself.
+enum class Regions {
+  kWholeGraph,
+  kLeaves,  // the leaves of its partition
+  kUnions,  // and the unions of neighbouring ones, among which a dynamic program chooses
+};
+
+// What sets the ways to search apart; see SearchOptions::search and policies.def.
+struct SearchPolicy {
+  absl::string_view name;
+  bool rewrites;  // false: only the baseline
+  CostModel cost_model;
+  Regions regions;
+  bool ranks_by_simulation;  // false: by the cost that the rewriting was guided by
+};
+
+// Errors: InvalidArgument naming the policies there are when `name` is none of them.
+absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name);
+
+// How a policy searches one graph.
+RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options);
+
+}  // namespace plait
