@@ -160,7 +160,8 @@ struct SearchResult {
 // accuracy of fp32 whatever the options say: how an error of one piece would grow in what follows
 // was not measured. Deterministic: the result follows from the
 // arguments and the measurement log. Blocks until the end; call it from one thread per context. The
-// main loop is AutoGraph's (AAAI 2023, algorithm 1) with one round. Errors: InvalidArgument for an
+// main loop is AutoGraph's (AAAI 2023, algorithm 1): the best graph is cut and searched anew until
+// it stays the best. Errors: InvalidArgument for an
 // unknown policy; ResourceExhausted above kSearchNodesMax nodes; FailedPrecondition for a node that
 // the device cannot run; those of measuring and verifying; Internal for a wrong rule.
 absl::StatusOr<SearchResult> Optimize(const Graph& graph, const SearchOptions& options,

@@ -25,6 +25,9 @@ namespace {
 // 1.5 s: measuring a batch of kernels, or a stretch of search (see Budget).
 constexpr double kSecondsPerStep = 1.5;
 
+// From 0.1 up to 0.6: nobody knows how many rounds there will be.
+double SearchFraction(double round) { return 0.6 - 0.5 / round; }
+
 class Optimizer {
  public:
   Optimizer(const Graph& graph, const SearchOptions& options, const SearchContext& context,
@@ -71,7 +74,8 @@ class Optimizer {
     seconds_to_decide_ = SecondsToDecide(candidate, candidate, options_.verification);
     if (profiles_.exhausted()) {
       result_.budget_exhausted = true;
-      result_.seconds_needed = kSecondsPerStep * StepsMissing() + seconds_to_decide_;
+      result_.seconds_needed =
+          kSecondsPerStep * (BaselineStepsMissing(graph_, device_) + 1) + seconds_to_decide_;
     }
     // A search that leaves no time to verify what it has found has found nothing. The last step may
     // begin just before that time does.
@@ -102,17 +106,6 @@ class Optimizer {
   // A baseline whose kernels were not all tried would be too easy to beat.
   bool IsSearched() const { return policy_.rewrites && !profiles_.exhausted(); }
 
-  // Steps that the budget did not allow the baseline, and one for each beyond it.
-  int64_t StepsMissing() const {
-    const KernelOffers offers(graph_, {.device = device_.description,
-                                       .catalog = device_.catalog,
-                                       .profiles = device_.profiles,
-                                       .fuse = false});
-    std::vector<ProfileQuery> missing;
-    offers.AppendMissing(/*single_nodes=*/true, &missing);
-    return BudgetedProfiles::StepsOf(missing) + 1;
-  }
-
   absl::Status AddCandidates() {
     context_.progress.OnPhase("canonicalize", 0.05);
     if (options_.rel_error_max > 0) {
@@ -124,21 +117,50 @@ class Optimizer {
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
-    const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
-    PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
-                           SearchRegions(canonical.graph, search, device_, profiles_));
-    result_.candidates = found.candidates;
-    result_.regions = found.regions;
-    result_.regions_solved = found.regions_solved;
-    result_.trace += found.trace;
-    context_.progress.OnPhase("schedule", 0.6);
-    for (RewrittenGraph& rewritten : found.graphs) {
-      for (const auto& [rule, count] : canonical.counts) rewritten.counts[rule] += count;
-      recipes_[rewritten.graph.fingerprint()] = rewritten.recipe;
-      PLAIT_RETURN_IF_ERROR(AddFusedPlans(rewritten.graph, rewritten.counts, "searched"));
-    }
+    PLAIT_RETURN_IF_ERROR(SearchInRounds(std::move(canonical)));
     result_.budget_exhausted = profiles_.exhausted();
     return absl::OkStatus();
+  }
+
+  // Searches the graph, then the best one found, cut anew, until that is what was searched last.
+  absl::Status SearchInRounds(RewrittenGraph start) {
+    const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
+    const int rounds_max = SearchRoundsMax(policy_);
+    SolvedRegions solved;
+    for (int round = 1;; ++round) {
+      PLAIT_RETURN_IF_ERROR(SearchOnce(start, search, solved));
+      context_.progress.OnPhase("schedule", SearchFraction(round + 0.5));
+      if (plans_.size() == 1) break;
+      const RankedPlan& best = BestPlan(plans_);
+      const Fingerprint from = best.candidate.graph.fingerprint();
+      if (from == start.graph.fingerprint() || round == rounds_max || profiles_.exhausted()) break;
+      start = {best.candidate.graph, best.counts, recipes_[from]};
+      absl::StrAppendFormat(&result_.trace, "round %d: from %.6g us\n", round + 1, best.rank_us);
+      context_.progress.OnPhase("search", SearchFraction(round + 1));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SearchOnce(const RewrittenGraph& start, const RegionSearchOptions& search,
+                          SolvedRegions& solved) {
+    PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
+                           SearchRegions(start.graph, search, device_, profiles_, &solved));
+    result_.candidates += found.candidates;
+    result_.regions += found.regions;
+    result_.regions_solved += found.regions_solved;
+    result_.trace += found.trace;
+    for (RewrittenGraph& rewritten : found.graphs) {
+      PLAIT_RETURN_IF_ERROR(AddRewritten(start, std::move(rewritten)));
+    }
+    return absl::OkStatus();
+  }
+
+  // What a round made of `start`.
+  absl::Status AddRewritten(const RewrittenGraph& start, RewrittenGraph rewritten) {
+    for (const auto& [rule, count] : start.counts) rewritten.counts[rule] += count;
+    // The first way to a graph is the shortest one.
+    recipes_.try_emplace(rewritten.graph.fingerprint(), Joined(start.recipe, rewritten.recipe));
+    return AddFusedPlans(rewritten.graph, rewritten.counts, "searched");
   }
 
   absl::Status AddFusedPlans(const Graph& graph, const RuleCounts& counts, const char* origin) {
@@ -230,13 +252,20 @@ class Optimizer {
     return RehearseBest(rehearsal, options_.candidates_max, plans_, result_.trace);
   }
 
-  // Plans all graphs that are left once more, with what the rehearsal found that profiles do not
-  // tell: what fuses more has a better chance now. The best such plan is rehearsed as well.
+  // Searches the best graph and plans all graphs that are left once more, with what the rehearsal
+  // found that profiles do not tell: what fuses more has a better chance now. The best such plan is
+  // rehearsed as well.
   absl::Status PlanInPlace(double us_per_byte) {
     // The loss of a plan that may lose accuracy was measured; another one's was not.
     if (options_.rel_error_max > 0) return absl::OkStatus();
     admissions_.RefuseUnknown();
     device_.us_per_byte = us_per_byte;
+    const size_t plans_before = plans_.size();
+    const Graph start = plans_[1].candidate.graph;
+    const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
+    SolvedRegions solved;
+    PLAIT_RETURN_IF_ERROR(
+        SearchOnce({start, plans_[1].counts, recipes_[start.fingerprint()]}, search, solved));
     std::optional<RankedPlan> best;
     absl::flat_hash_set<Fingerprint> seen;
     for (size_t i = 1; i < plans_.size(); ++i) {
@@ -252,6 +281,7 @@ class Optimizer {
     absl::StrAppendFormat(&result_.trace, "in place: %.6g us for 64 KiB moved, %.6g us\n",
                           65536 * us_per_byte, best->candidate.predicted_us);
     absl::StrAppend(&best->planned.origin, ", in place");
+    plans_.resize(plans_before);
     if (!PutFirst(*std::move(best), options_.candidates_max, plans_)) return absl::OkStatus();
     return Rehearse().status();
   }

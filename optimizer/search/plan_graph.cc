@@ -63,6 +63,16 @@ absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice
   return planned;
 }
 
+int64_t BaselineStepsMissing(const Graph& graph, const SearchDevice& device) {
+  const KernelOffers offers(graph, {.device = device.description,
+                                    .catalog = device.catalog,
+                                    .profiles = device.profiles,
+                                    .fuse = false});
+  std::vector<ProfileQuery> missing;
+  offers.AppendMissing(/*single_nodes=*/true, &missing);
+  return BudgetedProfiles::StepsOf(missing);
+}
+
 absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
                                                     const PlanBinding& binding,
                                                     const SchedulePolicy& policy,

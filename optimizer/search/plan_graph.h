@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct PlannedGraph {
 // Errors: FailedPrecondition naming a node that no kernel can run; those of measuring.
 absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice& device,
                                           const PlanBinding& binding, BudgetedProfiles& profiles);
+
+// Steps of measuring that the budget did not allow the baseline.
+int64_t BaselineStepsMissing(const Graph& graph, const SearchDevice& device);
 
 // Fused plans: the fastest cover one after the other and under `policy`, and the cover of narrow
 // kernels under `policy`; the shortest first. Kernels that the budget left unmeasured or that

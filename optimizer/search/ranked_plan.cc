@@ -5,13 +5,22 @@
 #include <utility>
 
 namespace plait {
+namespace {
+
+bool GoesBefore(const RankedPlan& a, const RankedPlan& b) {
+  return std::tie(a.turn, a.rank_us) < std::tie(b.turn, b.rank_us);
+}
+
+}  // namespace
 
 void KeepBest(std::vector<RankedPlan>& plans, int candidates_max) {
-  std::stable_sort(plans.begin() + 1, plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
-    return std::tie(a.turn, a.rank_us) < std::tie(b.turn, b.rank_us);
-  });
+  std::stable_sort(plans.begin() + 1, plans.end(), GoesBefore);
   const size_t kept = static_cast<size_t>(candidates_max) + 1;
   if (plans.size() > kept) plans.erase(plans.begin() + kept, plans.end());
+}
+
+const RankedPlan& BestPlan(const std::vector<RankedPlan>& plans) {
+  return *std::min_element(plans.begin() + 1, plans.end(), GoesBefore);
 }
 
 bool PutFirst(RankedPlan plan, int candidates_max, std::vector<RankedPlan>& plans) {

@@ -24,6 +24,10 @@ struct RankedPlan {
 // REQUIRES: plans is not empty.
 void KeepBest(std::vector<RankedPlan>& plans, int candidates_max);
 
+// The plan that KeepBest would put behind the baseline.
+// REQUIRES: there is one beside the baseline.
+const RankedPlan& BestPlan(const std::vector<RankedPlan>& plans);
+
 // Makes it the first behind the baseline; the last goes where there would be more than
 // `candidates_max`. False, and nothing is changed, where the plan is among them.
 // REQUIRES: plans is not empty.

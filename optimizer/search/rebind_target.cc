@@ -10,7 +10,7 @@ namespace plait {
 absl::StatusOr<ReboundPlan> RebindTarget::Rebind(const Graph& from, const Plan& plan,
                                                  const RewriteRecipe& recipe,
                                                  const KernelCatalog& catalog) {
-  if (recipe.pieces.empty()) {
+  if (recipe.empty()) {
     absl::StatusOr<Plan> rebound = RebindPlan(from, plan, original_, catalog);
     if (rebound.ok()) return ReboundPlan{original_, *std::move(rebound)};
   }

@@ -33,8 +33,8 @@ constexpr int64_t kNodesPerStep = 20'000;
 class RegionSearch {
  public:
   RegionSearch(const Graph& graph, const RegionSearchOptions& options, const SearchDevice& device,
-               BudgetedProfiles& profiles)
-      : graph_(graph), options_(options), device_(device), profiles_(profiles) {}
+               BudgetedProfiles& profiles, SolvedRegions& solved)
+      : graph_(graph), options_(options), device_(device), profiles_(profiles), searched_(solved) {}
 
   absl::StatusOr<RegionSearchResult> Run() {
     MakeRegions();
@@ -73,7 +73,7 @@ class RegionSearch {
     }
     StartSearches();
     result_.regions = static_cast<int>(places_.size());
-    result_.regions_solved = static_cast<int>(searches_.size());
+    result_.regions_solved = static_cast<int>(begun_.size());
   }
 
   // One per structure. Those of the shortest intervals come first, and profiles are measured in
@@ -89,20 +89,27 @@ class RegionSearch {
     absl::flat_hash_map<Fingerprint, int> search_of;
     for (const size_t index : shortest_first) {
       Place& place = places_[index];
-      const auto [entry, is_new] =
-          search_of.emplace(StructureOf(place.graph), static_cast<int>(searches_.size()));
-      if (is_new) {
-        searches_.push_back(
-            std::make_unique<Backtracking>(place.graph, options_.backtracking, device_));
-      }
+      const Fingerprint structure = StructureOf(place.graph);
+      const auto [entry, is_new] = search_of.emplace(structure, static_cast<int>(searches_.size()));
+      if (is_new) searches_.push_back(SearchOf(structure, place.graph));
       place.search = entry->second;
     }
   }
 
+  // The one that an earlier graph began, or a new one.
+  Backtracking* SearchOf(const Fingerprint& structure, const Graph& region) {
+    std::shared_ptr<Backtracking>& search = searched_[structure];
+    if (search == nullptr) {
+      search = std::make_shared<Backtracking>(region, options_.backtracking, device_);
+      begun_.push_back(search.get());
+    }
+    return search.get();
+  }
+
   std::vector<Backtracking*> Unfinished() const {
     std::vector<Backtracking*> unfinished;
-    for (const std::unique_ptr<Backtracking>& search : searches_) {
-      if (!search->finished()) unfinished.push_back(search.get());
+    for (Backtracking* const search : begun_) {
+      if (!search->finished()) unfinished.push_back(search);
     }
     return unfinished;
   }
@@ -126,15 +133,15 @@ class RegionSearch {
       if (queries.empty() && !active.empty()) profiles_.TakeStep();
       PLAIT_RETURN_IF_ERROR(profiles_.Resolve(std::move(queries)));
     }
-    ParallelFor(options_.threads, static_cast<int>(searches_.size()),
-                [&](int index) { searches_[index]->Conclude(kNodesPerStep); });
+    ParallelFor(options_.threads, static_cast<int>(begun_.size()),
+                [&](int index) { begun_[index]->Conclude(kNodesPerStep); });
     return absl::OkStatus();
   }
 
   void CollectSolutions() {
-    for (const std::unique_ptr<Backtracking>& search : searches_) {
+    for (const Backtracking* const search : begun_) result_.candidates += search->candidates();
+    for (const Backtracking* const search : searches_) {
       variants_.push_back(search->BestVariants());
-      result_.candidates += search->candidates();
       std::vector<VariantPrice>& prices = prices_.emplace_back();
       for (const RegionVariant& variant : variants_.back()) {
         prices.push_back({variant.latency_us, RulesOf(variant.steps)});
@@ -184,11 +191,12 @@ class RegionSearch {
     std::vector<Region> regions;
     std::vector<Graph> replacements;
     RewrittenGraph rewritten;
+    RewriteRecipe::Round& pieces = rewritten.recipe.rounds.emplace_back();
     for (const IntervalChain::Link& link : chain.links) {
       const Repeated& repeated = VariantAt(link);
       regions.push_back(places_[link.interval].region);
       replacements.push_back(repeated.graph);
-      rewritten.recipe.pieces.push_back({regions.back().nodes, repeated.steps});
+      pieces.push_back({regions.back().nodes, repeated.steps});
       rewritten.estimate_us += repeated.cost_us;
       for (const auto& [rule, count] : repeated.counts) rewritten.counts[rule] += count;
     }
@@ -230,12 +238,14 @@ class RegionSearch {
   const RegionSearchOptions& options_;
   const SearchDevice& device_;
   BudgetedProfiles& profiles_;
+  SolvedRegions& searched_;
   Partition partition_;
-  std::vector<Place> places_;                            // one per interval
-  std::vector<std::unique_ptr<Backtracking>> searches_;  // one per structure
-  std::vector<std::vector<RegionVariant>> variants_;     // per search
-  StructurePrices prices_;                               // per search
-  std::vector<SolvedInterval> solved_;                   // one per interval
+  std::vector<Place> places_;                         // one per interval
+  std::vector<Backtracking*> searches_;               // one per structure
+  std::vector<Backtracking*> begun_;                  // those among them that are not finished
+  std::vector<std::vector<RegionVariant>> variants_;  // per search
+  StructurePrices prices_;                            // per search
+  std::vector<SolvedInterval> solved_;                // one per interval
   // By interval and variant: what chains have asked for so far.
   std::map<std::pair<int, int>, Repeated> repeated_;
   RegionSearchResult result_;
@@ -246,8 +256,9 @@ class RegionSearch {
 absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,
                                                  const RegionSearchOptions& options,
                                                  const SearchDevice& device,
-                                                 BudgetedProfiles& profiles) {
-  return RegionSearch(graph, options, device, profiles).Run();
+                                                 BudgetedProfiles& profiles,
+                                                 SolvedRegions* solved) {
+  return RegionSearch(graph, options, device, profiles, *solved).Run();
 }
 
 }  // namespace plait

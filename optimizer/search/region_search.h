@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/budgeted_profiles.h"
@@ -42,19 +44,23 @@ struct RegionSearchResult {
   std::string trace;  // one line per decision, for people and golden tests
 };
 
+// Searches of regions, by structure: those of one graph answer for the next, where options and
+// prices are the same. They refer to the options and the device of the search that began them.
+using SolvedRegions = absl::flat_hash_map<Fingerprint, std::shared_ptr<Backtracking>>;
+
 // Cuts the graph into regions, searches each by backtracking, and puts the best variants together
 // again by a dynamic program over intervals. Regions of the same structure (NasNet cells, BERT
-// layers) are searched once and the found steps repeated. Regions are searched in rounds: in each,
-// all of them go on in parallel until they miss profiles, and what they miss is measured leaf by
-// leaf and then for the unions; so the result is the same for any number of threads. When the
-// budget ends, what was found is priced by the profiles that there are, and the best counts; a
-// region of which no price is known costs more than any other. `profiles` must be those of
-// `device`.
+// layers) are searched once and the found steps repeated; what is in `solved` is not searched
+// again, and what was searched is added to it. Regions are searched step by step: in each, all of
+// them go on in parallel until they miss profiles, and what they miss is measured leaf by leaf and
+// then for the unions; so the result is the same for any number of threads. When the budget ends,
+// what was found is priced by the profiles that there are, and the best counts; a region of which
+// no price is known costs more than any other. `profiles` must be those of `device`.
 // Blocks while profiles are measured.
 // Errors: those of measuring; Internal for a wrong rule.
 absl::StatusOr<RegionSearchResult> SearchRegions(const Graph& graph,
                                                  const RegionSearchOptions& options,
                                                  const SearchDevice& device,
-                                                 BudgetedProfiles& profiles);
+                                                 BudgetedProfiles& profiles, SolvedRegions* solved);
 
 }  // namespace plait

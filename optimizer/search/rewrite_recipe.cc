@@ -20,7 +20,7 @@
 //
 // The rule is asked at node 0 of the piece, which is node 1 of the graph. At another batch the
 // Split that it adds has the same sizes, and at another width of the weights others: they are the
-// rule's to say, and not the recipe's.
+// rule's to say, and not the recipe's. A line "round" begins pieces of what those above led to.
 
 namespace plait {
 namespace {
@@ -50,13 +50,21 @@ absl::StatusOr<std::vector<NodeId>> ParseNodes(TextScanner* scanner) {
 }
 
 absl::Status ParseLine(TextScanner* scanner, RewriteRecipe* recipe) {
+  std::vector<RewriteRecipe::Round>& rounds = recipe->rounds;
   if (scanner->Consume("piece ")) {
     PLAIT_ASSIGN_OR_RETURN(std::vector<NodeId> nodes, ParseNodes(scanner));
-    recipe->pieces.push_back({std::move(nodes), {}});
+    if (rounds.empty()) rounds.emplace_back();
+    rounds.back().push_back({std::move(nodes), {}});
+    return absl::OkStatus();
+  }
+  const bool has_piece = !rounds.empty() && !rounds.back().empty();
+  if (scanner->Consume("round")) {
+    if (!has_piece) return absl::InvalidArgumentError("a round before any piece");
+    rounds.emplace_back();
     return absl::OkStatus();
   }
   PLAIT_RETURN_IF_ERROR(scanner->Expect("step "));
-  if (recipe->pieces.empty()) return absl::InvalidArgumentError("a step before any piece");
+  if (!has_piece) return absl::InvalidArgumentError("a step before any piece");
   RewriteStep step;
   PLAIT_RETURN_IF_ERROR(scanner->Expect("node="));
   PLAIT_ASSIGN_OR_RETURN(const int64_t node, scanner->Integer(0, kIntMax));
@@ -67,26 +75,28 @@ absl::Status ParseLine(TextScanner* scanner, RewriteRecipe* recipe) {
   PLAIT_ASSIGN_OR_RETURN(step.rule, RuleNamed(rule));
   step.node = static_cast<NodeId>(node);
   step.choice = static_cast<int>(choice);
-  recipe->pieces.back().steps.push_back(step);
+  rounds.back().back().steps.push_back(step);
   return absl::OkStatus();
 }
 
-// Earlier pieces feeding later ones only is what makes each of them convex.
-absl::Status CheckPieces(const Graph& graph, const RewriteRecipe& recipe) {
+// Earlier pieces feeding later ones only is what makes each of them convex. What is looked at is
+// taken off `node_steps_left`.
+absl::Status CheckPieces(const Graph& graph, const RewriteRecipe::Round& pieces,
+                         int64_t& node_steps_left) {
   const absl::Status other = absl::FailedPreconditionError("its rewrites are for another graph");
   std::vector<int> piece_of(graph.node_count(), -1);
-  int64_t node_steps = 0;
-  for (size_t i = 0; i < recipe.pieces.size(); ++i) {
-    const RewriteRecipe::Piece& piece = recipe.pieces[i];
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const RewriteRecipe::Piece& piece = pieces[i];
     if (!std::is_sorted(piece.nodes.begin(), piece.nodes.end())) return other;
     for (const NodeId node : piece.nodes) {
       if (node < 0 || node >= graph.node_count() || piece_of[node] >= 0) return other;
       piece_of[node] = static_cast<int>(i);
     }
-    node_steps += static_cast<int64_t>(piece.nodes.size() * piece.steps.size());
+    node_steps_left -= static_cast<int64_t>(piece.nodes.size() * piece.steps.size());
   }
-  if (node_steps > kRecipeNodeStepsMax) {
-    return absl::ResourceExhaustedError(absl::StrCat("its rewrites look at ", node_steps,
+  if (node_steps_left < 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("its rewrites look at ",
+                                                     kRecipeNodeStepsMax - node_steps_left,
                                                      " nodes, more than ", kRecipeNodeStepsMax));
   }
   for (NodeId id = 0; id < graph.node_count(); ++id) {
@@ -99,16 +109,46 @@ absl::Status CheckPieces(const Graph& graph, const RewriteRecipe& recipe) {
   return absl::OkStatus();
 }
 
+void PrintRound(const RewriteRecipe::Round& pieces, std::string* text) {
+  for (const RewriteRecipe::Piece& piece : pieces) {
+    absl::StrAppend(text, "piece nodes=[", absl::StrJoin(piece.nodes, ","), "]\n");
+    for (const RewriteStep& step : piece.steps) {
+      absl::StrAppend(text, "step node=", step.node, " choice=", step.choice,
+                      " rule=", Quote(AllRules()[step.rule]->name), "\n");
+    }
+  }
+}
+
+// REQUIRES: `graph` is in normal form.
+absl::StatusOr<Graph> FollowRound(const Graph& graph, const RewriteRecipe::Round& pieces,
+                                  int64_t& node_steps_left) {
+  PLAIT_RETURN_IF_ERROR(CheckPieces(graph, pieces, node_steps_left));
+  RuleCounts counts;
+  std::vector<Region> regions;
+  std::vector<Graph> replacements;
+  for (const RewriteRecipe::Piece& piece : pieces) {
+    regions.push_back(MakeRegion(graph, piece.nodes));
+    PLAIT_ASSIGN_OR_RETURN(Graph replacement, RepeatSteps(ExtractRegion(graph, regions.back()),
+                                                          AllRules(), piece.steps, &counts));
+    replacements.push_back(std::move(replacement));
+  }
+  const absl::StatusOr<Graph> stitched = Stitch(graph, regions, replacements);
+  if (!stitched.ok()) return absl::FailedPreconditionError(stitched.status().message());
+  return Canonicalize(*stitched, AllRules(), &counts);
+}
+
 }  // namespace
+
+RewriteRecipe Joined(RewriteRecipe first, const RewriteRecipe& second) {
+  first.rounds.insert(first.rounds.end(), second.rounds.begin(), second.rounds.end());
+  return first;
+}
 
 std::string PrintRecipe(const RewriteRecipe& recipe) {
   std::string text;
-  for (const RewriteRecipe::Piece& piece : recipe.pieces) {
-    absl::StrAppend(&text, "piece nodes=[", absl::StrJoin(piece.nodes, ","), "]\n");
-    for (const RewriteStep& step : piece.steps) {
-      absl::StrAppend(&text, "step node=", step.node, " choice=", step.choice,
-                      " rule=", Quote(AllRules()[step.rule]->name), "\n");
-    }
+  for (const RewriteRecipe::Round& round : recipe.rounds) {
+    if (!text.empty()) text += "round\n";
+    PrintRound(round, &text);
   }
   return text;
 }
@@ -124,25 +164,19 @@ absl::StatusOr<RewriteRecipe> ParseRecipe(absl::string_view text) {
     if (status.ok()) status = scanner.ExpectEnd();
     if (!status.ok()) return Annotate(status, absl::StrCat("rewrites: line ", line_number));
   }
+  if (!recipe.empty() && recipe.rounds.back().empty()) {
+    return absl::InvalidArgumentError("rewrites: the last round has no pieces");
+  }
   return recipe;
 }
 
 absl::StatusOr<Graph> FollowRecipe(const Graph& normal_form, const RewriteRecipe& recipe) {
-  if (recipe.pieces.empty()) return normal_form;
-  PLAIT_RETURN_IF_ERROR(CheckPieces(normal_form, recipe));
-  RuleCounts counts;
-  std::vector<Region> regions;
-  std::vector<Graph> replacements;
-  for (const RewriteRecipe::Piece& piece : recipe.pieces) {
-    regions.push_back(MakeRegion(normal_form, piece.nodes));
-    PLAIT_ASSIGN_OR_RETURN(
-        Graph replacement,
-        RepeatSteps(ExtractRegion(normal_form, regions.back()), AllRules(), piece.steps, &counts));
-    replacements.push_back(std::move(replacement));
+  Graph graph = normal_form;
+  int64_t node_steps_left = kRecipeNodeStepsMax;
+  for (const RewriteRecipe::Round& round : recipe.rounds) {
+    PLAIT_ASSIGN_OR_RETURN(graph, FollowRound(graph, round, node_steps_left));
   }
-  const absl::StatusOr<Graph> stitched = Stitch(normal_form, regions, replacements);
-  if (!stitched.ok()) return absl::FailedPreconditionError(stitched.status().message());
-  return Canonicalize(*stitched, AllRules(), &counts);
+  return graph;
 }
 
 bool LeadsTo(const Graph& original, const RewriteRecipe& recipe, const Graph& rewritten) {

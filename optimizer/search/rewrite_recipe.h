@@ -15,26 +15,31 @@ namespace plait {
 // recipe may ask for.
 inline constexpr int64_t kRecipeNodeStepsMax = 1'000'000;
 
-// How a search rewrote the normal form of a graph: which pieces it cut it into, and which rule it
-// applied where in each. Followed on the normal form of the same model at other shapes it gives the
-// rewritten graph there: every rule is asked again, so that sizes in reshapes, slices and splits
-// are those of the other shapes, and what comes out equals the original by the same laws, whoever
-// wrote the recipe. Empty: nothing was rewritten.
+// How a search rewrote the normal form of a graph, round by round: which pieces it cut it into, and
+// which rule it applied where in each. Followed on the normal form of the same model at other
+// shapes it gives the rewritten graph there: every rule is asked again, so that sizes in reshapes,
+// slices and splits are those of the other shapes, and what comes out equals the original by the
+// same laws, whoever wrote the recipe. Empty: nothing was rewritten.
 struct RewriteRecipe {
   struct Piece {
     std::vector<NodeId> nodes;       // of the normal form, ascending
     std::vector<RewriteStep> steps;  // of the piece as a graph; rules are those of AllRules()
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  // Together they hold every node once, and only earlier ones feed later ones.
-  std::vector<Piece> pieces;
+  // Together the pieces of a round hold every node once, and only earlier ones feed later ones.
+  using Round = std::vector<Piece>;
+  std::vector<Round> rounds;  // each of the normal form that the one before it leads to; not empty
 
+  bool empty() const { return rounds.empty(); }
   friend bool operator==(const RewriteRecipe&, const RewriteRecipe&) = default;
 };
 
-// The text form, one line per piece and step, in which rules have their names; "" for an empty
-// recipe. ParseRecipe(PrintRecipe(r)) == r. Texts may be hostile: what parses still has to be
-// followed. Errors: InvalidArgument naming the line.
+// The rounds of both, one after the other.
+RewriteRecipe Joined(RewriteRecipe first, const RewriteRecipe& second);
+
+// The text form, one line per piece and step, in which rules have their names, and one between
+// rounds; "" for an empty recipe. ParseRecipe(PrintRecipe(r)) == r. Texts may be hostile: what
+// parses still has to be followed. Errors: InvalidArgument naming the line.
 std::string PrintRecipe(const RewriteRecipe& recipe);
 absl::StatusOr<RewriteRecipe> ParseRecipe(absl::string_view text);
 

@@ -7,6 +7,10 @@
 namespace plait {
 namespace {
 
+// 4: AutoGraph's loop (AAAI 2023, algorithm 1) ends earlier on every model seen; what costs time is
+// bounded whatever the rules do.
+constexpr int kSearchRoundsMax = 4;
+
 constexpr SearchPolicy kSearchPolicies[] = {
 #define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, regions, ranks_by_simulation) \
   {#name, rewrites, CostModel::cost_model, Regions::regions, ranks_by_simulation},
@@ -24,6 +28,10 @@ absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("search policy \"", name, "\" does not exist: use one of ", names));
+}
+
+int SearchRoundsMax(const SearchPolicy& policy) {
+  return policy.regions == Regions::kWholeGraph ? 1 : kSearchRoundsMax;
 }
 
 RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options) {

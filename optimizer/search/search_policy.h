@@ -27,6 +27,9 @@ struct SearchPolicy {
 // Errors: InvalidArgument naming the policies there are when `name` is none of them.
 absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name);
 
+// How often a policy searches the best graph anew: TASO has no such loop.
+int SearchRoundsMax(const SearchPolicy& policy);
+
 // How a policy searches one graph.
 RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options);
 

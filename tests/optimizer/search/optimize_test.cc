@@ -103,6 +103,31 @@ TEST(OptimizeTest, MeasuresAlsoWhatItPredictsToBeSlower) {
   EXPECT_TRUE(result->improved) << result->trace;
 }
 
+// Tanh and Floor come to lie in different leaves of two nodes, and Ceil and Floor, which some rule
+// matches, in one: the graph has to be cut anew once Tanh has become Ceil.
+TEST(OptimizeTest, SearchesTheBestGraphAgainUntilItStaysTheBest) {
+  Rule to_ceil = kTanhToPair;
+  to_ceil.match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    return {ReplaceOp(graph, node, {OpKind::kCeil})};
+  };
+  const Rule* const rules[] = {&to_ceil, &kPairToNeg};
+  Job job(1);
+  job.options.rules = rules;
+  job.options.search = "autograph";
+  job.options.partition = {.leaf_nodes_max = 2, .interval_nodes_max = 0};
+  const absl::StatusOr<SearchResult> result = job.Run(GraphOf(R"(graph {
+    input %x: float32[2,8]
+    %a = Softmax(%x) {axis=1}
+    %b = Tanh(%a) {}
+    %c = Floor(%b) {}
+    %d = Softmax(%c) {axis=1}
+    output %d
+  })"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(CountOf(result->graph, OpKind::kNeg), 1) << result->trace;
+  EXPECT_NE(result->trace.find("round 2: from"), std::string::npos) << result->trace;
+}
+
 TEST(OptimizeTest, NeverReturnsASlowerGraph) {
   Job job;
   job.verifier.candidate_factor = 1.02;
@@ -353,6 +378,10 @@ TEST(OptimizeTest, TheTraceTellsWhatWasDecided) {
             "leaf 1: 4 5 6 7\n"
             "rewritten, 64 us: pair_to_neg x2 tanh_to_pair x2\n"
             "rewritten, 80.32 us: tanh_to_pair x1\n"
+            "round 2: from 64 us\n"
+            "leaf 0: 0 1 2 3\n"
+            "leaf 1: 4 5 6 7\n"
+            "rewritten, 64 us:\n"
             "candidate 1: 64 us, fastest cover, sequential\n"
             "candidate 2: 80.32 us, fastest cover, sequential\n");
 }

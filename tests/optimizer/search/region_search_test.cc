@@ -42,8 +42,9 @@ class RegionSearchTest : public testing::Test {
     options.backtracking.rules = kRules;
     options.partition = partition;
     options.whole_graph = whole_graph;
+    SolvedRegions solved;
     absl::StatusOr<RegionSearchResult> result =
-        SearchRegions(graph, options, fake_.device, profiles);
+        SearchRegions(graph, options, fake_.device, profiles, &solved);
     exhausted_ = profiles.exhausted();
     return result;
   }
@@ -167,7 +168,8 @@ TEST_F(RegionSearchTest, SaysWhereStepsOfAnEqualRegionDoNotRepeat) {
   RegionSearchOptions options;
   options.backtracking.rules = rules;
   options.partition = kLeavesAlone;
-  const auto found = SearchRegions(graph, options, fake_.device, profiles);
+  SolvedRegions solved;
+  const auto found = SearchRegions(graph, options, fake_.device, profiles, &solved);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->regions_solved, 1);
   EXPECT_EQ(found->regions_not_repeated, 1);
@@ -175,6 +177,26 @@ TEST_F(RegionSearchTest, SaysWhereStepsOfAnEqualRegionDoNotRepeat) {
   EXPECT_EQ(found->graphs[0].estimate_us, 32);  // 2 + 10 and 10 + 10
   EXPECT_NE(found->trace.find("region of nodes 2 to 3 stays as it is"), std::string::npos)
       << found->trace;
+}
+
+// What was searched for one graph answers for the next.
+TEST_F(RegionSearchTest, SearchesNoStructureTwice) {
+  const Graph graph = Chain({"Tanh", "Softmax", "Exp", "Softmax"});
+  ReplayingBudget forever(fake_.log);
+  BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
+  RegionSearchOptions options;
+  options.backtracking.rules = kRules;
+  options.partition = kLeavesAlone;
+  SolvedRegions solved;
+  const auto first = SearchRegions(graph, options, fake_.device, profiles, &solved);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_GT(first->candidates, 0);
+  const auto second = SearchRegions(graph, options, fake_.device, profiles, &solved);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->candidates, 0);
+  EXPECT_EQ(second->regions_solved, 0);
+  ASSERT_EQ(second->graphs.size(), first->graphs.size());
+  EXPECT_EQ(second->graphs[0].graph.fingerprint(), first->graphs[0].graph.fingerprint());
 }
 
 // Each product takes 10 us, and so does a Split: a pair of products merged costs as much as three
@@ -194,7 +216,8 @@ TEST_F(RegionSearchTest, MergesAllProjectionsOfAnAttention) {
   BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
   RegionSearchOptions options;
   options.backtracking.rules = AllRules();
-  const auto found = SearchRegions(graph, options, fake_.device, profiles);
+  SolvedRegions solved;
+  const auto found = SearchRegions(graph, options, fake_.device, profiles, &solved);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->graphs[0].counts, (RuleCounts{{"merge_mat_muls", 1}})) << found->trace;
   EXPECT_EQ(found->graphs[0].graph.node_count(), 2);

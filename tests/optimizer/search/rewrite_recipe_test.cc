@@ -46,11 +46,26 @@ RewriteRecipe RecipeOf(absl::string_view text) {
 
 TEST(RewriteRecipeTest, TextAndRecipeAreOne) {
   const RewriteRecipe recipe = RecipeOf(kRecipe);
-  ASSERT_EQ(recipe.pieces.size(), 2u);
-  EXPECT_EQ(recipe.pieces[1].nodes, (std::vector<NodeId>{1, 2, 3, 4}));
+  ASSERT_EQ(recipe.rounds.size(), 1u);
+  ASSERT_EQ(recipe.rounds[0].size(), 2u);
+  EXPECT_EQ(recipe.rounds[0][1].nodes, (std::vector<NodeId>{1, 2, 3, 4}));
   EXPECT_EQ(PrintRecipe(recipe), kRecipe);
   EXPECT_EQ(RecipeOf(""), RewriteRecipe());
   EXPECT_EQ(PrintRecipe({}), "");
+}
+
+// The second round cuts what the first has led to, which has other nodes.
+TEST(RewriteRecipeTest, FollowsRoundsOneAfterTheOther) {
+  const std::string text = absl::StrCat(kRecipe, "round\npiece nodes=[0,1,2,3,4]\n");
+  const RewriteRecipe recipe = RecipeOf(text);
+  ASSERT_EQ(recipe.rounds.size(), 2u);
+  EXPECT_EQ(PrintRecipe(recipe), text);
+  const absl::StatusOr<Graph> followed = FollowRecipe(WithRows(2), recipe);
+  ASSERT_TRUE(followed.ok()) << followed.status();
+  EXPECT_EQ(followed->fingerprint(), FollowRecipe(WithRows(2), RecipeOf(kRecipe))->fingerprint());
+  const RewriteRecipe repeated = RecipeOf(absl::StrCat(kRecipe, "round\n", kRecipe));
+  EXPECT_EQ(FollowRecipe(WithRows(2), repeated).status().code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(RewriteRecipeTest, GivesTheRewrittenGraphAtAnyShape) {
@@ -98,7 +113,7 @@ TEST(RewriteRecipeTest, RefusesWhatIsForAnotherGraph) {
 
 TEST(RewriteRecipeTest, LimitsTheWorkOfAStrangersRecipe) {
   RewriteRecipe recipe = RecipeOf("piece nodes=[0,1,2,3,4]\n");
-  recipe.pieces[0].steps.resize(300'000);
+  recipe.rounds[0][0].steps.resize(300'000);
   EXPECT_EQ(FollowRecipe(WithRows(2), recipe).status().code(),
             absl::StatusCode::kResourceExhausted);
 }
@@ -108,6 +123,11 @@ TEST(RewriteRecipeTest, NamesTheLineOfAWrongText) {
       {"step node=0 choice=0 rule=\"merge_mat_muls\"\n", "line 1: a step before any piece"},
       {"piece nodes=[0]\nstep node=0 choice=0 rule=\"no_such_rule\"\n",
        "line 2: there is no rule \"no_such_rule\""},
+      {"round\n", "line 1: a round before any piece"},
+      {"piece nodes=[0]\nround\n", "the last round has no pieces"},
+      {"piece nodes=[0]\nround\nround\n", "line 3: a round before any piece"},
+      {"piece nodes=[0]\nround\nstep node=0 choice=0 rule=\"merge_mat_muls\"\n",
+       "line 3: a step before any piece"},
       {"piece nodes=[-1]\n", "line 1"},
       {"piece nodes=[0\n", "line 1"},
       {"piece nodes=[0] more\n", "line 1"},
