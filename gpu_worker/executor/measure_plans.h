@@ -19,7 +19,7 @@ struct CandidatePlan {
 // How much is measured, and what counts as equal.
 struct MeasureOptions {
   // Loads, at most: the candidates are loaded anew for each, because what a load is lucky or
-  // unlucky with lasts as long as it does. At least three, whatever the time, when as many are
+  // unlucky with lasts as long as it does. At least five, whatever the time, when as many are
   // allowed.
   int loads = 1;
   int rounds = 20;     // of each load, at most

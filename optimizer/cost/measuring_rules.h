@@ -5,8 +5,9 @@ namespace plait {
 // How plans are measured beside each other: what a worker does, and what a search expects it to
 // take.
 
-// Of two loads that differ, hardly anything follows about a third.
-inline constexpr int kLoadsLeast = 3;
+// Of few loads that differ, hardly anything follows about others: half the width of an interval is
+// 2.5 of their deviations with three, and 1.2 with five.
+inline constexpr int kLoadsLeast = 5;
 
 // The runs of one candidate in one round.
 struct RoundRuns {

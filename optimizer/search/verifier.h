@@ -26,7 +26,7 @@ struct VerificationBatch {
   int loads = 1;            // at most; what a load is lucky with lasts as long as it does
   int rounds = 10;          // of each load, at most
   int rounds_min = 3;       // of all loads together
-  double seconds_max = 30;  // fewer rounds and loads are taken then, down to three loads
+  double seconds_max = 30;  // fewer rounds and loads are taken then, down to five loads
   // On what outputs are compared: seeded inputs, of other statistics each up to the fourth, and
   // those that the user gave.
   int random_inputs = 4;

@@ -15,7 +15,7 @@
 // each, then the best two of all, say base 1 4, for five more. Candidate 4 has the best median of
 // its ten ratios; base 4 runs for 6 loads of 12 rounds, and these decide. A model that runs for
 // 0.4 s and has a gigabyte of weights takes too long for that: the candidate that was predicted
-// best is the finalist, and runs for as many rounds as there are seconds for, in three loads of 5
+// best is the finalist, and runs for as many rounds as there are seconds for, in five loads of 3
 // at least.
 //
 // The best of six is lucky as well as good; what made it the finalist therefore counts for nothing
@@ -24,10 +24,10 @@
 namespace plait {
 namespace {
 
-// Estimates that are meant to be too high rather than too low: a millisecond to make a kernel,
-// 0.7 GB/s to pack weights, and 20 ms for whatever else a load does.
-constexpr double kSecondsPerKernel = 1e-3;
-constexpr double kSecondsPerWeightByte = 1 / 0.7e9;
+// Estimates that are meant to be too high rather than too low: 0.3 ms to make a kernel, 1.2 GB/s to
+// pack weights, and 20 ms for whatever else a load does (bert_base: 0.5 s, where it takes 0.3 s).
+constexpr double kSecondsPerKernel = 0.3e-3;
+constexpr double kSecondsPerWeightByte = 1 / 1.2e9;
 constexpr double kSecondsPerLoad = 0.02;
 
 // What is tried after seconds that are not left: close enough to use most of those that are.

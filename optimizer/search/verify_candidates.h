@@ -19,7 +19,7 @@ struct VerificationOptions {
   int rounds_choosing = 5;
   double choosing_seconds_max = 3;
   // Then the finalist alone runs beside the baseline. Six loads average out what one of them is
-  // lucky with; a model that runs for long takes the least rounds, in three loads.
+  // lucky with; a model that runs for long takes the least rounds, in five loads.
   int loads_final = 6;
   int rounds_final = 12;  // of each load
   int rounds_min = 15;    // of all loads
