@@ -91,6 +91,15 @@ absl::Status Decoder::DecodeControl(const PtxInstruction& from, Instruction* to,
     PLAIT_ASSIGN_OR_RETURN(to->in[0], Source(from, from.operands[0]));
     return absl::OkStatus();
   }
+  if (opcode == "griddepcontrol.launch_dependents") {
+    to->kind = Instruction::Kind::kTrigger;
+    program_.triggers = true;
+    return absl::OkStatus();
+  }
+  if (opcode == "griddepcontrol.wait") {
+    to->kind = Instruction::Kind::kWait;
+    return absl::OkStatus();
+  }
   if (opcode == "activemask.b32") {
     to->kind = Instruction::Kind::kActiveMask;
     if (from.operands.size() != 1) return Invalid(from, "one operand is expected");

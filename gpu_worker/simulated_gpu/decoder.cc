@@ -190,9 +190,23 @@ absl::Status Decoder::DecodeOne(const PtxInstruction& from, Instruction* to) {
   return known ? absl::OkStatus() : DecodeLanes(from, to);
 }
 
+namespace {
+
+// "sm_90a, debug" -> 90; 0 where nothing is said.
+int ArchitectureOf(const std::string& target) {
+  int architecture = 0;
+  for (char c : target) {
+    if (c >= '0' && c <= '9') architecture = std::min(10 * architecture + (c - '0'), 1000);
+  }
+  return architecture;
+}
+
+}  // namespace
+
 absl::StatusOr<Program> Decoder::Decode() {
   program_.kernel = kernel_.name;
   program_.threads_max = kernel_.threads_max;
+  program_.architecture = ArchitectureOf(module_.target);
   PLAIT_RETURN_IF_ERROR(PlaceParameters());
   PLAIT_RETURN_IF_ERROR(PlaceVariables());
   for (const PtxInstruction& from : kernel_.instructions) {

@@ -59,9 +59,11 @@ DeviceMemory::Range* DeviceMemory::Find(uint64_t address, int64_t bytes) {
   return range;
 }
 
-absl::string_view DeviceMemory::NameAt(uint64_t address) {
+absl::string_view DeviceMemory::NameAt(uint64_t address, uint64_t* start) {
   const Range* range = Find(address, 1);
-  return range == nullptr ? absl::string_view() : absl::string_view(range->name);
+  if (range == nullptr) return {};
+  if (start != nullptr) *start = range->address;
+  return range->name;
 }
 
 // Names the nearest range below, which is nearly always the one that was meant.
@@ -105,26 +107,51 @@ absl::Status DeviceMemory::Read(uint64_t address, absl::Span<std::byte> bytes) {
   return absl::OkStatus();
 }
 
-void DeviceMemory::BeginLaunch(int64_t granule_bytes) {
-  ++launch_;
+uint64_t DeviceMemory::BeginLaunch(int64_t granule_bytes) {
+  ResumeLaunch(++launches_, granule_bytes);
+  return launch_;
+}
+
+void DeviceMemory::ResumeLaunch(uint64_t launch, int64_t granule_bytes) {
+  launch_ = launch;
   granule_bytes_ = granule_bytes;
 }
 
+Touches DeviceMemory::TouchesOf(uint64_t launch) const {
+  Touches touches;
+  for (const auto& range : ranges_) {
+    const auto found = range->cells.find(launch);
+    if (found == range->cells.end()) continue;
+    const RaceCells& cells = found->second;
+    cells.AddTo(range->address - range->address % cells.granule_bytes(), &touches);
+  }
+  return touches;
+}
+
+void DeviceMemory::EndLaunch(uint64_t launch) {
+  for (const auto& range : ranges_) {
+    range->cells.erase(launch);
+    if (range->launch == launch) range->cells_of_launch = nullptr;
+  }
+}
+
 void DeviceMemory::ForgetContents() {
-  ++launch_;
+  EndLaunch(launch_);
+  BeginLaunch(granule_bytes_);
   for (const auto& range : ranges_) std::fill(range->written.begin(), range->written.end(), 0);
 }
 
 absl::Status DeviceMemory::RecordAccess(Range* range, const Accessor& who, int64_t offset,
                                         int64_t bytes, Use use) {
-  if (range->cells_of_launch != launch_) {
+  if (range->cells_of_launch == nullptr || range->launch != launch_) {
     // From the address that a granule begins at, which is not the range's where that is odd.
-    range->cells = std::make_unique<RaceCells>(
-        static_cast<int64_t>(range->bytes.size()) + granule_bytes_, granule_bytes_);
-    range->cells_of_launch = launch_;
+    const auto [cells, is_new] = range->cells.try_emplace(
+        launch_, static_cast<int64_t>(range->bytes.size()) + granule_bytes_, granule_bytes_);
+    range->cells_of_launch = &cells->second;
+    range->launch = launch_;
   }
   const int64_t shift = static_cast<int64_t>(range->address % granule_bytes_);
-  const std::string race = range->cells->Record(who, offset + shift, bytes, use);
+  const std::string race = range->cells_of_launch->Record(who, offset + shift, bytes, use);
   if (race.empty()) return absl::OkStatus();
   return absl::AbortedError(absl::StrFormat("race: 0x%x, %d bytes from the start of \"%s\", was %s",
                                             range->address + offset, offset, range->name, race));
@@ -141,6 +168,8 @@ absl::Status DeviceMemory::Load(const Accessor& who, uint64_t address, int64_t b
   const auto offset = static_cast<int64_t>(address - range->address);
   for (int64_t i = offset; i < offset + bytes; ++i) {
     if (range->written[i] != 0) continue;
+    // So that TouchesOf() knows of what should have been there.
+    RecordAccess(range, who, offset, bytes, use).IgnoreError();
     return absl::FailedPreconditionError(absl::StrFormat(
         "uninitialised: byte %d of \"%s\", at 0x%x", i, range->name, range->address + i));
   }

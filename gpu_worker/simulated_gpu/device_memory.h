@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,8 +39,15 @@ class DeviceMemory {
   absl::Status Write(uint64_t address, absl::Span<const std::byte> bytes);
   absl::Status Read(uint64_t address, absl::Span<std::byte> bytes);
 
-  // From here on accesses are those of one launch, which is ordered after all before.
-  void BeginLaunch(int64_t granule_bytes);
+  // From here on accesses are those of a new launch, of the number that it returns. Races are
+  // looked for within one launch.
+  uint64_t BeginLaunch(int64_t granule_bytes);
+  // From here on accesses are again those of a launch that has begun and not ended.
+  void ResumeLaunch(uint64_t launch, int64_t granule_bytes);
+  // What the launch has accessed so far.
+  Touches TouchesOf(uint64_t launch) const;
+  // Forgets what the launch has accessed.
+  void EndLaunch(uint64_t launch);
   // As before the first write: a new block's shared memory.
   void ForgetContents();
 
@@ -52,17 +60,20 @@ class DeviceMemory {
   absl::Status Store(const Accessor& who, uint64_t address, int64_t bytes, const std::byte* data,
                      Use use = Use::kWrite);
 
-  // The name of the range that holds the address; empty for none.
-  absl::string_view NameAt(uint64_t address);
+  // Whether one range holds them all.
+  bool Holds(uint64_t address, int64_t bytes) { return Find(address, bytes) != nullptr; }
+  // The name of the range that holds the address, and where it starts; empty for none.
+  absl::string_view NameAt(uint64_t address, uint64_t* start = nullptr);
 
  private:
   struct Range {
     std::string name;
     uint64_t address = 0;
     std::vector<std::byte> bytes;
-    std::vector<uint8_t> written;  // 1 per byte that was
-    std::unique_ptr<RaceCells> cells;
-    uint64_t cells_of_launch = 0;
+    std::vector<uint8_t> written;          // 1 per byte that was
+    std::map<uint64_t, RaceCells> cells;   // by launch
+    RaceCells* cells_of_launch = nullptr;  // those of `launch`, or null
+    uint64_t launch = 0;
   };
 
   // The range that holds them all, or null.
@@ -74,7 +85,8 @@ class DeviceMemory {
   uint64_t next_;
   std::vector<std::unique_ptr<Range>> ranges_;  // by address
   Range* last_found_ = nullptr;
-  uint64_t launch_ = 0;
+  uint64_t launches_ = 0;
+  uint64_t launch_ = 0;  // whose accesses these are
   int64_t granule_bytes_ = 1;
 };
 

@@ -16,7 +16,8 @@
 //   program.h      -> decoded: every opcode known, or an error
 //   lanes.h        what opcodes without memory and control do, in the files opcodes_*.cc
 //   device_memory.h, race_cells.h   memory, and what may be done with it
-//   launch.h       runs a grid: block by block, warp by warp
+//   launch.h, kernel_run.h   runs a grid: block by block, warp by warp
+//   touches.h      what memory an operation touches
 //   traffic.h      what memory would have had to do
 //
 // It is our reading of the manual "Parallel Thread Execution ISA", not NVIDIA's implementation:

@@ -24,7 +24,9 @@ struct Instruction {
     kWarpBarrier,  // bar.warp.sync: orders the memory of a warp's lanes
     kShuffle,
     kVote,
-    kActiveMask
+    kActiveMask,
+    kTrigger,  // griddepcontrol.launch_dependents
+    kWait      // griddepcontrol.wait
   };
   enum class Shuffle { kUp, kDown, kButterfly, kIndex };
   enum class Vote { kBallot, kAny, kAll, kUniform };
@@ -87,6 +89,8 @@ struct Program {
   std::vector<PlacedVariable> local;
   std::vector<PlacedVariable> module;  // .global and .const, those that the kernel names
   int threads_max = 0;                 // of a block, as the kernel declares it; 0: not said
+  bool triggers = false;               // has a griddepcontrol.launch_dependents
+  int architecture = 0;                // the least that runs it, from .target: 90 for sm_90
   // Races are looked for in units of this: the smallest access that the kernel makes there.
   int64_t global_granule_bytes = 16;
   int64_t shared_granule_bytes = 16;

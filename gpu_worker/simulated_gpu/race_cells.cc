@@ -79,4 +79,13 @@ std::string RaceCells::Record(const Accessor& who, int64_t offset, int64_t bytes
   return "";
 }
 
+void RaceCells::AddTo(uint64_t address, Touches* touches) const {
+  for (const Cell& cell : cells_) {
+    const uint64_t end = address + static_cast<uint64_t>(granule_bytes_);
+    if (cell.write.block != kNobody) touches->Write({address, end});
+    if (cell.read.block != kNobody) touches->Read({address, end});
+    address = end;
+  }
+}
+
 }  // namespace plait::simulated_gpu

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu_worker/simulated_gpu/touches.h"
+
 namespace plait::simulated_gpu {
 
 // Who makes an access, and when. Two accesses are ordered if one thread makes both; if both are of
@@ -35,9 +37,14 @@ class RaceCells {
   RaceCells(int64_t bytes, int64_t granule_bytes)
       : granule_bytes_(granule_bytes), cells_((bytes + granule_bytes - 1) / granule_bytes) {}
 
+  int64_t granule_bytes() const { return granule_bytes_; }
+
   // Records an access to `bytes` bytes from `offset` on. Returns the empty string, or what it races
   // with, in words.
   std::string Record(const Accessor& who, int64_t offset, int64_t bytes, Use use);
+
+  // Adds what was accessed to `touches`, where offset 0 has the address `address`.
+  void AddTo(uint64_t address, Touches* touches) const;
 
  private:
   struct Mark {

@@ -68,6 +68,7 @@ void Warp::Begin() {
   begun_ = true;
   for (DeviceMemory& memory : local_) memory.ForgetContents();
   alive_ = threads_ == kLanes ? kAllLanes : (uint32_t{1} << threads_) - 1;
+  waited_ = launch_.has_dependencies ? 0 : kAllLanes;
   paths_ = {{alive_, 0, -1}};
   at_ = 0;
   warp_interval_ = 0;
@@ -101,6 +102,7 @@ uint32_t Warp::PredicateMask(int index) const {
 absl::Status Warp::Run() {
   const std::vector<Instruction>& instructions = launch_.program.instructions;
   const auto end = static_cast<int>(instructions.size());
+  if (state_ == State::kAtDependencies) state_ = State::kRunning;
   while (state_ == State::kRunning && !paths_.empty()) {
     Path& path = paths_.back();
     const uint32_t active = path.mask & alive_;
@@ -177,6 +179,14 @@ absl::Status Warp::Step(const Instruction& instruction, uint32_t mask) {
         if ((mask >> lane & 1) != 0) slot(instruction.out[0])[lane] = mask;
       }
       break;
+    case Instruction::Kind::kWait:
+      if (launch_.has_dependencies && !launch_.dependencies_ended) {
+        state_ = State::kAtDependencies;
+        return absl::OkStatus();
+      }
+      waited_ |= mask;
+      break;
+    case Instruction::Kind::kTrigger:
     case Instruction::Kind::kBranch:
       break;
   }

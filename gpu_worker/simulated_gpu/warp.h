@@ -12,13 +12,18 @@ namespace plait::simulated_gpu {
 // What all warps of a launch share.
 struct LaunchState {
   const Program& program;
-  const LaunchShape& shape;
-  const LaunchOptions& options;
+  const LaunchShape shape;
+  const LaunchOptions options;
   DeviceMemory& memory;
   DeviceMemory module_memory;         // the module's own variables
   std::vector<std::byte> parameters;  // as the kernel's parameter space has them
   LaunchReport report;
   std::vector<AccessReport> accesses;  // one per instruction
+  // Of griddepcontrol.wait: whether it has anything to wait for, whether that has ended, and what
+  // threads have accessed before they came to it.
+  const bool has_dependencies = false;
+  bool dependencies_ended = false;
+  Touches early;
 };
 
 // What all warps of the block that runs share.
@@ -33,14 +38,15 @@ struct BlockState {
 // instructions, warp_memory.cc loads and stores, warp_exchange.cc what lanes tell each other.
 class Warp {
  public:
-  enum class State { kRunning, kAtBarrier, kEnded };
+  enum class State { kRunning, kAtBarrier, kAtDependencies, kEnded };
 
   // `launch` and `block` outlive the warp. `number`: of the block, from 0.
   Warp(LaunchState& launch, BlockState& block, int number, int threads);
 
   // Before the first instruction of the block that `block` now is.
   void Begin();
-  // Until a barrier or the end. Errors: as Launch().
+  // Until a barrier, a griddepcontrol.wait whose dependencies have not ended, or the end.
+  // Errors: as Launch().
   absl::Status Run();
   // Passes the barrier at which it stands.
   void PassBarrier();
@@ -66,6 +72,7 @@ class Warp {
   absl::Status Memory(const Instruction& instruction, uint32_t mask);
   absl::Status Access(const Instruction& instruction, DeviceMemory& memory, int lane,
                       uint64_t address);
+  void NoteEarly(const Instruction& instruction, int lane, uint64_t address);
   void LoadParameter(const Instruction& instruction, uint32_t mask);
   void SetElements(const Instruction& instruction, int lane, const std::byte* data);
   void CountAccess(const Instruction& instruction, uint32_t mask, const uint64_t* addresses);
@@ -88,6 +95,7 @@ class Warp {
   std::vector<uint64_t> slots_;
   std::vector<Path> paths_;  // the last one runs
   uint32_t alive_ = 0;       // lanes that have not ended
+  uint32_t waited_ = 0;      // lanes that have passed griddepcontrol.wait, if it matters
   int at_ = 0;
   int32_t warp_interval_ = 0;
   State state_ = State::kEnded;

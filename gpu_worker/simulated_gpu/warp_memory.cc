@@ -62,6 +62,16 @@ absl::Status Warp::Access(const Instruction& instruction, DeviceMemory& memory, 
   return memory.Store(who, address, bytes, data, use);
 }
 
+void Warp::NoteEarly(const Instruction& instruction, int lane, uint64_t address) {
+  if ((waited_ >> lane & 1) != 0) return;
+  const auto bytes = static_cast<uint64_t>(instruction.element_bytes * instruction.count);
+  if (instruction.kind == Instruction::Kind::kLoad) {
+    launch_.early.Read({address, address + bytes});
+  } else {
+    launch_.early.Write({address, address + bytes});
+  }
+}
+
 // Every lane's address is taken before any lane loads: a load may write the register that its
 // address came from.
 absl::Status Warp::Memory(const Instruction& instruction, uint32_t mask) {
@@ -87,6 +97,7 @@ absl::Status Warp::Memory(const Instruction& instruction, uint32_t mask) {
     if (instruction.space == Space::kConstant || (memory == &launch_.memory && of_module)) {
       memory = &launch_.module_memory;
     }
+    if (memory == &launch_.memory) NoteEarly(instruction, lane, addresses[lane]);
     const absl::Status status = Access(instruction, *memory, lane, addresses[lane]);
     if (!status.ok()) return Annotated(status, lane);
   }
