@@ -170,6 +170,7 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cuda/run": [*CUDA, "gpu_worker/backends/cuda/cudnn"],
     # Tests and tools only; it takes NVRTC from the backend.
     "gpu_worker/simulated_gpu": ["base", "gpu_worker/backends/cuda/driver"],
+    "gpu_worker/simulated_gpu/replay": ["base", "gpu_worker/simulated_gpu"],
     "gpu_worker/process": [
         *EXECUTING,
         "proto/wire",
