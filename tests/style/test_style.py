@@ -171,6 +171,12 @@ MAY_INCLUDE |= {
     # Tests and tools only; it takes NVRTC from the backend.
     "gpu_worker/simulated_gpu": ["base", "gpu_worker/backends/cuda/driver"],
     "gpu_worker/simulated_gpu/replay": ["base", "gpu_worker/simulated_gpu"],
+    "gpu_worker/simulated_gpu/driver": [
+        "base",
+        "gpu_worker/backends/cuda/driver",
+        "gpu_worker/simulated_gpu",
+        "gpu_worker/simulated_gpu/replay",
+    ],
     "gpu_worker/process": [
         *EXECUTING,
         "proto/wire",
@@ -213,6 +219,7 @@ ONLY_IN = {
     r"xbyak/": ["gpu_worker/backends/cpu/microkernel/assemble.cc"],
     r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": [
         "gpu_worker/backends/cuda",
+        "gpu_worker/simulated_gpu/driver",
         "bench/gpu",
     ],
     r"prometheus/": ["server"],

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "gpu_worker/backends/cuda/driver/driver_runtime.h"
@@ -178,14 +179,23 @@ Result<GraphNode> DriverRuntime::AddEmptyNode(Graph graph) {
   return node;
 }
 
-// All in one call: CUDA takes arrays, one entry per edge.
+// All in one call: CUDA takes arrays, one entry per edge. Before compute capability 9.0 no kernel
+// can wait for another (griddepcontrol), so that every edge is full there.
 Status DriverRuntime::AddEdges(Graph graph, const std::vector<GraphEdge>& edges) {
+  const bool has_programmatic = std::any_of(
+      edges.begin(), edges.end(), [](const GraphEdge& edge) { return edge.data.type != 0; });
+  bool is_full = false;
+  if (has_programmatic) {
+    const Result<int> major = Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    if (!major.ok()) return major.error();
+    is_full = major.value() < 9;
+  }
   std::vector<GraphNode> from, to;
   std::vector<CUgraphEdgeData> data;
   for (const GraphEdge& edge : edges) {
     from.push_back(edge.from);
     to.push_back(edge.to);
-    data.push_back(ToCuda(edge.data));
+    data.push_back(ToCuda(is_full ? EdgeData{} : edge.data));
   }
   return Call(PLAIT_DRIVER_CALL(cuGraphAddDependencies), graph, from.data(), to.data(), data.data(),
               edges.size());

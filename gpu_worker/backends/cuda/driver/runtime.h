@@ -172,6 +172,8 @@ class Runtime {
   virtual Status SetNodePriority(GraphNode node, int priority) = 0;
   // A node that does nothing: it joins many edges into one and forks one into many.
   virtual Result<GraphNode> AddEmptyNode(Graph graph) = 0;
+  // A programmatic edge becomes a full one where the device has none: before compute
+  // capability 9.0.
   virtual Status AddEdges(Graph graph, const std::vector<GraphEdge>& edges) = 0;
   // The graph can be destroyed or changed later without a change to what was instantiated.
   virtual Result<GraphExec> Instantiate(Graph graph) = 0;

@@ -1,0 +1,49 @@
+#include "gpu_worker/simulated_gpu/driver/faults.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plait::simulated_gpu {
+
+void Faults::Add(Fault fault) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  faults_.push_back(std::move(fault));
+}
+
+CUresult Faults::Begin(const std::string& function, bool needs_context) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (needs_context && sticky_ != CUDA_SUCCESS) return sticky_;
+  const auto found = std::find_if(faults_.begin(), faults_.end(),
+                                  [&](const Fault& fault) { return fault.function == function; });
+  if (found == faults_.end() || found->calls_before-- > 0) return CUDA_SUCCESS;
+  const Fault::Kind kind = found->kind;
+  faults_.erase(found);
+  switch (kind) {
+    case Fault::Kind::kError:
+      return CUDA_ERROR_UNKNOWN;
+    case Fault::Kind::kSticky:
+      sticky_ = CUDA_ERROR_ILLEGAL_ADDRESS;
+      return sticky_;
+    case Fault::Kind::kOutOfMemory:
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    case Fault::Kind::kHang:
+      break;
+  }
+  ++hanging_;
+  changed_.wait(lock, [this] { return !may_hang_; });
+  --hanging_;
+  return CUDA_SUCCESS;
+}
+
+void Faults::StopHanging() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  may_hang_ = false;
+  changed_.notify_all();
+}
+
+int Faults::hanging() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return hanging_;
+}
+
+}  // namespace plait::simulated_gpu
