@@ -32,6 +32,7 @@ bool NeedsContext(const std::string& function) {
 
 cuda::DriverLibrary MakeLibrary() {
   cuda::DriverLibrary library;
+  library.takes_ptx = true;
 #define PLAIT_DRIVER_FUNCTION(name) \
   library.name = &DriverFunction<&DriverCalls::name, kIndexOf_##name>::Call;
 #include "gpu_worker/backends/cuda/driver/driver_functions.def"

@@ -30,16 +30,6 @@ const std::vector<float>& FloatsOf(const cuda::KernelArgument& argument,
   }
 }
 
-std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
-                               const cuda::HostOperands& operands, cuda::Precision precision) {
-  const bool indices =
-      argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
-  if (!indices) return cuda::ToStorage(FloatsOf(argument, operands), precision);
-  std::vector<std::byte> bytes(operands.indices.size() * 8);
-  std::memcpy(bytes.data(), operands.indices.data(), bytes.size());
-  return bytes;
-}
-
 const char* NameOf(Kind kind) {
   static constexpr const char* kNames[] = {
       "x", "weights", "second_weights", "bias", "second_bias", "residual", "y"};
@@ -53,6 +43,16 @@ cuda::ProblemShape ShapeOfWork(const Work& work) {
 }
 
 }  // namespace
+
+std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
+                               const cuda::HostOperands& operands, cuda::Precision precision) {
+  const bool indices =
+      argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
+  if (!indices) return cuda::ToStorage(FloatsOf(argument, operands), precision);
+  std::vector<std::byte> bytes(operands.indices.size() * 8);
+  std::memcpy(bytes.data(), operands.indices.data(), bytes.size());
+  return bytes;
+}
 
 std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision precision,
                          const std::vector<cuda::GeneratedCase>& cases, int64_t alignment_bytes) {
@@ -75,7 +75,7 @@ std::string EntryOf(size_t work) { return absl::StrCat(cuda::kKernelEntry, "_", 
 
 bool HasNvrtc() { return cuda::CompileToPtx("__global__ void f() {}", "compute_90").ok(); }
 
-absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
+absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
                                       const std::string& architecture) {
   std::string text = cuda::KernelIntrinsics();
   for (size_t i = 0; i < all.size(); ++i) {
@@ -89,7 +89,13 @@ absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
   }
   const cuda::Result<std::string> ptx = cuda::CompileToPtx(text, architecture);
   if (!ptx.ok()) return absl::InternalError(ptx.error().message);
-  return ParsePtx(ptx.value());
+  return ptx.value();
+}
+
+absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
+                                      const std::string& architecture) {
+  PLAIT_ASSIGN_OR_RETURN(const std::string ptx, PtxOfWork(all, architecture));
+  return ParsePtx(ptx);
 }
 
 absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,

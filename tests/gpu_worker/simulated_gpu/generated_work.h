@@ -34,6 +34,9 @@ bool HasNvrtc();
 // DecodeKernel().
 absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
                                       const std::string& architecture);
+// The same as text. Errors: kInternal with NVRTC's words.
+absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
+                                      const std::string& architecture);
 std::string EntryOf(size_t work);  // the kernel's name in that module
 
 struct GeneratedRun {
@@ -47,6 +50,10 @@ struct GeneratedRun {
 absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
                                      const cuda::HostOperands& operands, int64_t address_offset,
                                      uint64_t seed, int64_t instructions_max = int64_t{1} << 32);
+
+// What the device has of an argument that is no output.
+std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
+                               const cuda::HostOperands& operands, cuda::Precision precision);
 
 // The operands of a work, and what it should make of them.
 cuda::HostOperands OperandsOf(const Work& work);

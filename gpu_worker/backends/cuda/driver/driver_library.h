@@ -17,6 +17,9 @@ struct DriverLibrary {
 #include "gpu_worker/backends/cuda/driver/driver_functions.def"
 #undef PLAIT_DRIVER_FUNCTION
 
+  // A simulated driver: it runs PTX and has no use for cubins.
+  bool takes_ptx = false;
+
   // Names are sonames or paths, tried in order.
   // Errors: kUnavailable, which names the library, or the first function that it lacks.
   static Result<DriverLibrary> Open(std::initializer_list<const char*> names);

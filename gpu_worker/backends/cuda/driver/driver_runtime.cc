@@ -166,6 +166,9 @@ Result<double> DriverRuntime::ElapsedUs(Event begin, Event end) {
   return 1000.0 * ms;
 }
 
+// A driver that cannot be opened is told of by the next call.
+bool DriverRuntime::TakesPtx() { return Enter().ok() && library_->takes_ptx; }
+
 Result<Library> DriverRuntime::LoadLibrary(const std::string& cubin) {
   Library library = nullptr;
   PLAIT_CUDA_RETURN_IF_ERROR(Call(PLAIT_DRIVER_CALL(cuLibraryLoadData), &library, cubin.data(),

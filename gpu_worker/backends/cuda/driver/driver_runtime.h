@@ -52,6 +52,7 @@ class DriverRuntime : public Runtime {
   Status DestroyExec(GraphExec exec) override;
   Status UploadGraph(GraphExec exec, Stream stream) override;
   Status LaunchGraph(GraphExec exec, Stream stream) override;
+  bool TakesPtx() override;
   Result<Library> LoadLibrary(const std::string& cubin) override;
   Result<Kernel> FindKernel(Library library, const char* name) override;
   Status UnloadLibrary(Library library) override;

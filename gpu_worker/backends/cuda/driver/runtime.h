@@ -183,7 +183,10 @@ class Runtime {
   // Only enqueues. Two launches of one GraphExec do not overlap, whatever their streams.
   virtual Status LaunchGraph(GraphExec exec, Stream stream) = 0;
 
-  // Loads a cubin. The kernel lives as long as the library.
+  // Whether the device is a simulated one, for which kernels are compiled to PTX and not to a
+  // cubin.
+  virtual bool TakesPtx() { return false; }
+  // Loads a cubin, or PTX where TakesPtx(). The kernel lives as long as the library.
   // REQUIRES: it was compiled for the architecture of the current device; a cubin has no other form
   // to fall back to.
   virtual Result<Library> LoadLibrary(const std::string& cubin) = 0;

@@ -54,12 +54,11 @@ class GeneratedCandidate : public Candidate {
 
   Status Prepare() override {
     if (prepared_) return Ok();
-    const Result<std::string> cubin =
-        CompileToCubin(DeviceSource(kernel_, form_.precision), architecture_);
-    if (!cubin.ok()) return Error{cubin.error().code, name_ + ": " + cubin.error().message};
+    const Result<std::string> code = Compile();
+    if (!code.ok()) return Error{code.error().code, name_ + ": " + code.error().message};
     // Compiled all the same, which shows on any machine that the text is right.
     if (runtime_ != nullptr) {
-      const Result<Library> loaded = runtime_->LoadLibrary(cubin.value());
+      const Result<Library> loaded = runtime_->LoadLibrary(code.value());
       if (!loaded.ok()) return loaded.error();
       OwnedLibrary library(runtime_, loaded.value());
       const Result<Kernel> found = runtime_->FindKernel(library.get(), kKernelEntry);
@@ -91,6 +90,13 @@ class GeneratedCandidate : public Candidate {
   }
 
  private:
+  Result<std::string> Compile() const {
+    const std::string text = DeviceSource(kernel_, form_.precision);
+    if (runtime_ == nullptr || !runtime_->TakesPtx()) return CompileToCubin(text, architecture_);
+    // PTX has the same numbers: compute_90a for sm_90a.
+    return CompileToPtx(text, "compute_" + architecture_.substr(3));
+  }
+
   const std::string name_;
   const GeneratedKernel kernel_;
   const KernelForm form_;

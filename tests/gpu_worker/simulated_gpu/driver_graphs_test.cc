@@ -1,0 +1,170 @@
+#include <cstdio>
+#include <utility>
+
+#include "gpu_worker/backends/cuda/driver/driver_runtime.h"
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
+#include "gpu_worker/backends/cuda/driver/staging.h"
+#include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
+#include "gtest/gtest.h"
+#include "tests/gpu_worker/simulated_gpu/generated_work.h"
+
+// Generated kernels as nodes of one graph, which the runtime that a GPU would have builds and
+// launches, on the simulated driver: the blocks of all of them take turns.
+
+namespace plait::cuda {
+extern const CandidateSource kGeneratedSource;
+}
+
+namespace plait::simulated_gpu {
+namespace {
+
+using Kind = cuda::KernelArgument::Kind;
+
+constexpr size_t kStagingBytes = size_t{1} << 20;
+
+// A work's operands in the device's memory, and the outputs among them.
+struct Placed {
+  std::vector<void*> pointers;                 // in the order of the kernel's arguments
+  std::vector<std::pair<int, void*>> outputs;  // by the output's index
+};
+
+class DriverGraphTest : public testing::TestWithParam<const cuda::GeneratedFamily*> {
+ protected:
+  void SetUp() override {
+    if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+    auto stream = runtime_.CreateStream(0);
+    auto staging = cuda::Staging::Make(&runtime_, kStagingBytes);
+    ASSERT_TRUE(stream.ok() && staging.ok());
+    stream_ = stream.value();
+    staging_ = std::move(staging).value();
+  }
+
+  Placed Place(const Work& work, const cuda::HostOperands& operands) {
+    const cuda::ProblemShape shape = cuda::ShapeOf(work.problem).value();
+    Placed placed;
+    for (const cuda::KernelArgument& argument : work.kernel.arguments) {
+      // What is no operand of the problem may be null.
+      placed.pointers.push_back(nullptr);
+      if (argument.kind > Kind::kOutput) continue;
+      const bool output = argument.kind == Kind::kOutput;
+      std::vector<std::byte> bytes;
+      if (!output) bytes = BytesOf(argument, operands, work.precision);
+      const size_t size = output
+                              ? shape.outputs[argument.index] * cuda::ElementBytes(work.precision)
+                              : bytes.size();
+      const auto memory = runtime_.Allocate(size);
+      EXPECT_TRUE(memory.ok()) << memory.error().message;
+      if (!memory.ok()) return placed;
+      placed.pointers.back() = memory.value();
+      if (output) placed.outputs.emplace_back(argument.index, memory.value());
+      if (!output) {
+        EXPECT_TRUE(staging_->Upload(memory.value(), bytes.data(), size, stream_).ok());
+      }
+    }
+    return placed;
+  }
+
+  void ExpectResult(const Work& work, const cuda::HostOperands& operands, const Placed& placed) {
+    const cuda::ProblemShape shape = cuda::ShapeOf(work.problem).value();
+    std::vector<std::vector<float>> outputs(shape.outputs.size());
+    for (const auto& [index, memory] : placed.outputs) {
+      const int64_t count = shape.outputs[index];
+      std::vector<std::byte> bytes(count * cuda::ElementBytes(work.precision));
+      const cuda::Status read = staging_->Download(bytes.data(), memory, bytes.size(), stream_);
+      ASSERT_TRUE(read.ok()) << work.name << ": " << read.error().message;
+      outputs[index] = cuda::FromStorage(bytes.data(), count, work.precision);
+    }
+    const cuda::Difference difference =
+        cuda::Compare(ReferenceOf(work, operands), outputs, work.precision);
+    EXPECT_EQ(difference.not_numbers, 0) << work.name;
+    EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(work.precision)) << work.name;
+  }
+
+  SimulatedDriver driver_;
+  cuda::DriverRuntime runtime_{0, &driver_.library()};
+  cuda::Stream stream_ = nullptr;
+  std::unique_ptr<cuda::Staging> staging_;
+};
+
+TEST_P(DriverGraphTest, KernelsOfOneGraphAgreeWithTheReference) {
+  const std::vector<Work> all =
+      WorkOf(*GetParam(), cuda::Precision::kStrict, cuda::GeneratedCases());
+  const auto ptx = PtxOfWork(all, "compute_90");
+  ASSERT_TRUE(ptx.ok()) << ptx.status();
+  const auto library = runtime_.LoadLibrary(*ptx);
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  cuda::FlatGraphBuilder builder(&runtime_);
+  std::vector<cuda::HostOperands> operands;
+  std::vector<Placed> placed;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto kernel = runtime_.FindKernel(library.value(), EntryOf(i).c_str());
+    ASSERT_TRUE(kernel.ok()) << all[i].name << ": " << kernel.error().message;
+    operands.push_back(OperandsOf(all[i]));
+    placed.push_back(Place(all[i], operands.back()));
+    const auto added = builder.AddOperation(all[i].name, [&](cuda::Stream stream) {
+      std::vector<void*> arguments;
+      for (void*& pointer : placed.back().pointers) arguments.push_back(&pointer);
+      return runtime_.LaunchKernel(kernel.value(),
+                                   {.grid = all[i].kernel.grid, .block = all[i].kernel.block},
+                                   arguments.data(), stream);
+    });
+    ASSERT_TRUE(added.ok()) << all[i].name << ": " << added.error().message;
+  }
+  const auto graph = builder.Build();
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph.value().nodes(), all.size());
+  ASSERT_TRUE(graph.value().Launch(stream_).ok());
+  const cuda::Status ran = runtime_.Synchronize(stream_);
+  ASSERT_TRUE(ran.ok()) << ran.error().message;
+  for (size_t i = 0; i < all.size(); ++i) ExpectResult(all[i], operands[i], placed[i]);
+  std::printf("%s: %zu kernels in one graph\n", GetParam()->name, all.size());
+}
+
+// The way that a GPU takes from a problem to a launch; only the code is PTX.
+TEST_P(DriverGraphTest, ACandidateIsPreparedAndLaunchedByTheRuntime) {
+  const std::vector<Work> all =
+      WorkOf(*GetParam(), cuda::Precision::kStrict, cuda::GeneratedCases());
+  const Work& work = all.front();
+  cuda::CudaDevice device;
+  device.present = true;
+  device.runtime = &runtime_;
+  auto candidates =
+      cuda::kGeneratedSource.enumerate(work.problem, work.precision, work.layout, {}, device);
+  ASSERT_TRUE(candidates.ok()) << candidates.error().message;
+  ASSERT_FALSE(candidates.value().empty());
+  const cuda::HostOperands host = OperandsOf(work);
+  const Placed placed = Place(work, host);
+  cuda::Operands operands;
+  operands.inputs.resize(host.inputs.size());
+  operands.outputs.resize(placed.outputs.size());
+  for (size_t i = 0; i < placed.pointers.size(); ++i) {
+    const cuda::KernelArgument& argument = work.kernel.arguments[i];
+    void* const pointer = placed.pointers[i];
+    if (argument.kind == Kind::kInput) {
+      if (operands.inputs.size() <= static_cast<size_t>(argument.index)) {
+        operands.inputs.resize(argument.index + 1);
+      }
+      operands.inputs[argument.index] = pointer;
+    }
+    if (argument.kind == Kind::kWeights) operands.weights = pointer;
+    if (argument.kind == Kind::kSecondWeights) operands.second_weights = pointer;
+    if (argument.kind == Kind::kBias) operands.bias = pointer;
+    if (argument.kind == Kind::kSecondBias) operands.second_bias = pointer;
+    if (argument.kind == Kind::kResidual) operands.residual = pointer;
+    if (argument.kind == Kind::kOutput) operands.outputs[argument.index] = pointer;
+  }
+  cuda::Candidate& candidate = *candidates.value().front();
+  const cuda::Status prepared = candidate.Prepare();
+  ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+  const cuda::Status launched = candidate.Launch(operands, stream_);
+  ASSERT_TRUE(launched.ok()) << launched.error().message;
+  ExpectResult(work, host, placed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DriverGraphTest, testing::ValuesIn(cuda::GeneratedFamilies()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+}  // namespace
+}  // namespace plait::simulated_gpu
