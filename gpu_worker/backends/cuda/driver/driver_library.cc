@@ -23,6 +23,7 @@ Result<DriverLibrary> DriverLibrary::Open(std::initializer_list<const char*> nam
 #include "gpu_worker/backends/cuda/driver/driver_functions.def"
 #undef PLAIT_DRIVER_FUNCTION
   PLAIT_CUDA_RETURN_IF_ERROR(status);
+  library.takes_ptx = from.Symbol<int()>("plait_takes_ptx").ok();
   return library;
 }
 
