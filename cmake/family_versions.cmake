@@ -2,9 +2,10 @@
 # usage: cmake -DROOT=DIR -DBACKEND=FOLDER -DCOMPILER=TEXT -DOUTPUT=FILE -P family_versions.cmake
 #
 # A family's digest is that of its files offers/<name>.cc and kernels/<name>.cc, of everything in
-# BACKEND that they include, of the sources behind each header (header.cc, header_*.cc) and what
-# those include, of CMakeLists.txt beside them, of the state of the caches in which kernels are timed, and of the
-# compiler. Comments and spaces take no part, nor does families.def, which says nothing about any one family.
+# BACKEND and in gpu_worker/backends/groups that they include, of the sources behind each header
+# (header.cc, header_*.cc) and what those include, of CMakeLists.txt beside them, of the state of the
+# caches in which kernels are timed, and of the compiler. Comments and spaces take no part, nor does
+# families.def, which says nothing about any one family.
 cmake_minimum_required(VERSION 3.25)
 
 # Sets digest_FILE, and next_FILE to the files that FILE brings with it.
@@ -13,7 +14,7 @@ function(read_source file)
   string(REGEX REPLACE "//[^\n]*" "" text "${text}")
   string(REGEX REPLACE "[ \t\n]+" " " code "${text}")
   string(SHA256 digest "${code}")
-  string(REGEX MATCHALL "#include \"${BACKEND}/[^\"]+\"" next "${text}")
+  string(REGEX MATCHALL "#include \"(${BACKEND}|gpu_worker/backends/groups)/[^\"]+\"" next "${text}")
   list(TRANSFORM next REPLACE "#include \"(.*)\"" "\\1")
   if(file MATCHES "(.*)\\.h$")
     set(stem ${ROOT}/${CMAKE_MATCH_1})

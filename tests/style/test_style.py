@@ -125,12 +125,19 @@ MAY_INCLUDE |= {
     "gpu_worker/executor": EXECUTING,
     "gpu_worker/backends/cpu": [],
     "gpu_worker/backends/cpu/loops": ["base"],
-    "gpu_worker/backends/cpu/offers": [*OPS, "optimizer/kernels", "gpu_worker/backends/cpu"],
     # Which nodes a kernel takes is the same question on every device.
+    "gpu_worker/backends/groups": [*OPS, "optimizer/kernels"],
+    "gpu_worker/backends/cpu/offers": [
+        *OPS,
+        "optimizer/kernels",
+        "gpu_worker/backends/cpu",
+        "gpu_worker/backends/groups",
+    ],
     "gpu_worker/backends/model/offers": [
         *OPS,
         "optimizer/kernels",
         "gpu_worker/backends/cpu/offers",
+        "gpu_worker/backends/groups",
     ],
     "gpu_worker/backends/cpu/team": ["base"],
     "gpu_worker/backends/cpu/microkernel": ["base"],
@@ -149,6 +156,7 @@ MAY_INCLUDE |= {
         "gpu_worker/backends/cpu/offers",
         "gpu_worker/backends/cpu/onednn",
         "gpu_worker/backends/cpu/team",
+        "gpu_worker/backends/groups",
     ],
     "gpu_worker/backends/cpu/kernels": [
         *OPS,
@@ -159,6 +167,7 @@ MAY_INCLUDE |= {
         "gpu_worker/backends/cpu/onednn",
         "gpu_worker/backends/cpu/run",
         "gpu_worker/backends/cpu/team",
+        "gpu_worker/backends/groups",
     ],
     "gpu_worker/backends": [*EXECUTING, "gpu_worker/executor"],
     "gpu_worker/backends/cuda": [],

@@ -5,8 +5,8 @@
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

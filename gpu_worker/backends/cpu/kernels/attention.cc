@@ -6,7 +6,7 @@
 #include "gpu_worker/backends/cpu/kernels/fma_product.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/offers/attention_pattern.h"
+#include "gpu_worker/backends/groups/attention_pattern.h"
 
 // BERT-base on 128 tokens: query, key and value are twelve heads of [128, 64], each 64 columns of
 // the rows of a product. A thread takes a head, packs its key and its value as products want them,

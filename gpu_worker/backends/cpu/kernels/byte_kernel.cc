@@ -8,8 +8,8 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
 
 // A convolution of [1, 64, 28, 28] by [128, 64, 3, 3]: what lies under a window is three segments
 // of 192 bytes of the image, a line of the window each, in which channels lie beside each other: a

@@ -8,7 +8,7 @@
 #include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/fma_convolution.h"
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 #include "optimizer/ops/shared/spatial_window.h"
 
 namespace plait {

@@ -8,8 +8,8 @@
 #include "gpu_worker/backends/cpu/kernels/integer_rows.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
 
 // [64, 768] by [768, 768]: both sides are widened to 16 bits, the right one when the kernel is
 // loaded if it is a constant. A piece of work is a block of columns (16 of AVX2), whose 24 KiB stay

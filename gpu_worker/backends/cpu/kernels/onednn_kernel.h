@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "gpu_worker/backends/groups/epilogue.h"
 
 namespace plait {
 

@@ -4,7 +4,7 @@
 #include "gpu_worker/backends/cpu/kernels/plane_convolution.h"
 #include "gpu_worker/backends/cpu/kernels/plane_product.h"
 #include "gpu_worker/backends/cpu/offers/constant_product.h"
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 
 namespace plait {
 namespace {

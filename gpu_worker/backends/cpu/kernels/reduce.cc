@@ -5,9 +5,9 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/reduced_axes.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/reduced_axes.h"
 
 namespace plait {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
 #include "gpu_worker/backends/cpu/run/kernel.h"
+#include "gpu_worker/backends/groups/epilogue.h"
 
 namespace plait {
 

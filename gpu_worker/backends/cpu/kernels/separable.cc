@@ -3,7 +3,7 @@
 #include "gpu_worker/backends/cpu/kernels/made_rows_kernel.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/separable_pattern.h"
+#include "gpu_worker/backends/groups/separable_pattern.h"
 
 namespace plait {
 namespace {

@@ -27,7 +27,7 @@ std::optional<BinaryChoice> BinaryOf(OpKind op) {
 #define PLAIT_FLOAT_BINARY_OP(op) \
   case OpKind::k##op:             \
     return BinaryChoice{BinaryLoop::k##op, std::nullopt};
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#include "gpu_worker/backends/groups/elementwise_ops.def"
 #undef PLAIT_ARITHMETIC_OP
 #undef PLAIT_FLOAT_BINARY_OP
     default:
@@ -46,7 +46,7 @@ std::optional<TruthChoice> TruthOf(OpKind op) {
 #define PLAIT_BITWISE_OP(op, loop) \
   case OpKind::k##op:              \
     return TruthChoice{std::nullopt, IntegerLoop::k##loop};
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#include "gpu_worker/backends/groups/elementwise_ops.def"
 #undef PLAIT_COMPARE_OP
 #undef PLAIT_LOGIC_OP
 #undef PLAIT_BITWISE_OP

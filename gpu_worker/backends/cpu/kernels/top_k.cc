@@ -3,8 +3,8 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

@@ -3,8 +3,8 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/run/strided_copy.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 #include "optimizer/kernels/strided_view.h"
 
 namespace plait {

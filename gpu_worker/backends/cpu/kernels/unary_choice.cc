@@ -11,7 +11,7 @@ std::optional<UnaryLoop> UnaryLoopOf(OpKind op) {
 #define PLAIT_PARAMETRIC_OP(op, loop, alpha, beta, follows) \
   case OpKind::k##op:                                       \
     return UnaryLoop::k##loop;
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#include "gpu_worker/backends/groups/elementwise_ops.def"
 #undef PLAIT_UNARY_OP
 #undef PLAIT_PARAMETRIC_OP
     default:

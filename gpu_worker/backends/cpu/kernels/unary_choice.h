@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "gpu_worker/backends/cpu/loops/loops.h"
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/groups/elementwise_ops.h"
+#include "gpu_worker/backends/groups/epilogue.h"
 
 namespace plait {
 

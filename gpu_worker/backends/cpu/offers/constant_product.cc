@@ -1,7 +1,7 @@
 #include "gpu_worker/backends/cpu/offers/constant_product.h"
 
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/groups/node_checks.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 
 namespace plait {
 namespace {

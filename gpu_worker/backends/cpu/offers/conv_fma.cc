@@ -2,10 +2,10 @@
 
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/fma_convolution.h"
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/node_checks.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 #include "optimizer/ops/shared/axes.h"
 
 namespace plait {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+#include "gpu_worker/backends/groups/epilogue.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 
 namespace plait {
 namespace {

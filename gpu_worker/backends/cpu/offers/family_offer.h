@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "gpu_worker/backends/groups/format_rows.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel.h"
 
@@ -17,30 +18,18 @@ namespace plait {
 //   <family>.cc          one family each, a constant: a line of families.def
 //   cpu_catalog          asks every family, and so answers "which kernels start at this node"
 //   family_versions      the version of each family's code
-//   node_checks, format_rows, worth_dividing     what several families ask alike
-//   epilogue             what conv and matmul apply to their results
-//   pointwise, constant_product                  convolutions of pixels, and products, as rows
+//   worth_dividing       when all threads are worth it, which several families ask alike
+//   constant_product     products, and convolutions of pixels, as rows
 //   digit_variants, bf16_variants                how products in planes are made
 //   plane_layers                                 which are worth it
-//   elementwise_ops      the elementwise operators, one line each
-//   elementwise_group    which nodes one elementwise kernel runs
-//   softmax_pattern, separable_pattern, squeeze_excite_pattern, recurrence_pattern,
-//   fma_convolution, reduced_axes
-//                        how softmax, separable, squeeze_excite, recurrence, conv_fma and reduce
-//                        read their nodes
-//   attention_pattern, attention_reader     the same of attention
-//   rnn_layer_pattern, integer_checks, integer_bounds
+//   softmax_pattern, squeeze_excite_pattern, recurrence_pattern, fma_convolution
+//                        how softmax, squeeze_excite, recurrence and conv_fma read their nodes
+//   rnn_layer_pattern, integer_bounds
 //                        the same of rnn_layer, and of integers of 8 bits
+// Which nodes belong together is asked alike on every device: see backends/groups.
 //
 // A family's kernels load by the same functions that offer them (kernels/<family>.cc asks
 // k<Family>Offer.runs), so that what is offered always loads.
-
-// How the tensors of a kernel lie when the family works in `format`.
-struct FormatRow {
-  Format format = Format::kPlain;
-  std::vector<Format> inputs;   // of InputsOf(graph, nodes)
-  std::vector<Format> outputs;  // of OutputsOf(graph, nodes)
-};
 
 // What numbers are written as before they are multiplied: see microkernel/plane_tile.h.
 enum class Planes { kNone, kDigits, kBf16 };

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/groups/elementwise_group.h"
+#include "gpu_worker/backends/groups/node_checks.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 
 namespace plait {
 namespace {

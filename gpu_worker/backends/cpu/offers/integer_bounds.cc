@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
 #include "optimizer/ops/shared/quantization.h"
 
 namespace plait {

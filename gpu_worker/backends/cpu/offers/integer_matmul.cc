@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/integer_bounds.h"
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

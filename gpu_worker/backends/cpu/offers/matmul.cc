@@ -1,7 +1,8 @@
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
+#include "gpu_worker/backends/groups/epilogue.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

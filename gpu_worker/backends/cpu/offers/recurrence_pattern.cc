@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/elementwise_group.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 // Of c_t = f_t * c_{t-1} + z_t over three steps the nodes are
 //   0 f0, f1, f2 = Split(f)    1 z0, z1, z2 = Split(z)

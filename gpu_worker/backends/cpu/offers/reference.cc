@@ -1,4 +1,5 @@
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/groups/format_rows.h"
 
 namespace plait {
 namespace {

@@ -1,6 +1,6 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
 #include "gpu_worker/backends/cpu/offers/rnn_layer_pattern.h"
+#include "gpu_worker/backends/groups/format_rows.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

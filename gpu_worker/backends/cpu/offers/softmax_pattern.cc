@@ -1,7 +1,7 @@
 #include "gpu_worker/backends/cpu/offers/softmax_pattern.h"
 
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/epilogue.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

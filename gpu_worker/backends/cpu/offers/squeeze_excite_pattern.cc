@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 // x = Relu(..), of [1, 96, 28, 28]

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "gpu_worker/backends/cpu/offers/constant_product.h"
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/groups/epilogue.h"
 
 namespace plait {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
-#include "gpu_worker/backends/cpu/offers/separable_pattern.h"
+#include "gpu_worker/backends/groups/epilogue.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/node_checks.h"
+#include "gpu_worker/backends/groups/separable_pattern.h"
 
 namespace plait {
 namespace {

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kBackend[] = "gpu_worker/backends/cpu";
+constexpr char kGroups[] = "gpu_worker/backends/groups";
 
 TEST(FamilyVersionsTest, EveryFamilyHasOneOfItsOwn) {
   std::set<absl::string_view> versions;
@@ -39,6 +40,8 @@ class VersionScriptTest : public testing::Test {
     fs::remove_all(root_, error);
     fs::create_directories(root_ / "gpu_worker/backends", error);
     fs::copy(SourcePath(kBackend), root_ / kBackend, fs::copy_options::recursive, error);
+    ASSERT_FALSE(error) << error.message();
+    fs::copy(SourcePath(kGroups), root_ / kGroups, fs::copy_options::recursive, error);
     ASSERT_FALSE(error) << error.message();
   }
 
@@ -101,6 +104,14 @@ TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
            "matmul_strassen", "pool_pixels",   "quantize",       "recurrence",    "reduce",
            "resize",          "rnn_layer",     "rotary",         "separable",     "softmax",
            "squeeze_excite"}));
+}
+
+TEST_F(VersionScriptTest, HowNodesAreGroupedChangesTheFamiliesThatAsk) {
+  const std::map<std::string, std::string> before = Versions();
+  Append("../groups/attention_reader.cc", "int more;\n");
+  EXPECT_EQ(ChangedSince(before), std::set<std::string>({"attention"}));
+  Append("../groups/move_chains.h", "int more;\n");
+  EXPECT_EQ(ChangedSince(before), std::set<std::string>({"attention", "transpose", "view"}));
 }
 
 TEST_F(VersionScriptTest, CommentsAndTheListOfFamiliesChangeNothing) {

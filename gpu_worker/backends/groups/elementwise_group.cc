@@ -1,10 +1,10 @@
-#include "gpu_worker/backends/cpu/offers/elementwise_group.h"
+#include "gpu_worker/backends/groups/elementwise_group.h"
 
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
+#include "gpu_worker/backends/groups/elementwise_ops.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
 #include "optimizer/kernels/kernel.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
+#include "gpu_worker/backends/groups/format_rows.h"
 
 #include <algorithm>
 

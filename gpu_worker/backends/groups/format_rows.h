@@ -1,10 +1,34 @@
 #pragma once
 
-#include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/kernels/format.h"
+#include "optimizer/kernels/kernel.h"
 
 namespace plait {
 
-// Rows of formats, as families build them. Pure and thread-safe.
+// Which nodes of a graph may be one kernel, and in which formats: what the catalogs of all backends
+// ask alike. Pure and thread-safe, and linked by the search child too. The map:
+//   format_rows          rows of formats (here)
+//   node_checks          what a family asks of a node before it runs it
+//   epilogue             what convolutions and products apply to their results
+//   elementwise_ops      the elementwise operators, one line each
+//   elementwise_group    which of them one kernel runs
+//   separable_pattern, pointwise     depthwise convolutions and those of single pixels
+//   attention_pattern, attention_reader
+//                        attention, in whatever nodes it was written
+//   move_chains          reshapes and transposes in a row
+//   reduced_axes, integer_checks     what reductions and integers of 8 bits are asked
+
+// How the tensors of a kernel lie when the family works in `format`.
+struct FormatRow {
+  Format format = Format::kPlain;
+  std::vector<Format> inputs;   // of InputsOf(graph, nodes)
+  std::vector<Format> outputs;  // of OutputsOf(graph, nodes)
+};
 
 // The row of a kernel that works in `format`: every tensor in it, as far as it applies to the
 // tensor's type (EffectiveFormat).

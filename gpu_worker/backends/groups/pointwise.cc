@@ -1,9 +1,9 @@
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 
 #include <algorithm>
 
-#include "gpu_worker/backends/cpu/offers/format_rows.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/groups/epilogue.h"
 
 namespace plait {
 

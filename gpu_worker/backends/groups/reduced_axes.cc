@@ -1,4 +1,4 @@
-#include "gpu_worker/backends/cpu/offers/reduced_axes.h"
+#include "gpu_worker/backends/groups/reduced_axes.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "gpu_worker/backends/cpu/offers/attention_pattern.h"
+#include "gpu_worker/backends/groups/attention_pattern.h"
 
 namespace plait {
 

@@ -1,10 +1,10 @@
-#include "gpu_worker/backends/cpu/offers/attention_reader.h"
+#include "gpu_worker/backends/groups/attention_reader.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 #include "optimizer/kernels/kernel.h"
 #include "optimizer/ops/shared/attention.h"
 #include "optimizer/ops/shared/op_spec.h"

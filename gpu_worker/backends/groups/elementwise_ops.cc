@@ -1,4 +1,4 @@
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
+#include "gpu_worker/backends/groups/elementwise_ops.h"
 
 namespace plait {
 
@@ -48,7 +48,7 @@ std::optional<ElementwiseOp> FindElementwiseOp(OpKind op) {
 #define PLAIT_SPECIAL_OP(op, types) \
   case OpKind::k##op:               \
     return ElementwiseOp{ElementTypes::k##types};
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.def"
+#include "gpu_worker/backends/groups/elementwise_ops.def"
 #undef PLAIT_UNARY_OP
 #undef PLAIT_PARAMETRIC_OP
 #undef PLAIT_ARITHMETIC_OP

@@ -1,4 +1,4 @@
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "gpu_worker/backends/cpu/offers/epilogue.h"
+#include "gpu_worker/backends/groups/epilogue.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "gpu_worker/backends/cpu/offers/elementwise_ops.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/elementwise_ops.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait {
 namespace {

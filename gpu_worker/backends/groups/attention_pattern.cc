@@ -1,11 +1,11 @@
-#include "gpu_worker/backends/cpu/offers/attention_pattern.h"
+#include "gpu_worker/backends/groups/attention_pattern.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "gpu_worker/backends/cpu/offers/attention_reader.h"
-#include "gpu_worker/backends/cpu/offers/node_checks.h"
+#include "gpu_worker/backends/groups/attention_reader.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 
 // A layer of ViT is, between the product that makes queries, keys and values together and the one
 // that follows, some twenty nodes:

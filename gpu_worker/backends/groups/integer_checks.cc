@@ -1,4 +1,4 @@
-#include "gpu_worker/backends/cpu/offers/integer_checks.h"
+#include "gpu_worker/backends/groups/integer_checks.h"
 
 namespace plait {
 namespace {

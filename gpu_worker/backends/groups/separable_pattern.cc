@@ -1,8 +1,8 @@
-#include "gpu_worker/backends/cpu/offers/separable_pattern.h"
+#include "gpu_worker/backends/groups/separable_pattern.h"
 
 #include <algorithm>
 
-#include "gpu_worker/backends/cpu/offers/pointwise.h"
+#include "gpu_worker/backends/groups/pointwise.h"
 
 namespace plait {
 namespace {
