@@ -123,6 +123,12 @@ Result<Problem> ReadRows(const FlatObject& o) {
                              .epsilon = static_cast<float>(o.Number("epsilon", 1e-5))});
 }
 
+Status ReadStrides(const FlatObject& object, const std::string& name,
+                   std::optional<AttentionProblem::Strides>* strides) {
+  if (!object.Has(name)) return Ok();
+  return ReadArray(object, name, &strides->emplace());
+}
+
 Result<Problem> ReadAttention(const FlatObject& o) {
   AttentionProblem p{.batch = o.Integer("batch", 1),
                      .heads = o.Integer("heads", 1),
@@ -135,6 +141,10 @@ Result<Problem> ReadAttention(const FlatObject& o) {
                      .mask_heads = o.Bool("mask_heads"),
                      .mask_query = o.Bool("mask_query", true)};
   if (o.Has("scale")) p.scale = static_cast<float>(o.Number("scale"));
+  PLAIT_CUDA_RETURN_IF_ERROR(ReadStrides(o, "query_strides", &p.query_strides));
+  PLAIT_CUDA_RETURN_IF_ERROR(ReadStrides(o, "key_strides", &p.key_strides));
+  PLAIT_CUDA_RETURN_IF_ERROR(ReadStrides(o, "value_strides", &p.value_strides));
+  PLAIT_CUDA_RETURN_IF_ERROR(ReadStrides(o, "result_strides", &p.result_strides));
   return Problem(p);
 }
 

@@ -11,20 +11,28 @@ struct AttentionTensors {
   size_t q = 0, k = 0, v = 0, scale = 0;
 };
 
+std::vector<int64_t> Strides(const AttentionProblem& problem,
+                             const std::optional<AttentionProblem::Strides>& given, int64_t rows) {
+  const AttentionProblem::Strides strides = HeadStrides(problem, given, rows);
+  return {strides.begin(), strides.end()};
+}
+
 // `transposed_keys`: the keys as the second operand of q k^T.
 AttentionTensors AddOperands(const AttentionProblem& problem, bool transposed_keys,
                              CudnnGraph* graph) {
   const std::vector<int64_t> q_sizes = {problem.batch, problem.heads, problem.query, problem.dim};
   const std::vector<int64_t> k_sizes = {problem.batch, problem.heads, problem.keys, problem.dim};
-  const std::vector<int64_t> k_strides = StridesOf(k_sizes, MemoryLayout::kNchw);
+  const std::vector<int64_t> k_strides = Strides(problem, problem.key_strides, problem.keys);
   AttentionTensors tensors;
-  tensors.q = graph->AddBound(kInputBinding, q_sizes, StridesOf(q_sizes, MemoryLayout::kNchw));
+  tensors.q = graph->AddBound(kInputBinding, q_sizes,
+                              Strides(problem, problem.query_strides, problem.query));
   tensors.k =
       transposed_keys
           ? graph->AddBound(kInputBinding + 1, {k_sizes[0], k_sizes[1], k_sizes[3], k_sizes[2]},
                             {k_strides[0], k_strides[1], k_strides[3], k_strides[2]})
           : graph->AddBound(kInputBinding + 1, k_sizes, k_strides);
-  tensors.v = graph->AddBound(kInputBinding + 2, k_sizes, k_strides);
+  tensors.v = graph->AddBound(kInputBinding + 2, k_sizes,
+                              Strides(problem, problem.value_strides, problem.keys));
   // By value: read when the plan is launched, without memory on the device.
   tensors.scale = graph->AddConstant(problem.factor(), q_sizes.size());
   return tensors;
@@ -68,7 +76,7 @@ size_t AddSoftmax(size_t scores, CudnnGraph* graph) {
 CudnnGraph BuildCudnnAttention(const AttentionProblem& problem, cudnnDataType_t storage) {
   CudnnGraph graph(storage);
   const std::vector<int64_t> o_sizes = {problem.batch, problem.heads, problem.query, problem.dim};
-  const std::vector<int64_t> o_strides = StridesOf(o_sizes, MemoryLayout::kNchw);
+  const std::vector<int64_t> o_strides = Strides(problem, problem.result_strides, problem.query);
   // The one operation is asked for where it says all; a mask wants the pattern of single
   // operations.
   if (!problem.mask && !problem.causal) {

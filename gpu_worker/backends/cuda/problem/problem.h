@@ -77,13 +77,19 @@ struct GemmProblem {
 // the mask is added, if present.
 // A mask has a size for each of batch, heads, query and keys, or one that repeats: [batch,1,query,
 // keys] unless told otherwise. `causal` hides the keys behind the query's own place: key > query.
+// Heads may lie in the rows of a product, [batch, query, heads, dim], or each behind the other.
 struct AttentionProblem {
+  // How many elements lie between neighbours along batch, heads, rows and dim.
+  using Strides = std::array<int64_t, 4>;
   int64_t batch = 1, heads = 1, query = 1, keys = 1, dim = 1;
   bool mask = false;
   bool causal = false;
   std::optional<float> scale = std::nullopt;  // 1/sqrt(dim) where none is given
   // Whether the mask differs along these; along the keys it always does.
   bool mask_batch = true, mask_heads = false, mask_query = true;
+  // Of each operand from its first element on; none: it is dense. The result leaves no gaps.
+  std::optional<Strides> query_strides = std::nullopt, key_strides = std::nullopt;
+  std::optional<Strides> value_strides = std::nullopt, result_strides = std::nullopt;
 
   // The scale that holds.
   float factor() const {

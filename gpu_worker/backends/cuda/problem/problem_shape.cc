@@ -122,6 +122,35 @@ Result<ProblemShape> Shape(const GemmProblem& p) {
   return shape;
 }
 
+// From the first to the last element; 0 where the strides make no sense or too much of it.
+int64_t HeadsSpan(const AttentionProblem& p, const std::optional<AttentionProblem::Strides>& given,
+                  int64_t rows) {
+  const AttentionProblem::Strides strides = HeadStrides(p, given, rows);
+  const int64_t sizes[] = {p.batch, p.heads, rows, p.dim};
+  int64_t span = 1;
+  for (int d = 0; d < 4; ++d) {
+    if (strides[d] < 0 || strides[d] > kElementsMax) return 0;
+    span += (sizes[d] - 1) * strides[d];
+    if (span > kElementsMax) return 0;
+  }
+  return span;
+}
+
+// Whether every element has a place of its own and none is left over.
+bool IsDense(const std::array<int64_t, 4>& sizes, const AttentionProblem::Strides& strides) {
+  std::array<int, 4> order = {0, 1, 2, 3};
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::pair(strides[a], sizes[a]) < std::pair(strides[b], sizes[b]);
+  });
+  int64_t inner = 1;
+  for (const int d : order) {
+    if (sizes[d] == 1) continue;
+    if (strides[d] != inner) return false;
+    inner *= sizes[d];
+  }
+  return true;
+}
+
 Result<ProblemShape> Shape(const AttentionProblem& p) {
   const std::vector<int64_t> mask = MaskShape(p);
   if (!ProductFits({p.batch, p.heads, p.query, p.dim}) ||
@@ -132,9 +161,16 @@ Result<ProblemShape> Shape(const AttentionProblem& p) {
   if (!std::isfinite(p.factor())) return Invalid("attention: the scale is no number");
   const int64_t heads = p.batch * p.heads;
   ProblemShape shape;
-  shape.inputs = {heads * p.query * p.dim, heads * p.keys * p.dim, heads * p.keys * p.dim};
+  shape.inputs = {HeadsSpan(p, p.query_strides, p.query), HeadsSpan(p, p.key_strides, p.keys),
+                  HeadsSpan(p, p.value_strides, p.keys)};
+  for (const int64_t span : shape.inputs) {
+    if (span == 0) return Invalid("attention: strides out of range");
+  }
   if (p.mask) shape.inputs.push_back(ElementCount(mask));
   shape.outputs = {heads * p.query * p.dim};
+  if (!IsDense({p.batch, p.heads, p.query, p.dim}, HeadStrides(p, p.result_strides, p.query))) {
+    return Invalid("attention: the result has gaps");
+  }
   // Two products, q k^T and weights v; the softmax between them is not counted.
   shape.flops = 4 * heads * p.query * p.keys * p.dim;
   return shape;
@@ -312,88 +348,6 @@ bool LayoutMatters(const Problem& problem) {
   return !std::holds_alternative<GemmProblem>(problem) &&
          !std::holds_alternative<AttentionProblem>(problem) &&
          !std::holds_alternative<RowsProblem>(problem);
-}
-
-int64_t ElementBytes(Precision precision) {
-  return precision == Precision::kFp16 || precision == Precision::kBf16 ? 2 : 4;
-}
-
-const char* PrecisionName(Precision precision) {
-  static constexpr const char* kNames[] = {"strict", "tf32", "fp16", "bf16"};
-  return kNames[static_cast<int>(precision)];
-}
-
-const char* LayoutName(MemoryLayout layout) {
-  return layout == MemoryLayout::kNchw ? "nchw" : "nhwc";
-}
-
-int64_t BytesOf(const ProblemShape& shape, const Problem& problem, Precision precision) {
-  const auto* movement = std::get_if<MovementProblem>(&problem);
-  const int64_t element = ElementBytes(precision);
-  int64_t elements =
-      shape.weights + shape.second_weights + shape.bias + shape.second_bias + shape.residual;
-  for (int64_t output : shape.outputs) elements += output;
-  // Only the gathered rows are read, as many elements as are written, and 8 bytes for each index.
-  if (movement != nullptr && movement->kind == MovementProblem::Kind::kGather) {
-    return (elements + shape.outputs[0]) * element + shape.inputs[1] * 8;
-  }
-  if (movement != nullptr && movement->kind == MovementProblem::Kind::kSlice) {
-    return 2 * elements * element;
-  }
-  for (int64_t input : shape.inputs) elements += input;
-  return elements * element;
-}
-
-int64_t ElementCount(const std::vector<int64_t>& shape) {
-  int64_t count = 1;
-  for (int64_t size : shape) count *= size;
-  return count;
-}
-
-std::vector<int64_t> StridesOf(const std::vector<int64_t>& shape, MemoryLayout layout) {
-  if (shape.size() == 4 && layout == MemoryLayout::kNhwc) {
-    return {shape[1] * shape[2] * shape[3], 1, shape[3] * shape[1], shape[1]};
-  }
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
-std::vector<std::vector<int64_t>> OutputShapes(const MovementProblem& p) {
-  using Kind = MovementProblem::Kind;
-  std::vector<int64_t> shape = p.inputs[0];
-  switch (p.kind) {
-    case Kind::kCopy:
-      return p.inputs;
-    case Kind::kTranspose:
-      for (size_t d = 0; d < shape.size(); ++d) shape[d] = p.inputs[0][p.permutation[d]];
-      return {shape};
-    case Kind::kConcat:
-      for (size_t i = 1; i < p.inputs.size(); ++i) shape[p.axis] += p.inputs[i][p.axis];
-      return {shape};
-    case Kind::kSlice: {
-      std::vector<std::vector<int64_t>> outputs;
-      for (int64_t size : p.sizes) {
-        shape[p.axis] = size;
-        outputs.push_back(shape);
-      }
-      return outputs;
-    }
-    case Kind::kGather:
-      shape.erase(shape.begin() + p.axis);
-      shape.insert(shape.begin() + p.axis, p.inputs[1].begin(), p.inputs[1].end());
-      return {shape};
-    case Kind::kPad:
-      for (size_t d = 0; d < shape.size(); ++d) shape[d] += p.starts[d] + p.sizes[d];
-      return {shape};
-  }
-  return {};
-}
-
-std::vector<int64_t> WithRank(const std::vector<int64_t>& shape, size_t rank) {
-  std::vector<int64_t> full(rank - std::min(rank, shape.size()), 1);
-  full.insert(full.end(), shape.begin(), shape.end());
-  return full;
 }
 
 }  // namespace plait::cuda

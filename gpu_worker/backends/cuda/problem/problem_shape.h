@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,11 @@ inline std::vector<int64_t> MaskShape(const AttentionProblem& p) {
   return {p.mask_batch ? p.batch : 1, p.mask_heads ? p.heads : 1, p.mask_query ? p.query : 1,
           p.keys};
 }
+
+// The strides of an attention's operand of `rows` rows, whether they are given or not.
+AttentionProblem::Strides HeadStrides(const AttentionProblem& problem,
+                                      const std::optional<AttentionProblem::Strides>& given,
+                                      int64_t rows);
 
 // The shapes of a movement's outputs.
 // One for each output: as many as inputs for a copy, as `sizes` for a slice, else one.

@@ -113,21 +113,28 @@ Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& ope
   const std::vector<int64_t> mask_shape = MaskShape(p);
   std::vector<int64_t> mask_strides = StridesOf(mask_shape, MemoryLayout::kNchw);
   for (size_t d = 0; d < 3; ++d) mask_strides[d] *= mask_shape[d] == 1 ? 0 : 1;
-  return [&p, &operands, mask_strides](int, int64_t offset) {
-    const int64_t d = offset % p.dim, row = offset / p.dim % p.query;
-    // Batch and head in one number.
-    const int64_t head = offset / p.dim / p.query;
+  const auto qs = HeadStrides(p, p.query_strides, p.query);
+  const auto ks = HeadStrides(p, p.key_strides, p.keys);
+  const auto vs = HeadStrides(p, p.value_strides, p.keys);
+  const auto ys = HeadStrides(p, p.result_strides, p.query);
+  return [&p, &operands, mask_strides, qs, ks, vs, ys](int, int64_t offset) {
+    // Axes of one element may have any stride.
+    const auto at = [&](int d, int64_t size) { return size == 1 ? 0 : offset / ys[d] % size; };
+    const int64_t batch = at(0, p.batch), head = at(1, p.heads), row = at(2, p.query);
+    const int64_t d = at(3, p.dim);
     const int64_t mask_row =
-        head / p.heads * mask_strides[0] + head % p.heads * mask_strides[1] + row * mask_strides[2];
-    const float* q = operands.inputs[0].data() + (head * p.query + row) * p.dim;
-    const float* k = operands.inputs[1].data() + head * p.keys * p.dim;
-    const float* v = operands.inputs[2].data() + head * p.keys * p.dim;
+        batch * mask_strides[0] + head * mask_strides[1] + row * mask_strides[2];
+    const float* q = operands.inputs[0].data() + batch * qs[0] + head * qs[1] + row * qs[2];
+    const float* k = operands.inputs[1].data() + batch * ks[0] + head * ks[1];
+    const float* v = operands.inputs[2].data() + batch * vs[0] + head * vs[1];
     // Hidden keys stay at minus infinity and so get the weight 0.
     std::vector<double> scores(p.keys, -std::numeric_limits<double>::infinity());
     for (int64_t i = 0; i < p.keys; ++i) {
       if (p.causal && i > row) break;
       double sum = 0;
-      for (int64_t j = 0; j < p.dim; ++j) sum += static_cast<double>(q[j]) * k[i * p.dim + j];
+      for (int64_t j = 0; j < p.dim; ++j) {
+        sum += static_cast<double>(q[j * qs[3]]) * k[i * ks[2] + j * ks[3]];
+      }
       scores[i] = sum * static_cast<double>(p.factor());
       if (p.mask) scores[i] += operands.inputs[3][mask_row + i];
     }
@@ -137,7 +144,7 @@ Element Prepare(const AttentionProblem& p, MemoryLayout, const HostOperands& ope
     for (int64_t i = 0; i < p.keys; ++i) {
       const double weight = std::exp(scores[i] - top);
       total += weight;
-      sum += weight * v[i * p.dim + d];
+      sum += weight * v[i * vs[2] + d * vs[3]];
     }
     return sum / total;
   };

@@ -91,6 +91,24 @@ TEST(CudnnPatternsTest, AMaskRepeatsWhereItHasOne) {
   EXPECT_EQ(mask(), (std::vector<int64_t>{1, 4, 1, 16}));
 }
 
+TEST(CudnnPatternsTest, HeadsLieInTheRowsOfProducts) {
+  AttentionProblem attention{.heads = 4, .query = 8, .keys = 16, .dim = 64, .mask = true};
+  attention.query_strides = attention.result_strides = {{2048, 64, 256, 1}};
+  attention.key_strides = {{4096, 64, 256, 1}};
+  const auto strides = [&](int binding) {
+    const auto graph = BuildCudnnGraph(attention, Precision::kFp16, MemoryLayout::kNchw);
+    for (const CudnnTensor& tensor : graph->tensors()) {
+      if (tensor.binding == binding && !tensor.is_virtual) return tensor.strides;
+    }
+    return std::vector<int64_t>();
+  };
+  EXPECT_EQ(strides(kInputBinding), (std::vector<int64_t>{2048, 64, 256, 1}));
+  // The keys are the second operand of a product.
+  EXPECT_EQ(strides(kInputBinding + 1), (std::vector<int64_t>{4096, 64, 1, 256}));
+  EXPECT_EQ(strides(kInputBinding + 2), (std::vector<int64_t>{4096, 1024, 64, 1}));
+  EXPECT_EQ(strides(kOutputBinding), (std::vector<int64_t>{2048, 64, 256, 1}));
+}
+
 TEST(CudnnPatternsTest, StoreOnlyTheOutput) {
   for (const CudnnCase& known : CudnnCases()) {
     SCOPED_TRACE(known.name);

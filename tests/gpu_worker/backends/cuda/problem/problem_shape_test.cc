@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "gpu_worker/backends/cuda/problem/host_operands.h"
@@ -57,6 +58,11 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
           .heads = 1 << 10, .query = 1 << 11, .keys = 1 << 11, .mask = true, .mask_heads = true},
       RowsProblem{.kind = RowsProblem::Kind::kLayerNorm, .epsilon = -1e-5F},
       RowsProblem{.kind = RowsProblem::Kind::kLayerNorm, .epsilon = NAN},
+      // A result with a gap, one whose elements share places, and strides that no memory has.
+      AttentionProblem{.query = 2, .dim = 2, .result_strides = {{4, 4, 3, 1}}},
+      AttentionProblem{.query = 2, .dim = 2, .result_strides = {{4, 4, 1, 1}}},
+      AttentionProblem{.keys = 2, .key_strides = {{0, 0, -1, 1}}},
+      AttentionProblem{.keys = 2, .value_strides = {{0, 0, INT64_MAX, 1}}},
       SeparableConvProblem{},
   };
   int accepted = 0;
@@ -64,7 +70,7 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
     const auto shape = ShapeOf(problem);
     if (shape.ok()) {
       ++accepted;
-      EXPECT_EQ(&problem, &hostile[24]) << ProblemName(problem) << " accepted";
+      EXPECT_EQ(&problem, std::end(hostile) - 1) << ProblemName(problem) << " accepted";
     } else {
       EXPECT_EQ(shape.error().code, ErrorCode::kInvalid);
     }
