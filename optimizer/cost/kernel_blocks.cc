@@ -206,6 +206,12 @@ KernelBlocks AttentionBlocks(const Graph& graph) {
   return found;
 }
 
+bool IsRecurrent(const Graph& graph) {
+  if (graph.node_count() != 1) return false;
+  const OpKind op = graph.node(0).op;
+  return op == OpKind::kRNN || op == OpKind::kGRU || op == OpKind::kLSTM;
+}
+
 // Of RNN, GRU and LSTM, whose first axis is time.
 KernelBlocks RecurrentBlocks(const Graph& graph) {
   KernelBlocks found = ElementBlocks(graph);
@@ -226,8 +232,10 @@ std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors
   }
   if (family == "attention") return AttentionBlocks(graph);
   if (family == "rows") return RowBlocks(graph);
-  if (family == "recurrent") return RecurrentBlocks(graph);
-  for (const absl::string_view known : {"elementwise", "pool", "move", "reorder", "other"}) {
+  // What the catalog has no kernels for: how long such would take if there were any.
+  if (family == "other" && IsRecurrent(graph)) return RecurrentBlocks(graph);
+  for (const absl::string_view known :
+       {"elementwise", "scale_shift", "pool", "move", "reorder", "other"}) {
     if (family == known) return ElementBlocks(graph);
   }
   return std::nullopt;

@@ -108,8 +108,10 @@ bool IsElementwise(const Graph& graph, NodeId node) {
 // From `node` along users, the one with the lowest id first. In a = Relu(x), b = Exp(a), c =
 // MatMul(a, w), d = Add(b, c) the group of a takes b; d is refused, as c comes between: a kernel
 // that holds a and d would wait for c, which waits for a.
-std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node) {
+std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node,
+                                         bool (*may_join)(const Graph&, NodeId), int results_max) {
   std::vector<NodeId> group = {node};
+  std::vector<NodeId> best = group;
   absl::flat_hash_set<NodeId> refused;
   while (group.size() < kElementwiseNodesMax) {
     NodeId next = kNoNode;
@@ -123,13 +125,14 @@ std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node) {
     if (next == kNoNode) break;
     std::vector<NodeId> larger = group;
     larger.insert(std::upper_bound(larger.begin(), larger.end(), next), next);
-    if (CanJoin(graph, group, next) && WithinBounds(graph, larger)) {
+    if (may_join(graph, next) && CanJoin(graph, group, next) && WithinBounds(graph, larger)) {
       group = std::move(larger);
+      if (static_cast<int>(OutputsOf(graph, group).size()) <= results_max) best = group;
     } else {
       refused.insert(next);
     }
   }
-  return group;
+  return best;
 }
 
 // For plans from anywhere: whether members hang together is of no matter to the kernel, which

@@ -19,8 +19,11 @@ bool IsElementwise(const Graph& graph, NodeId node);
 // The largest convex group of elementwise nodes with one output shape that starts at `node` and
 // follows readers, within the bounds above; just {node} when nothing can join. Intermediate values
 // that others read become results of the group.
-// REQUIRES: IsElementwise(graph, node).
-std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node);
+// `may_join`: for backends that run fewer; `results_max`: of the group, which may have more while
+// it grows. REQUIRES: IsElementwise(graph, node).
+std::vector<NodeId> GrowElementwiseGroup(const Graph& graph, NodeId node,
+                                         bool (*may_join)(const Graph&, NodeId) = IsElementwise,
+                                         int results_max = kElementwiseResultsMax);
 
 // True when a tile program can run exactly these nodes: what GrowElementwiseGroup returns, or one
 // node.

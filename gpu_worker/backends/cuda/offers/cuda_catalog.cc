@@ -1,0 +1,112 @@
+#include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "gpu_worker/backends/cuda/offers/cuda_family.h"
+#include "gpu_worker/backends/cuda/offers/forms.h"
+#include "gpu_worker/backends/groups/move_chains.h"
+
+namespace plait::cuda {
+namespace {
+
+constexpr const CudaFamily* kFamilies[] = {
+#define PLAIT_CUDA_FAMILY(name, Name) &k##Name##Family,
+#include "gpu_worker/backends/cuda/families.def"
+#undef PLAIT_CUDA_FAMILY
+};
+
+Kernel KernelOf(absl::string_view family, std::vector<NodeId> nodes, const FormatRow& row) {
+  return {.family = std::string(family),
+          .nodes = std::move(nodes),
+          .input_formats = row.inputs,
+          .output_formats = row.outputs};
+}
+
+void AddViews(const Graph& graph, const std::vector<NodeId>& nodes, std::vector<Kernel>* kernels) {
+  for (const FormatRow& row : ViewRows(graph, nodes)) {
+    kernels->push_back(KernelOf(kViewFamily, nodes, row));
+  }
+}
+
+// Those of the group that have a problem.
+void AddKernels(const Graph& graph, const CudaFamily& family, const std::vector<NodeId>& nodes,
+                std::vector<Kernel>* kernels) {
+  for (const FormatRow& row : family.rows(graph, nodes)) {
+    Kernel kernel = KernelOf(family.name, nodes, row);
+    kernel.variant = std::string(kStrictForm);
+    if (ProblemOfKernel(graph, kernel).has_value()) kernels->push_back(std::move(kernel));
+  }
+}
+
+// Views that move nothing, and what copies nothing, come first.
+std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone) {
+  std::vector<Kernel> kernels;
+  if (alone && IsView(graph, node)) AddViews(graph, {node}, &kernels);
+  if (!alone) {
+    for (const std::vector<NodeId>& chain : GrowViews(graph, node)) {
+      AddViews(graph, chain, &kernels);
+    }
+  }
+  if (graph.node(node).op == OpKind::kOpaque) return kernels;
+  for (const CudaFamily* family : kFamilies) {
+    for (const std::vector<NodeId>& group : family->groups(graph, node)) {
+      if ((group.size() == 1) == alone) AddKernels(graph, *family, group, &kernels);
+    }
+  }
+  return kernels;
+}
+
+bool TakesParts(const Kernel& kernel) {
+  const CudaFamily* const family = FindCudaFamily(kernel.family);
+  return family != nullptr && family->takes_parts;
+}
+
+}  // namespace
+
+absl::Span<const CudaFamily* const> CudaFamilies() { return kFamilies; }
+
+const CudaFamily* FindCudaFamily(absl::string_view name) {
+  for (const CudaFamily* family : kFamilies) {
+    if (family->name == name) return family;
+  }
+  return nullptr;
+}
+
+std::vector<Kernel> CudaCatalog::KernelsAt(const Graph& graph, NodeId node, bool fuse) const {
+  std::vector<Kernel> kernels = KernelsOfSize(graph, node, true);
+  if (kernels.empty()) {
+    kernels.push_back(KernelOf(kHostFamily, {node}, RowIn(graph, {node}, Format::kPlain)));
+  }
+  if (!fuse) return kernels;
+  std::vector<Kernel> fused = KernelsOfSize(graph, node, false);
+  std::move(fused.begin(), fused.end(), std::back_inserter(kernels));
+  return kernels;
+}
+
+Kernel CudaCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) const {
+  return {.family = "reorder", .input_formats = {from}, .output_formats = {to}};
+}
+
+bool CudaCatalog::NeedsAdmission(const Kernel& kernel) const { return kernel.variant == kTf32Form; }
+
+std::optional<std::string> CudaCatalog::MoreExact(const Kernel& kernel) const {
+  if (kernel.variant != kTf32Form) return std::nullopt;
+  return std::string(kStrictForm);
+}
+
+std::optional<std::string> CudaCatalog::LessExact(const Kernel& kernel) const {
+  const CudaFamily* const family = FindCudaFamily(kernel.family);
+  const bool has_one = tf32_ && family != nullptr && family->multiplies;
+  if (!has_one || kernel.variant != kStrictForm) return std::nullopt;
+  return std::string(kTf32Form);
+}
+
+bool CudaCatalog::ReadsParts(const Kernel& kernel) const { return TakesParts(kernel); }
+
+bool CudaCatalog::WritesParts(const Kernel& kernel) const { return TakesParts(kernel); }
+
+absl::string_view CudaCatalog::Version(absl::string_view /*family*/) const { return "1"; }
+
+}  // namespace plait::cuda

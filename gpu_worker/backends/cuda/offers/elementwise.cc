@@ -1,0 +1,69 @@
+#include <utility>
+
+#include "gpu_worker/backends/cuda/offers/cuda_family.h"
+#include "gpu_worker/backends/cuda/offers/expression_text.h"
+#include "gpu_worker/backends/cuda/offers/operands.h"
+#include "gpu_worker/backends/groups/elementwise_group.h"
+#include "gpu_worker/backends/groups/node_checks.h"
+
+namespace plait::cuda {
+namespace {
+
+// An Expand is a read that repeats.
+bool IsExpand(const Graph& graph, NodeId node) {
+  return IsOneOf(graph, node, {OpKind::kExpand}) &&
+         graph.output_type(node).dtype == DataType::kFloat32;
+}
+
+std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+  if (IsExpand(graph, node)) return {{node}};
+  if (!HasExpression(graph, node)) return {};
+  std::vector<std::vector<NodeId>> groups = {{node}};
+  std::vector<NodeId> group = GrowElementwiseGroup(graph, node, HasExpression, 1);
+  if (group.size() > 1) groups.push_back(std::move(group));
+  return groups;
+}
+
+// All lie like the result; operands are read at any distances.
+std::vector<FormatRow> Rows(const Graph& graph, absl::Span<const NodeId> nodes) {
+  if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
+  return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
+}
+
+std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+  const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
+  if (!layout.has_value()) return std::nullopt;
+  const NodeId last = kernel.nodes.back();
+  ElementwiseProblem problem{.expression = "x0", .shape = SizesOf(graph.output_type(last))};
+  if (kernel.nodes.size() == 1 && IsExpand(graph, last)) {
+    const TensorId input = graph.node(last).inputs[0];
+    const bool lies_alike = *layout == MemoryLayout::kNchw || graph.type(input).rank() == 4;
+    if (!lies_alike || graph.type(input).dtype != DataType::kFloat32) return std::nullopt;
+    problem.inputs = {SizesOf(graph.type(input))};
+    return KernelProblem{.problem = std::move(problem),
+                         .layout = *layout,
+                         .inputs = {OperandOf(graph, input, *layout)}};
+  }
+  for (const NodeId node : kernel.nodes) {
+    if (!HasExpression(graph, node)) return std::nullopt;
+  }
+  if (!IsElementwiseGroup(graph, kernel.nodes)) return std::nullopt;
+  std::optional<ExpressionText> expression = ExpressionOf(graph, kernel.nodes, *layout);
+  if (!expression.has_value()) return std::nullopt;
+  problem.expression = std::move(expression->text);
+  problem.inputs = std::move(expression->sizes);
+  return KernelProblem{
+      .problem = std::move(problem), .layout = *layout, .inputs = std::move(expression->inputs)};
+}
+
+}  // namespace
+
+const CudaFamily kElementwiseFamily = {
+    .name = "elementwise",
+    .groups = Groups,
+    .rows = Rows,
+    .problem = ProblemOf,
+    .takes_parts = true,
+};
+
+}  // namespace plait::cuda

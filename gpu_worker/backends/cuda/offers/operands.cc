@@ -1,0 +1,63 @@
+#include "gpu_worker/backends/cuda/offers/operands.h"
+
+#include <utility>
+
+#include "optimizer/kernels/format_rules.h"
+
+namespace plait::cuda {
+namespace {
+
+bool IsImage(const TensorType& type) {
+  return EffectiveFormat(type, Format::kChannelsLast) == Format::kChannelsLast;
+}
+
+// Takes one tensor's format into account; false where it does not fit the others.
+bool Agrees(const TensorType& type, Format format, std::optional<MemoryLayout>* layout) {
+  if (!IsImage(type)) return format == Format::kPlain;
+  if (format != Format::kPlain && format != Format::kChannelsLast) return false;
+  const MemoryLayout own = format == Format::kPlain ? MemoryLayout::kNchw : MemoryLayout::kNhwc;
+  if (!layout->has_value()) *layout = own;
+  return **layout == own;
+}
+
+}  // namespace
+
+std::vector<int64_t> SizesOf(const TensorType& type) {
+  return {type.shape.begin(), type.shape.end()};
+}
+
+std::optional<MemoryLayout> LayoutOf(const Graph& graph, const Kernel& kernel) {
+  const std::vector<TensorId> inputs = InputsOf(graph, kernel.nodes);
+  const std::vector<TensorId> outputs = OutputsOf(graph, kernel.nodes);
+  if (inputs.size() != kernel.input_formats.size() ||
+      outputs.size() != kernel.output_formats.size()) {
+    return std::nullopt;
+  }
+  std::optional<MemoryLayout> layout;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!Agrees(graph.type(inputs[i]), kernel.input_formats[i], &layout)) return std::nullopt;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!Agrees(graph.type(outputs[i]), kernel.output_formats[i], &layout)) return std::nullopt;
+  }
+  return layout.value_or(MemoryLayout::kNchw);
+}
+
+OperandValue OperandOf(const Graph& graph, TensorId tensor, MemoryLayout layout) {
+  OperandValue value;
+  if (tensor == kNoTensor) return value;
+  value.constant = graph.tensor(tensor).constant;
+  if (value.constant == nullptr) value.tensor = tensor;
+  if (layout == MemoryLayout::kNhwc) {
+    value.format = EffectiveFormat(graph.type(tensor), Format::kChannelsLast);
+  }
+  return value;
+}
+
+OperandValue OperandOf(ConstantRef constant) {
+  OperandValue value;
+  value.constant = std::move(constant);
+  return value;
+}
+
+}  // namespace plait::cuda

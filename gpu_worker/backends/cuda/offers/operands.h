@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "gpu_worker/backends/cuda/offers/kernel_problem.h"
+
+namespace plait::cuda {
+
+// What several families ask of a graph for a problem. Pure and thread-safe.
+
+// A tensor's sizes, as problems have them.
+std::vector<int64_t> SizesOf(const TensorType& type);
+
+// The layout in which all images of a kernel lie. nullopt: they do not lie alike, or in formats
+// that the device has not, or there are not as many formats as tensors.
+std::optional<MemoryLayout> LayoutOf(const Graph& graph, const Kernel& kernel);
+
+// The operand of a tensor, which may be a constant, among images of the layout.
+OperandValue OperandOf(const Graph& graph, TensorId tensor,
+                       MemoryLayout layout = MemoryLayout::kNchw);
+
+// A constant that is read as a vector of rows or channels.
+OperandValue OperandOf(ConstantRef constant);
+
+}  // namespace plait::cuda

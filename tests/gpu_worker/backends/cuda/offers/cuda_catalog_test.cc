@@ -1,0 +1,56 @@
+#include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
+
+#include <gtest/gtest.h>
+
+#include "optimizer/ops/shared/op_spec.h"
+
+namespace plait::cuda {
+namespace {
+
+constexpr char kGraph[] = R"(graph {
+  input %x: float32[4,8]
+  input %i: int64[4,8]
+  const %w: float32[8,8] = synthetic 1
+  %a = MatMul(%x, %w) {}
+  %b = Relu(%a) {}
+  %c = Mul(%i, %i) {}
+  output %b, %c
+})";
+
+class CudaCatalogTest : public testing::Test {
+ protected:
+  const Graph graph_ = *ParseTypedGraph(kGraph);
+};
+
+TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
+  const CudaCatalog catalog(true);
+  Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();
+  EXPECT_EQ(kernel.variant, "strict/auto");
+  EXPECT_FALSE(catalog.NeedsAdmission(kernel));
+  EXPECT_EQ(catalog.MoreExact(kernel), std::nullopt);
+  ASSERT_EQ(catalog.LessExact(kernel), "tf32/auto");
+  EXPECT_EQ(CudaCatalog(false).LessExact(kernel), std::nullopt);
+  kernel.variant = "tf32/auto";
+  EXPECT_TRUE(catalog.NeedsAdmission(kernel));
+  EXPECT_EQ(catalog.MoreExact(kernel), "strict/auto");
+  EXPECT_EQ(catalog.LessExact(kernel), std::nullopt);
+}
+
+TEST_F(CudaCatalogTest, OneNodeKernelsComeFirstAndAreAllThatABaselineTakes) {
+  const CudaCatalog catalog(false);
+  const std::vector<Kernel> alone = catalog.KernelsAt(graph_, 0, false);
+  const std::vector<Kernel> all = catalog.KernelsAt(graph_, 0, true);
+  ASSERT_EQ(alone.size(), 1u);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all.front(), alone.front());
+  EXPECT_EQ(all.back().nodes, std::vector<NodeId>({0, 1}));
+}
+
+TEST_F(CudaCatalogTest, WhatTheDeviceDoesNotRunIsTheHosts) {
+  const std::vector<Kernel> kernels = CudaCatalog(false).KernelsAt(graph_, 2, true);
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels.front().family, "other");
+}
+
+}  // namespace
+}  // namespace plait::cuda
