@@ -207,12 +207,18 @@ MAY_INCLUDE |= {
     "client/files": CLIENT,
     "client/doctor": CLIENT,
     "client/gate": CLIENT,
+    "client/kernel_list": [
+        *CLIENT,
+        "gpu_worker/backends/cuda/offers",
+        "gpu_worker/backends/cuda/problem",
+    ],
     "client": [*CLIENT, "client/files", "client/gate"],
     "client/commands": [
         *CLIENT,
         "client/doctor",
         "client/files",
         "client/gate",
+        "client/kernel_list",
         "client",
     ],
 }

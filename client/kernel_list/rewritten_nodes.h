@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "optimizer/rules/rule.h"
+
+namespace plait {
+
+// Calls `visit` with each graph that one rewrite of the graph gives, and the nodes that it then has
+// and the graph had not, ascending. Of the rules those that a search decides about; of rewrites
+// that take and give the same in front of the same readers, as in the cells of a network, only one.
+// Errors: those of Apply, which are a rule's fault.
+absl::Status VisitRewritten(const Graph& graph, absl::Span<const Rule* const> rules,
+                            absl::FunctionRef<void(const Graph&, absl::Span<const NodeId>)> visit);
+
+}  // namespace plait
