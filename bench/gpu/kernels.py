@@ -1,28 +1,31 @@
 #!/usr/bin/env python3
 """Lists every distinct kernel of the bench models, as JSON Lines for plait-gpu-record.
 
-The 14 models at batch 1 and three of them at 8 and 32, after the usual foldings, and what rewrites
-make of them: merged and padded-merged convolutions, Q/K/V merges, fused forms, depthwise and
-pointwise in one. Needs onnx and numpy; no parameters are drawn, so it takes seconds.
+The 14 models at batch 1 and three of them at 8 and 32. Which kernels there are says `plait
+kernels`, from what the cuda backend offers; here they are put together and in order. Needs plait,
+onnx and numpy; no parameters are drawn, so it takes little time.
 """
 
 import argparse
 import collections
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
+
+from onnx import TensorProto, helper
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(ROOT / "bench" / "models")]
 
-import folding  # noqa: E402 (found through the line above)
-import kernel_forms  # noqa: E402
-import kernel_merges  # noqa: E402
-import kernel_movement  # noqa: E402
-import kernel_text  # noqa: E402
-import model_graph  # noqa: E402
+import batch as batches  # noqa: E402 (found through the line above)
+import light  # noqa: E402
+import skeleton  # noqa: E402
 
-SKELETONS = model_graph.MODELS / "skeletons"
+PLAIT = ROOT / "build" / "plait"
+SKELETONS = ROOT / "bench" / "models" / "skeletons"
 SEEDS = ("resnet50", "inception_v3", "bert_base")
 NEXT = ("rnntc_sru", "resnext50", "nasnet_mobile")
 MODELS = SEEDS + NEXT + (
@@ -33,68 +36,90 @@ TINY_MODELS = ("tiny_resnet", "tiny_inception", "tiny_nasnet", "tiny_bert", "tin
                "tiny_mobilenet", "tiny_sru", "tiny_densenet")
 # Families that no tiny model has come from this one, the smallest kernel of each.
 TINY_FILLER = "nasnet_mobile"
-FAMILIES = ("conv", "separable_conv", "matmul", "attention", "pool", "reduce", "softmax",
-            "layer_norm", "scale_shift", "elementwise", "transpose", "concat", "slice", "gather",
-            "pad")
+FAMILIES = ("attention", "conv", "separable", "matmul", "elementwise", "scale_shift", "rows",
+            "pool", "move")
 
 
-def kernels_of(graph):
-    """Yields every kernel of a loaded model, equal ones as often as they occur."""
-    folded = folding.fold(graph)
-    links = {"producers": folded.producers(), "users": folded.users()}
-    kernels = [kernel for node in folded.nodes for kernel in _kernels_at(folded, links, node)]
-    taken_in = {id(node) for kernel in kernels if kernel.family in ("conv", "matmul")
-                and kernel.origin == "model" for node in kernel.nodes}
-    for kernel in kernels:
-        if kernel.family == "elementwise":
-            kernel.partial = any(id(node) in taken_in for node in kernel.nodes)
-        yield folded, kernel
-    for kernel in kernel_merges.merge_kernels(folded, links):
-        yield folded, kernel
-    fused = folding.fold_attention(folded)
-    for node in fused.nodes:
-        for kernel in kernel_movement.attention_kernels(fused, node):
-            yield fused, kernel
+def hollow(model):
+    """The model with large parameters as numbers that repeat: kernels do not depend on values.
+
+    Each has a number of its own, or equal ones would be one parameter.
+    """
+    fills, kept = [], []
+
+    def fill(tensor, name):
+        value = 2.0 + len(fills) / 1024
+        shape = helper.make_tensor(f"{name}/shape", TensorProto.INT64, [len(tensor.dims)],
+                                   tensor.dims)
+        filler = helper.make_tensor(f"{name}/value", TensorProto.FLOAT, [1], [value])
+        fills.append((shape, helper.make_node(
+            "ConstantOfShape", [shape.name], [name], name=f"{name}/fill", value=filler)))
+
+    def is_empty(tensor):
+        return tensor.data_type == TensorProto.FLOAT and all(tensor.dims) and \
+            not (tensor.raw_data or tensor.float_data)
+
+    for tensor in model.graph.initializer:
+        if is_empty(tensor):
+            fill(tensor, tensor.name)
+        else:
+            kept.append(tensor)
+    nodes = []
+    for node in model.graph.node:
+        value = next((a.t for a in node.attribute if a.name == "value"), None)
+        if node.op_type == "Constant" and value is not None and is_empty(value):
+            fill(value, node.output[0])
+        else:
+            nodes.append(node)
+    del model.graph.initializer[:], model.graph.node[:]
+    model.graph.initializer.extend(kept + [shape for shape, _ in fills])
+    model.graph.node.extend([node for _, node in fills] + nodes)
+    filled = {node.output[0] for _, node in fills}
+    inputs = [info for info in model.graph.input if info.name not in filled]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    return model
 
 
-def _kernels_at(graph, links, node):
-    if node.op == "Conv":
-        yield from kernel_forms.conv_kernels(graph, links, node)
-    if node.op in ("MatMul", "Gemm"):
-        yield from kernel_forms.gemm_kernels(graph, links, node)
-    yield from kernel_movement.pool_kernels(graph, node)
-    yield from kernel_movement.row_kernels(graph, links, node)
-    yield from kernel_movement.elementwise_kernels(graph, links, node)
-    yield from kernel_movement.movement_kernels(graph, node)
+def bench_model(name, batch=1):
+    """The ModelProto of a skeleton, without its parameters' values."""
+    model, _ = skeleton.read_skeleton(SKELETONS / f"{name}.skeleton")
+    return hollow(batches.with_batch(model, batch) if batch != 1 else model)
 
 
-def priority_of(name, batch, kernel):
+def lines_of(plait, model):
+    """What `plait kernels` says of a ModelProto."""
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        file.write(model.SerializeToString(deterministic=True))
+        file.flush()
+        done = subprocess.run([plait, "kernels", file.name, "--jsonl"], check=True,
+                              stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def priority_of(name, batch, line):
     """What to record first: 0 what the seeds would run at batch 1; later what fewer tables need."""
-    is_plain = kernel.origin == "model" and not kernel.partial
     if batch != 1:
-        return 5 + LARGE_BATCHES.index(batch) + (0 if is_plain else 2)
+        return 5 + LARGE_BATCHES.index(batch) + (0 if line["planned"] else 2)
     if name in SEEDS:
-        return 0 if is_plain else 1
+        return 0 if line["planned"] else 1
     if name in NEXT:
         return 2
-    return 3 if is_plain else 4
+    return 3 if line["planned"] else 4
 
 
-def add_model(records, graph, name, batch=1):
-    """Adds the model's kernels to `records`, which maps graph texts to lines."""
+def add_model(records, lines, name, batch=1):
+    """Adds the model's lines to `records`, which maps families and graphs to lines."""
     label = name if batch == 1 else f"{name}@{batch}"
-    for owner, kernel in kernels_of(graph):
-        text = kernel_text.kernel_text(owner, kernel.nodes, kernel.outputs)
-        inputs = kernel_text.kernel_inputs(owner, kernel.nodes)
-        count = len(inputs) + len(kernel.outputs)
-        record = records.setdefault((kernel.family, text), {
-            "family": kernel.family, "graph": text, "formats": ",".join(["plain"] * count),
-            "cold_weights": True, **kernel.problem, "models": {}, "origin": kernel.origin,
-            "priority": priority_of(name, batch, kernel)})
-        record["models"][label] = record["models"].get(label, 0) + 1
-        if kernel.origin == "model":
+    for line in lines:
+        priority = priority_of(name, batch, line)
+        record = {key: value for key, value in line.items() if key not in ("count", "planned")}
+        record = records.setdefault((line["family"], line["graph"], line["formats"]), {
+            **record, "models": {}, "priority": priority})
+        record["models"][label] = record["models"].get(label, 0) + line["count"]
+        if line["origin"] == "model":
             record["origin"] = "model"
-        record["priority"] = min(record["priority"], priority_of(name, batch, kernel))
+        record["priority"] = min(record["priority"], priority)
 
 
 def ordered(records):
@@ -102,33 +127,29 @@ def ordered(records):
     return sorted(records.values(), key=lambda record: record["priority"])
 
 
-def list_models():
+def list_models(plait=PLAIT):
     """Returns the kernels of the bench models."""
     records = {}
-    for name in MODELS:
-        model = model_graph.read_model(SKELETONS / f"{name}.skeleton")
-        add_model(records, model_graph.load(model), name)
-    for batch in LARGE_BATCHES:
-        for name in SEEDS:
-            model = model_graph.read_model(SKELETONS / f"{name}.skeleton")
-            add_model(records, model_graph.load(model, batch), name, batch)
+    for batch in (1, *LARGE_BATCHES):
+        for name in MODELS if batch == 1 else SEEDS:
+            add_model(records, lines_of(plait, bench_model(name, batch)), name, batch)
     return ordered(records)
 
 
-def list_tiny():
+def list_tiny(plait=PLAIT):
     """Returns the kernels of light models, and at least one kernel of every family."""
-    import light  # found through model_graph; draws parameters, which the real list never does
     records = {}
     for name in TINY_MODELS:
-        add_model(records, model_graph.load(light.build(name)), name)
+        add_model(records, lines_of(plait, light.build(name)), name)
     filler = {}
-    model = model_graph.read_model(SKELETONS / f"{TINY_FILLER}.skeleton")
-    add_model(filler, model_graph.load(model), TINY_FILLER)
     for family in FAMILIES:
-        if not any(key[0] == family for key in records):
-            candidates = [item for item in filler.items() if item[0][0] == family]
-            key, record = min(candidates, key=lambda item: len(item[0][1]))
-            records[key] = record
+        if any(key[0] == family for key in records):
+            continue
+        if not filler:
+            add_model(filler, lines_of(plait, bench_model(TINY_FILLER)), TINY_FILLER)
+        candidates = [item for item in filler.items() if item[0][0] == family]
+        key, record = min(candidates, key=lambda item: len(item[0][1]))
+        records[key] = record
     for record in records.values():
         record["priority"] = 0 if record["origin"] == "model" else 1
     return ordered(records)
@@ -153,8 +174,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True, help="kernels.jsonl")
     parser.add_argument("--tiny", action="store_true", help="light models only")
+    parser.add_argument("--plait", type=pathlib.Path, default=PLAIT,
+                        help="the program (build/plait)")
     arguments = parser.parse_args()
-    records = list_tiny() if arguments.tiny else list_models()
+    if not arguments.plait.is_file():
+        parser.error(f"{arguments.plait} is not there; --plait names it")
+    records = (list_tiny if arguments.tiny else list_models)(arguments.plait)
     text = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
     arguments.out.write_text(text)
     print(table(records))

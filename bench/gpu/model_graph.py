@@ -1,4 +1,4 @@
-"""A small static graph of an ONNX model: shapes known, constants folded, batch bound.
+"""A small static graph of an ONNX model: shapes known, constants folded.
 
 Parameters have a shape and no values, so that skeletons need not be restored. What is known before
 the model runs (shapes, axes, scales) has values and is computed here.
@@ -54,17 +54,6 @@ class ModelGraph:
         self.shapes = {}
         self.dtypes = {}
         self.constants = {}
-        self._fresh = 0
-
-    def copy(self):
-        """Returns a graph whose nodes can be rewired without touching this one's."""
-        other = ModelGraph(self.with_parameters)
-        other.nodes = [Node(n.op, list(n.inputs), list(n.outputs), dict(n.attributes))
-                       for n in self.nodes]
-        other.inputs, other.outputs = list(self.inputs), list(self.outputs)
-        other.shapes, other.dtypes = dict(self.shapes), dict(self.dtypes)
-        other.constants, other._fresh = dict(self.constants), self._fresh
-        return other
 
     def is_constant(self, name):
         return name in self.constants
@@ -76,41 +65,6 @@ class ModelGraph:
 
     def elements(self, name):
         return math.prod(self.shapes[name])
-
-    def is_float(self, name):
-        return self.dtypes[name] == TensorProto.FLOAT
-
-    def tensor(self, shape, dtype=TensorProto.FLOAT):
-        """Returns the name of a new tensor that some node will produce."""
-        name = f"~{self._fresh}"
-        self._fresh += 1
-        self.shapes[name], self.dtypes[name] = tuple(shape), dtype
-        return name
-
-    def parameter(self, shape):
-        """Returns the name of a new float parameter."""
-        name = self.tensor(shape)
-        self.constants[name] = None
-        return name
-
-    def constant(self, values):
-        """Returns the name of a new constant with these values."""
-        name = self.tensor(values.shape, helper.np_dtype_to_tensor_dtype(values.dtype))
-        self.constants[name] = values
-        return name
-
-    def producers(self):
-        """Returns tensor name to the node that makes it."""
-        return {name: node for node in self.nodes for name in node.outputs if name}
-
-    def users(self):
-        """Returns tensor name to the nodes that read it, a node once per use."""
-        result = {}
-        for node in self.nodes:
-            for name in node.inputs:
-                if name:
-                    result.setdefault(name, []).append(node)
-        return result
 
     def remove_dead_nodes(self):
         """Drops nodes that no output depends on."""
@@ -130,12 +84,10 @@ def read_model(source):
     return onnx.load(str(source))
 
 
-def load(model, batch=1, with_parameters=False):
-    """Returns the ModelGraph of a ModelProto whose inputs' first dimensions become `batch`.
+def load(model, with_parameters=False):
+    """Returns the ModelGraph of a ModelProto, whose symbolic dimensions must be bound before.
 
-    Reshapes with constant targets are bound to the batch as well. A model with batch 1 keeps its
-    shapes; symbolic dimensions must be bound before. With `with_parameters` every constant has its
-    values, so that the graph can be executed.
+    With `with_parameters` every constant has its values, so that the graph can be executed.
     """
     graph = ModelGraph(with_parameters)
     opsets = {item.domain or "": item.version for item in model.opset_import}
@@ -145,14 +97,12 @@ def load(model, batch=1, with_parameters=False):
         if info.name in graph.constants:
             continue
         shape = [dimension.dim_value for dimension in info.type.tensor_type.shape.dim]
-        if batch != 1:
-            shape[0] = batch
         graph.inputs.append(info.name)
         graph.shapes[info.name] = tuple(shape)
         graph.dtypes[info.name] = info.type.tensor_type.elem_type
     graph.outputs = [info.name for info in model.graph.output]
     for proto in model.graph.node:
-        _add_node(graph, proto, opsets, batch)
+        _add_node(graph, proto, opsets)
     graph.remove_dead_nodes()
     return graph
 
@@ -167,15 +117,13 @@ def _add_constant(graph, name, tensor):
     graph.constants[name] = numpy_helper.to_array(tensor) if is_readable else None
 
 
-def _add_node(graph, proto, opsets, batch):
+def _add_node(graph, proto, opsets):
     """Appends the node, or records its results as constants when they are known."""
     attributes = {item.name: helper.get_attribute_value(item) for item in proto.attribute}
     if proto.op_type == "Constant":
         _add_constant_node(graph, proto, attributes)
         return
     inputs = list(proto.input)
-    if proto.op_type == "Reshape" and batch != 1:
-        inputs[1] = _bound_target(graph, inputs, batch)
     proto = helper.make_node(
         proto.op_type, inputs, list(proto.output), name=proto.name, domain=proto.domain)
     proto.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
@@ -200,21 +148,6 @@ def _add_constant_node(graph, proto, attributes):
     (key, value), = attributes.items()
     dtype = np.float32 if key.startswith("value_float") else np.int64
     _add_constant(graph, name, numpy_helper.from_array(np.array(value, dtype=dtype)))
-
-
-def _bound_target(graph, inputs, batch):
-    """Returns the constant that tells a Reshape its target at this batch."""
-    target = graph.constants.get(inputs[1])
-    shape = graph.shapes[inputs[0]]
-    count = math.prod(shape)
-    if target is None or count % batch or (-1 not in target and math.prod(target) == count):
-        return inputs[1]
-    sizes = [shape[i] // (batch if i == 0 else 1) if size == 0 else int(size)
-             for i, size in enumerate(target)]
-    known = math.prod(size for size in sizes if size != -1)
-    sizes = [count // batch // known if size == -1 else size for size in sizes]
-    sizes[0] *= batch
-    return graph.constant(np.array(sizes, dtype=np.int64))
 
 
 def _infer(graph, proto, opsets):

@@ -99,22 +99,14 @@ def _gemm(record, text):
 
 
 def _attention(record, text):
-    node = text.first("Attention")
-    query, key = text.shapes[node[1][0]], text.shapes[node[1][1]]
-    facts = {"batch": query[0], "heads": query[1], "query": query[2], "keys": key[2],
-             "dim": query[3], "mask": len(node[1]) > 3}
-    if "scale" in node[3]:
-        facts["scale"] = float32(node[3]["scale"])
-    if facts["mask"]:
-        mask = [1] * (4 - len(text.shapes[node[1][3]])) + text.shapes[node[1][3]]
-        facts.update(mask_batch=mask[0] > 1, mask_heads=mask[1] > 1, mask_query=mask[2] > 1)
-    return facts
+    return {"produced": math.prod(text.output())}
 
 
 def _pool(record, text):
     node, = text.nodes
     x, out = text.shapes[node[1][0]], text.shapes[node[2][0]]
     window = text.integers(node, "kernel_shape", x[2:])
+    out = out + [1] * (4 - len(out))
     return {"n": x[0], "c": x[1], "h": x[2], "w": x[3], "r": window[0], "s": window[1],
             "stride": text.integers(node, "strides", [1, 1]),
             "pad": text.integers(node, "pads", [0, 0, 0, 0]), "output_h": out[2],
@@ -141,9 +133,12 @@ def _elementwise(record, text):
 
 
 def _movement(record, text):
+    produced = sum(math.prod(text.shapes[name]) for name in text.outputs)
+    if len(text.nodes) > 1:  # a chain, whose axes the problem has in another order
+        return {"produced": produced}
     node, = text.nodes
     return {"inputs": [text.shapes[name] for name in node[1][:len(record["inputs"])]],
-            "produced": sum(math.prod(text.shapes[name]) for name in text.outputs)}
+            "produced": produced}
 
 
 READERS = {"conv": _conv, "separable_conv": _separable, "gemm": _gemm, "attention": _attention,
@@ -160,6 +155,8 @@ def derived(record):
         return {"elements": record["rows"] * record["columns"]}
     if problem == "elementwise":
         return {"highest": len(record["inputs"])}
+    if problem == "attention":
+        return {"produced": math.prod(record[name] for name in ("batch", "heads", "query", "dim"))}
     if problem == "movement":
         return {"produced": moved_elements(record)}
     return {}
