@@ -1,8 +1,10 @@
 // Says how the seconds of a search grow with its graph: `search_scaling 8 16 32` searches chains of
-// so many NASNet-like cells and prints the seconds of each phase, and the exponent between the
-// first and the last chain. `search_scaling MODEL.onnx...` does the same for models. Rules and
-// catalog are the real ones; no kernel runs: profiles are computed from a kernel's work, and all of
-// them are known before the clock starts, so that what is timed is the search alone.
+// so many NASNet-like cells and prints the regions of different structure, the distinct graphs that
+// were priced and how many a second of the search phase, the seconds of each phase, and the
+// exponent between the first and the last chain. `search_scaling MODEL.onnx...` does the same for
+// models. Rules and catalog are the real ones; no kernel runs: profiles are computed from a
+// kernel's work, and all of them are known before the clock starts, so that what is timed is the
+// search alone, in seconds of one core.
 // `search_scaling --text CELLS|MODEL.onnx` prints what was found, to compare two builds.
 //
 //   cmake --build build --target search_scaling && build/search_scaling 4 8 16
@@ -253,7 +255,8 @@ absl::Status PrintText(const std::string& argument) {
 
 absl::Status PrintSeconds(int argc, char** argv) {
   const char* const phases[] = {"baseline", "canonicalize", "search", "schedule", "verify"};
-  std::printf("%-14s %7s %7s %8s", "graph", "nodes", "graphs", "profiles");
+  std::printf("%-14s %7s %7s %7s %9s %8s", "graph", "nodes", "regions", "graphs", "graphs/s",
+              "profiles");
   for (const char* phase : phases) std::printf(" %12s", phase);
   std::printf(" %12s\n", "all");
   double first_nodes = 0;
@@ -262,8 +265,12 @@ absl::Status PrintSeconds(int argc, char** argv) {
     PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(argv[i]));
     PLAIT_ASSIGN_OR_RETURN(const Timed timed, TimeSearch(graph, "plait"));
     double all = 0;
-    std::printf("%-14s %7d %7lld %8lld", argv[i], graph.node_count(),
-                static_cast<long long>(timed.result.candidates),
+    const auto searched = timed.seconds.find("search");
+    const double search_seconds = searched == timed.seconds.end() ? 0 : searched->second;
+    const auto graphs = static_cast<double>(timed.result.candidates);
+    std::printf("%-14s %7d %7d %7.0f %9.0f %8lld", argv[i], graph.node_count(),
+                timed.result.regions_solved, graphs,
+                search_seconds > 0 ? graphs / search_seconds : 0,
                 static_cast<long long>(timed.profiles));
     for (const char* phase : phases) {
       const auto found = timed.seconds.find(phase);
