@@ -157,12 +157,18 @@ absl::Status Backtracking::BuildNext(int64_t& nodes_left) {
   const Match& match = matches_[next_match_++];
   if (CannotPay(parent_.graph, parent_flops_, match.rewrite)) return absl::OkStatus();
   nodes_left -= parent_.graph.node_count();
+  PLAIT_ASSIGN_OR_RETURN(const Graph applied,
+                         ApplyRule(parent_.graph, options_.rules, match.rule, match.rewrite));
+  // Rewrites that do not touch meet in one graph whatever their order, mostly before it is brought
+  // into normal form, which costs more than applying them does.
+  if (!visited_.insert(applied.fingerprint()).second) return absl::OkStatus();
   RegionVariant child;
   child.counts = parent_.counts;
-  PLAIT_ASSIGN_OR_RETURN(child.graph, ApplyStep(parent_.graph, options_.rules, match.rule,
-                                                match.rewrite, &child.counts));
+  ++child.counts[std::string(options_.rules[match.rule]->name)];
+  PLAIT_ASSIGN_OR_RETURN(child.graph, Canonicalize(applied, options_.rules, &child.counts));
   if (child.graph.node_count() > nodes_max_) return absl::OkStatus();
-  if (!visited_.insert(child.graph.fingerprint()).second) return absl::OkStatus();
+  const bool has_changed = child.graph.fingerprint() != applied.fingerprint();
+  if (has_changed && !visited_.insert(child.graph.fingerprint()).second) return absl::OkStatus();
   child.steps = parent_.steps;
   child.steps.push_back({match.rule, match.node, match.choice});
   pending_.push_back(std::move(child));

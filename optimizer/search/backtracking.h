@@ -111,6 +111,8 @@ class Backtracking {
   std::vector<std::optional<double>> costs_us_;
   std::set<Entry> queue_;  // priced, not expanded yet
   std::set<Entry> best_;   // never more than variants_max, the best by each set of rules
+  // Graphs in normal form, and what rewrites made on the way to them: a graph that is not in normal
+  // form is never equal to one that is.
   absl::flat_hash_set<Fingerprint> visited_;
   int64_t candidates_ = 0;
   int64_t discovered_ = 0;

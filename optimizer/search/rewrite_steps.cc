@@ -15,15 +15,19 @@ std::vector<int> RulesOf(absl::Span<const RewriteStep> steps) {
   return rules;
 }
 
+absl::StatusOr<Graph> ApplyRule(const Graph& graph, RuleList rules, int rule,
+                                const Rewrite& rewrite) {
+  absl::StatusOr<Graph> applied = Apply(graph, rewrite);
+  if (applied.ok()) return applied;
+  return absl::InternalError(
+      absl::StrCat("rule ", rules[rule]->name, ": ", applied.status().message()));
+}
+
 absl::StatusOr<Graph> ApplyStep(const Graph& graph, RuleList rules, int rule,
                                 const Rewrite& rewrite, RuleCounts* counts) {
-  const absl::StatusOr<Graph> applied = Apply(graph, rewrite);
-  if (!applied.ok()) {
-    return absl::InternalError(
-        absl::StrCat("rule ", rules[rule]->name, ": ", applied.status().message()));
-  }
+  PLAIT_ASSIGN_OR_RETURN(const Graph applied, ApplyRule(graph, rules, rule, rewrite));
   ++(*counts)[std::string(rules[rule]->name)];
-  return Canonicalize(*applied, rules, counts);
+  return Canonicalize(applied, rules, counts);
 }
 
 absl::StatusOr<Graph> RepeatSteps(Graph graph, RuleList rules, absl::Span<const RewriteStep> steps,

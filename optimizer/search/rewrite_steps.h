@@ -25,6 +25,11 @@ struct RewriteStep {
 // The rules of the steps, each once, ascending.
 std::vector<int> RulesOf(absl::Span<const RewriteStep> steps);
 
+// The graph after `rewrite`, which `rule` made, as it is: not in normal form.
+// Errors: Internal when the rule produced a wrong rewrite, naming it.
+absl::StatusOr<Graph> ApplyRule(const Graph& graph, RuleList rules, int rule,
+                                const Rewrite& rewrite);
+
 // The graph after `rewrite`, which `rule` made, in normal form; adds what was applied to `counts`,
 // rules of the normal form included.
 // Errors: Internal when a rule produced a wrong rewrite, naming the rule.

@@ -122,6 +122,40 @@ TEST(BacktrackingTest, VisitsAGraphOnce) {
   EXPECT_EQ(search.candidates(), 2);
 }
 
+TEST(BacktrackingTest, PricesWhatIndependentRewritesMakeOnce) {
+  // Exp is not in normal form, so each rewrite is followed by another one, and the orders meet only
+  // behind that.
+  const Rule to_exp = {.name = "to_exp",
+                       .law = "Tanh(x) = Exp(x)",
+                       .root = OpKind::kTanh,
+                       .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+                         return {ReplaceOp(graph, node, {OpKind::kExp})};
+                       }};
+  const Rule exp_to_neg = {.name = "exp_to_neg",
+                           .law = "Exp(x) = Neg(x)",
+                           .root = OpKind::kExp,
+                           .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+                             return {ReplaceOp(graph, node, {OpKind::kNeg})};
+                           },
+                           .always_wins = true};
+  const Rule* const rules[] = {&to_exp, &exp_to_neg};
+  const Graph graph = GraphOf(R"(graph {
+    input %x: float32[2,8]
+    input %y: float32[2,8]
+    %a = Tanh(%x) {}
+    %b = Tanh(%y) {}
+    output %a, %b
+  })");
+  FakeSearch fake(1);
+  const BacktrackingOptions options{.rules = rules, .relaxation = 10};
+  Backtracking search(graph, options, fake.device);
+  ASSERT_EQ(Finish(search, fake), absl::OkStatus());
+  EXPECT_EQ(search.candidates(), 4);  // none, either, both
+  const RegionVariant best = search.BestVariants().front();
+  EXPECT_EQ(best.latency_us, 4);
+  EXPECT_EQ(best.counts, (RuleCounts{{"exp_to_neg", 2}, {"to_exp", 2}}));
+}
+
 TEST(BacktrackingTest, NamesARuleThatIsWrong) {
   const Rule wrong = {.name = "forgets_its_output",
                       .law = "Tanh(x) =",
