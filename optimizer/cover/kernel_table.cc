@@ -26,9 +26,8 @@ struct OpenGroup {
   std::optional<KernelChoice> part;
 };
 
-void KeepFaster(std::optional<KernelChoice>& best, const KernelChoice& choice) {
-  const auto cost_us = [](const KernelChoice& of) { return of.latency_us + of.price_us; };
-  if (!best.has_value() || cost_us(choice) < cost_us(*best)) best = choice;
+bool IsFaster(double cost_us, const std::optional<KernelChoice>& best) {
+  return !best.has_value() || cost_us < best->latency_us + best->price_us;
 }
 
 bool IsRowMajor(const Kernel& kernel) {
@@ -43,25 +42,16 @@ KernelGroup Close(OpenGroup&& open) {
   return std::move(open.group);
 }
 
-void AddChoice(std::vector<OpenGroup>& open, const KernelGroup& shape, bool takes_all,
-               const KernelChoice& choice) {
-  const Kernel& kernel = choice.kernel;
-  OpenGroup* home = nullptr;
+// nullptr: a kernel from and to these formats is the first one.
+OpenGroup* FindHome(std::vector<OpenGroup>& open, const Kernel& kernel) {
   for (OpenGroup& candidate : open) {
     if (candidate.group.nodes == kernel.nodes &&
         candidate.group.input_formats == kernel.input_formats &&
         candidate.group.output_formats == kernel.output_formats) {
-      home = &candidate;
-      break;
+      return &candidate;
     }
   }
-  if (home == nullptr) {
-    home = &open.emplace_back();
-    home->group = shape;
-    home->group.input_formats = kernel.input_formats;
-    home->group.output_formats = kernel.output_formats;
-  }
-  KeepFaster(takes_all ? home->whole : home->part, choice);
+  return nullptr;
 }
 
 }  // namespace
@@ -80,15 +70,16 @@ KernelOffers::KernelOffers(const Graph& graph, const KernelTableOptions& options
     if (graph.node(node).op != OpKind::kOpaque) AddOffersAt(node);
   }
   first_offer_of_.push_back(offers_.size());
+  reorders_ = ReorderOffers(/*single_nodes=*/false);
 }
 
 void KernelOffers::AddOffersAt(NodeId node) {
   // Variants of one node set follow each other, so what depends on the set alone is kept.
   const size_t first_shape = shapes_.size();
   Fingerprint structure;
-  absl::flat_hash_set<Fingerprint>
-      lossy;  // A variant may be offered, and be another's variant too.
-  for (const Kernel& offered : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
+  // A variant may be offered, and be another's variant too.
+  absl::flat_hash_set<Fingerprint> lossy;
+  for (Kernel& offered : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
     const bool needs_admission = options_.catalog.NeedsAdmission(offered);
     if (needs_admission && !options_.fuse) continue;
     if (shapes_.size() == first_shape || offered.nodes != shapes_.back().nodes) {
@@ -96,13 +87,16 @@ void KernelOffers::AddOffersAt(NodeId node) {
           {offered.nodes, InputsOf(graph_, offered.nodes), OutputsOf(graph_, offered.nodes)});
       structure = StructureFingerprint(graph_, offered.nodes);
     }
-    const std::vector<Kernel> variants =
-        needs_admission ? VariantsOf(offered) : std::vector<Kernel>{offered};
-    for (const Kernel& kernel : variants) {
+    const int shape = static_cast<int>(shapes_.size()) - 1;
+    if (!needs_admission) {
+      const Fingerprint fingerprint = KernelFingerprint(structure, offered);
+      offers_.push_back({std::move(offered), shape, fingerprint, false});
+      continue;
+    }
+    for (Kernel& kernel : VariantsOf(offered)) {
       const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
-      if (needs_admission && !lossy.insert(fingerprint).second) continue;
-      offers_.push_back(
-          {kernel, static_cast<int>(shapes_.size()) - 1, fingerprint, needs_admission});
+      if (!lossy.insert(fingerprint).second) continue;
+      offers_.push_back({std::move(kernel), shape, fingerprint, true});
     }
   }
 }
@@ -188,7 +182,16 @@ void KernelOffers::AppendMissing(bool single_nodes, std::vector<ProfileQuery>* m
     if (options_.profiles.Find(offer.fingerprint) != nullptr) continue;
     missing->push_back(QueryOf(offer));
   }
-  for (const auto& [tensor, kernel, fingerprint] : ReorderOffers(single_nodes)) {
+  if (single_nodes) {
+    AppendMissingReorders(ReorderOffers(/*single_nodes=*/true), missing);
+  } else {
+    AppendMissingReorders(reorders_, missing);
+  }
+}
+
+void KernelOffers::AppendMissingReorders(absl::Span<const ReorderOffer> reorders,
+                                         std::vector<ProfileQuery>* missing) const {
+  for (const auto& [tensor, kernel, fingerprint] : reorders) {
     if (options_.profiles.Find(fingerprint) != nullptr) continue;
     missing->push_back(
         {fingerprint, ReorderProfileKey(graph_.type(tensor), kernel, OriginOf(kernel))});
@@ -285,14 +288,26 @@ void KernelOffers::AddGroupsAt(NodeId node, const PartPrices& prices, KernelTabl
     const Offer& offer = offers_[index];
     const Profile* profile = options_.profiles.Find(offer.fingerprint);
     if (profile == nullptr || profile->samples == 0) continue;
-    const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
+    OpenGroup* home = FindHome(open, offer.kernel);
+    if (home == nullptr) {
+      const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
+      home = &open.emplace_back();
+      home->group.nodes = nodes;
+      home->group.inputs = inputs;
+      home->group.outputs = outputs;
+      home->group.input_formats = offer.kernel.input_formats;
+      home->group.output_formats = offer.kernel.output_formats;
+    }
     const PartPrices::Measured measured = MeasuredOf(offer, *profile);
-    AddChoice(open, {nodes, inputs, outputs}, measured.takes_all,
-              {.kernel = offer.kernel,
-               .latency_us = prices.LatencyUs(measured),
-               .price_us = PriceUs(offer),
-               .bytes = profile->bytes,
-               .compute_share = profile->compute_share});
+    const double latency_us = prices.LatencyUs(measured);
+    const double price_us = PriceUs(offer);
+    std::optional<KernelChoice>& best = measured.takes_all ? home->whole : home->part;
+    if (!IsFaster(latency_us + price_us, best)) continue;
+    best = KernelChoice{.kernel = offer.kernel,
+                        .latency_us = latency_us,
+                        .price_us = price_us,
+                        .bytes = profile->bytes,
+                        .compute_share = profile->compute_share};
   }
   for (OpenGroup& group : open) add(Close(std::move(group)));
 }
@@ -303,7 +318,7 @@ KernelTable KernelOffers::Table() const {
   table.reorders.resize(graph_.tensor_count());
   const PartPrices prices = PricesOfParts();
   for (NodeId node = 0; node < graph_.node_count(); ++node) AddGroupsAt(node, prices, &table);
-  for (auto& [tensor, kernel, fingerprint] : ReorderOffers(/*single_nodes=*/false)) {
+  for (const auto& [tensor, kernel, fingerprint] : reorders_) {
     std::vector<KernelGroup>& of_tensor = table.reorders[tensor];
     of_tensor.resize(size_t{kFormatCount} * kFormatCount);
     const Profile* profile = options_.profiles.Find(fingerprint);

@@ -133,6 +133,8 @@ class KernelOffers {
   // Between all formats in which a kernel of the choice touches a tensor, and row-major, which
   // graphs are read and written in.
   std::vector<ReorderOffer> ReorderOffers(bool single_nodes) const;
+  void AppendMissingReorders(absl::Span<const ReorderOffer> reorders,
+                             std::vector<ProfileQuery>* missing) const;
   KernelGroup OpaqueGroup(NodeId node) const;
   // What a byte costs of the tensors that go through the kernel, in microseconds.
   double MovingUs(const Kernel& kernel, absl::Span<const TensorId> inputs,
@@ -146,6 +148,7 @@ class KernelOffers {
   std::vector<Shape> shapes_;
   std::vector<Offer> offers_;           // by first node, then in the catalog's order
   std::vector<size_t> first_offer_of_;  // per node, and one behind the last
+  std::vector<ReorderOffer> reorders_;  // between the formats of all of them
 };
 
 }  // namespace plait
