@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "optimizer/onnx/messages": IR,
     "optimizer/onnx": [*OPS, "optimizer/integer_form", "optimizer/onnx/messages"],
     "optimizer/rules/patterns": OPS,
+    "optimizer/rules/generator": OPS,
     "optimizer/rules": [*OPS, "optimizer/rules/patterns"],
     "optimizer/normal_form": [*OPS, "optimizer/rules"],
     "optimizer/integer_form": [*OPS, "optimizer/rules", "optimizer/rules/patterns"],

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/status_macros.h"
 #include "optimizer/ops/evaluation/evaluate.h"
-#include "tests/optimizer/rules/field_evaluation.h"
+#include "optimizer/rules/generator/field_evaluation.h"
 
 namespace plait {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/ir/graph.h"
+#include "optimizer/ops/evaluation/run_operator.h"
 #include "optimizer/ops/shared/eval_tensor.h"
 
 namespace plait {
@@ -19,5 +20,9 @@ namespace plait {
 // Errors: Unimplemented for what else has no meaning there.
 absl::StatusOr<std::vector<EvalTensor>> EvaluateWithUnknownFunctions(
     const Graph& graph, const std::vector<EvalTensor>& inputs);
+
+// One operator in GF(p), an unknown function where it is one above. Errors: as RunOperator.
+absl::StatusOr<std::vector<EvalTensor>> RunWithUnknownFunction(const OperatorUse& use,
+                                                               EvalInputs inputs);
 
 }  // namespace plait

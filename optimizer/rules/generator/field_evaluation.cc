@@ -1,4 +1,4 @@
-#include "tests/optimizer/rules/field_evaluation.h"
+#include "optimizer/rules/generator/field_evaluation.h"
 
 #include <utility>
 
@@ -88,8 +88,30 @@ void AddValues(FingerprintBuilder& builder, const EvalTensor& tensor) {
   }
 }
 
-// One application of an operator, in a graph or in a constant.
-absl::StatusOr<std::vector<EvalTensor>> Run(const OperatorUse& use, EvalInputs inputs) {
+// Constants here are written by tests and rules, and not deep.
+absl::StatusOr<EvalTensor> ValueOf(const Constant& constant) {
+  const auto* apply = std::get_if<Constant::Apply>(&constant.value());
+  if (apply == nullptr) return RunConstant(constant, NoWeights(), Numbers::kField);
+  std::vector<EvalTensor> values(apply->inputs.size());
+  std::vector<const EvalTensor*> inputs(apply->inputs.size(), nullptr);
+  std::vector<const Tensor*> constants(apply->inputs.size(), nullptr);
+  for (size_t i = 0; i < apply->inputs.size(); ++i) {
+    if (apply->inputs[i] == nullptr) continue;
+    PLAIT_ASSIGN_OR_RETURN(values[i], ValueOf(*apply->inputs[i]));
+    inputs[i] = &values[i];
+    constants[i] = apply->inputs[i]->inline_value();
+  }
+  PLAIT_ASSIGN_OR_RETURN(
+      std::vector<EvalTensor> outputs,
+      RunWithUnknownFunction({apply->op, *apply->attributes, constants, apply->output_index + 1},
+                             inputs));
+  return std::move(outputs[static_cast<size_t>(apply->output_index)]);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<EvalTensor>> RunWithUnknownFunction(const OperatorUse& use,
+                                                               EvalInputs inputs) {
   absl::StatusOr<std::vector<EvalTensor>> outputs = RunOperator(use, inputs, Numbers::kField);
   const bool is_unknown = absl::IsUnimplemented(outputs.status()) &&
                           HasTraits(use.op, kElementwiseUnary) && use.output_count == 1;
@@ -108,27 +130,6 @@ absl::StatusOr<std::vector<EvalTensor>> Run(const OperatorUse& use, EvalInputs i
   }
   return std::vector<EvalTensor>{{inputs[0]->type, std::move(results)}};
 }
-
-// Constants here are written by tests and rules, and not deep.
-absl::StatusOr<EvalTensor> ValueOf(const Constant& constant) {
-  const auto* apply = std::get_if<Constant::Apply>(&constant.value());
-  if (apply == nullptr) return RunConstant(constant, NoWeights(), Numbers::kField);
-  std::vector<EvalTensor> values(apply->inputs.size());
-  std::vector<const EvalTensor*> inputs(apply->inputs.size(), nullptr);
-  std::vector<const Tensor*> constants(apply->inputs.size(), nullptr);
-  for (size_t i = 0; i < apply->inputs.size(); ++i) {
-    if (apply->inputs[i] == nullptr) continue;
-    PLAIT_ASSIGN_OR_RETURN(values[i], ValueOf(*apply->inputs[i]));
-    inputs[i] = &values[i];
-    constants[i] = apply->inputs[i]->inline_value();
-  }
-  PLAIT_ASSIGN_OR_RETURN(
-      std::vector<EvalTensor> outputs,
-      Run({apply->op, *apply->attributes, constants, apply->output_index + 1}, inputs));
-  return std::move(outputs[static_cast<size_t>(apply->output_index)]);
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<EvalTensor>> EvaluateWithUnknownFunctions(
     const Graph& graph, const std::vector<EvalTensor>& inputs) {
@@ -149,10 +150,10 @@ absl::StatusOr<std::vector<EvalTensor>> EvaluateWithUnknownFunctions(
       node_inputs.push_back(is_there ? &values[node.inputs[i]] : nullptr);
       constants.push_back(spelled.inline_constant(id, static_cast<int>(i)));
     }
-    PLAIT_ASSIGN_OR_RETURN(
-        std::vector<EvalTensor> outputs,
-        Run({node.op, *node.attributes, constants, static_cast<int>(node.outputs.size())},
-            node_inputs));
+    PLAIT_ASSIGN_OR_RETURN(std::vector<EvalTensor> outputs,
+                           RunWithUnknownFunction({node.op, *node.attributes, constants,
+                                                   static_cast<int>(node.outputs.size())},
+                                                  node_inputs));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kNoTensor) values[node.outputs[i]] = std::move(outputs[i]);
     }
