@@ -40,12 +40,12 @@ std::vector<Class> ClassesOf(const Core& core, const std::vector<Enumerated>& gr
     if (graphs_of_class.size() > kClassGraphsMax) graphs_of_class.resize(kClassGraphsMax);
     classes.push_back(std::move(graphs_of_class));
   }
-  // Of laws of one size those of many inputs first, of which others are special cases.
+  // Those of many inputs first, of which others are special cases.
   const auto order = [&](const Class& graphs_of_class) {
     const size_t steps =
         graphs_of_class[0]->sketch.steps.size() + graphs_of_class[1]->sketch.steps.size();
     const size_t inputs = InputsRead(core, graphs_of_class[0]->sketch).size();
-    return std::make_pair(steps, core.inputs.size() - inputs);
+    return std::make_pair(core.inputs.size() - inputs, steps);
   };
   std::stable_sort(classes.begin(), classes.end(),
                    [&](const Class& a, const Class& b) { return order(a) < order(b); });
@@ -70,6 +70,13 @@ bool ShareAStep(const Enumerated& a, const Enumerated& b) {
   return std::any_of(a.steps.begin(), a.steps.end(), [&](const Fingerprint& step) {
     return std::find(b.steps.begin(), b.steps.end(), step) != b.steps.end();
   });
+}
+
+// Whether one step writes the output of both: then the law says that its operands are equal, which
+// is a smaller law.
+bool ShareTheirEnd(const Enumerated& a, const Enumerated& b) {
+  return a.outputs.size() == 1 && !a.steps.empty() && !b.steps.empty() &&
+         a.steps.back() == b.steps.back();
 }
 
 // `graph` with its outputs in the order of those of `other`.
@@ -112,7 +119,9 @@ class LawFinder {
         ++found.pairs;
         const bool is_common = ShareAStep(*graphs[a], *graphs[b]);
         found.common += is_common;
-        if (is_common || IsKnown(*graphs[a], *graphs[b])) link[root(b)] = root(a);
+        const bool is_implied = is_common ? FollowsFromSmaller(*graphs[a], *graphs[b])
+                                          : IsKnown(*graphs[a], *graphs[b]);
+        if (is_implied) link[root(b)] = root(a);
       }
     }
     for (size_t b = 1; b < graphs.size(); ++b) {
@@ -120,7 +129,7 @@ class LawFinder {
         if (ShareAStep(*graphs[a], *graphs[b])) continue;
         if (root(a) == root(b)) {
           ++found.implied;
-        } else if (Add(*graphs[a], *graphs[b])) {
+        } else if (IsKnown(*graphs[a], *graphs[b]) || Add(*graphs[a], *graphs[b])) {
           link[root(b)] = root(a);
         }
       }
@@ -128,6 +137,39 @@ class LawFinder {
   }
 
  private:
+  // Of graphs with a step in common: whether a law with fewer steps says that they are equal. What
+  // a step in front makes may be needed as it is: an enlarged kernel has zeros at its border. So
+  // the law must hold for anything in its place.
+  bool FollowsFromSmaller(const Enumerated& a, const Enumerated& b) const {
+    if (ShareTheirEnd(a, b)) return true;
+    const Sketch other = InOrderOf(b, a);
+    for (size_t i = 0; i < a.steps.size(); ++i) {
+      const auto place = std::find(b.steps.begin(), b.steps.end(), a.steps[i]);
+      if (place == b.steps.end()) continue;
+      const int in_b = static_cast<int>(place - b.steps.begin());
+      if (HoldsWithout(a.sketch, static_cast<int>(i), other, in_b)) return true;
+    }
+    return false;
+  }
+
+  bool HoldsWithout(const Sketch& a, int in_a, const Sketch& b, int in_b) const {
+    if (core_.operators[a.steps[in_a].op].outputs != 1) return false;
+    std::vector<int> inputs = AllDifferent();
+    // The type of what the step makes.
+    Sketch front{{a.steps.begin(), a.steps.begin() + in_a + 1}, {}};
+    int made = static_cast<int>(inputs.size());
+    for (int i = 0; i < in_a; ++i) made += core_.operators[a.steps[i].op].outputs;
+    front.outputs = {made};
+    const auto step = GraphOf(core_, front, inputs, core_.inputs);
+    if (!step.ok()) return false;
+    Core core = core_;
+    core.inputs.push_back(step->type(step->outputs()[0]));
+    inputs.push_back(static_cast<int>(inputs.size()));
+    const auto left = GraphOf(core, WithoutStep(core_, a, in_a), inputs, core.inputs);
+    const auto right = GraphOf(core, WithoutStep(core_, b, in_b), inputs, core.inputs);
+    return left.ok() && right.ok() && AgreeAtAPoint(*left, *right, seed_ + 2);
+  }
+
   // The law's text under the names of inputs that make it the smallest, sides in either order, for
   // inputs that are called the same where `same` says so.
   std::string TextOf(const Sketch& a, const Sketch& b, absl::Span<const int> same) const {
@@ -166,16 +208,16 @@ class LawFinder {
     return is_known;
   }
 
-  // The law and what becomes of it where two inputs are the same.
-  void Know(const Sketch& a, const Sketch& b) {
-    known_.insert(TextOf(a, b, AllDifferent()));
-    for (size_t i = 0; i < core_.inputs.size(); ++i) {
-      for (size_t j = 0; j < i; ++j) {
-        if (core_.inputs[i] != core_.inputs[j]) continue;
-        std::vector<int> same = AllDifferent();
-        same[i] = static_cast<int>(j);
-        known_.insert(TextOf(a, b, same));
-      }
+  // The law and what becomes of it where inputs are the same.
+  void Know(const Sketch& a, const Sketch& b, size_t next, std::vector<int>* same) {
+    if (next == same->size()) {
+      known_.insert(TextOf(a, b, *same));
+      return;
+    }
+    for (size_t earlier = 0; earlier <= next; ++earlier) {
+      if (core_.inputs[earlier] != core_.inputs[next]) continue;
+      (*same)[next] = static_cast<int>(earlier);
+      Know(a, b, next + 1, same);
     }
   }
 
@@ -212,7 +254,8 @@ class LawFinder {
     }
     law.evidence = evidence->ToString();
     found.laws.push_back(std::move(law));
-    Know(source.sketch, target);
+    std::vector<int> same = AllDifferent();
+    Know(source.sketch, target, 0, &same);
     return true;
   }
 

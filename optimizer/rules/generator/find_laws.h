@@ -17,7 +17,7 @@ struct LawsFound {
   int64_t graphs = 0;
   int64_t classes = 0;   // sets of graphs that agree at the first point, but for names
   int64_t pairs = 0;     // pairs of those that were looked at
-  int64_t common = 0;    // left out: a subgraph in common, so a smaller law says it
+  int64_t common = 0;    // left out: a step in common
   int64_t renamed = 0;   // left out: another law under other names, or with two inputs the same
   int64_t implied = 0;   // left out: both sides are linked by other laws of their class
   int64_t untyped = 0;   // left out: no sizes that a law's form can say

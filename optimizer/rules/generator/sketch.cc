@@ -79,4 +79,25 @@ absl::StatusOr<Graph> GraphOf(const Core& core, const Sketch& sketch, absl::Span
   return std::move(builder).Finish();
 }
 
+Sketch WithoutStep(const Core& core, const Sketch& sketch, int index) {
+  const int inputs = static_cast<int>(core.inputs.size());
+  // By value of the sketch: the number in the result.
+  std::vector<int> numbers;
+  for (int i = 0; i < inputs; ++i) numbers.push_back(i);
+  int next = inputs + 1;
+  Sketch result;
+  for (int i = 0; i < static_cast<int>(sketch.steps.size()); ++i) {
+    if (i == index) {
+      numbers.push_back(inputs);
+      continue;
+    }
+    Sketch::Step step = sketch.steps[i];
+    for (int& input : step.inputs) input = numbers[input];
+    for (int j = 0; j < core.operators[step.op].outputs; ++j) numbers.push_back(next++);
+    result.steps.push_back(std::move(step));
+  }
+  for (const int output : sketch.outputs) result.outputs.push_back(numbers[output]);
+  return result;
+}
+
 }  // namespace plait

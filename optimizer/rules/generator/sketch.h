@@ -33,4 +33,8 @@ std::vector<std::string> SketchTexts(const Core& core, const Sketch& sketch,
 absl::StatusOr<Graph> GraphOf(const Core& core, const Sketch& sketch, absl::Span<const int> inputs,
                               absl::Span<const TensorType> types);
 
+// The sketch with step `index` left out and an input more, the core's last, in the place of what
+// the step makes. REQUIRES: the step has one output.
+Sketch WithoutStep(const Core& core, const Sketch& sketch, int index);
+
 }  // namespace plait

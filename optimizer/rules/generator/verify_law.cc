@@ -100,8 +100,8 @@ std::vector<EvalTensor> RandomPoint(const Graph& graph, Random* random) {
   return point;
 }
 
-absl::Status Compare(const Graph& source, const Graph& target, Random* random) {
-  for (int i = 0; i < kPointsPerShape; ++i) {
+absl::Status Compare(const Graph& source, const Graph& target, int points, Random* random) {
+  for (int i = 0; i < points; ++i) {
     const std::vector<EvalTensor> point = RandomPoint(source, random);
     PLAIT_ASSIGN_OR_RETURN(const auto expected, EvaluateWithUnknownFunctions(source, point));
     PLAIT_ASSIGN_OR_RETURN(const auto actual, EvaluateWithUnknownFunctions(target, point));
@@ -142,7 +142,7 @@ absl::StatusOr<Evidence> VerifyLaw(const Law& law, uint64_t seed) {
       return absl::FailedPreconditionError(
           absl::StrCat("the target has no types: ", target.status().message()));
     }
-    PLAIT_RETURN_IF_ERROR(Compare(*source, *target, &random));
+    PLAIT_RETURN_IF_ERROR(Compare(*source, *target, kPointsPerShape, &random));
     ++evidence.shapes;
     evidence.points += kPointsPerShape;
   }
@@ -151,6 +151,11 @@ absl::StatusOr<Evidence> VerifyLaw(const Law& law, uint64_t seed) {
         absl::StrCat("it was tried at ", evidence.shapes, " shapes only"));
   }
   return evidence;
+}
+
+bool AgreeAtAPoint(const Graph& a, const Graph& b, uint64_t seed) {
+  Random random(seed);
+  return Compare(a, b, 1, &random).ok();
 }
 
 }  // namespace plait

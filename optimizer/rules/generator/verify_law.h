@@ -28,4 +28,7 @@ struct Evidence {
 // meaning in GF(p).
 absl::StatusOr<Evidence> VerifyLaw(const Law& law, uint64_t seed);
 
+// Whether both graphs, which have equal inputs, compute the same at one random point.
+bool AgreeAtAPoint(const Graph& a, const Graph& b, uint64_t seed);
+
 }  // namespace plait
