@@ -64,10 +64,13 @@ def test_it_optimizes_with_typed_results_and_errors(bare, model, tmp_path):
         "UnreachableError UNREACHABLE", "TypeError ", "TypeError "]
 
 
+# A shell that starts tests in the background has programs ignore interrupts, and theirs, too.
 INTERRUPTED = """
+import signal
 import sys
 import plait
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     plait.optimize(sys.argv[1], sys.argv[2], budget=120, result_cache=False,
                    on_progress=lambda event: print(event.type, flush=True))
@@ -95,6 +98,34 @@ def test_an_interrupt_cancels_the_job(bare, tmp_path):
     # The daemon is gone with it, and the job is not left over.
     lock = bare.folder / "cache" / "plait" / "plaitd.socket"
     assert not os.path.exists(lock)
+
+
+INTERRUPTED_AT_START = """
+import signal
+import subprocess
+import sys
+import plait
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        Interrupted.process = self
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+subprocess.Popen = Interrupted
+try:
+    plait.optimize(sys.argv[1], sys.argv[2], budget=60)
+except KeyboardInterrupt:
+    print("interrupted", Interrupted.process.poll() is not None)
+    Interrupted.process.kill()
+"""
+
+
+def test_an_interrupt_while_the_program_starts_ends_it_too(bare, model, tmp_path):
+    out = bare.python(INTERRUPTED_AT_START, model, tmp_path / "out.onnx")
+    assert out == "interrupted True\n"
+    assert not (tmp_path / "out.onnx").exists()
 
 
 def properties(kind):

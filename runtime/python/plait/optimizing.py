@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
@@ -122,20 +123,42 @@ def _finish(words: list[str], on_progress: Callable[[Event], None]) -> tuple[int
     with tempfile.TemporaryFile("w+") as out:
         # A session of its own: a terminal's Ctrl-C is told to it once, by us, and so it cancels the
         # job in order; a second one ends it at once.
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, text=True,
-                                   stderr=subprocess.PIPE, start_new_session=True,
-                                   errors="replace")
-        assert process.stderr is not None
+        process = None
         try:
+            with _interrupts_held_back():
+                process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, text=True,
+                                           stderr=subprocess.PIPE, start_new_session=True,
+                                           errors="replace")
+            assert process.stderr is not None
             last = _follow(process.stderr, on_progress)
             process.wait()
         except BaseException:
-            _cancel(process)
+            if process is not None:
+                _cancel(process)
             raise
         finally:
-            process.stderr.close()
+            if process is not None and process.stderr is not None:
+                process.stderr.close()
         out.seek(0)
         return process.returncode, out.read(), last
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """An interrupt comes at the end. One that came while a program is started would leave it behind
+    with nobody who knows it: only the main thread gets any, so another one need not wait."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    held: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if held:
+        handler(*held[0])
 
 
 def _follow(lines: IO[str], on_progress: Callable[[Event], None]) -> str:
