@@ -1,7 +1,10 @@
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/permutation.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
@@ -86,22 +89,37 @@ TensorId WithoutGroup(const Graph& graph, TensorId heads, RewriteBuilder* builde
   return builder->Add(OpKind::kReshape, {}, {heads, builder->AddConstant(Tensor::Int64s(sizes))});
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
-  const int64_t axis = graph.node(softmax).attributes->Int("axis", -1);
-  if (axis != -1 && axis != 3) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId softmax) {
   const TensorId weights = graph.node(softmax).outputs[0];
+  if (absl::c_none_of(graph.users(weights),
+                      [&](NodeId reader) { return graph.node(reader).op == OpKind::kMatMul; })) {
+    return {};
+  }
+  const auto miss = [&](NodeId at, absl::string_view what) {
+    return rule.misses.Because([&] { return absl::StrCat(NodeText(graph, at), what); });
+  };
+  const int64_t axis = graph.node(softmax).attributes->Int("axis", -1);
+  if (axis != -1 && axis != 3) return miss(softmax, " is not over the last of four axes");
   const NodeId mix = SoleUser(graph, weights, OpKind::kMatMul);
-  if (mix == kNoNode || graph.node(mix).inputs[0] != weights) return {};
+  if (mix == kNoNode || graph.node(mix).inputs[0] != weights) {
+    return miss(softmax, " is read by more than one product with values");
+  }
   const auto scores = ReadScores(graph, softmax);
-  if (!scores) return {};
+  if (!scores) {
+    return miss(softmax, " does not read one product, scaled by a constant, plus a mask");
+  }
   const auto& [product, scale, mask] = *scores;
   const TensorId query = graph.node(product).inputs[0];
   TensorId value = graph.node(mix).inputs[1];
   const NodeId transpose = ProducerOf(graph, product, 1, OpKind::kTranspose);
-  if (transpose == kNoNode || !Is4dFloat(graph.type(query)) || !Is4dFloat(graph.type(value))) {
-    return {};
+  if (transpose == kNoNode)
+    return miss(product, " does not multiply with keys that a Transpose gives");
+  if (!Is4dFloat(graph.type(query)) || !Is4dFloat(graph.type(value))) {
+    return miss(product, " is not of queries and values in float32 with four axes");
   }
-  if (mask != kNoTensor && graph.type(mask).dtype != DataType::kFloat32) return {};
+  if (mask != kNoTensor && graph.type(mask).dtype != DataType::kFloat32) {
+    return miss(softmax, " has a mask that is not in float32");
+  }
   // The key as [batch, heads, keys, size]: undo the exchange of the last two axes.
   auto perm = PermutationOf(graph, transpose);
   if (perm.size() != 4) return {};
@@ -116,7 +134,9 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId softmax) {
     key = WithoutGroup(graph, keys, &builder);
     value = WithoutGroup(graph, values, &builder);
   }
-  if (!FitsHeads(builder.type(key), builder.type(value), graph.type(query))) return {};
+  if (!FitsHeads(builder.type(key), builder.type(value), graph.type(query))) {
+    return miss(product, " has keys or values whose batch or heads do not fit the queries");
+  }
   // A layout of the key is no part of the attention: a cut may run behind it.
   builder.Spare(graph.node(transpose).outputs[0]);
   const Attributes attributes{{"scale", static_cast<float>(scale)}};

@@ -10,9 +10,9 @@ const Rule kBatchConvs = {
     // Networks that do the same to several images: the weights are read once, and a larger kernel
     // fills the device better. The images are copied side by side, and their results apart.
     .root = OpKind::kConv,
-    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    .match = [](const Rule& rule, const Graph& graph, NodeId node) -> Rewrites {
       if (!ViewConv(graph, node)) return {};
-      return BatchSiblings(graph, node);
+      return BatchSiblings(graph, node, rule.misses);
     },
 };
 

@@ -5,14 +5,14 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   if (graph.constant(node, 1) == nullptr) return {};
   if (graph.node(node).attributes->Int("transA", 0) != 0) return {};
   const TensorId bias = InputOr(graph, node, 2);
   if (bias != kNoTensor && graph.type(bias).rank() == 2 && graph.type(bias).shape[0] != 1) {
     return {};
   }
-  return BatchSiblings(graph, node);
+  return BatchSiblings(graph, node, rule.misses);
 }
 
 }  // namespace

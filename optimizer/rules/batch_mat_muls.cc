@@ -10,9 +10,9 @@ const Rule kBatchMatMuls = {
     // recurrent layer does to the inputs of its steps, or a network to two sentences. A stack of
     // matrices would have to be met by as many on the other side.
     .root = OpKind::kMatMul,
-    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    .match = [](const Rule& rule, const Graph& graph, NodeId node) -> Rewrites {
       if (graph.constant(node, 1) == nullptr || graph.input_type(node, 1).rank() != 2) return {};
-      return BatchSiblings(graph, node);
+      return BatchSiblings(graph, node, rule.misses);
     },
 };
 

@@ -5,9 +5,9 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  if (SoleProducerOf(graph, node, 0, OpKind::kConv) == kNoNode) return {};
-  return ExpandBatchNormalization(graph, node);
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  if (SoleProducerOf(graph, node, 0, OpKind::kConv, rule.misses) == kNoNode) return {};
+  return ExpandBatchNormalization(graph, node, rule.misses);
 }
 
 }  // namespace

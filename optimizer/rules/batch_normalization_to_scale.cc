@@ -9,8 +9,8 @@ const Rule kBatchNormalizationToScale = {
     // Two elementwise operators fuse with their neighbours. Not portable: ONNX Runtime runs them in
     // two passes over memory, and does not put the normalization together again.
     .root = OpKind::kBatchNormalization,
-    .match = [](const Rule&, const Graph& graph,
-                NodeId node) { return ExpandBatchNormalization(graph, node); },
+    .match = [](const Rule& rule, const Graph& graph,
+                NodeId node) { return ExpandBatchNormalization(graph, node, rule.misses); },
     .always_wins = true,
     .portable = false,
 };

@@ -4,8 +4,8 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const auto found = ConvThenPerChannel(graph, node);
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const auto found = ConvThenPerChannel(graph, node, rule.misses);
   if (!found) return {};
   const auto& [conv, constant] = *found;
   RewriteBuilder builder(graph);

@@ -10,9 +10,9 @@ const Rule kConcatOfRelus = {
     // One launch in the place of several; or several Relus that their producers take along for
     // nothing against one that does not. The search decides.
     .root = OpKind::kConcat,
-    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    .match = [](const Rule& rule, const Graph& graph, NodeId node) -> Rewrites {
       if (ProducerOf(graph, node, 0, OpKind::kRelu) == kNoNode) return {};
-      return JoinBeforeUnary(graph, node);
+      return JoinBeforeUnary(graph, node, rule.misses);
     },
 };
 

@@ -9,9 +9,9 @@ const Rule kConcatOfUnary = {
     .law = "Concat(f(x), f(y)) = f(Concat(x, y)), f elementwise and no Relu",
     // As concat_of_relus, for every other function of single elements.
     .root = OpKind::kConcat,
-    .match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    .match = [](const Rule& rule, const Graph& graph, NodeId node) -> Rewrites {
       if (ProducerOf(graph, node, 0, OpKind::kRelu) != kNoNode) return {};
-      return JoinBeforeUnary(graph, node);
+      return JoinBeforeUnary(graph, node, rule.misses);
     },
 };
 

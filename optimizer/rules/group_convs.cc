@@ -1,5 +1,7 @@
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/conv_view.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
@@ -12,22 +14,33 @@ bool AreAlike(const Graph& graph, const ConvView& a, const ConvView& b) {
          a.group == b.group;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
   const int64_t rank = graph.output_type(node).rank();
   if (rank != 4 || NormalAxis(concat.attributes->Int("axis", 0), rank) != 1) return {};
+  for (size_t i = 0; i < concat.inputs.size(); ++i) {
+    if (ProducerOf(graph, node, static_cast<int>(i), OpKind::kConv) == kNoNode) return {};
+  }
   std::vector<ConvView> convs;
   bool have_biases = false;
   bool read_one = true;
   for (size_t i = 0; i < concat.inputs.size(); ++i) {
-    const NodeId conv = SoleProducerOf(graph, node, static_cast<int>(i), OpKind::kConv);
-    const auto view = conv == kNoNode ? std::nullopt : ViewConv(graph, conv);
-    if (!view || (i > 0 && !AreAlike(graph, convs[0], *view))) return {};
+    const NodeId conv =
+        SoleProducerOf(graph, node, static_cast<int>(i), OpKind::kConv, rule.misses);
+    const auto view = conv == kNoNode ? std::nullopt : ViewConv(graph, conv, rule.misses);
+    if (!view) return {};
+    if (i > 0 && !AreAlike(graph, convs[0], *view)) {
+      return rule.misses.Because([&] {
+        return absl::StrCat(NodeText(graph, conv),
+                            " differs from the one before in shape, strides, ",
+                            "dilations, pads or groups");
+      });
+    }
     convs.push_back(*view);
     have_biases = have_biases || view->b != kNoTensor;
     read_one = read_one && view->x == convs[0].x;
   }
-  if (read_one) return {};  // one convolution with the filters of all: merge_convs
+  if (read_one) return rule.misses.Because("all read one input, which merge_convs is for");
   RewriteBuilder builder(graph);
   std::vector<TensorId> inputs;
   std::vector<TensorId> weights;

@@ -1,5 +1,7 @@
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
@@ -11,12 +13,17 @@ int64_t AxisOf(const Graph& graph, NodeId concat) {
                     graph.output_type(concat).rank());
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   std::vector<TensorId> inputs;
   bool found = false;
   for (size_t i = 0; i < graph.node(node).inputs.size(); ++i) {
-    const NodeId inner = SoleProducerOf(graph, node, static_cast<int>(i), OpKind::kConcat);
+    const NodeId inner =
+        SoleProducerOf(graph, node, static_cast<int>(i), OpKind::kConcat, rule.misses);
     if (inner == kNoNode || AxisOf(graph, inner) != AxisOf(graph, node)) {
+      if (inner != kNoNode) {
+        rule.misses.Because(
+            [&] { return absl::StrCat(NodeText(graph, inner), " is along another axis"); });
+      }
       inputs.push_back(graph.node(node).inputs[i]);
       continue;
     }

@@ -10,8 +10,10 @@ const Rule kMergeConvs = {
     // again unless their readers can. Any number of siblings with equal kernels, pads and steps,
     // and one group.
     .root = OpKind::kConv,
-    .match = [](const Rule&, const Graph& graph,
-                NodeId node) { return MergeConvs(graph, node, MergedKernels::kEqual); },
+    .match =
+        [](const Rule& rule, const Graph& graph, NodeId node) {
+          return MergeConvs(graph, node, MergedKernels::kEqual, rule.misses);
+        },
 };
 
 }  // namespace plait

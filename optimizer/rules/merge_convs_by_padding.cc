@@ -10,8 +10,10 @@ const Rule kMergeConvsByPadding = {
     // As merge_convs, at the price of products with zeros: a 1x1 beside a 3x3 kernel takes nine
     // times its arithmetic. Dense kernels, whose outputs have one height and width.
     .root = OpKind::kConv,
-    .match = [](const Rule&, const Graph& graph,
-                NodeId node) { return MergeConvs(graph, node, MergedKernels::kPadded); },
+    .match =
+        [](const Rule& rule, const Graph& graph, NodeId node) {
+          return MergeConvs(graph, node, MergedKernels::kPadded, rule.misses);
+        },
 };
 
 }  // namespace plait

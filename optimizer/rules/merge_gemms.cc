@@ -1,16 +1,25 @@
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/merge_siblings.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
 
 // Constant weights and a constant bias vector, or none.
-bool HasConstantWeights(const Graph& graph, NodeId node) {
-  if (graph.node(node).op != OpKind::kGemm || graph.constant(node, 1) == nullptr) return false;
-  const TensorId bias = InputOr(graph, node, 2);
-  return bias == kNoTensor || (graph.constant(node, 2) != nullptr && graph.type(bias).rank() == 1 &&
-                               graph.type(bias).shape[0] == graph.output_type(node).shape[1]);
+bool HasConstantWeights(const Graph& graph, NodeId gemm, Misses misses) {
+  const auto miss = [&](absl::string_view what) {
+    misses.Because([&] { return absl::StrCat(NodeText(graph, gemm), what); });
+    return false;
+  };
+  if (graph.constant(gemm, 1) == nullptr) return miss(" has weights that are not constant");
+  const TensorId bias = InputOr(graph, gemm, 2);
+  if (bias == kNoTensor) return true;
+  const bool is_vector = graph.constant(gemm, 2) != nullptr && graph.type(bias).rank() == 1 &&
+                         graph.type(bias).shape[0] == graph.output_type(gemm).shape[1];
+  return is_vector || miss(" has a bias that is no constant vector");
 }
 
 // Products of one x under equal attributes.
@@ -35,15 +44,25 @@ Rewrites Merge(const Graph& graph, absl::Span<const NodeId> gemms) {
   return ReplaceBySplit(graph, &builder, merged, 1, results);
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  if (!HasConstantWeights(graph, node)) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& gemm = graph.node(node);
+  const auto is_sibling = [&](NodeId user) {
+    const Node& other = graph.node(user);
+    return user > node && other.op == OpKind::kGemm && other.inputs[0] == gemm.inputs[0];
+  };
+  if (absl::c_none_of(graph.users(gemm.inputs[0]), is_sibling)) return {};
+  if (!HasConstantWeights(graph, node, rule.misses)) return {};
   std::vector<NodeId> gemms = {node};
   for (NodeId sibling : graph.users(gemm.inputs[0])) {
+    if (!is_sibling(sibling) || !HasConstantWeights(graph, sibling, rule.misses)) continue;
     const Node& other = graph.node(sibling);
-    if (sibling > node && HasConstantWeights(graph, sibling) && other.inputs[0] == gemm.inputs[0] &&
-        other.inputs.size() == gemm.inputs.size() && *other.attributes == *gemm.attributes) {
+    if (other.inputs.size() == gemm.inputs.size() && *other.attributes == *gemm.attributes) {
       gemms.push_back(sibling);
+    } else {
+      rule.misses.Because([&] {
+        return absl::StrCat(NodeText(graph, sibling), " and ", NodeText(graph, node),
+                            " differ in attributes, or one alone has a bias");
+      });
     }
   }
   return MergeSets(gemms, [&](absl::Span<const NodeId> set) { return Merge(graph, set); });

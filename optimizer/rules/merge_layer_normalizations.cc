@@ -1,5 +1,8 @@
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
@@ -19,23 +22,30 @@ bool IsRow(const Graph& graph, NodeId node, int index, int64_t columns) {
   return type.elements() == columns && type.rank() > 0 && type.shape.back() == columns;
 }
 
-std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId id) {
+std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId id, Misses misses) {
   const Node& node = graph.node(id);
   if (node.op != OpKind::kLayerNormalization || node.outputs.size() != 1) return std::nullopt;
+  const auto miss = [&](absl::string_view what) {
+    return misses.Because([&] { return absl::StrCat(NodeText(graph, id), what); });
+  };
   const TensorType& type = graph.output_type(id);
   const int64_t rank = type.rank();
-  if (type.dtype != DataType::kFloat32 || rank < 2) return std::nullopt;
-  if (NormalAxis(node.attributes->Int("axis", -1), rank) != rank - 1) return std::nullopt;
+  if (type.dtype != DataType::kFloat32 || rank < 2) return miss(" is not in float32");
+  if (NormalAxis(node.attributes->Int("axis", -1), rank) != rank - 1) {
+    return miss(" is not over the last axis");
+  }
   const Normalization normalization{id, node.inputs[1], InputOr(graph, id, 2)};
-  if (!IsRow(graph, id, 1, type.shape.back())) return std::nullopt;
+  if (!IsRow(graph, id, 1, type.shape.back())) return miss(" has a scale that is no constant row");
   if (normalization.shift != kNoTensor && !IsRow(graph, id, 2, type.shape.back())) {
-    return std::nullopt;
+    return miss(" has a shift that is no constant row");
   }
   const auto multiplies = [&](NodeId reader) {
     return graph.node(reader).op == OpKind::kMatMul && graph.constant(reader, 1) != nullptr &&
            graph.input_type(reader, 1).rank() == 2;
   };
-  if (!IsReadOnlyBy(graph, node.outputs[0], multiplies)) return std::nullopt;
+  if (!IsReadOnlyBy(graph, node.outputs[0], multiplies)) {
+    return miss(" is read by more than products with constant matrices");
+  }
   return normalization;
 }
 
@@ -51,16 +61,27 @@ TensorId Multiply(const Graph& graph, RewriteBuilder* builder, const Normalizati
   return builder->Add(OpKind::kAdd, {}, {product, builder->Reshape(row, {graph.type(w).shape[1]})});
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const auto first = ReadNormalization(graph, node);
-  if (!first) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   const TensorId x = graph.node(node).inputs[0];
+  const auto is_sibling = [&](NodeId user) {
+    return user > node && graph.node(user).op == OpKind::kLayerNormalization &&
+           graph.node(user).inputs[0] == x;
+  };
+  if (absl::c_none_of(graph.users(x), is_sibling)) return {};
+  const auto first = ReadNormalization(graph, node, rule.misses);
+  if (!first) return {};
   const Attributes& attributes = *graph.node(node).attributes;
   std::vector<Normalization> all = {*first};
   for (const NodeId user : graph.users(x)) {
-    if (user <= node || graph.node(user).inputs[0] != x) continue;
-    const auto other = ReadNormalization(graph, user);
-    if (other && *graph.node(user).attributes == attributes) all.push_back(*other);
+    if (!is_sibling(user)) continue;
+    const auto other = ReadNormalization(graph, user, rule.misses);
+    if (!other) continue;
+    if (*graph.node(user).attributes == attributes) {
+      all.push_back(*other);
+    } else {
+      rule.misses.Because(
+          [&] { return absl::StrCat(NodeText(graph, user), " has other attributes"); });
+    }
   }
   if (all.size() < 2) return {};
   RewriteBuilder builder(graph);

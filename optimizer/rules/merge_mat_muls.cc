@@ -1,5 +1,8 @@
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/merge_siblings.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
@@ -12,12 +15,14 @@ struct Projection {
   TensorId result = kNoTensor;  // with the row
 };
 
-std::optional<Projection> ReadProjection(const Graph& graph, NodeId node) {
-  if (graph.node(node).op != OpKind::kMatMul || graph.constant(node, 1) == nullptr) {
-    return std::nullopt;
-  }
+// REQUIRES: `node` is a MatMul.
+std::optional<Projection> ReadProjection(const Graph& graph, NodeId node, Misses misses) {
+  const auto miss = [&](absl::string_view what) {
+    return misses.Because([&] { return absl::StrCat(NodeText(graph, node), what); });
+  };
+  if (graph.constant(node, 1) == nullptr) return miss(" has no constant weights");
   if (graph.input_type(node, 1).rank() != 2 || graph.input_type(node, 0).rank() < 2) {
-    return std::nullopt;
+    return miss(" has weights that are no matrix");
   }
   Projection projection;
   projection.w = graph.node(node).inputs[1];
@@ -54,15 +59,26 @@ Rewrites Merge(const Graph& graph, TensorId x, absl::Span<const Projection> proj
   return ReplaceBySplit(graph, &builder, merged, graph.type(results[0]).rank() - 1, results);
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const auto first = ReadProjection(graph, node);
-  if (!first) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   const TensorId x = graph.node(node).inputs[0];
+  const auto is_sibling = [&](NodeId user) {
+    return user > node && graph.node(user).op == OpKind::kMatMul && graph.node(user).inputs[0] == x;
+  };
+  if (absl::c_none_of(graph.users(x), is_sibling)) return {};
+  const auto first = ReadProjection(graph, node, rule.misses);
+  if (!first) return {};
   std::vector<Projection> projections = {*first};
   for (NodeId sibling : graph.users(x)) {
-    if (sibling <= node || graph.node(sibling).inputs[0] != x) continue;
-    const auto other = ReadProjection(graph, sibling);
-    if (!other || (first->row == kNoTensor) != (other->row == kNoTensor)) continue;
+    if (!is_sibling(sibling)) continue;
+    const auto other = ReadProjection(graph, sibling, rule.misses);
+    if (!other) continue;
+    if ((first->row == kNoTensor) != (other->row == kNoTensor)) {
+      rule.misses.Because([&] {
+        return absl::StrCat("of ", NodeText(graph, node), " and ", NodeText(graph, sibling),
+                            " a constant row is added to one alone");
+      });
+      continue;
+    }
     projections.push_back(*other);
   }
   return MergeSets(projections,

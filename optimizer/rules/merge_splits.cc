@@ -1,5 +1,7 @@
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
@@ -21,10 +23,16 @@ bool HasAllParts(const Graph& graph, NodeId split) {
   return size == graph.input_type(split, 0).shape[AxisOf(graph, split)];
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const NodeId inner = SoleProducerOf(graph, node, 0, OpKind::kSplit);
-  if (inner == kNoNode || AxisOf(graph, inner) != AxisOf(graph, node)) return {};
-  if (!HasAllParts(graph, inner) || !HasAllParts(graph, node)) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const NodeId inner = SoleProducerOf(graph, node, 0, OpKind::kSplit, rule.misses);
+  if (inner == kNoNode) return {};
+  const auto miss = [&](absl::string_view what) {
+    return rule.misses.Because([&] { return absl::StrCat(NodeText(graph, inner), what); });
+  };
+  if (AxisOf(graph, inner) != AxisOf(graph, node)) return miss(" is along another axis");
+  if (!HasAllParts(graph, inner) || !HasAllParts(graph, node)) {
+    return miss(" or its reader has parts that nothing reads");
+  }
   const auto& inner_parts = graph.node(inner).outputs;
   const auto& outer_parts = graph.node(node).outputs;
   std::vector<TensorId> replaced;

@@ -7,8 +7,8 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const auto taken = TakePad(graph, node);
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const auto taken = TakePad(graph, node, rule.misses);
   if (!taken) return {};
   Attributes attributes = *graph.node(node).attributes;
   attributes.Set("pads", taken->pads);

@@ -5,9 +5,9 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   auto conv = ViewConv(graph, node);
-  const auto taken = TakePad(graph, node);
+  const auto taken = TakePad(graph, node, rule.misses);
   if (!conv || !taken) return {};
   conv->pads = taken->pads;
   RewriteBuilder builder(graph);

@@ -1,15 +1,22 @@
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/pool_view.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const NodeId relu = SoleProducerOf(graph, node, 0, OpKind::kRelu);
-  if (relu == kNoNode || !TakesLargest(graph, node)) return {};
-  if (ProducerOf(graph, relu, 0, OpKind::kConv) != kNoNode) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const NodeId relu = SoleProducerOf(graph, node, 0, OpKind::kRelu, rule.misses);
+  if (relu == kNoNode) return {};
+  const auto miss = [&](NodeId at, absl::string_view what) {
+    return rule.misses.Because([&] { return absl::StrCat(NodeText(graph, at), what); });
+  };
+  if (!TakesLargest(graph, node)) return miss(node, " also says where the largest elements are");
+  const NodeId conv = ProducerOf(graph, relu, 0, OpKind::kConv);
+  if (conv != kNoNode) return miss(conv, " applies the Relu to what it writes");
   RewriteBuilder builder(graph);
   const TensorId pooled =
       builder.Add(OpKind::kMaxPool, *graph.node(node).attributes, {graph.node(relu).inputs[0]});

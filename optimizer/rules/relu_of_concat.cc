@@ -5,8 +5,8 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const NodeId concat = SoleProducerOf(graph, node, 0, OpKind::kConcat);
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const NodeId concat = SoleProducerOf(graph, node, 0, OpKind::kConcat, rule.misses);
   if (concat == kNoNode) return {};
   RewriteBuilder builder(graph);
   std::vector<TensorId> inputs;

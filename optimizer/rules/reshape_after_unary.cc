@@ -8,8 +8,8 @@ const Rule kReshapeAfterUnary = {
     .law = "f(Reshape(x)) = Reshape(f(x)), f elementwise",
     // Brings two Reshapes together, or f to the operator in front, whose kernel may take it along.
     .root = OpKind::kReshape,
-    .match = [](const Rule&, const Graph& graph,
-                NodeId node) { return PushThroughUnary(graph, node); },
+    .match = [](const Rule& rule, const Graph& graph,
+                NodeId node) { return PushThroughUnary(graph, node, rule.misses); },
 };
 
 }  // namespace plait

@@ -3,6 +3,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/rewrite.h"
+#include "optimizer/rules/patterns/misses.h"
 
 namespace plait {
 
@@ -35,6 +36,10 @@ struct Rule {
 
   // False when the rewrite was measured to make models slower in another runtime (see bench/peers).
   bool portable = true;
+
+  // Where `match` says which of its conditions failed. Nobody asks a rule of rules.def; AskRules
+  // asks copies of them.
+  Misses misses = {};
 };
 
 // One constant per line of rules.def, kRemoveIdentity and so on; declared here so that they have

@@ -1,20 +1,30 @@
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
-  if (!side) return {};
-  const NodeId product = SoleProducerOf(graph, node, side->other, OpKind::kMatMul);
-  if (product == kNoNode || graph.constant(product, 1) == nullptr) return {};
+  if (!side) return NoConstantBeside(graph, node, OpKind::kMatMul, rule.misses);
+  const NodeId product = SoleProducerOf(graph, node, side->other, OpKind::kMatMul, rule.misses);
+  if (product == kNoNode) return {};
+  const auto miss = [&](absl::string_view what) {
+    return rule.misses.Because([&] { return absl::StrCat(NodeText(graph, product), what); });
+  };
+  if (graph.constant(product, 1) == nullptr) return miss(" has no constant weights");
   const TensorType& weight = graph.input_type(product, 1);
   const int rank = graph.output_type(product).rank();
-  if (weight.rank() != 2 || weight.dtype != DataType::kFloat32 || rank < 2) return {};
+  if (weight.rank() != 2 || weight.dtype != DataType::kFloat32 || rank < 2) {
+    return miss(" has weights that are no matrix in float32");
+  }
   const TensorId scale = graph.node(node).inputs[side->constant];
-  if (!IsPerChannel(graph.type(scale), rank, rank - 1, weight.shape[1])) return {};
+  if (!IsPerChannel(graph.type(scale), rank, rank - 1, weight.shape[1])) {
+    return NotPerChannel(graph, scale, weight.shape[1], rule.misses);
+  }
   const auto& factors = graph.node(product).inputs;
   RewriteBuilder builder(graph);
   const TensorId row = builder.Reshape(scale, {1, graph.type(scale).elements()});

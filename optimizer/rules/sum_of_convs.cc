@@ -4,14 +4,16 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const auto pair = ReadSumOfConvs(graph, node);
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const auto pair = ReadSumOfConvs(graph, node, rule.misses);
   if (!pair || pair->first.x == pair->second.x) return {};
   const auto& [first, second] = *pair;
   const Shape& a = graph.type(first.x).shape;
   const Shape& b = graph.type(second.x).shape;
   // Equal steps and outputs leave room for inputs that differ by what the stride skips.
-  if (a[0] != b[0] || a[2] != b[2] || a[3] != b[3]) return {};
+  if (a[0] != b[0] || a[2] != b[2] || a[3] != b[3]) {
+    return rule.misses.Because("the convolutions read images of other sizes");
+  }
   RewriteBuilder builder(graph);
   const Attributes along_channels{{"axis", int64_t{1}}};
   const TensorId x = builder.Add(OpKind::kConcat, along_channels, {first.x, second.x});

@@ -4,9 +4,12 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const auto pair = ReadSumOfConvs(graph, node);
-  if (!pair || pair->first.x != pair->second.x) return {};
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  const auto pair = ReadSumOfConvs(graph, node, rule.misses);
+  if (!pair) return {};
+  if (pair->first.x != pair->second.x) {
+    return rule.misses.Because("the convolutions read two inputs");
+  }
   const auto& [first, second] = *pair;
   RewriteBuilder builder(graph);
   const TensorId w = builder.Fold(OpKind::kAdd, {first.w, second.w});

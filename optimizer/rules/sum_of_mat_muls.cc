@@ -5,9 +5,12 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
-  const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMatMul);
-  const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMatMul);
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+  for (const int index : {0, 1}) {
+    if (ProducerOf(graph, node, index, OpKind::kMatMul) == kNoNode) return {};
+  }
+  const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMatMul, rule.misses);
+  const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMatMul, rule.misses);
   if (first == kNoNode || second == kNoNode || first == second) return {};
   const auto& a = graph.node(first).inputs;
   const auto& b = graph.node(second).inputs;
@@ -20,7 +23,8 @@ Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   } else if (a[1] == b[1] && graph.type(a[0]) == graph.type(b[0])) {
     x = builder.Add(OpKind::kAdd, {}, {a[0], b[0]});
   } else {
-    return {};
+    return rule.misses.Because(
+        "the products share neither what they multiply, with constant weights, nor their weights");
   }
   return builder.Replace(node, builder.Add(OpKind::kMatMul, {}, {x, w}));
 }

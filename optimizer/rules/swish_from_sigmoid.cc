@@ -5,12 +5,12 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   for (int index : {0, 1}) {
-    const NodeId sigmoid = SoleProducerOf(graph, node, index, OpKind::kSigmoid);
-    if (sigmoid == kNoNode) continue;
+    const NodeId sigmoid = ProducerOf(graph, node, index, OpKind::kSigmoid);
     const TensorId x = graph.node(node).inputs[1 - index];
-    if (graph.node(sigmoid).inputs[0] != x) continue;
+    if (sigmoid == kNoNode || graph.node(sigmoid).inputs[0] != x) continue;
+    if (SoleProducerOf(graph, node, index, OpKind::kSigmoid, rule.misses) == kNoNode) continue;
     RewriteBuilder builder(graph);
     return builder.Replace(node, builder.Add(OpKind::kSwish, {}, {x}));
   }

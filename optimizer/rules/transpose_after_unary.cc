@@ -9,8 +9,8 @@ const Rule kTransposeAfterUnary = {
     // Brings two Transposes together, or f to the operator in front, whose kernel may take it
     // along.
     .root = OpKind::kTranspose,
-    .match = [](const Rule&, const Graph& graph,
-                NodeId node) { return PushThroughUnary(graph, node); },
+    .match = [](const Rule& rule, const Graph& graph,
+                NodeId node) { return PushThroughUnary(graph, node, rule.misses); },
 };
 
 }  // namespace plait

@@ -1,10 +1,17 @@
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
+
+bool IsProduct(const Graph& graph, NodeId node) {
+  return graph.node(node).op == OpKind::kGemm || graph.node(node).op == OpKind::kMatMul;
+}
 
 // Gemm is defined for matrices only.
 bool MultipliesMatrices(const Graph& graph, NodeId node) {
@@ -13,15 +20,26 @@ bool MultipliesMatrices(const Graph& graph, NodeId node) {
          graph.input_type(node, 1).rank() == 2;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& transpose = graph.node(node);
   const TensorType& type = graph.output_type(node);
-  if (type.rank() != 2 || !IsFloat(type.dtype)) return {};
+  const auto& readers = graph.users(transpose.outputs[0]);
+  if (absl::c_none_of(readers, [&](NodeId reader) { return IsProduct(graph, reader); })) return {};
+  if (type.rank() != 2 || !IsFloat(type.dtype)) {
+    return rule.misses.Because([&] {
+      return absl::StrCat(NodeText(graph, node), " gives ", type.ToString(), ", no matrix");
+    });
+  }
   const std::vector<int64_t> axes = transpose.attributes->Ints("perm", {1, 0});
   if (NormalAxis(axes[0], 2) != 1) return {};
-  if (!graph.has_single_use(transpose.outputs[0])) return {};
-  const NodeId reader = graph.users(transpose.outputs[0])[0];
-  if (!MultipliesMatrices(graph, reader)) return {};
+  if (!graph.has_single_use(transpose.outputs[0])) {
+    return rule.misses.Because([&] { return ReadersText(graph, transpose.outputs[0]); });
+  }
+  const NodeId reader = readers[0];
+  if (!MultipliesMatrices(graph, reader)) {
+    return rule.misses.Because(
+        [&] { return absl::StrCat(NodeText(graph, reader), " is no product of two matrices"); });
+  }
   const Node& product = graph.node(reader);
   std::vector<TensorId> inputs(product.inputs.begin(), product.inputs.end());
   const bool is_left = inputs[0] == transpose.outputs[0];

@@ -1,7 +1,9 @@
 #include "optimizer/rules/patterns/batch_siblings.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/merge_siblings.h"
+#include "optimizer/rules/patterns/reasons.h"
 
 namespace plait {
 namespace {
@@ -87,15 +89,29 @@ Rewrites Batch(const Graph& graph, absl::Span<const NodeId> siblings) {
 
 }  // namespace
 
-Rewrites BatchSiblings(const Graph& graph, NodeId node) {
+Rewrites BatchSiblings(const Graph& graph, NodeId node, Misses misses) {
+  const auto miss = [&](NodeId other, absl::string_view what) {
+    misses.Because([&] { return absl::StrCat(NodeText(graph, other), what); });
+  };
   const NodeId last = node + kSpanMax;
   std::vector<NodeId> siblings = {node};
   absl::flat_hash_set<NodeId> reached;
   for (const NodeId other : graph.users(graph.node(node).inputs[1])) {
-    if (other <= node || other > last || !AreAlike(graph, node, other)) continue;
+    if (other <= node || graph.node(other).op != graph.node(node).op) continue;
+    if (other > last) {
+      miss(other, " is too far away");
+      continue;
+    }
+    if (!AreAlike(graph, node, other)) {
+      miss(other, " has other inputs, shapes or attributes");
+      continue;
+    }
     // Most nodes have no sibling, and need not be walked from.
     if (reached.empty()) AddReached(graph, node, last, &reached);
-    if (reached.contains(other)) continue;
+    if (reached.contains(other)) {
+      miss(other, " needs the result of the one before");
+      continue;
+    }
     siblings.push_back(other);
     AddReached(graph, other, last, &reached);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "optimizer/ir/rewrite.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/rules/patterns/misses.h"
 
 namespace plait {
 
@@ -10,6 +11,6 @@ namespace plait {
 // follows each of them goes along. Offers all such siblings at once and each by itself, see
 // MergeSets. None when there is no sibling, and none that leads to another one.
 // REQUIRES: the first axis of the result is that of input 0, row by row.
-Rewrites BatchSiblings(const Graph& graph, NodeId node);
+Rewrites BatchSiblings(const Graph& graph, NodeId node, Misses misses = {});
 
 }  // namespace plait

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "optimizer/ir/rewrite.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/rules/patterns/misses.h"
 
 namespace plait {
 
@@ -8,6 +9,6 @@ namespace plait {
 // parts of c. None unless the Concat joins nothing but convolutions of constant weights along the
 // channels, each read by it alone: they take their parts into their weights. REQUIRES: `node` adds
 // or multiplies.
-Rewrites ConstantIntoConcat(const Graph& graph, NodeId node);
+Rewrites ConstantIntoConcat(const Graph& graph, NodeId node, Misses misses = {});
 
 }  // namespace plait

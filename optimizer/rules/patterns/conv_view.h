@@ -27,8 +27,8 @@ struct ConvView {
 };
 
 // nullopt unless the node is a float32 Conv over four dimensions with constant weights (and bias)
-// and explicit pads.
-std::optional<ConvView> ViewConv(const Graph& graph, NodeId node);
+// and explicit pads; tells which of that a Conv is not.
+std::optional<ConvView> ViewConv(const Graph& graph, NodeId node, Misses misses = {});
 
 // True when the two differ in weights, bias, kernel and pads only: they may be merged.
 bool SameSteps(const ConvView& a, const ConvView& b);
@@ -44,7 +44,8 @@ struct ConvThenConstant {
 };
 
 // Reads the two operands of a binary node so; nullopt when they are something else.
-std::optional<ConvThenConstant> ConvThenPerChannel(const Graph& graph, NodeId node);
+std::optional<ConvThenConstant> ConvThenPerChannel(const Graph& graph, NodeId node,
+                                                   Misses misses = {});
 
 // The bias, or zeros where there is none.
 TensorId BiasOrZeros(RewriteBuilder* builder, const ConvView& conv);

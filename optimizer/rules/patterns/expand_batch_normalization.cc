@@ -1,17 +1,25 @@
 #include "optimizer/rules/patterns/expand_batch_normalization.h"
 
+#include "absl/strings/str_cat.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 
 namespace plait {
 
-Rewrites ExpandBatchNormalization(const Graph& graph, NodeId node) {
+Rewrites ExpandBatchNormalization(const Graph& graph, NodeId node, Misses misses) {
   const Node& norm = graph.node(node);
-  if (norm.outputs.size() != 1 || norm.attributes->Int("training_mode", 0) != 0) return {};
+  const auto miss = [&](absl::string_view what) {
+    return misses.Because([&] { return absl::StrCat(NodeText(graph, node), what); });
+  };
+  if (norm.outputs.size() != 1 || norm.attributes->Int("training_mode", 0) != 0) {
+    return miss(" is in training mode");
+  }
   const TensorType& type = graph.output_type(node);
-  if (type.dtype != DataType::kFloat32 || type.rank() < 2) return {};
+  if (type.dtype != DataType::kFloat32 || type.rank() < 2) return miss(" is not in float32");
   for (int i = 1; i <= 4; ++i) {
     const Constant* parameter = graph.constant(node, i);
-    if (parameter == nullptr || parameter->type().dtype != DataType::kFloat32) return {};
+    if (parameter == nullptr) return miss(" has parameters that are not constant");
+    if (parameter->type().dtype != DataType::kFloat32) return miss(" is not in float32");
   }
   const TensorId x = norm.inputs[0];
   const TensorId scale = norm.inputs[1];

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/algorithm/container.h"
+#include "optimizer/rules/patterns/reasons.h"
 
 namespace plait {
 
@@ -13,10 +14,13 @@ NodeId ProducerOf(const Graph& graph, NodeId node, int index, OpKind op) {
   return producer != kNoNode && graph.node(producer).op == op ? producer : kNoNode;
 }
 
-NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op) {
+NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op, Misses misses) {
   const NodeId producer = ProducerOf(graph, node, index, op);
-  return producer != kNoNode && graph.has_single_use(graph.node(node).inputs[index]) ? producer
-                                                                                     : kNoNode;
+  if (producer == kNoNode) return kNoNode;
+  const TensorId input = graph.node(node).inputs[index];
+  if (graph.has_single_use(input)) return producer;
+  misses.Because([&] { return ReadersText(graph, input); });
+  return kNoNode;
 }
 
 NodeId SoleUser(const Graph& graph, TensorId tensor, OpKind op) {

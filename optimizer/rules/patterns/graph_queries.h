@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "optimizer/ir/graph.h"
+#include "optimizer/rules/patterns/misses.h"
 
 namespace plait {
 
@@ -13,8 +14,8 @@ namespace plait {
 // The node that produces input `index`, when it applies `op`; kNoNode otherwise.
 NodeId ProducerOf(const Graph& graph, NodeId node, int index, OpKind op);
 
-// The same, and this node is the only reader of what it produces.
-NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op);
+// The same, and this node is the only reader of what it produces; tells that there are others.
+NodeId SoleProducerOf(const Graph& graph, NodeId node, int index, OpKind op, Misses misses = {});
 
 // The only node that reads the tensor (once), when it applies `op`; kNoNode otherwise.
 NodeId SoleUser(const Graph& graph, TensorId tensor, OpKind op);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/conv_view.h"
 #include "optimizer/rules/patterns/merge_siblings.h"
+#include "optimizer/rules/patterns/reasons.h"
 
 namespace plait {
 namespace {
@@ -50,6 +53,48 @@ struct Sibling {
   NodeId node;
   ConvView conv;
 };
+
+std::string KernelText(const ConvView& conv) {
+  return SizesText({conv.kernel_height, conv.kernel_width});
+}
+
+// What a and b, which may not be parts of one merged convolution, differ in. Kernels and pads may
+// differ where they are padded.
+std::string DifferenceText(const Graph& graph, const Sibling& a, const Sibling& b,
+                           MergedKernels kernels) {
+  const auto differ = [&](absl::string_view what, absl::string_view of_a, absl::string_view of_b) {
+    return DiffersText(graph, a.node, b.node, what, of_a, of_b);
+  };
+  const auto differ_in_sizes = [&](absl::string_view what, absl::Span<const int64_t> of_a,
+                                   absl::Span<const int64_t> of_b) {
+    return differ(what, SizesText(of_a), SizesText(of_b));
+  };
+  if (a.conv.x != b.conv.x) return absl::StrCat(NodeText(graph, b.node), " reads another input");
+  if (a.conv.strides != b.conv.strides) {
+    return differ_in_sizes("the strides", a.conv.strides, b.conv.strides);
+  }
+  if (a.conv.dilations != b.conv.dilations) {
+    return differ_in_sizes("the dilations", a.conv.dilations, b.conv.dilations);
+  }
+  for (const Sibling& sibling : {a, b}) {
+    if (sibling.conv.group == 1) continue;
+    return absl::StrCat(NodeText(graph, sibling.node), " has ", sibling.conv.group, " groups");
+  }
+  if (kernels == MergedKernels::kPadded) {
+    if (a.conv.dilations != std::vector<int64_t>{1, 1}) {
+      return absl::StrCat(NodeText(graph, a.node), " is dilated");
+    }
+    const auto image = [&](const Sibling& sibling) {
+      const Shape& shape = graph.output_type(sibling.node).shape;
+      return SizesText({shape[2], shape[3]});
+    };
+    return differ("images of", image(a), image(b));
+  }
+  if (!SameKernelSize(a.conv, b.conv)) {
+    return differ("a kernel of", KernelText(a.conv), KernelText(b.conv));
+  }
+  return differ_in_sizes("the pads", a.conv.pads, b.conv.pads);
+}
 
 // Whether both may be part of one merged convolution.
 bool AreMergeable(const Graph& graph, const Sibling& a, const Sibling& b, MergedKernels kernels) {
@@ -122,21 +167,33 @@ Rewrites Merge(const Graph& graph, absl::Span<const Sibling> siblings) {
 
 }  // namespace
 
-Rewrites MergeConvs(const Graph& graph, NodeId node, MergedKernels kernels) {
-  const auto conv = ViewConv(graph, node);
+Rewrites MergeConvs(const Graph& graph, NodeId node, MergedKernels kernels, Misses misses) {
+  const TensorId x = graph.node(node).inputs[0];
+  const auto is_sibling = [&](NodeId user) {
+    return user > node && graph.node(user).op == OpKind::kConv;
+  };
+  // Before anything is told about the convolution: one that is alone is no case for the rule.
+  if (absl::c_none_of(graph.users(x), is_sibling)) return {};
+  const auto conv = ViewConv(graph, node, misses);
   if (!conv) return {};
   std::vector<Sibling> siblings = {{node, *conv}};
-  for (NodeId user : graph.users(conv->x)) {
-    if (user <= node) continue;
-    const auto other = ViewConv(graph, user);
+  for (NodeId user : graph.users(x)) {
+    if (!is_sibling(user)) continue;
+    const auto other = ViewConv(graph, user, misses);
     if (!other) continue;
     const Sibling sibling{user, *other};
-    if (AreMergeable(graph, siblings[0], sibling, kernels)) siblings.push_back(sibling);
+    if (AreMergeable(graph, siblings[0], sibling, kernels)) {
+      siblings.push_back(sibling);
+    } else {
+      misses.Because([&] { return DifferenceText(graph, siblings[0], sibling, kernels); });
+    }
   }
-  return MergeSets(siblings, [&](absl::Span<const Sibling> set) {
+  return MergeSets(siblings, [&](absl::Span<const Sibling> set) -> Rewrites {
     // Padding is for kernels that differ.
-    const bool is_other_rules = kernels == MergedKernels::kPadded && HaveEqualKernels(set);
-    return is_other_rules ? Rewrites() : Merge(graph, set);
+    if (kernels == MergedKernels::kEqual || !HaveEqualKernels(set)) return Merge(graph, set);
+    return misses.Because([&] {
+      return absl::StrCat(NodeText(graph, set[1].node), " has a kernel of the same size");
+    });
   });
 }
 

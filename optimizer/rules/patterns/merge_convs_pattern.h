@@ -1,6 +1,7 @@
 #pragma once
 
-#include "optimizer/ir/rewrite.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/rules/patterns/misses.h"
 
 namespace plait {
 
@@ -14,6 +15,6 @@ enum class MergedKernels {
 // whose kernels are so: one convolution with the filters of all, and a Split that tells the results
 // apart again. Offers all such siblings at once and each by itself, see MergeSets. None when there
 // is no sibling. Looks at later ones only, so that each set is found once, at its first node.
-Rewrites MergeConvs(const Graph& graph, NodeId node, MergedKernels kernels);
+Rewrites MergeConvs(const Graph& graph, NodeId node, MergedKernels kernels, Misses misses = {});
 
 }  // namespace plait

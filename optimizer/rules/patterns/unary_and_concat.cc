@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
 
 namespace plait {
@@ -23,14 +25,22 @@ bool ApplyOneFunction(const Node& a, const Node& b) {
 
 }  // namespace
 
-Rewrites JoinBeforeUnary(const Graph& graph, NodeId concat) {
+Rewrites JoinBeforeUnary(const Graph& graph, NodeId concat, Misses misses) {
   const Node& node = graph.node(concat);
   const NodeId first = graph.producer(concat, 0);
   if (first == kNoNode || !HasTraits(graph.node(first).op, kElementwiseUnary)) return {};
+  const OpKind op = graph.node(first).op;
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    if (ProducerOf(graph, concat, static_cast<int>(i), op) == kNoNode) return {};
+  }
   std::vector<TensorId> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const NodeId unary = SoleProducerOf(graph, concat, static_cast<int>(i), graph.node(first).op);
-    if (unary == kNoNode || !ApplyOneFunction(graph.node(first), graph.node(unary))) return {};
+    const NodeId unary = SoleProducerOf(graph, concat, static_cast<int>(i), op, misses);
+    if (unary == kNoNode) return {};
+    if (!ApplyOneFunction(graph.node(first), graph.node(unary))) {
+      return misses.Because(
+          [&] { return absl::StrCat(NodeText(graph, unary), " has other attributes or inputs"); });
+    }
     inputs.push_back(graph.node(unary).inputs[0]);
   }
   RewriteBuilder builder(graph);

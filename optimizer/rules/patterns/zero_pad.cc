@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "optimizer/rules/patterns/conv_view.h"
 #include "optimizer/rules/patterns/graph_queries.h"
+#include "optimizer/rules/patterns/reasons.h"
 
 namespace plait {
 namespace {
@@ -52,12 +54,18 @@ std::optional<std::vector<int64_t>> PadsWith(const std::vector<int64_t>& zeros, 
 
 }  // namespace
 
-std::optional<TakenPad> TakePad(const Graph& graph, NodeId node) {
+std::optional<TakenPad> TakePad(const Graph& graph, NodeId node, Misses misses) {
   const NodeId pad = ProducerOf(graph, node, 0, OpKind::kPad);
-  const auto zeros = pad == kNoNode ? std::nullopt : ZerosOf(graph, pad);
-  if (!zeros) return std::nullopt;
+  if (pad == kNoNode) return std::nullopt;
+  const auto miss = [&](absl::string_view what) {
+    return misses.Because([&] { return absl::StrCat(NodeText(graph, pad), what); });
+  };
+  const auto zeros = ZerosOf(graph, pad);
+  if (!zeros) return miss(" does not surround images with zeros, of height and width alone");
   const auto takes = [&](NodeId reader) { return PadsWith(*zeros, graph, reader).has_value(); };
-  if (!IsReadOnlyBy(graph, graph.node(pad).outputs[0], takes)) return std::nullopt;
+  if (!IsReadOnlyBy(graph, graph.node(pad).outputs[0], takes)) {
+    return miss(" is read where so many zeros cannot be read in its place");
+  }
   return TakenPad{graph.node(pad).inputs[0], *PadsWith(*zeros, graph, node)};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "optimizer/ir/graph.h"
+#include "optimizer/rules/patterns/misses.h"
 
 namespace plait {
 
@@ -15,6 +16,6 @@ struct TakenPad {
 
 // The Pad at input 0 of `node` when it surrounds images with zeros and every one of its readers can
 // pad so by itself, so that it goes when each has taken it; nullopt otherwise.
-std::optional<TakenPad> TakePad(const Graph& graph, NodeId node);
+std::optional<TakenPad> TakePad(const Graph& graph, NodeId node, Misses misses = {});
 
 }  // namespace plait

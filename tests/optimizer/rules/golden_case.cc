@@ -42,6 +42,8 @@ absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(absl::string_view rule,
       section = &cases.back().after.emplace_back();
     } else if (text == "no match") {
       section = nullptr;
+    } else if (absl::ConsumePrefix(&text, "because: ")) {
+      cases.back().reasons.emplace_back(text);
     } else if (section != nullptr) {
       absl::StrAppend(section, text, "\n");
     }
@@ -62,7 +64,9 @@ void WriteGoldenFile(absl::string_view rule, const std::vector<GoldenCase>& case
     for (size_t i = 0; i < golden.after.size(); ++i) {
       file << (i == 0 ? "after:\n" : "or:\n") << trimmed(golden.after[i]) << "\n";
     }
-    file << (golden.after.empty() ? "no match\n\n" : "\n");
+    if (golden.after.empty()) file << "no match\n";
+    for (const std::string& reason : golden.reasons) file << "because: " << reason << "\n";
+    file << "\n";
   }
 }
 

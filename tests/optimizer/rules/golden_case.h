@@ -13,14 +13,16 @@ namespace plait {
 //   case: what it shows
 //   before:
 //   graph { .. }
-//   after:            or the single line `no match`
+//   after:            or the line `no match`, and behind it what the rule says of that:
+//   because: a reason once for each
 //   graph { .. }
 //   or:               once for every further rewrite that the rule offers there
 //   graph { .. }
 struct GoldenCase {
   std::string name;
   std::string before;
-  std::vector<std::string> after;  // in the rule's order; empty: the rule must not match
+  std::vector<std::string> after;         // in the rule's order; empty: the rule must not match
+  std::vector<std::string> reasons = {};  // of no match, in the rule's order
 };
 
 // Where the golden files of rules.def lie.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/rules/ask_rules.h"
 #include "optimizer/rules/rule.h"
 #include "tests/optimizer/rules/equivalence.h"
 #include "tests/optimizer/rules/golden_case.h"
@@ -29,6 +30,16 @@ absl::StatusOr<std::vector<Graph>> ApplyFirstMatch(const Rule& rule, const Graph
     }
   }
   return results;
+}
+
+// What the rule says at the nodes where it does not apply.
+std::vector<std::string> ReasonsOf(const Rule& rule, const Graph& graph) {
+  const Rule* const rules[] = {&rule};
+  std::vector<std::string> reasons;
+  for (const RuleAnswer& answer : AskRules(graph, rules)) {
+    reasons.insert(reasons.end(), answer.reasons.begin(), answer.reasons.end());
+  }
+  return reasons;
 }
 
 // Rules that are not tried in GF(p), and why not. All others are, with Relu and its kind as unknown
@@ -72,6 +83,13 @@ TEST_P(RuleTest, RewritesAsTheGoldenFileSaysAndKeepsTheFunction) {
     auto after = ApplyFirstMatch(rule, *before);
     ASSERT_TRUE(after.ok()) << after.status();
     EXPECT_EQ(!after->empty(), !golden.after.empty()) << "law: " << rule.law;
+    if (golden.after.empty()) {
+      const std::vector<std::string> reasons = ReasonsOf(rule, *before);
+      if (update) golden.reasons = reasons;
+      if (!golden.reasons.empty()) {
+        EXPECT_EQ(reasons, golden.reasons);
+      }
+    }
     if (after->empty() || golden.after.empty()) continue;
     ++matching;
     std::vector<std::string> texts;
@@ -128,6 +146,32 @@ TEST(RulesTest, AreRightWhereverTheyApply) {
       }
     }
   }
+}
+
+// Whoever asks a rule why it does not apply gets an answer from those that are asked about most.
+TEST(RulesTest, SayWhyTheyDoNotApply) {
+  int rules = 0;
+  for (const Rule* rule : AllRules()) {
+    const auto cases = ReadGoldenFile(rule->name);
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    rules += std::any_of(cases->begin(), cases->end(),
+                         [](const GoldenCase& golden) { return !golden.reasons.empty(); });
+  }
+  EXPECT_GE(rules, 30) << "of " << AllRules().size();
+}
+
+TEST(RulesTest, AnswersNameTheirNodesAndNothingWithoutTheOperators) {
+  const auto graph = ParseTypedGraph(
+      "graph {\n  input %x: float32[1,2,3,3]\n  const %w: float32[3,2,1,1] = synthetic 1\n"
+      "  const %c: float32[1] = synthetic 3\n  %a = Conv(%x, %w) {}\n  %y = Add(%a, %c) {}\n"
+      "  %z = Relu(%y) {}\n  output %z, %a\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const std::vector<RuleAnswer> answers = AskRules(*graph, AllRules());
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].rule->name, "bias_after_conv");
+  EXPECT_EQ(graph->node(answers[0].node).op, OpKind::kAdd);
+  EXPECT_EQ(answers[0].rewrites, 0);
+  EXPECT_THAT(answers[0].reasons, testing::ElementsAre("Conv %a is an output of the model"));
 }
 
 TEST(RulesTest, WhatRoundsIsNotTriedInField) {
