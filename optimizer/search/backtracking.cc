@@ -102,7 +102,10 @@ void Backtracking::Conclude(int64_t nodes_max) {
     costs_us_.push_back(KnownRegionCostUs(graph, device_, options_.cost_model));
     nodes_left -= graph.node_count();
   }
+  is_cut_short_ = true;
+  waiting_ = static_cast<int64_t>(pending_.size() - costs_us_.size());
   AcceptPending();
+  waiting_ += static_cast<int64_t>(queue_.size() + matches_.size() - next_match_);
   finished_ = true;
 }
 

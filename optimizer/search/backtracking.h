@@ -70,6 +70,11 @@ class Backtracking {
 
   int64_t candidates() const { return candidates_; }  // graphs priced
 
+  // Whether Conclude ended it before all was tried, and then what a larger budget would look at
+  // next: graphs that were found and neither priced nor expanded.
+  bool is_cut_short() const { return is_cut_short_; }
+  int64_t waiting() const { return waiting_; }
+
  private:
   // A priced graph, ordered by cost; the one found first comes first among equals.
   struct Entry {
@@ -118,6 +123,8 @@ class Backtracking {
   int64_t discovered_ = 0;
   int expanded_ = 0;
   bool finished_ = false;
+  bool is_cut_short_ = false;
+  int64_t waiting_ = 0;
 };
 
 }  // namespace plait

@@ -149,7 +149,25 @@ class RegionSearch {
     }
     for (size_t i = 0; i < places_.size(); ++i) {
       solved_.push_back({partition_.intervals[i], places_[i].search});
+      TraceIfCutShort(places_[i]);
     }
+  }
+
+  // What more budget would try. Once for each place: a reader looks for nodes, not for structures.
+  void TraceIfCutShort(const Place& place) {
+    const Backtracking& search = *searches_[place.search];
+    if (!search.is_cut_short()) return;
+    const auto text = [&](NodeId id) {
+      const Node& node = graph_.node(id);
+      return absl::StrCat(OpKindName(node.op), node.name == nullptr ? "" : " ",
+                          node.name == nullptr ? "" : *node.name);
+    };
+    absl::StrAppendFormat(&result_.trace,
+                          "not exhausted: region of nodes %d to %d (%s to %s), %d graphs priced, "
+                          "at least %d more found when the budget ended\n",
+                          place.region.nodes.front(), place.region.nodes.back(),
+                          text(place.region.nodes.front()), text(place.region.nodes.back()),
+                          search.candidates(), search.waiting());
   }
 
   // A region's variant at one of its places.

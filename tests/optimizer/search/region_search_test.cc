@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -122,6 +123,10 @@ TEST_F(RegionSearchTest, AsksTheBudgetThoughNoProfileIsMissing) {
   ASSERT_TRUE(cut.ok()) << cut.status();
   EXPECT_TRUE(exhausted_);
   EXPECT_LT(cut->candidates, whole->candidates / 2);
+  // What more budget would try.
+  EXPECT_THAT(cut->trace,
+              testing::HasSubstr("not exhausted: region of nodes 0 to 39 (Tanh to Tanh)"));
+  EXPECT_THAT(whole->trace, testing::Not(testing::HasSubstr("not exhausted")));
 }
 
 // Four equal cells: {Tanh, Softmax} again and again. Where one changes, all of them change.
