@@ -12,8 +12,7 @@
 
 namespace plait {
 
-// Where a listing continues: after the profile with this fingerprint and key, which need not exist.
-// Empty: from the start.
+// A profile's name, which need not exist. A listing continues after it; empty: from the start.
 struct ProfilePosition {
   std::string device_fingerprint;
   std::string key;
@@ -56,6 +55,9 @@ class ProfileStore {
   // second by their keys. Ordered by key.
   virtual absl::StatusOr<std::vector<v1::StoredProfile>> ListNewest(
       absl::string_view device_fingerprint, const ProfileLimit& limit) = 0;
+
+  // Removes these profiles, as far as they are there. Returns how many were.
+  virtual absl::StatusOr<int64_t> Drop(absl::Span<const ProfilePosition> profiles) = 0;
 
   // Removes the profiles that were measured first, until no device has more than `device_max` and
   // there are at most `all_max` in all. Returns how many.

@@ -67,14 +67,18 @@ absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view fie
   return absl::OkStatus();
 }
 
-absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field) {
-  const size_t key_bytes = profile.key().size();
-  if (key_bytes < 1 || key_bytes > kProfileKeyBytesMax) {
-    return Invalid(field, "key",
-                   absl::StrCat("must have 1 to ", kProfileKeyBytesMax, " bytes, has ", key_bytes));
+absl::Status CheckProfileName(absl::string_view fingerprint, absl::string_view key,
+                              absl::string_view field) {
+  if (key.empty() || key.size() > kProfileKeyBytesMax) {
+    return Invalid(
+        field, "key",
+        absl::StrCat("must have 1 to ", kProfileKeyBytesMax, " bytes, has ", key.size()));
   }
-  PLAIT_RETURN_IF_ERROR(
-      CheckName(absl::StrCat(field, ".device_fingerprint"), profile.device_fingerprint()));
+  return CheckName(absl::StrCat(field, ".device_fingerprint"), fingerprint);
+}
+
+absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field) {
+  PLAIT_RETURN_IF_ERROR(CheckProfileName(profile.device_fingerprint(), profile.key(), field));
   PLAIT_RETURN_IF_ERROR(
       CheckCount(field, "measure_time.seconds", profile.measure_time().seconds()));
   if (profile.has_load_effect() != (profile.key() == kLoadEffectKey)) {

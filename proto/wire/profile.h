@@ -24,6 +24,11 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
 // Errors: as CheckProfile.
 absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field);
 
+// A key and a fingerprint that can be stored.
+// Errors: InvalidArgument naming the field.
+absl::Status CheckProfileName(absl::string_view fingerprint, absl::string_view key,
+                              absl::string_view field);
+
 // A profile, or the load effect of a device, with a key and a fingerprint that can be stored,
 // measured in 1970 or later.
 // Errors: InvalidArgument naming the field.

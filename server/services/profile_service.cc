@@ -16,6 +16,12 @@ namespace {
 // What the clocks of two servers may differ by.
 constexpr absl::Duration kClocksDifferMax = absl::Hours(24);
 
+absl::Status CheckCount(int count) {
+  if (count <= kProfilesPerImportMax) return absl::OkStatus();
+  return wire::FieldError("profiles",
+                          absl::StrCat("at most ", kProfilesPerImportMax, ", are ", count));
+}
+
 }  // namespace
 
 grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext* context,
@@ -48,10 +54,7 @@ grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext* context,
                                                    const v1::ImportProfilesRequest* request,
                                                    v1::ImportProfilesResponse* response) {
   return AnswerRpc(context_, *context, Method::kImportProfiles, [&](const Caller&) -> absl::Status {
-    if (request->profiles_size() > kProfilesPerImportMax) {
-      return wire::FieldError("profiles", absl::StrCat("at most ", kProfilesPerImportMax, ", are ",
-                                                       request->profiles_size()));
-    }
+    PLAIT_RETURN_IF_ERROR(CheckCount(request->profiles_size()));
     // All are checked before any is stored.
     const int64_t latest = absl::ToUnixSeconds(context_.clock.Now() + kClocksDifferMax);
     for (int i = 0; i < request->profiles_size(); ++i) {
@@ -66,6 +69,24 @@ grpc::Status ProfileServiceHandler::ImportProfiles(grpc::ServerContext* context,
                                                   request->profiles().end());
     PLAIT_ASSIGN_OR_RETURN(const int64_t imported, context_.stores.profiles->Put(profiles));
     response->set_imported(imported);
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status ProfileServiceHandler::DropProfiles(grpc::ServerContext* context,
+                                                 const v1::DropProfilesRequest* request,
+                                                 v1::DropProfilesResponse* response) {
+  return AnswerRpc(context_, *context, Method::kDropProfiles, [&](const Caller&) -> absl::Status {
+    PLAIT_RETURN_IF_ERROR(CheckCount(request->profiles_size()));
+    std::vector<ProfilePosition> names;
+    for (int i = 0; i < request->profiles_size(); ++i) {
+      const v1::ProfileName& name = request->profiles(i);
+      PLAIT_RETURN_IF_ERROR(wire::CheckProfileName(name.device_fingerprint(), name.key(),
+                                                   absl::StrCat("profiles[", i, "]")));
+      names.push_back({name.device_fingerprint(), name.key()});
+    }
+    PLAIT_ASSIGN_OR_RETURN(const int64_t dropped, context_.stores.profiles->Drop(names));
+    response->set_dropped(dropped);
     return absl::OkStatus();
   });
 }

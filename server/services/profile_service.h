@@ -23,6 +23,9 @@ class ProfileServiceHandler final {
   grpc::Status ImportProfiles(grpc::ServerContext* context,
                               const v1::ImportProfilesRequest* request,
                               v1::ImportProfilesResponse* response);
+  // Names that are not there are no error: what an operator has listed may be gone by then.
+  grpc::Status DropProfiles(grpc::ServerContext* context, const v1::DropProfilesRequest* request,
+                            v1::DropProfilesResponse* response);
 
  private:
   const ServiceContext& context_;

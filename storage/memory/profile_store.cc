@@ -58,6 +58,15 @@ class MemoryProfileStore : public ProfileStore {
     return selected;
   }
 
+  absl::StatusOr<int64_t> Drop(absl::Span<const ProfilePosition> profiles) override {
+    absl::MutexLock lock(&mutex_);
+    int64_t dropped = 0;
+    for (const auto& [fingerprint, key] : profiles) {
+      dropped += static_cast<int64_t>(profiles_.erase({fingerprint, key}));
+    }
+    return dropped;
+  }
+
   absl::StatusOr<int64_t> DropOldest(const ProfileLimit& device_max,
                                      const ProfileLimit& all_max) override {
     absl::MutexLock lock(&mutex_);

@@ -85,6 +85,19 @@ class SqliteProfileStore : public ProfileStore {
     return ReadAll(statement);
   }
 
+  absl::StatusOr<int64_t> Drop(absl::Span<const ProfilePosition> profiles) override {
+    absl::MutexLock lock(&mutex_);
+    PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
+    int64_t dropped = 0;
+    for (const auto& [fingerprint, key] : profiles) {
+      PLAIT_RETURN_IF_ERROR(database_->Execute(
+          "DELETE FROM profiles WHERE device_fingerprint = ? AND key = ?", fingerprint, key));
+      dropped += database_->ChangedRows();
+    }
+    PLAIT_RETURN_IF_ERROR(transaction.Commit());
+    return dropped;
+  }
+
   absl::StatusOr<int64_t> DropOldest(const ProfileLimit& device_max,
                                      const ProfileLimit& all_max) override {
     absl::MutexLock lock(&mutex_);

@@ -23,6 +23,7 @@ SERVICES = {
     "UploadBlob": "BlobService", "DownloadBlob": "BlobService",
     "GetCapabilities": "CapabilityService", "ListDevices": "CapabilityService",
     "ListProfiles": "ProfileService", "ImportProfiles": "ProfileService",
+    "DropProfiles": "ProfileService",
     "GetServerState": "AdminService", "DrainServer": "AdminService", "Synchronize": "WorkerService",
 }
 # Of services that are not in plait.v1.

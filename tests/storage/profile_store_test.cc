@@ -76,6 +76,17 @@ TEST_P(ProfileStoreTest, KeepsDevicesApart) {
   EXPECT_TRUE(profiles().List("c", {}, 10)->empty());
 }
 
+TEST_P(ProfileStoreTest, DropsWhatIsNamed) {
+  ASSERT_TRUE(profiles()
+                  .Put({ProfileOf("a", "k", 1), ProfileOf("a", "l", 2), ProfileOf("b", "k", 3)})
+                  .ok());
+  EXPECT_EQ(*profiles().Drop({{"a", "k"}, {"b", "l"}, {"c", "k"}, {"a", "k"}}), 1);
+  EXPECT_EQ(*profiles().Drop({}), 0);
+  EXPECT_EQ(*profiles().Count(), 2);
+  EXPECT_EQ((*profiles().List("a", {}, 10))[0].key(), "l");
+  EXPECT_EQ((*profiles().List("b", {}, 10))[0].key(), "k");
+}
+
 TEST_P(ProfileStoreTest, DropsTheOldestAboveItsLimits) {
   std::vector<v1::StoredProfile> stored;
   for (int number = 0; number < 6; ++number) {

@@ -55,6 +55,25 @@ TEST_F(ProfileServiceTest, ListsWhatWasImported) {
   EXPECT_EQ(List("d1")->profiles(0).profile().latency_us_median(), 1.25);
 }
 
+TEST_F(ProfileServiceTest, DropsWhatIsNamedAndThere) {
+  ASSERT_TRUE(Import({ProfileOf("d1", "a"), ProfileOf("d1", "b"), ProfileOf("d2", "a")}).ok());
+  v1::DropProfilesRequest request;
+  for (const char* key : {"a", "c"}) {
+    v1::ProfileName& name = *request.add_profiles();
+    name.set_device_fingerprint("d1");
+    name.set_key(key);
+  }
+  EXPECT_EQ(Call(&Stub::DropProfiles, request)->dropped(), 1);
+  EXPECT_EQ(Call(&Stub::DropProfiles, request)->dropped(), 0);
+  EXPECT_THAT(KeysOf(*List("")), ElementsAre("b", "a"));
+  // All or none.
+  request.mutable_profiles(0)->set_key("b");
+  request.mutable_profiles(1)->clear_key();
+  EXPECT_THAT(Call(&Stub::DropProfiles, request).status(),
+              HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(KeysOf(*List("d1")), ElementsAre("b"));
+}
+
 TEST_F(ProfileServiceTest, OnlyMoreSamplesReplaceAProfile) {
   ASSERT_TRUE(Import({ProfileOf("d", "k", 5, 10)}).ok());
   ASSERT_TRUE(Import({ProfileOf("d", "k", 7, 9)}).ok());
