@@ -40,6 +40,28 @@ std::string WorstOutput(const Graph& baseline, const std::vector<OutputError>& o
   return name == nullptr ? "" : *name;
 }
 
+// What is told without times of runs.
+Refusal Untimed(const MeasuredPlan& baseline, const MeasuredPlan& refused, RefusalReason reason,
+                double rel_error_max) {
+  const CandidateMeasurement& measurement = refused.measurement;
+  Refusal refusal;
+  refusal.reason = reason;
+  refusal.predicted_us = refused.candidate.predicted_us;
+  if (refusal.predicted_us > 0) {
+    refusal.predicted_speedup = baseline.candidate.predicted_us / refusal.predicted_us;
+  }
+  if (reason == RefusalReason::kFailed) refusal.message = measurement.error;
+  if (reason != RefusalReason::kDifferent) return refusal;
+  refusal.error = JudgedError(measurement.equivalence);
+  refusal.limit = rel_error_max;
+  refusal.place = WorstOutput(baseline.candidate.graph, measurement.equivalence.outputs);
+  if (measurement.equivalence.exact_ratio > 0) {
+    refusal.message = absl::StrFormat("%.2g times as far from exact outputs as the original",
+                                      measurement.equivalence.exact_ratio);
+  }
+  return refusal;
+}
+
 // The error that was too large, and what it may be.
 std::pair<double, double> ErrorAndLimit(const LayerError& error) {
   const double limit = AdmittedError(error.serial_error);
@@ -70,23 +92,9 @@ absl::string_view RefusalReasonName(RefusalReason reason) {
 Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, double rel_error_max,
                   const LoadEffect& effect) {
   const CandidateMeasurement& measurement = refused.measurement;
-  Refusal refusal;
-  refusal.reason = ReasonOf(baseline, refused);
-  refusal.predicted_us = refused.candidate.predicted_us;
-  if (refusal.predicted_us > 0) {
-    refusal.predicted_speedup = baseline.candidate.predicted_us / refusal.predicted_us;
-  }
-  if (refusal.reason == RefusalReason::kDifferent) {
-    refusal.error = JudgedError(measurement.equivalence);
-    refusal.limit = rel_error_max;
-    refusal.place = WorstOutput(baseline.candidate.graph, measurement.equivalence.outputs);
-    if (measurement.equivalence.exact_ratio > 0) {
-      refusal.message = absl::StrFormat("%.2g times as far from exact outputs as the original",
-                                        measurement.equivalence.exact_ratio);
-    }
-  }
-  if (refusal.reason == RefusalReason::kFailed) {
-    refusal.message = measurement.error.empty() ? "no times of its runs" : measurement.error;
+  Refusal refusal = Untimed(baseline, refused, ReasonOf(baseline, refused), rel_error_max);
+  if (refusal.reason == RefusalReason::kFailed && refusal.message.empty()) {
+    refusal.message = "no times of its runs";
   }
   if (!measurement.error.empty() || !AreComparable(baseline.measurement, measurement)) {
     return refusal;
@@ -98,6 +106,16 @@ Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, dou
   refusal.speedup = speedup.median;
   refusal.speedup_certain = speedup.certain;
   return refusal;
+}
+
+Refusal PredictedRefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused,
+                           double rel_error_max) {
+  RefusalReason reason = RefusalReason::kInconclusive;
+  if (refused.measurement.equivalence.verdict == Verdict::kDifferent) {
+    reason = RefusalReason::kDifferent;
+  }
+  if (!refused.measurement.error.empty()) reason = RefusalReason::kFailed;
+  return Untimed(baseline, refused, reason, rel_error_max);
 }
 
 void AddRefusedKernel(absl::string_view family, int layers, absl::string_view place,

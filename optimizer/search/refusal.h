@@ -63,6 +63,11 @@ struct MeasuredPlan {
 Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, double rel_error_max,
                   const LoadEffect& effect);
 
+// The same where nothing is timed: the plan's outputs were compared, and predicted times decide. It
+// is kInconclusive unless it did not run or its outputs differ.
+Refusal PredictedRefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused,
+                           double rel_error_max);
+
 // Adds a kernel of this family that was refused at so many layers, the worst of which is `place`
 // with that error. A family stands in the list once, with the worst layer of all.
 void AddRefusedKernel(absl::string_view family, int layers, absl::string_view place,

@@ -13,24 +13,6 @@ namespace {
 // As little as proves that outputs are equal.
 constexpr VerificationBatch kComparison = {.loads = 1, .rounds = 1, .rounds_min = 1};
 
-Refusal Refused(const PlanCandidate& baseline, const PlanCandidate& candidate,
-                const CandidateMeasurement& measurement, double rel_error_max) {
-  Refusal refusal;
-  refusal.reason = RefusalReason::kInconclusive;
-  if (measurement.equivalence.verdict == Verdict::kDifferent) {
-    refusal.reason = RefusalReason::kDifferent;
-    refusal.error = measurement.equivalence.max_rel_error;
-    refusal.limit = rel_error_max;
-  }
-  if (!measurement.error.empty()) refusal.reason = RefusalReason::kFailed;
-  refusal.message = measurement.error;
-  refusal.predicted_us = candidate.predicted_us;
-  if (candidate.predicted_us > 0) {
-    refusal.predicted_speedup = baseline.predicted_us / candidate.predicted_us;
-  }
-  return refusal;
-}
-
 }  // namespace
 
 absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidate> candidates,
@@ -65,7 +47,8 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
       result.speedup = {.median = ratio, .certain = ratio, .low = ratio, .high = ratio};
       return result;
     }
-    result.refused.push_back(Refused(baseline, candidate, known->second, options.rel_error_max));
+    result.refused.push_back(PredictedRefusalOf({baseline, result.baseline},
+                                                {candidate, known->second}, options.rel_error_max));
   }
   // The original is equal to itself; a report says on how many inputs that was looked at.
   if (compared.empty()) {

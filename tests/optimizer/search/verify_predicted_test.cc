@@ -27,7 +27,10 @@ class GraphVerifier : public Verifier {
       CandidateMeasurement& measurement = measurements.emplace_back();
       measurement.equivalence.verdict =
           candidate.id == wrong ? Verdict::kDifferent : Verdict::kEquivalent;
-      measurement.equivalence.max_rel_error = candidate.id == wrong ? 0.5 : 0;
+      // Worse in a channel of small values than in the whole output.
+      measurement.equivalence.max_rel_error = candidate.id == wrong ? 0.25 : 0;
+      measurement.equivalence.max_channel_error = candidate.id == wrong ? 0.5 : 0;
+      if (candidate.id == wrong) measurement.equivalence.outputs = {{1, 0.25, 0, 0.5}};
       measurement.equivalence.inputs_tried = 4;
       if (candidate.id == broken) measurement.error = "no such kernel";
     }
@@ -85,6 +88,7 @@ TEST_F(VerifyPredictedTest, WhatIsWrongIsRefusedWithAllPlansOfItsGraph) {
   ASSERT_EQ(result.refused.size(), 2u);
   EXPECT_EQ(result.refused[0].reason, RefusalReason::kDifferent);
   EXPECT_EQ(result.refused[0].error, 0.5);
+  EXPECT_EQ(result.refused[0].place, "y");
   EXPECT_EQ(result.refused[0].predicted_speedup, 2);
   EXPECT_EQ(result.refused[1].predicted_us, 60);
 }
