@@ -51,7 +51,7 @@ Json AblationJson(absl::string_view model, absl::Span<const AblationRow> rows) {
     entry["speedup"] = row.report.speedup();
     // Nothing is measured of a device that is only described.
     const bool is_predicted = row.report.device().predicted();
-    const auto measured = [&](double number) { return is_predicted ? Json() : Json(number); };
+    const auto measured = [&](double number) { return wire::NumberOrNull(is_predicted, number); };
     entry["speedup_low"] = measured(row.report.speedup_low());
     entry["speedup_high"] = measured(row.report.speedup_high());
     entry["latency_us_median"] = measured(row.report.optimized().latency_us_median());

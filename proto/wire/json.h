@@ -16,4 +16,7 @@ using Json = nlohmann::ordered_json;
 std::string JsonText(const Json& json);
 std::string JsonLine(const Json& json);
 
+// A number, or null where there is none to tell.
+inline Json NumberOrNull(bool is_null, double number) { return is_null ? Json() : Json(number); }
+
 }  // namespace plait::wire

@@ -9,7 +9,6 @@ namespace {
 
 // Null for what the plait that made the report did not tell yet; every load takes some time.
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-Json NumberOrNull(bool is_null, double number) { return is_null ? Json() : Json(number); }
 Json TimeOrNull(double time_ms) { return time_ms > 0 ? Json(time_ms) : Json(); }
 
 // Baseline and optimized are two messages with the same fields.
