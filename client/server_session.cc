@@ -97,7 +97,7 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   }
   // At once, and not when a worker has failed to come up.
   // Outputs for a device that is only described are compared on the processor.
-  const std::string worker_device = wire::IsDescribedId(device) ? "cpu" : device;
+  const std::string worker_device = wire::IsDescribedId(device) ? wire::kComparingDevice : device;
   const absl::Status status = wire::CheckBackend("--device", wire::BackendOf(worker_device));
   if (!status.ok()) return wire::WithReason(status, v1::ERROR_REASON_DEVICE_UNAVAILABLE);
   EmbeddedServer::Options options;

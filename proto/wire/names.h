@@ -28,6 +28,9 @@ absl::Status CheckDeviceId(absl::string_view field, absl::string_view id);
 absl::Status CheckJobDeviceId(absl::string_view field, absl::string_view id);
 bool IsDescribedId(absl::string_view id);
 
+// On which outputs are compared for a device that is only described.
+inline constexpr char kComparingDevice[] = "cpu";
+
 // A runtime of whole models, as a device's id and in OptimizeOptions.runtimes: 1..64 lowercase
 // letters or digits; "plait" is one.
 // Errors: InvalidArgument naming the field.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/device.h"
+#include "proto/wire/names.h"
 #include "server/telemetry/log.h"
 
 namespace plait {
@@ -110,7 +111,7 @@ std::vector<std::string> JobQueue::Devices() {
   bool has_cpu = false;
   for (const DeviceAvailability& entry : context_.pool.Devices()) {
     devices.push_back(entry.device.id());
-    has_cpu |= entry.device.id() == kComparingDevice;
+    has_cpu |= entry.device.id() == wire::kComparingDevice;
   }
   if (!has_cpu) return devices;
   for (const v1::Device& described : wire::DescribedDevices()) devices.push_back(described.id());

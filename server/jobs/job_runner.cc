@@ -337,7 +337,7 @@ std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {
 
 std::optional<JobRunner::JobDevices> JobRunner::FindDevices(const std::string& id) {
   const std::optional<v1::Device> described = wire::DescribedDevice(id);
-  std::optional<v1::Device> working = FindDevice(described ? kComparingDevice : id);
+  std::optional<v1::Device> working = FindDevice(described ? wire::kComparingDevice : id);
   if (!working) return std::nullopt;
   v1::Device named = described ? *described : *working;
   return JobDevices{std::move(named), *std::move(working)};

@@ -27,9 +27,6 @@ namespace plait {
 //   search_park, wakeup   children that stand still while others are timed; a waker for poll()
 // Decisions about a job's state are the store's (storage/job_operations); this folder only reports
 // what happened. The child is trusted in nothing, workers in what proto/wire has checked.
-//
-// On which the outputs of jobs are compared whose own device is only described.
-inline constexpr char kComparingDevice[] = "cpu";
 
 // How jobs are run; the same for all of them.
 struct JobRunnerOptions {

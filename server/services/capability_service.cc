@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "proto/wire/device.h"
+#include "proto/wire/names.h"
 #include "proto/wire/options.h"
 #include "server/services/rpc_scope.h"
 
@@ -31,7 +32,7 @@ void AddUnconnected(const std::vector<v1::Device>& runtimes,
 // Jobs can name those that are only described while there is a worker that compares outputs.
 void AddDescribed(std::vector<DeviceAvailability>& devices) {
   const bool has_cpu = std::any_of(devices.begin(), devices.end(), [](const auto& entry) {
-    return entry.device.id() == "cpu" && entry.workers > 0;
+    return entry.device.id() == wire::kComparingDevice && entry.workers > 0;
   });
   if (!has_cpu) return;
   for (v1::Device& described : wire::DescribedDevices()) {

@@ -40,7 +40,7 @@ std::string NewJobId() {
 
 absl::Status CheckDevice(const ServiceContext& context, const std::string& device) {
   if (wire::IsDescribedId(device)) {
-    if (wire::DescribedDevice(device)) return CheckDevice(context, "cpu");
+    if (wire::DescribedDevice(device)) return CheckDevice(context, wire::kComparingDevice);
     std::vector<std::string> ids;
     for (const v1::Device& described : wire::DescribedDevices()) ids.push_back(described.id());
     return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
