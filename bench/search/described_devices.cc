@@ -23,12 +23,14 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/random.h"
 #include "base/status_macros.h"
+#include "bench/search/described_search.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/cost/critical_path_cost.h"
 #include "optimizer/cost/described_device.h"
@@ -75,50 +77,6 @@ absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
   PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
   RuleCounts counts;
   return Canonicalize(bound.graph, AllRules(), &counts);
-}
-
-class NoProgress : public ProgressSink {
- public:
-  void OnPhase(absl::string_view, double) override {}
-};
-
-// Rules are proven elsewhere.
-class EqualOutputs : public Verifier {
- public:
-  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, const VerificationBatch&) override {
-    CandidateMeasurement equal;
-    equal.equivalence.verdict = Verdict::kEquivalent;
-    return std::vector<CandidateMeasurement>(candidates.size(), equal);
-  }
-  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate&,
-                                                        absl::Span<const int>) override {
-    return absl::UnimplementedError("no kernel needs admission");
-  }
-};
-
-// What a search finds for the device.
-absl::StatusOr<Graph> Searched(const Graph& graph, PredictionDetail detail) {
-  const DeviceDescription device = DescriptionOf(kH200Device);
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
-  DescribedProfiler profiler(kH200Device, detail);
-  MeasurementLog log;
-  ProfileCache profiles(profiler, log);
-  EqualOutputs verifier;
-  UnlimitedBudget budget;
-  NoProgress progress;
-  SearchOptions options;
-  options.rules = AllRules();
-  PLAIT_ASSIGN_OR_RETURN(SearchResult found, Optimize(graph, options,
-                                                      {.device = device,
-                                                       .catalog = *catalog,
-                                                       .profiles = profiles,
-                                                       .verifier = verifier,
-                                                       .budget = budget,
-                                                       .log = log,
-                                                       .progress = progress,
-                                                       .is_predicted = true}));
-  return std::move(found.graph);
 }
 
 // The cover of a graph, and its kernels outside of it, so that they can be priced again. What a
@@ -191,7 +149,9 @@ std::string OffBy(double ms, double by_hand) {
 absl::Status PrintPredictions(const std::string& name, const Graph& normal_form, bool searches) {
   Graph graph = normal_form;
   if (searches) {
-    PLAIT_ASSIGN_OR_RETURN(graph, Searched(normal_form, PredictionDetail::kEnvelope));
+    PLAIT_ASSIGN_OR_RETURN(SearchResult found,
+                           SearchDescribed(normal_form, kH200Device, PredictionDetail::kEnvelope));
+    graph = std::move(found.graph);
   }
   PLAIT_ASSIGN_OR_RETURN(const Covered covered,
                          CoverOn(graph, kH200Device, PredictionDetail::kEnvelope));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bench/search/described_search.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/cost/described_device.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -39,26 +40,6 @@ constexpr char kNet[] = R"(graph {
   %q = Softmax(%p) {}
   output %q
 })";
-
-class NoProgress : public ProgressSink {
- public:
-  void OnPhase(absl::string_view, double) override {}
-};
-
-// Finds everything equal, and times nothing.
-class EqualOutputs : public Verifier {
- public:
-  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
-      absl::Span<const PlanCandidate> candidates, const VerificationBatch&) override {
-    CandidateMeasurement equal;
-    equal.equivalence.verdict = Verdict::kEquivalent;
-    return std::vector<CandidateMeasurement>(candidates.size(), equal);
-  }
-  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate&,
-                                                        absl::Span<const int>) override {
-    return absl::UnimplementedError("nothing needs admission");
-  }
-};
 
 class ModelCatalogTest : public testing::Test {
  protected:
@@ -149,24 +130,8 @@ TEST_F(ModelCatalogTest, ThePlanIsBoundToTheDeviceAndNothingInItRunsAlone) {
 TEST_F(ModelCatalogTest, ASearchDecidesByPredictionsOnAnyNumberOfThreads) {
   std::set<std::string> plans;
   for (const int threads : {1, 2}) {
-    DescribedProfiler profiler(kH200Device);
-    EqualOutputs verifier;
-    MeasurementLog log;
-    ProfileCache profiles(profiler, log);
-    UnlimitedBudget budget;
-    NoProgress progress;
-    const SearchContext context = {.device = device_,
-                                   .catalog = *catalog_,
-                                   .profiles = profiles,
-                                   .verifier = verifier,
-                                   .budget = budget,
-                                   .log = log,
-                                   .progress = progress,
-                                   .is_predicted = true};
-    SearchOptions options;
-    options.rules = AllRules();
-    options.threads = threads;
-    const absl::StatusOr<SearchResult> result = Optimize(graph_, options, context);
+    const absl::StatusOr<SearchResult> result =
+        SearchDescribed(graph_, kH200Device, PredictionDetail::kBlocks, threads);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_TRUE(result->improved);
     EXPECT_TRUE(result->plan.predicted && result->baseline_plan.predicted);

@@ -1,0 +1,57 @@
+#include "bench/search/described_search.h"
+
+#include <memory>
+
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+
+namespace plait {
+namespace {
+
+class NoProgress : public ProgressSink {
+ public:
+  void OnPhase(absl::string_view, double) override {}
+};
+
+// Finds everything equal, and times nothing.
+class EqualOutputs : public Verifier {
+ public:
+  absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
+      absl::Span<const PlanCandidate> candidates, const VerificationBatch&) override {
+    CandidateMeasurement equal;
+    equal.equivalence.verdict = Verdict::kEquivalent;
+    return std::vector<CandidateMeasurement>(candidates.size(), equal);
+  }
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate&,
+                                                        absl::Span<const int>) override {
+    return absl::UnimplementedError("no kernel needs admission");
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,
+                                             PredictionDetail detail, int threads) {
+  const DeviceDescription device = DescriptionOf(described);
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+  DescribedProfiler profiler(described, detail);
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  EqualOutputs verifier;
+  UnlimitedBudget budget;
+  NoProgress progress;
+  SearchOptions options;
+  options.rules = AllRules();
+  options.threads = threads;
+  return Optimize(graph, options,
+                  {.device = device,
+                   .catalog = *catalog,
+                   .profiles = profiles,
+                   .verifier = verifier,
+                   .budget = budget,
+                   .log = log,
+                   .progress = progress,
+                   .is_predicted = true});
+}
+
+}  // namespace plait

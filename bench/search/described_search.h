@@ -1,0 +1,15 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "optimizer/cost/described_device.h"
+#include "optimizer/search/optimize.h"
+
+namespace plait {
+
+// What a search with all rules finds for a device that is only described, by predicted times and
+// without a limit of time. Outputs are taken for equal: rules are proven elsewhere. Equal arguments
+// give equal results, whatever the number of threads. Errors: those of Optimize.
+absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,
+                                             PredictionDetail detail, int threads = 1);
+
+}  // namespace plait
