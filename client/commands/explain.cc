@@ -3,24 +3,31 @@
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/explained_plan.h"
+#include "client/explained_rules.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
 
-// For scripts: exit code 0 says that every kernel was timed. With --json all steps are printed, in
-// launch order, unless --node asks for some.
+// For scripts: exit code 0 says that every kernel was timed, or, with --rule, that the rules were
+// asked: then nothing runs, and there are no steps. With --json all steps are printed, in launch
+// order, unless --node asks for some.
 
 namespace plait {
 namespace {
 
 constexpr double kBudgetSecondsDefault = 10;
 constexpr int64_t kTopDefault = 20;
+// Of rewrites whose gain is predicted: some seconds for a model of a thousand kernels.
+constexpr int kPricedMax = 32;
 
 std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
   options.push_back(kRequirePlanOption);
-  options.push_back({"--node", OptionKind::kText, "NAME", "only kernels that run this node"});
+  options.push_back({"--node", OptionKind::kText, "NAME",
+                     "only kernels that run this node, and what rules say of it"});
+  options.push_back({"--rule", OptionKind::kText, "RULE",
+                     "where this rule applies, or nearly does and why not; all: every rule"});
   options.push_back({"--top", OptionKind::kInteger, "N",
                      "kernels in the table, the slowest first; 0: all in their order; default 20"});
   options.push_back({"--budget", OptionKind::kSeconds, "TIME", "stop after this; default 10s"});
@@ -28,46 +35,84 @@ std::vector<OptionSpec> Options() {
   return options;
 }
 
-absl::StatusOr<ExitCode> RunExplain(const CommandContext& context) {
-  const Arguments& arguments = context.arguments;
-  const std::string& path = arguments.positionals()[0];
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
-                         OpenDevice(arguments, /*pins_threads=*/true));
-  std::vector<std::string> warnings;
-  PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
-                         LoadModel(path, LoadingOptions(arguments), *executor, &warnings));
-  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
-  StepTimesOptions timing;
-  timing.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));
-  timing.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
-  PLAIT_ASSIGN_OR_RETURN(std::vector<ExplainedStep> steps, ExplainModel(model, *executor, timing));
-  const double all_us = SumUs(steps);
-  if (arguments.Has("--node")) {
-    const std::string name = arguments.Text("--node");
-    steps = StepsWithNode(steps, name);
-    if (steps.empty()) {
-      return absl::NotFoundError(absl::StrCat(path, " runs no node \"", name,
-                                              "\" (rewrites give nodes other names; plait explain ",
-                                              path, " --top 0 lists those there are)"));
-    }
-  }
+// What --rule and --node ask for.
+struct AskedRules {
+  std::vector<const Rule*> rules;
+  std::vector<ExplainedRule> answers;
+};
+
+absl::StatusOr<AskedRules> Ask(const Arguments& arguments, const LoadedModel& model,
+                               const DeviceDescription& device) {
+  AskedRules asked;
+  PLAIT_ASSIGN_OR_RETURN(asked.rules, RulesNamed(arguments.Text("--rule")));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<AskedGraph> graphs,
+                         AskedGraphs(model, LoadingOptions(arguments).shapes));
+  asked.answers = ExplainRules(graphs, asked.rules, arguments.Text("--node"));
+  PriceRules(graphs, device, kPricedMax, &asked.answers);
+  return asked;
+}
+
+// What was asked about a model, as far as it is known.
+Json ModelJson(const LoadedModel& model, const DeviceDescription& device) {
   Json json;
   json["schema_version"] = 1;
-  json["path"] = path;
-  json["device"] = {{"id", executor->device().id},
-                    {"name", executor->device().name},
-                    {"fingerprint", executor->device().fingerprint}};
+  json["path"] = model.path;
+  json["device"] = {{"id", device.id}, {"name", device.name}, {"fingerprint", device.fingerprint}};
   json["plan"] = PlanChoiceJson(model);
   json["threads"] = model.plan.threads;
   json["streams"] = model.plan.streams;
-  json["us"] = all_us;
-  json["families"] = FamiliesJson(steps);
-  json["steps"] = StepsJson(steps);
+  return json;
+}
+
+absl::StatusOr<ExitCode> TellRules(const CommandContext& context, const LoadedModel& model,
+                                   const DeviceDescription& device) {
+  PLAIT_ASSIGN_OR_RETURN(const AskedRules asked, Ask(context.arguments, model, device));
   if (context.console.json) {
+    Json json = ModelJson(model, device);
+    json["rules"] = RulesJson(asked.answers);
     context.console.out << JsonText(json);
     return ExitCode::kOk;
   }
+  const auto top = static_cast<size_t>(context.arguments.Integer("--top", kTopDefault));
+  context.console.out << RulesText(asked.answers, asked.rules, top);
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<std::vector<ExplainedStep>> TimedSteps(const Arguments& arguments,
+                                                      const LoadedModel& model,
+                                                      Executor& executor) {
+  StepTimesOptions timing;
+  timing.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));
+  timing.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
+  return ExplainModel(model, executor, timing);
+}
+
+absl::StatusOr<ExitCode> TellSteps(const CommandContext& context, const LoadedModel& model,
+                                   Executor& executor) {
+  const Arguments& arguments = context.arguments;
+  PLAIT_ASSIGN_OR_RETURN(std::vector<ExplainedStep> steps, TimedSteps(arguments, model, executor));
+  const double all_us = SumUs(steps);
+  AskedRules asked;
+  if (arguments.Has("--node")) {
+    const std::string name = arguments.Text("--node");
+    steps = StepsWithNode(steps, name);
+    PLAIT_ASSIGN_OR_RETURN(asked, Ask(arguments, model, executor.device()));
+    if (steps.empty() && asked.answers.empty()) {
+      return absl::NotFoundError(absl::StrCat(model.path, " runs no node \"", name,
+                                              "\" (rewrites give nodes other names; plait explain ",
+                                              model.path, " --top 0 lists those there are)"));
+    }
+  }
   const auto top = static_cast<size_t>(arguments.Integer("--top", kTopDefault));
+  if (context.console.json) {
+    Json json = ModelJson(model, executor.device());
+    json["us"] = all_us;
+    json["families"] = FamiliesJson(steps);
+    json["steps"] = StepsJson(steps);
+    if (arguments.Has("--node")) json["rules"] = RulesJson(asked.answers);
+    context.console.out << JsonText(json);
+    return ExitCode::kOk;
+  }
   context.console.out << absl::StrFormat(
                              "%d kernels on %d threads and %d streams, %.1f us one after the "
                              "other\n\n",
@@ -75,7 +120,27 @@ absl::StatusOr<ExitCode> RunExplain(const CommandContext& context) {
                              all_us)
                       << FamiliesTable(steps) << "\n"
                       << StepsTable(steps, top);
+  if (arguments.Has("--node")) {
+    context.console.out << "\n" << RulesText(asked.answers, asked.rules, top);
+  }
   return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> RunExplain(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  // Before a model is read: a name with a typing error costs nothing.
+  PLAIT_RETURN_IF_ERROR(RulesNamed(arguments.Text("--rule")).status());
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                         OpenDevice(arguments, /*pins_threads=*/true));
+  LoadOptions loading = LoadingOptions(arguments);
+  // No kernel is timed: one plan is as good as another.
+  if (arguments.Has("--rule")) loading.without_plan = PlanWithout::kPredictedBaseline;
+  std::vector<std::string> warnings;
+  PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
+                         LoadModel(arguments.positionals()[0], loading, *executor, &warnings));
+  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  if (arguments.Has("--rule")) return TellRules(context, model, executor->device());
+  return TellSteps(context, model, *executor);
 }
 
 }  // namespace
@@ -83,11 +148,12 @@ absl::StatusOr<ExitCode> RunExplain(const CommandContext& context) {
 const Command kExplainCommand = {
     .name = "explain",
     .positionals = "MODEL",
-    .summary = "say by which kernels a model runs, and what each of them takes",
+    .summary = "say by which kernels a model runs, what each takes, and which rules apply",
     .examples =
         "  plait explain faster.onnx\n"
         "  plait explain faster.onnx --node /features/features.0/Conv\n"
         "  plait explain faster.onnx --top 0 --threads 1\n"
+        "  plait explain model.onnx --rule merge_convs\n"
         "  plait explain model.onnx --ignore-plan --json\n",
     .options = Options,
     .run = RunExplain,

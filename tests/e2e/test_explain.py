@@ -60,3 +60,22 @@ def test_two_models_are_put_beside_each_other(cli, optimized):
             diff[side]["us"])
     out = cli.run("diff", optimized, optimized, "--budget", "2s", "--top", "2").expect(0).out
     assert len(out.strip().splitlines()) == 5
+
+
+def test_a_rule_says_where_it_applies_and_what_is_in_the_way(cli, model_file):
+    model = model_file(models.light_model("tiny_resnet"))
+    told = cli.run("explain", model, "--rule", "all", "--json").expect(0).json
+    assert "steps" not in told and {entry["graph"] for entry in told["rules"]} >= {"original"}
+    assert all(entry["rewrites"] or entry["reasons"] for entry in told["rules"])
+    name = next(entry["rule"] for entry in told["rules"] if entry["rewrites"])
+    out = cli.run("explain", model, "--rule", name).expect(0).out
+    assert out.startswith(f"{name}: ") and "applies" in out
+    unknown = cli.run("explain", model, "--rule", "merge_conv", "--json").expect(2)
+    assert "merge_convs" in json.loads(unknown.out)["error"]["message"]
+
+
+def test_a_node_says_what_rules_say_of_it(cli, optimized):
+    steps = cli.run("explain", optimized, "--budget", "1s", "--json").expect(0).json["steps"]
+    name = next(name for step in steps for name in step["nodes"] if name)
+    told = cli.run("explain", optimized, "--budget", "1s", "--node", name, "--json").expect(0).json
+    assert told["rules"] and told["steps"]
