@@ -1,5 +1,6 @@
 #include "client/client.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -17,6 +18,9 @@ namespace {
 
 // 60 s: a unary call does one durable write; a server that takes longer is taken for dead.
 constexpr std::chrono::seconds kCallTimeout(60);
+// 1 MB and 1,000: far from what a server takes in one request, and no call for each profile.
+constexpr size_t kBatchBytesMax = 1'000'000;
+constexpr size_t kBatchProfilesMax = 1'000;
 
 uint64_t RandomSeed() {
   std::random_device device;
@@ -37,13 +41,28 @@ absl::Status Call(Retrier retrier, Stub& stub, Method method, const Request& req
   });
 }
 
+// Takes from the front as many profiles as a request may have: one at least.
+absl::Span<const v1::StoredProfile> NextBatch(absl::Span<const v1::StoredProfile>* profiles) {
+  size_t count = 0;
+  size_t bytes = 0;
+  while (count < std::min(profiles->size(), kBatchProfilesMax)) {
+    bytes += (*profiles)[count].ByteSizeLong();
+    if (count > 0 && bytes > kBatchBytesMax) break;
+    ++count;
+  }
+  const absl::Span<const v1::StoredProfile> batch = profiles->first(count);
+  profiles->remove_prefix(count);
+  return batch;
+}
+
 }  // namespace
 
 Client::Client(std::shared_ptr<grpc::Channel> channel, RetryPolicy policy, Retrier::Sleep sleep)
     : policy_(policy),
       sleep_(std::move(sleep)),
       stubs_(new Stubs{v1::OptimizationService::NewStub(channel), v1::BlobService::NewStub(channel),
-                       v1::CapabilityService::NewStub(channel)}) {}
+                       v1::CapabilityService::NewStub(channel),
+                       v1::ProfileService::NewStub(channel)}) {}
 
 Client::~Client() = default;
 
@@ -123,6 +142,52 @@ absl::StatusOr<v1::Job> Client::Watch(absl::string_view job_id, int64_t after_se
   });
   PLAIT_RETURN_IF_ERROR(status);
   return last;
+}
+
+absl::Status Client::ListProfiles(
+    const std::string& device_fingerprint,
+    const std::function<void(const v1::StoredProfile&)>& on_profile) const {
+  v1::ListProfilesRequest request;
+  request.set_device_fingerprint(device_fingerprint);
+  do {
+    v1::ListProfilesResponse response;
+    PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->profiles,
+                               &v1::ProfileService::Stub::ListProfiles, request, &response));
+    for (const v1::StoredProfile& profile : response.profiles()) on_profile(profile);
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> Client::ImportProfiles(absl::Span<const v1::StoredProfile> profiles) const {
+  int64_t imported = 0;
+  while (!profiles.empty()) {
+    const absl::Span<const v1::StoredProfile> batch = NextBatch(&profiles);
+    v1::ImportProfilesRequest request;
+    for (const v1::StoredProfile& profile : batch) *request.add_profiles() = profile;
+    v1::ImportProfilesResponse response;
+    PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->profiles,
+                               &v1::ProfileService::Stub::ImportProfiles, request, &response));
+    imported += response.imported();
+  }
+  return imported;
+}
+
+absl::StatusOr<int64_t> Client::DropProfiles(absl::Span<const v1::StoredProfile> profiles) const {
+  int64_t dropped = 0;
+  while (!profiles.empty()) {
+    v1::DropProfilesRequest request;
+    for (const v1::StoredProfile& profile : NextBatch(&profiles)) {
+      v1::ProfileName& name = *request.add_profiles();
+      name.set_device_fingerprint(profile.device_fingerprint());
+      name.set_key(profile.key());
+    }
+    v1::DropProfilesResponse response;
+    PLAIT_RETURN_IF_ERROR(Call(MakeRetrier(), *stubs_->profiles,
+                               &v1::ProfileService::Stub::DropProfiles, request, &response));
+    dropped += response.dropped();
+  }
+  return dropped;
 }
 
 absl::StatusOr<v1::ListDevicesResponse> Client::ListDevices() const {

@@ -9,10 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "client/retry.h"
 #include "plait/v1/blob.pb.h"
 #include "plait/v1/capability.pb.h"
 #include "plait/v1/optimization.pb.h"
+#include "plait/v1/profile.pb.h"
 
 namespace plait {
 
@@ -67,6 +69,15 @@ class Client {
   // Blocks until then, without a limit of time. The callback runs on the calling thread.
   absl::StatusOr<v1::Job> Watch(absl::string_view job_id, int64_t after_sequence,
                                 const std::function<void(const v1::Event&)>& on_event) const;
+
+  // Stored profiles in the order of their keys, of one device where a fingerprint is given. Errors
+  // of this and the next two: PermissionDenied, unless the server takes the caller for an operator.
+  absl::Status ListProfiles(const std::string& device_fingerprint,
+                            const std::function<void(const v1::StoredProfile&)>& on_profile) const;
+  // In batches, each of which is stored whole or not at all. Returns how many were new or better.
+  absl::StatusOr<int64_t> ImportProfiles(absl::Span<const v1::StoredProfile> profiles) const;
+  // In batches as well. Returns how many were there.
+  absl::StatusOr<int64_t> DropProfiles(absl::Span<const v1::StoredProfile> profiles) const;
 
   // A moment's view.
   absl::StatusOr<v1::ListDevicesResponse> ListDevices() const;

@@ -7,13 +7,9 @@
 #include "proto/wire/job_state.h"
 
 namespace plait {
-namespace {
-
 std::string TimeText(const google::protobuf::Timestamp& time) {
   return google::protobuf::util::TimeUtil::ToString(time);
 }
-
-}  // namespace
 
 std::string EventTypeName(v1::EventType type) {
   return std::string(absl::StripPrefix(v1::EventType_Name(type), "EVENT_TYPE_"));

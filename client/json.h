@@ -12,6 +12,9 @@ using wire::Json;
 using wire::JsonLine;
 using wire::JsonText;
 
+// "2026-01-31T00:00:00Z"
+std::string TimeText(const google::protobuf::Timestamp& time);
+
 // "PHASE": a type without its prefix.
 std::string EventTypeName(v1::EventType type);
 

@@ -6,6 +6,7 @@
 #include "plait/v1/blob.grpc.pb.h"
 #include "plait/v1/capability.grpc.pb.h"
 #include "plait/v1/optimization.grpc.pb.h"
+#include "plait/v1/profile.grpc.pb.h"
 
 namespace plait {
 
@@ -15,6 +16,7 @@ struct Client::Stubs {
   const std::unique_ptr<v1::OptimizationService::Stub> optimization;
   const std::unique_ptr<v1::BlobService::Stub> blobs;
   const std::unique_ptr<v1::CapabilityService::Stub> capabilities;
+  const std::unique_ptr<v1::ProfileService::Stub> profiles;
 };
 
 }  // namespace plait

@@ -53,7 +53,7 @@ TEST(CliTest, EveryVerbHasHelpWithItsExamples) {
     EXPECT_THAT(outcome.out, testing::HasSubstr("plait " + name));
     EXPECT_THAT(outcome.out, testing::HasSubstr("examples:\n  plait " + name));
   }
-  EXPECT_EQ(names.size(), 19u);
+  EXPECT_EQ(names.size(), 20u);
 }
 
 TEST(CliTest, NeedsAServerForVerbsThatWorkOnJobs) {
