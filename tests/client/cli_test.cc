@@ -53,7 +53,7 @@ TEST(CliTest, EveryVerbHasHelpWithItsExamples) {
     EXPECT_THAT(outcome.out, testing::HasSubstr("plait " + name));
     EXPECT_THAT(outcome.out, testing::HasSubstr("examples:\n  plait " + name));
   }
-  EXPECT_EQ(names.size(), 20u);
+  EXPECT_EQ(names.size(), 21u);
 }
 
 TEST(CliTest, NeedsAServerForVerbsThatWorkOnJobs) {
