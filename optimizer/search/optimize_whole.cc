@@ -252,20 +252,13 @@ class Optimizer {
     return RehearseBest(rehearsal, options_.candidates_max, plans_, result_.trace);
   }
 
-  // Searches the best graph and plans all graphs that are left once more, with what the rehearsal
-  // found that profiles do not tell: what fuses more has a better chance now. The best such plan is
-  // rehearsed as well.
+  // Plans all graphs that are left once more, with what the rehearsal found that profiles do not
+  // tell: what fuses more has a better chance now. The best such plan is rehearsed as well.
   absl::Status PlanInPlace(double us_per_byte) {
     // The loss of a plan that may lose accuracy was measured; another one's was not.
     if (options_.rel_error_max > 0) return absl::OkStatus();
     admissions_.RefuseUnknown();
     device_.us_per_byte = us_per_byte;
-    const size_t plans_before = plans_.size();
-    const Graph start = plans_[1].candidate.graph;
-    const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
-    SolvedRegions solved;
-    PLAIT_RETURN_IF_ERROR(
-        SearchOnce({start, plans_[1].counts, recipes_[start.fingerprint()]}, search, solved));
     std::optional<RankedPlan> best;
     absl::flat_hash_set<Fingerprint> seen;
     for (size_t i = 1; i < plans_.size(); ++i) {
@@ -281,7 +274,6 @@ class Optimizer {
     absl::StrAppendFormat(&result_.trace, "in place: %.6g us for 64 KiB moved, %.6g us\n",
                           65536 * us_per_byte, best->candidate.predicted_us);
     absl::StrAppend(&best->planned.origin, ", in place");
-    plans_.resize(plans_before);
     if (!PutFirst(*std::move(best), options_.candidates_max, plans_)) return absl::OkStatus();
     return Rehearse().status();
   }
