@@ -19,8 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,9 +32,6 @@
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/cost/critical_path_cost.h"
 #include "optimizer/cost/described_device.h"
-#include "optimizer/normal_form/canonicalize.h"
-#include "optimizer/onnx/bind.h"
-#include "optimizer/onnx/import.h"
 #include "optimizer/search/budgeted_profiles.h"
 #include "optimizer/search/optimize.h"
 
@@ -68,15 +63,6 @@ const std::map<std::string, Estimates>& EstimatesByHand() {
       {"bert_large", {{0, 2.6}, {0, 0.76}}},
   };
   return estimates;
-}
-
-absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
-  RuleCounts counts;
-  return Canonicalize(bound.graph, AllRules(), &counts);
 }
 
 // The cover of a graph, and its kernels outside of it, so that they can be priced again. What a

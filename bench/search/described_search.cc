@@ -1,9 +1,14 @@
 #include "bench/search/described_search.h"
 
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/import.h"
 
 namespace plait {
 namespace {
@@ -29,6 +34,15 @@ class EqualOutputs : public Verifier {
 };
 
 }  // namespace
+
+absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
+  RuleCounts counts;
+  return Canonicalize(bound.graph, AllRules(), &counts);
+}
 
 absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,
                                              PredictionDetail detail, int threads) {

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "optimizer/cost/described_device.h"
 #include "optimizer/search/optimize.h"
 
 namespace plait {
+
+// The normal form of the model in a file, at its own shapes. Errors: those of import and Bind.
+absl::StatusOr<Graph> NormalFormOf(const std::string& path);
 
 // What a search with all rules finds for a device that is only described, by predicted times and
 // without a limit of time. Outputs are taken for equal: rules are proven elsewhere. Equal arguments

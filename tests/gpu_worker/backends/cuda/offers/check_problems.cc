@@ -6,8 +6,6 @@
 //
 //   cmake --build build --target check_problems && build/check_problems build/models/*.onnx
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -15,12 +13,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "bench/search/described_search.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "optimizer/cost/described_device.h"
-#include "optimizer/normal_form/canonicalize.h"
-#include "optimizer/onnx/bind.h"
-#include "optimizer/onnx/import.h"
 #include "optimizer/search/optimize.h"
 #include "optimizer/search/plan_graph.h"
 #include "tests/gpu_worker/backends/cuda/offers/problem_check.h"
@@ -29,15 +25,6 @@ namespace plait {
 namespace {
 
 constexpr double kRelativeL2Max = 1e-4;
-
-absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
-  RuleCounts counts;
-  return Canonicalize(bound.graph, AllRules(), &counts);
-}
 
 // The baseline's plan and the fused ones.
 absl::StatusOr<std::vector<Plan>> PlansOf(const Graph& graph) {
