@@ -11,7 +11,8 @@
 // each thread reads its half of the 9 MiB of weights once, from front to back; while ten tiles of
 // rows use a block of 96 KiB, the next one is called into the second cache.
 // [3136, 256] times [256, 64] has more rows than columns: a chunk is 112 rows for all columns,
-// whose 64 KiB of weights stay in the second cache.
+// whose 64 KiB of weights stay in the second cache. [1024, 768] times [768, 768] would be nine such
+// chunks and a rest, five for one thread and less for the other: it is divided into ten of 103.
 
 namespace plait {
 namespace {
@@ -23,6 +24,8 @@ constexpr int64_t kBytesThatMeet = 4096;
 constexpr int64_t kRowsThatMeetMax = 6;  // the other matrix needs places too
 constexpr int64_t kFloatsBetween = 16;
 
+// Weights up to here stay in the second cache beside a chunk's rows.
+constexpr int64_t kWeightsBytesMax = 512 << 10;
 // Tiles of rows in a chunk.
 constexpr int64_t kChunkTilesMax = 8;
 constexpr int64_t kChunkBlocksMax = 4;
@@ -32,6 +35,11 @@ constexpr int64_t kChunkBlocksMax = 4;
 int64_t RowFloatsApart(int64_t row_floats, int64_t rows) {
   const int64_t places = kBytesThatMeet / std::gcd(row_floats * 4, kBytesThatMeet);
   return rows > kRowsThatMeetMax * places ? row_floats + kFloatsBetween : row_floats;
+}
+
+int64_t RowsOfChunk(int64_t rows, int64_t most, int width) {
+  const int64_t chunks = CeilDiv(CeilDiv(rows, most), width) * width;
+  return CeilDiv(rows, chunks);
 }
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> FmaKernel::Create(LoadContext* context,
@@ -59,8 +67,10 @@ FmaKernel::FmaKernel(int width, const ConstantProduct& shape, const Rows& source
       left_(source) {
   if (shape.rows > shape.columns) {
     const int64_t tile = product_.tile_rows();
-    chunk_rows_ =
-        tile * std::clamp<int64_t>(shape.rows / (int64_t{4} * width * tile), 1, kChunkTilesMax);
+    const int64_t tiles =
+        std::clamp<int64_t>(shape.rows / (int64_t{4} * width * tile), 1, kChunkTilesMax);
+    chunk_rows_ = RowsOfChunk(shape.rows, tiles * tile, width);
+    if (product_.weights_bytes() > kWeightsBytesMax) product_.PrefetchBlocks(chunk_rows_);
   } else {
     chunk_blocks_ =
         std::clamp<int64_t>(product_.blocks() / (int64_t{4} * width), 1, kChunkBlocksMax);
@@ -74,9 +84,8 @@ absl::Status FmaKernel::Prepare(LoadContext* context) {
   const int64_t wanted_floats = RowFloatsApart(source_.apart_floats, tile_rows);
   if (wanted_floats != source_.apart_floats) {
     left_.apart_floats = RowFloatsApart(shape_.depth, tile_rows);
-    PLAIT_ASSIGN_OR_RETURN(std::byte* const rows,
-                           context->AllocateScratch(shape_.rows * left_.apart_floats * 4));
-    left_.data = reinterpret_cast<float*>(rows);
+    const int64_t rows = is_by_rows() ? width_ * chunk_rows_ : shape_.rows;
+    PLAIT_ASSIGN_OR_RETURN(left_.data, ScratchOf<float>(context, rows * left_.apart_floats));
   }
   product_.set_left_row_floats(left_.apart_floats);
   product_.set_result_row_floats(result_.apart_floats);
@@ -86,39 +95,48 @@ absl::Status FmaKernel::Prepare(LoadContext* context) {
 }
 
 absl::Status FmaKernel::Run() {
-  if (left_.data != source_.data) CopyRows();
+  if (left_.data != source_.data && !is_by_rows()) {
+    ForEachPart(width_, shape_.rows, [&](int64_t begin, int64_t end, int) {
+      CopyRows(begin, end, left_.data + begin * left_.apart_floats);
+    });
+  }
   const int64_t chunks =
       CeilDiv(shape_.rows, chunk_rows_) * CeilDiv(product_.blocks(), chunk_blocks_);
-  return runner_.Run(chunks, [&](int64_t begin, int64_t end, int) -> absl::Status {
-    for (int64_t chunk = begin; chunk < end; ++chunk) PLAIT_RETURN_IF_ERROR(RunChunk(chunk));
+  return runner_.Run(chunks, [&](int64_t begin, int64_t end, int thread) -> absl::Status {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      PLAIT_RETURN_IF_ERROR(RunChunk(chunk, thread));
+    }
     return absl::OkStatus();
   });
 }
 
-void FmaKernel::CopyRows() const {
-  ForEachPart(width_, shape_.rows, [&](int64_t begin, int64_t end, int) {
-    for (int64_t row = begin; row < end; ++row) {
-      std::copy_n(source_.data + row * source_.apart_floats, shape_.depth,
-                  left_.data + row * left_.apart_floats);
-    }
-  });
+void FmaKernel::CopyRows(int64_t begin, int64_t end, float* to) const {
+  for (int64_t row = begin; row < end; ++row, to += left_.apart_floats) {
+    std::copy_n(source_.data + row * source_.apart_floats, shape_.depth, to);
+  }
+}
+
+const float* FmaKernel::LeftAt(int64_t row, int64_t rows, int thread) const {
+  if (left_.data == source_.data || !is_by_rows()) return left_.data + row * left_.apart_floats;
+  float* const copy = left_.data + thread * chunk_rows_ * left_.apart_floats;
+  CopyRows(row, row + rows, copy);
+  return copy;
 }
 
 // Chunks have all rows, or all blocks.
-absl::Status FmaKernel::RunChunk(int64_t chunk) const {
-  const bool is_by_rows = chunk_rows_ < shape_.rows;
-  const int64_t row = is_by_rows ? chunk * chunk_rows_ : 0;
+absl::Status FmaKernel::RunChunk(int64_t chunk, int thread) const {
+  const int64_t row = is_by_rows() ? chunk * chunk_rows_ : 0;
   const int64_t rows = std::min(chunk_rows_, shape_.rows - row);
-  const int64_t first = is_by_rows ? 0 : chunk * chunk_blocks_;
+  const int64_t first = is_by_rows() ? 0 : chunk * chunk_blocks_;
   const int64_t last = std::min(product_.blocks(), first + chunk_blocks_);
   float* const result = result_.data + row * result_.apart_floats;
-  PLAIT_RETURN_IF_ERROR(product_.Run({.left = left_.data + row * left_.apart_floats,
+  PLAIT_RETURN_IF_ERROR(product_.Run({.left = LeftAt(row, rows, thread),
                                       .rows = rows,
                                       .first = first,
                                       .last = last,
                                       .result = result + first * product_.block_columns(),
                                       .result_row = row}));
-  if (is_by_rows) {
+  if (is_by_rows()) {
     epilogue_.ApplyToRows(result, row, rows);
     return absl::OkStatus();
   }

@@ -11,6 +11,9 @@ namespace plait {
 // they have where too many rows of a tile would meet in one place of the first cache.
 int64_t RowFloatsApart(int64_t row_floats, int64_t rows);
 
+// Rows of a chunk, `most` at most, of which each of `width` threads has equally many.
+int64_t RowsOfChunk(int64_t rows, int64_t most, int width);
+
 // A product of rows that lie in memory by a constant matrix, and what follows it.
 class FmaKernel : public CpuKernel {
  public:
@@ -34,8 +37,11 @@ class FmaKernel : public CpuKernel {
             FmaProduct product, RowEpilogue epilogue);
 
   absl::Status Prepare(LoadContext* context);
-  void CopyRows() const;
-  absl::Status RunChunk(int64_t chunk) const;
+  bool is_by_rows() const { return chunk_rows_ < shape_.rows; }
+  void CopyRows(int64_t begin, int64_t end, float* to) const;
+  absl::Status RunChunk(int64_t chunk, int thread) const;
+  // Of a chunk's rows, for a thread.
+  const float* LeftAt(int64_t row, int64_t rows, int thread) const;
 
   const int width_;
   const ConstantProduct shape_;
@@ -46,7 +52,8 @@ class FmaKernel : public CpuKernel {
   ChunkRunner runner_;
   int64_t chunk_rows_;
   int64_t chunk_blocks_;
-  Rows left_;  // what is multiplied: the source, or scratch that it is copied to
+  Rows left_;  // what is multiplied: the source, or scratch for copies of all rows or of a
+               // chunk's, for each thread
 };
 
 }  // namespace plait

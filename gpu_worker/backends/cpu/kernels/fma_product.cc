@@ -217,7 +217,7 @@ absl::Status FmaProduct::RunBlock(const Piece& piece, int64_t block, float* resu
     }
     if (prefetch_bytes_per_step_ > 0) {
       const int64_t called = number * shape_.depth * prefetch_bytes_per_step_ / 4;
-      operands[size++] = OperandOf(weights_ + next * block_floats() + called, 0);
+      operands[size++] = OperandOf(weights_ + next * block_floats() + called % block_floats(), 0);
     }
     PLAIT_RETURN_IF_ERROR(tile->microkernel.Run(absl::MakeConstSpan(operands, size)));
   }

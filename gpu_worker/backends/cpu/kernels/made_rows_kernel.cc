@@ -38,7 +38,8 @@ absl::Status MadeRowsKernel::ChooseChunks(LoadContext* context) {
   // At least four chunks a thread, so that one that is ready sooner can help.
   const int64_t tile_bytes = tile * apart_floats_ * 4;
   const int64_t tiles_max = is_by_rows_ ? std::max<int64_t>(kChunkBytesMax / tile_bytes, 1) : 1;
-  chunk_rows_ = tile * std::clamp<int64_t>(rows / (int64_t{4} * width_ * tile), 1, tiles_max);
+  const int64_t tiles = std::clamp<int64_t>(rows / (int64_t{4} * width_ * tile), 1, tiles_max);
+  chunk_rows_ = RowsOfChunk(rows, tiles * tile, width_);
   const int64_t kept = is_by_rows_ ? width_ * chunk_rows_ : rows;
   PLAIT_ASSIGN_OR_RETURN(std::byte* const scratch,
                          context->AllocateScratch(kept * apart_floats_ * 4));
