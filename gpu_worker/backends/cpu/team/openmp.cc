@@ -44,7 +44,8 @@ void OpenMpParallel(void (*run)(void*), void* data, unsigned threads, unsigned /
     thread_of_region = thread;
     return;
   }
-  RunGroups(shared.threads, 1, [&](int thread) { RunInRegion(shared, thread, run, data); });
+  // Whoever has passed all barriers has seen every thread of the region begin.
+  RunGroupsAnywhere(shared.threads, [&](int thread) { RunInRegion(shared, thread, run, data); });
 }
 
 void OpenMpBarrier() {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "base/status_macros.h"
 
@@ -16,7 +19,9 @@
 //   0: asks 1, takes [0, 12) [12, 24) ...       2: asks 3, takes [0, 12) [12, 24) ...
 //   1: takes [50, 62) [62, 74) ... then what is left of thread 0's part; 3 likewise
 // To ask is to write the work and then a counter that the member waits for; to wait for it is to
-// wait for the counter by which the member says that it is done.
+// wait for the counter by which the member says that it is done. Between the two the member takes
+// the work, by a third counter; where its core belongs to another program at that moment, 0 has
+// done all of the work meanwhile, and takes it back by the same counter.
 
 namespace plait {
 namespace {
@@ -26,6 +31,9 @@ namespace {
 constexpr auto kSpinMax = std::chrono::microseconds(50);
 // A look at the clock takes as long as one pause.
 constexpr int kPausesPerLook = 16;
+// For how long a member that other programs interrupt is asked for nothing that others can do:
+// each attempt may hold all up for one turn of the other programs.
+constexpr int64_t kRestMs = 100;
 // Few, because each begins with a shared counter; many, because all wait for the last one.
 constexpr int64_t kPiecesPerThread = 4;
 
@@ -63,17 +71,97 @@ void StayOn(int processor) {
   pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
 }
 
-}  // namespace
+// What other programs take from the calling thread.
+class CoreSharing {
+ public:
+  CoreSharing() = default;
+  CoreSharing(const CoreSharing&) = delete;
+  CoreSharing& operator=(const CoreSharing&) = delete;
+  ~CoreSharing() {
+    if (file_ >= 0) close(file_);
+  }
 
-void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
+  // Whether the thread has waited for its core for a good part of the time since the last call:
+  // false where the system does not say, and where the last call was only just now.
+  bool IsInterrupted() {
+    const Clock::time_point now = Clock::now();
+    if (now - looked_ < kLookEvery) return false;
+    const std::chrono::nanoseconds waited = Waited();
+    const bool is_interrupted =
+        waited - waited_ > kWaitedMin && (waited - waited_) * kPartOfTime > now - looked_;
+    looked_ = now;
+    waited_ = waited;
+    return is_interrupted;
+  }
+
+  // Moves the thread from `core` to another of those it may use, now and then: it may come back.
+  void LeaveCore(int core) {
+    const Clock::time_point now = Clock::now();
+    if (now - moved_ < kMoveEvery) return;
+    moved_ = now;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (pthread_getaffinity_np(pthread_self(), sizeof(allowed), &allowed) != 0) return;
+    cpu_set_t others = allowed;
+    CPU_CLR(core, &others);
+    if (CPU_COUNT(&others) == 0) return;
+    pthread_setaffinity_np(pthread_self(), sizeof(others), &others);
+    pthread_setaffinity_np(pthread_self(), sizeof(allowed), &allowed);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kMoveEvery = std::chrono::milliseconds(1);
+  static constexpr auto kLookEvery = std::chrono::milliseconds(2);
+  static constexpr int kPartOfTime = 5;
+  // Nearly a turn of a program; what the system itself does takes less.
+  static constexpr auto kWaitedMin = std::chrono::microseconds(1500);
+
+  // For a core, since the thread began.
+  std::chrono::nanoseconds Waited() {
+    if (file_ < 0) file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    char text[64] = {};
+    if (file_ < 0 || pread(file_, text, sizeof(text) - 1, 0) <= 0) return waited_;
+    long long run_ns = 0, waited_ns = 0;
+    if (std::sscanf(text, "%lld %lld", &run_ns, &waited_ns) != 2) return waited_;
+    return std::chrono::nanoseconds(waited_ns);
+  }
+
+  int file_ = -1;
+  Clock::time_point looked_, moved_;
+  std::chrono::nanoseconds waited_{0};
+};
+
+int64_t NowMs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+// Whether the word is no longer `old` before it takes too long. On the core of whoever changes it
+// nobody spins.
+bool SpinUntilChange(const std::atomic<uint32_t>& word, uint32_t old,
+                     const std::atomic<int>* other_core) {
   const auto began = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
-      if (word.load(std::memory_order_acquire) != old) return;
+      if (word.load(std::memory_order_acquire) != old) return true;
       Pause();
     }
+    const bool is_mine =
+        other_core != nullptr && other_core->load(std::memory_order_relaxed) == sched_getcpu();
+    if (is_mine) return false;
   } while (std::chrono::steady_clock::now() - began < kSpinMax);
+  return false;
+}
+
+void SleepUntilChange(const std::atomic<uint32_t>& word, uint32_t old) {
   while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
+  if (!SpinUntilChange(word, old, nullptr)) SleepUntilChange(word, old);
 }
 
 Team::Team(int threads, Placement placement) : is_taken_(std::max(threads, 0), false) {
@@ -102,14 +190,27 @@ void Team::RunMember(int thread) {
   pthread_setname_np(pthread_self(), "plait-team");
   if (!processors_.empty()) StayOn(processors_[thread]);
   Member& member = *members_[thread];
-  for (uint32_t times = 0;; ++times) {
-    AwaitChange(member.asked, times);
+  CoreSharing sharing;
+  for (uint32_t times = 0;;) {
+    if (!SpinUntilChange(member.asked, times, &member.asker_core)) {
+      SleepUntilChange(member.asked, times);
+    }
+    const int core = sched_getcpu();
+    member.core.store(core, std::memory_order_relaxed);
+    const bool is_shared = core == member.asker_core.load(std::memory_order_relaxed);
+    if (is_shared && processors_.empty()) sharing.LeaveCore(core);
+    times = member.asked.load(std::memory_order_acquire);
+    uint32_t before = times - 1;
+    if (!member.taken.compare_exchange_strong(before, times)) continue;  // left out
     const Work work = member.work;
     if (work.run == nullptr) return;
     place = {this, thread, work.width};
     (*work.run)(work.group);
+    if (member.is_awaited.exchange(false) && sharing.IsInterrupted()) {
+      member.rests_until_ms = NowMs() + kRestMs;
+    }
     // Sequentially consistent, so that whoever sleeps is seen (std::atomic::wait).
-    member.done.store(times + 1);
+    member.done.store(times);
     member.done.notify_one();
   }
 }
@@ -170,13 +271,16 @@ TeamWidthScope::TeamWidthScope(int width) : before_(place.width) {
 
 TeamWidthScope::~TeamWidthScope() { place.width = before_; }
 
-void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work) {
+void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)> work, Late late) {
   PLAIT_CHECK(groups * width <= place.width);
   Team* const team = place.team;
   const int first = place.thread;
+  const int core = sched_getcpu();
   for (int group = 1; group < groups; ++group) {
-    Team::Member& member = *team->members_[first + group * width];
+    Member& member = *team->members_[first + group * width];
+    if (late == Late::kLeaveOut && member.Rests()) continue;
     member.work = {&work, group, width};
+    member.asker_core.store(core, std::memory_order_relaxed);
     // Sequentially consistent, so that whoever sleeps is seen.
     member.asked.store(member.asked.load(std::memory_order_relaxed) + 1);
     member.asked.notify_one();
@@ -186,10 +290,48 @@ void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work) {
     work(0);
   }
   for (int group = 1; group < groups; ++group) {
-    Team::Member& member = *team->members_[first + group * width];
-    const uint32_t wanted = member.asked.load(std::memory_order_relaxed);
-    if (member.done.load(std::memory_order_acquire) != wanted) AwaitChange(member.done, wanted - 1);
+    Member& member = *team->members_[first + group * width];
+    if (late != Late::kAwait && member.TakeBack()) {
+      if (late == Late::kLeaveOut) continue;
+      const TeamWidthScope scope(width);
+      work(group);
+    } else {
+      member.Await();
+    }
   }
+}
+
+bool Team::Member::Rests() {
+  const int64_t until_ms = rests_until_ms.load(std::memory_order_relaxed);
+  if (until_ms == 0) return false;
+  if (NowMs() < until_ms) return true;
+  rests_until_ms.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+bool Team::Member::TakeBack() {
+  const uint32_t wanted = asked.load(std::memory_order_relaxed);
+  uint32_t before = wanted - 1;
+  if (taken.load(std::memory_order_relaxed) != before) return false;
+  if (!taken.compare_exchange_strong(before, wanted)) return false;
+  done.store(wanted, std::memory_order_relaxed);
+  return true;
+}
+
+void Team::Member::Await() {
+  const uint32_t wanted = asked.load(std::memory_order_relaxed);
+  if (done.load(std::memory_order_acquire) == wanted) return;
+  if (SpinUntilChange(done, wanted - 1, &core)) return;
+  is_awaited.store(true, std::memory_order_relaxed);
+  SleepUntilChange(done, wanted - 1);
+}
+
+void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work) {
+  Team::RunOnMembers(groups, width, work, Team::Late::kAwait);
+}
+
+void RunGroupsAnywhere(int groups, absl::FunctionRef<void(int group)> work) {
+  Team::RunOnMembers(groups, 1, work, Team::Late::kTakeOver);
 }
 
 void ForEachPart(int threads, int64_t count,
@@ -207,7 +349,7 @@ void ForEachPart(int threads, int64_t count,
     share(thread).end = count * (thread + 1) / width;
   }
   const int64_t piece = std::max<int64_t>(1, count / width / kPiecesPerThread);
-  RunGroups(width, 1, [&](int thread) {
+  const auto take_pieces = [&](int thread) {
     for (int i = 0; i < width; ++i) {
       Team::Member& owner = share((thread + i) % width);
       for (;;) {
@@ -216,7 +358,9 @@ void ForEachPart(int threads, int64_t count,
         part(begin, std::min(begin + piece, owner.end), thread);
       }
     }
-  });
+  };
+  // When the calling thread finds no more pieces, a member that has not begun would find none.
+  Team::RunOnMembers(width, 1, take_pieces, Team::Late::kLeaveOut);
 }
 
 }  // namespace plait

@@ -25,6 +25,11 @@ enum class Placement {
 // takes as long, and then sleeps: beside other programs no core is held for longer, and an idle
 // team costs nothing. Threads that spin hand work over in some tenths of a microsecond.
 //
+// Where other programs take cores away, nobody waits for a thread that has not begun its share of
+// divided work (ForEachPart): it is left out. A member that would share a core with whoever asks it
+// moves, where others are allowed, and never spins there; and one that is interrupted in the midst
+// of a share, for which all have to wait, is asked for none for a while.
+//
 // Any thread of a team can lead those after it: of eight threads, 0 may ask 4 to run a branch of a
 // plan, and 4 then runs each kernel of it together with 5, 6 and 7. In the same way callers that
 // lead no more than a part of the team lead different parts at the same time, so that together they
@@ -62,6 +67,7 @@ class Team {
 
  private:
   friend void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
+  friend void RunGroupsAnywhere(int groups, absl::FunctionRef<void(int group)> work);
   friend void ForEachPart(int threads, int64_t count,
                           absl::FunctionRef<void(int64_t begin, int64_t end, int thread)> part);
 
@@ -71,17 +77,34 @@ class Team {
     int group = 0;
     int width = 1;
   };
+  // What to do with work that a member has not begun when all others are through with theirs.
+  enum class Late { kAwait, kTakeOver, kLeaveOut };
   // Thread 0 has one as well, whose share alone is used. Each side writes cache lines of its own.
   struct Member {
     alignas(64) std::atomic<uint32_t> asked = 0;  // how often; Work is written before
+    std::atomic<int> asker_core = -1;
     Work work;
     alignas(64) std::atomic<uint32_t> done = 0;  // how often
+    // Whom the member or whoever asked it took the last work by: the one that sets it to `asked`
+    // does the work, or leaves it out.
+    std::atomic<uint32_t> taken = 0;
+    std::atomic<int> core = -1;
+    std::atomic<bool> is_awaited = false;  // whoever asked sleeps
+    std::atomic<int64_t> rests_until_ms = 0;
     // What is left of the thread's part of the work that is being divided: [next, end).
     alignas(64) std::atomic<int64_t> next = 0;
     int64_t end = 0;
     std::thread thread;
+
+    bool Rests();
+    // Takes what was asked for last out of the member's hands; false: it has begun.
+    bool TakeBack();
+    // Until what was asked for last is done.
+    void Await();
   };
 
+  static void RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)> work,
+                           Late late);
   void RunMember(int thread);
   // Waits for `width` free threads beside each other, takes them and returns the first one's
   // number.
@@ -120,6 +143,10 @@ class TeamWidthScope {
 // Calls work(group) for each group at once, each on a thread that may lead `width`, the calling one
 // being that of group 0; returns when all have returned. REQUIRES: groups * width <= TeamWidth().
 void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
+
+// The same with a width of 1, where groups may follow each other: one that its thread has not begun
+// when group 0 has returned, because other programs have its core, the calling thread runs too.
+void RunGroupsAnywhere(int groups, absl::FunctionRef<void(int group)> work);
 
 // Calls part(begin, end, thread) for pieces of [0, count) that cover it, by up to `threads` threads
 // (no more than the calling one may lead). Each thread has a consecutive part of its own, so that

@@ -86,6 +86,33 @@ TEST(TeamTest, AThreadThatIsHeldUpLosesItsPartToTheOthers) {
   EXPECT_EQ(done, kCount);
 }
 
+// On one core the member often has not begun when thread 0 is through, and is left out; once it is
+// awake it must do nothing of what was left out, and all that it is asked for later.
+TEST(TeamTest, WorkIsDoneOnceWhereAMemberComesTooLate) {
+  cpu_set_t before, one;
+  pthread_getaffinity_np(pthread_self(), sizeof(before), &before);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+  {
+    Team team(3, Placement::kAnywhere);
+    const Team::Lead lead(team);
+    for (int repeat = 0; repeat < 2000; ++repeat) {
+      const int64_t count = 2 + repeat % 30;
+      std::vector<std::atomic<int>> calls(count);
+      ForEachPart(3, count, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) ++calls[i];
+      });
+      for (const std::atomic<int>& call : calls) ASSERT_EQ(call, 1);
+      if (repeat % 100 > 0) continue;
+      std::atomic<int> groups = 0;
+      RunGroups(3, 1, [&](int) { ++groups; });
+      ASSERT_EQ(groups, 3);
+    }
+  }
+  pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
+}
+
 // Two branches of two threads each, as a plan of four threads has them.
 TEST(TeamTest, GroupsLeadThreadsOfTheirOwn) {
   Team team(4, Placement::kAnywhere);
