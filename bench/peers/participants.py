@@ -184,4 +184,6 @@ def plait(name, arguments):
     program = arguments.plait.parent / "plait_child"
     if not program.is_file():
         raise ParticipantFailure(f"{program.name} is not built")
-    return Participant(name, [program, arguments.threads], arguments.timeout_s)
+    # Beside others an application leaves its threads where the system puts them.
+    placement = "anywhere" if arguments.beside_spinner else "pinned"
+    return Participant(name, [program, arguments.threads, placement], arguments.timeout_s)

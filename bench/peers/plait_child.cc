@@ -1,6 +1,6 @@
 // plait in a process of its own: answers JSON lines on stdin with JSON lines on stdout, as
-// runtime_child.py does for the other runtimes. Started by peers.py as `plait_child THREADS`; a
-// process that waits for a command uses no processor time.
+// runtime_child.py does for the other runtimes. Started by peers.py as `plait_child THREADS
+// PLACEMENT`; a process that waits for a command uses no processor time.
 //
 //   {"command": "load", "model": PATH, "folder": DIR}   {"version", "load_ms", "flops", "kernels"}
 //   {"command": "time", "runs": N}                      {"samples_us": [...]}
@@ -111,14 +111,14 @@ class PlaitChild {
   std::unique_ptr<Executable> executable_;
 };
 
-int Main(absl::string_view threads_text) {
+int Main(absl::string_view threads_text, bool pins_threads) {
   int threads = 0;
   if (!absl::SimpleAtoi(threads_text, &threads) || threads < 1) {
     std::cerr << "plait_child: the number of threads must be positive\n";
     return 2;
   }
   absl::StatusOr<std::unique_ptr<Executor>> executor =
-      OpenExecutor("cpu", {.threads = threads, .pins_threads = true});
+      OpenExecutor("cpu", {.threads = threads, .pins_threads = pins_threads});
   if (!executor.ok()) {
     std::cerr << "plait_child: " << executor.status().message() << "\n";
     return 1;
@@ -139,9 +139,11 @@ int Main(absl::string_view threads_text) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: plait_child THREADS (peers.py starts it)\n";
+  const bool is_placed = argc == 3;
+  const absl::string_view placement = is_placed ? argv[2] : "";
+  if (!is_placed || (placement != "pinned" && placement != "anywhere")) {
+    std::cerr << "usage: plait_child THREADS pinned|anywhere (peers.py starts it)\n";
     return 2;
   }
-  return plait::Main(argv[1]);
+  return plait::Main(argv[1], placement == "pinned");
 }
