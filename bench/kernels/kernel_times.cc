@@ -3,9 +3,11 @@
 // compete: convolutions and products, with as much behind them as can be fused. For every layer it
 // prints how often the models have it, and for each kernel its microseconds, GFLOP/s, share of the
 // processor's fp32 peak and how many times as fast as oneDNN it is (the families conv and matmul,
-// at their best). At the end the sums of each family, over the layers that it runs. A
-// squeeze-and-excitation block is a layer too, and compared with the fastest kernels of its nodes,
-// one after the other. `kernel_times --loops` prints what the elementwise loops take.
+// at their best); and what bounds it, the peak or reading and writing each tensor once. libxsmm,
+// where the program was built with it, computes the layer alone, without what is fused behind it.
+// At the end the sums of each family, over the layers that it runs. A squeeze-and-excitation block
+// is a layer too, and compared with the fastest kernels of its nodes, one after the other.
+// `kernel_times --loops` prints what the elementwise loops take.
 //
 //   cmake --build build --target kernel_times && build/kernel_times resnet50.onnx
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "bench/kernels/libxsmm_layer.h"
 #include "bench/kernels/loop_times.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
@@ -70,6 +74,7 @@ struct Layer {
   double flops = 0;
   int count = 0;
   std::vector<LoneKernel> kernels;
+  std::optional<double> libxsmm_us;
 };
 
 class LayerTimes {
@@ -133,6 +138,7 @@ class LayerTimes {
       PLAIT_ASSIGN_OR_RETURN(LoneKernel lone, LoneKernelOf(KernelProfileKey(graph, kernel, {})));
       layer.kernels.push_back(std::move(lone));
     }
+    layer.libxsmm_us = LibxsmmMicroseconds(graph, node, executor_->device().threads);
     return absl::OkStatus();
   }
 
@@ -232,12 +238,32 @@ class LayerTimes {
       std::printf("  %-32s %8.1f us %6.0f GFLOP/s %4.0f %% %5.2f\n", name.c_str(), us, gflops,
                   100 * gflops / peak, onednn_us / us);
     }
+    PrintBound(layer, profiles);
     std::fflush(stdout);
     if (onednn_us == 0) return;  // nothing to compare with
+    if (layer.libxsmm_us.has_value()) best["libxsmm"] = *layer.libxsmm_us;
     for (const auto& [family, us] : best) {
       sums_[family].us += us * layer.count;
       sums_[family].onednn_us += onednn_us * layer.count;
     }
+  }
+
+  // libxsmm's line, and what no kernel can be faster than.
+  static void PrintBound(const Layer& layer, const std::vector<KernelProfile>& profiles) {
+    const auto measured = std::find_if(profiles.begin(), profiles.end(), [](const auto& profile) {
+      return profile.profile.samples > 0;
+    });
+    if (measured == profiles.end()) return;
+    const Profile& profile = measured->profile;
+    const double flops_us = layer.flops / profile.yardsticks.multiply_add_flops_per_us;
+    const double bytes_us =
+        static_cast<double>(profile.bytes) / profile.yardsticks.read_bytes_per_us;
+    if (layer.libxsmm_us.has_value()) {
+      std::printf("  %-32s %8.1f us %6.0f GFLOP/s %4.0f %%\n", "libxsmm", *layer.libxsmm_us,
+                  layer.flops / *layer.libxsmm_us * 1e-3, 100 * flops_us / *layer.libxsmm_us);
+    }
+    std::printf("  %-32s %8.1f us, by %s\n", "bound", std::max(flops_us, bytes_us),
+                flops_us >= bytes_us ? "flops" : "bytes");
   }
 
   std::unique_ptr<Executor> executor_;
