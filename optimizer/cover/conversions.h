@@ -1,22 +1,29 @@
 #pragma once
 
-#include <vector>
+#include <limits>
 
-#include "optimizer/cover/cover.h"
+#include "absl/container/inlined_vector.h"
+#include "optimizer/cover/cover_table.h"
 #include "optimizer/kernels/format_mask.h"
 
 namespace plait {
 
 // One reorder that a cover inserts.
-// Points into the table, which must outlive it.
 struct Conversion {
-  const KernelGroup* reorder = nullptr;  // of the table
-  double latency_us = 0;                 // at the width that the cover is chosen for
+  Format from = Format::kPlain;
+  Format to = Format::kPlain;
+  // At the width that the cover is chosen for; infinite when the table has no such reorder.
+  double latency_us = std::numeric_limits<double>::infinity();
+
+  bool can_run() const { return latency_us < std::numeric_limits<double>::infinity(); }
 };
 
-// The cheapest reorder that gives `tensor` in the format `to` from one that it exists in; nullptr
-// and infinity when the table has none. Of equal ones that from the first format.
-Conversion CheapestConversion(const KernelTable& table, CoverWidth width, TensorId tensor,
+// One is what two formats make necessary.
+using Conversions = absl::InlinedVector<Conversion, 2>;
+
+// The cheapest reorder that gives `tensor` in the format `to` from one that it exists in; infinite
+// when the table has none. Of equal ones that from the first format.
+Conversion CheapestConversion(const CoverTable& table, CoverWidth width, TensorId tensor,
                               FormatMask available, Format to);
 
 // The reorders that make a tensor which exists in `available` exist in `wanted` too, each from the
@@ -26,8 +33,7 @@ Conversion CheapestConversion(const KernelTable& table, CoverWidth width, Tensor
 // of a format that cannot be had, with infinite latency.
 // In the order in which they have to run. Pure, as the function above. With two formats there is
 // never more than one; the rule is for whoever adds a third.
-std::vector<Conversion> CheapestConversions(const KernelTable& table, CoverWidth width,
-                                            TensorId tensor, FormatMask available,
-                                            FormatMask wanted);
+Conversions CheapestConversions(const CoverTable& table, CoverWidth width, TensorId tensor,
+                                FormatMask available, FormatMask wanted);
 
 }  // namespace plait

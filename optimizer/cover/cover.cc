@@ -32,7 +32,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class CoverSearch {
  public:
-  CoverSearch(const Graph& graph, const KernelTable& table, const CoverOptions& options)
+  CoverSearch(const Graph& graph, const CoverTable& table, const CoverOptions& options)
       : graph_(graph),
         table_(table),
         options_(options),
@@ -42,7 +42,7 @@ class CoverSearch {
     single_us_.reserve(graph.node_count());
     for (NodeId node = 0; node < graph.node_count(); ++node) {
       double best_us = kNever;
-      for (const int group : table.groups_at[node]) {
+      for (int group = table.first_group_at[node]; group < table.first_group_at[node + 1]; ++group) {
         if (table.groups[group].nodes.size() == 1) {
           best_us = std::min(best_us, CostUs(table.groups[group]));
         }
@@ -56,21 +56,23 @@ class CoverSearch {
     positions_[0].emplace_back();
     for (NodeId node = 0; node < graph_.node_count(); ++node) {
       // States are dropped behind their position: what stays of one is the choice that led to it.
-      std::vector<CoverState> states = std::move(positions_[node]);
+      const std::vector<CoverState> states = std::move(positions_[node]);
       if (states.empty()) continue;
-      if (stuck_ == kNoNode && table_.groups_at[node].empty()) stuck_ = node;
-      KeepBest(states);
-      for (const CoverState& state : states) {
+      const int first = table_.first_group_at[node];
+      const int past = table_.first_group_at[node + 1];
+      if (stuck_ == kNoNode && first == past) stuck_ = node;
+      for (const size_t place : BestOf(states)) {
+        const CoverState& state = states[place];
         choices_.push_back({state.parent, state.group});
-        for (const int group : table_.groups_at[node]) Extend(state, node, group);
+        for (int group = first; group < past; ++group) Extend(state, node, group);
       }
     }
-    std::vector<CoverState>& complete = positions_[graph_.node_count()];
+    const std::vector<CoverState>& complete = positions_[graph_.node_count()];
     if (complete.empty()) return NothingCovers();
-    KeepBest(complete);
+    const CoverState& best = complete[BestOf(complete).front()];
     std::vector<int> groups;
     // Back to the state before any choice, which a graph without nodes ends with.
-    for (Choice last = {complete.front().parent, complete.front().group}; last.group >= 0;
+    for (Choice last = {best.parent, best.group}; last.group >= 0;
          last = choices_[last.parent]) {
       groups.push_back(last.group);
     }
@@ -85,28 +87,28 @@ class CoverSearch {
     int group;
   };
 
-  double CostUs(const KernelGroup& group) const { return plait::CostUs(group, options_.width); }
+  double CostUs(const CoverGroup& group) const { return group.cost.At(options_.width); }
 
-  // Of states with the same future only the cheapest stay, and of those the best few. A state that
-  // has covered more nodes ahead has paid for them already, so it is ranked without their usual
-  // price.
-  void KeepBest(std::vector<CoverState>& states) const {
-    std::vector<std::pair<double, size_t>> order;
+  // Of states with the same future only the cheapest stay, and of those the best few, best first. A
+  // state that has covered more nodes ahead has paid for them already, so it is ranked without their
+  // usual price.
+  std::vector<size_t> BestOf(const std::vector<CoverState>& states) {
+    order_.clear();
     for (size_t i = 0; i < states.size(); ++i) {
-      order.emplace_back(states[i].latency_us - states[i].ahead_us, i);
+      order_.emplace_back(states[i].latency_us - states[i].ahead_us, i);
     }
-    std::sort(order.begin(), order.end());
-    std::vector<CoverState> kept;
-    for (const auto& [rank_us, index] : order) {
-      CoverState& state = states[index];
-      const bool known = std::any_of(kept.begin(), kept.end(), [&](const CoverState& other) {
-        return state.SameFuture(other);
+    std::sort(order_.begin(), order_.end());
+    std::vector<size_t> kept;
+    for (const auto& [rank_us, place] : order_) {
+      const CoverState& state = states[place];
+      const bool known = std::any_of(kept.begin(), kept.end(), [&](size_t other) {
+        return state.SameFuture(states[other]);
       });
       if (known) continue;
-      kept.push_back(std::move(state));
+      kept.push_back(place);
       if (static_cast<int>(kept.size()) == options_.states_max) break;
     }
-    states = std::move(kept);
+    return kept;
   }
 
   absl::Status NothingCovers() const {
@@ -127,7 +129,7 @@ class CoverSearch {
   // The state after covering `node`, the first open one, by `group`; dropped when impossible. The
   // last choice is that which led to `parent`.
   void Extend(const CoverState& parent, NodeId node, int group_index) {
-    const KernelGroup& group = table_.groups[group_index];
+    const CoverGroup& group = table_.groups[group_index];
     for (const NodeId member : group.nodes) {
       if (IsCovered(parent, node, member)) return;
     }
@@ -221,7 +223,7 @@ class CoverSearch {
     if (IsCovered(state, first_open, node)) {
       int choice = static_cast<int>(choices_.size()) - 1;
       for (; choices_[choice].group >= 0; choice = choices_[choice].parent) {
-        const std::vector<NodeId>& nodes = table_.groups[choices_[choice].group].nodes;
+        const absl::Span<const NodeId> nodes = table_.groups[choices_[choice].group].nodes;
         if (std::binary_search(nodes.begin(), nodes.end(), node)) return nodes;
       }
     }
@@ -233,7 +235,7 @@ class CoverSearch {
   // cover, one of whose nodes comes ahead of the first open one.
   bool WaitsForItself(const CoverState& state, NodeId first_open, int group) {
     std::optional<bool>& is_convex = is_convex_[group];
-    const std::vector<NodeId>& members = table_.groups[group].nodes;
+    const absl::Span<const NodeId> members = table_.groups[group].nodes;
     if (!is_convex.has_value()) {
       is_convex = !PathLeadsBack(members, members.back(),
                                  [](const NodeId& node) { return absl::MakeConstSpan(&node, 1); });
@@ -247,7 +249,7 @@ class CoverSearch {
   // Whether a path leaves the members and comes back, where a node takes along those that run
   // together with it. Behind `limit`, the last node that matters, paths only lead away.
   template <typename Together>
-  bool PathLeadsBack(const std::vector<NodeId>& members, NodeId limit, Together together) {
+  bool PathLeadsBack(absl::Span<const NodeId> members, NodeId limit, Together together) {
     const auto is_member = [&](NodeId node) {
       return std::binary_search(members.begin(), members.end(), node);
     };
@@ -277,10 +279,11 @@ class CoverSearch {
   }
 
   const Graph& graph_;
-  const KernelTable& table_;
+  const CoverTable& table_;
   const CoverOptions& options_;
   std::vector<std::vector<CoverState>> positions_;  // per first open node
   std::vector<Choice> choices_;                     // of the states that were kept
+  std::vector<std::pair<double, size_t>> order_;    // of states by rank; kept for its memory
   NodeId stuck_ = kNoNode;         // the first one that states came to and no kernel runs
   std::vector<double> single_us_;  // per node: its cheapest one-node kernel
   std::vector<std::optional<bool>> is_convex_;  // per group, as far as asked
@@ -290,10 +293,15 @@ class CoverSearch {
 
 }  // namespace
 
+absl::StatusOr<std::vector<int>> ChooseGroups(const Graph& graph, const CoverTable& table,
+                                              const CoverOptions& options) {
+  return CoverSearch(graph, table, options).Run();
+}
+
 absl::StatusOr<Cover> FindCover(const Graph& graph, const KernelTable& table,
                                 const CoverOptions& options) {
-  CoverSearch search(graph, table, options);
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int> groups, search.Run());
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int> groups,
+                         ChooseGroups(graph, CoverTableOf(table), options));
   return MakeCover(graph, table, options, groups);
 }
 

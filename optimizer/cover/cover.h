@@ -1,36 +1,21 @@
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "optimizer/cover/kernel_table.h"
+#include "optimizer/cover/cover_table.h"
 #include "optimizer/ir/graph.h"
 
-// Map of this folder: kernel_table looks up every kernel that a backend offers for a graph and its
-// profile, priced with the copies that it makes necessary (part_prices); cover chooses among them
-// (its states are in cover_state); cover_steps turns the choice into launches with the reorders
-// between them. optimizer/schedule goes on from a Cover.
+// Map of this folder: node_offers asks a backend for the kernels of a node; kernel_table looks up
+// those of a graph and their profiles, priced with the copies that they make necessary
+// (part_prices); cover chooses among them (from a cover_table; its states are in cover_state);
+// cover_steps turns the choice into launches with the reorders between them (conversions).
+// optimizer/schedule goes on from a Cover.
 namespace plait {
-
-// Where a group's time is taken from while a cover is chosen.
-enum class CoverWidth {
-  kFastest,  // the faster of its two widths: right when kernels run one after the other
-  kPart,     // the one that leaves room: right when they run side by side
-};
 
 // The group's time under a choice of width.
 inline double LatencyUs(const KernelGroup& group, CoverWidth width) {
-  return width == CoverWidth::kPart ? group.part.latency_us
-                                    : std::min(group.whole.latency_us, group.part.latency_us);
-}
-
-// The same with the price of what the group loses: what a cover has the least of.
-inline double CostUs(const KernelGroup& group, CoverWidth width) {
-  const double part_us = group.part.latency_us + group.part.price_us;
-  return width == CoverWidth::kPart
-             ? part_us
-             : std::min(group.whole.latency_us + group.whole.price_us, part_us);
+  return WidthTimes{group.whole.latency_us, group.part.latency_us}.At(width);
 }
 
 // What is covered, and how thoroughly. A value; what it asks for beyond the table is time and
@@ -81,5 +66,10 @@ struct Cover {
 // Errors: FailedPrecondition naming a node that no measured kernel can run.
 absl::StatusOr<Cover> FindCover(const Graph& graph, const KernelTable& table,
                                 const CoverOptions& options);
+
+// The same choice as indices into the table, by first node: without the launches, which take longer
+// to write down than to price (LaunchesOf).
+absl::StatusOr<std::vector<int>> ChooseGroups(const Graph& graph, const CoverTable& table,
+                                              const CoverOptions& options);
 
 }  // namespace plait

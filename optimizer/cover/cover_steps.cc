@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <queue>
 #include <utility>
 
@@ -12,134 +11,187 @@
 namespace plait {
 namespace {
 
-// Sorts steps that wait for each other: Kahn's algorithm, lowest rank first.
-class StepSorter {
+constexpr int kNobody = -1;
+
+// One number for a tensor in a format.
+size_t PlaceOf(TensorId tensor, Format format) {
+  return static_cast<size_t>(tensor) * kFormatCount + static_cast<size_t>(format);
+}
+
+// Sorts launches that wait for each other: Kahn's algorithm, lowest rank first.
+class LaunchSorter {
  public:
+  LaunchSorter(const Graph& graph, const CoverTable& table)
+      : table_(table), producers_(size_t{kFormatCount} * graph.tensor_count(), kNobody) {}
+
   // Ranks are twice the first node of a kernel plus one, and twice that of its first reader for a
   // reorder, which so runs right before it.
-  void Add(CoverStep step, int rank) {
-    for (const FormattedTensor& output : step.outputs) {
-      producers_[output] = static_cast<int>(steps_.size());
+  void Add(const CoverLaunch& launch, int rank) {
+    const int place = static_cast<int>(launches_.size());
+    if (launch.group < 0) {
+      producers_[PlaceOf(launch.reordered, launch.to)] = place;
+    } else {
+      const CoverGroup& group = table_.groups[launch.group];
+      for (size_t i = 0; i < group.outputs.size(); ++i) {
+        producers_[PlaceOf(group.outputs[i], group.output_formats[i])] = place;
+      }
     }
-    steps_.push_back(std::move(step));
+    launches_.push_back(launch);
     ranks_.push_back(rank);
   }
 
-  std::vector<CoverStep> Sort() {
-    std::vector<std::vector<int>> readers(steps_.size());
-    std::vector<int> open_inputs(steps_.size(), 0);
-    for (size_t step = 0; step < steps_.size(); ++step) {
-      for (const int producer : ProducersOf(step)) {
-        readers[producer].push_back(static_cast<int>(step));
-        ++open_inputs[step];
+  std::vector<CoverLaunch> Sort() {
+    std::vector<absl::InlinedVector<int, 4>> readers(launches_.size());
+    std::vector<absl::InlinedVector<int, 4>> producers;
+    std::vector<int> open_inputs;
+    producers.reserve(launches_.size());
+    for (size_t launch = 0; launch < launches_.size(); ++launch) {
+      producers.push_back(ProducersOf(launches_[launch]));
+      for (const int producer : producers.back()) {
+        readers[producer].push_back(static_cast<int>(launch));
       }
+      open_inputs.push_back(static_cast<int>(producers.back().size()));
     }
     using Ranked = std::pair<int, int>;
     std::priority_queue<Ranked, std::vector<Ranked>, std::greater<Ranked>> ready;
-    for (size_t step = 0; step < steps_.size(); ++step) {
-      if (open_inputs[step] == 0) ready.emplace(ranks_[step], static_cast<int>(step));
+    for (size_t launch = 0; launch < launches_.size(); ++launch) {
+      if (open_inputs[launch] == 0) ready.emplace(ranks_[launch], static_cast<int>(launch));
     }
-    std::vector<CoverStep> sorted;
-    std::vector<int> place(steps_.size(), -1);
+    std::vector<CoverLaunch> sorted;
+    sorted.reserve(launches_.size());
+    std::vector<int> place(launches_.size(), -1);
     while (!ready.empty()) {
-      const int step = ready.top().second;
+      const int launch = ready.top().second;
       ready.pop();
-      place[step] = static_cast<int>(sorted.size());
-      std::vector<int> predecessors;
-      for (const int producer : ProducersOf(step)) predecessors.push_back(place[producer]);
+      place[launch] = static_cast<int>(sorted.size());
+      sorted.push_back(launches_[launch]);
+      std::vector<int>& predecessors = sorted.back().predecessors;
+      for (const int producer : producers[launch]) predecessors.push_back(place[producer]);
       std::sort(predecessors.begin(), predecessors.end());
-      steps_[step].predecessors = std::move(predecessors);
-      sorted.push_back(steps_[step]);
-      for (const int reader : readers[step]) {
+      for (const int reader : readers[launch]) {
         if (--open_inputs[reader] == 0) ready.emplace(ranks_[reader], reader);
       }
     }
-    PLAIT_CHECK(sorted.size() == steps_.size());
+    PLAIT_CHECK(sorted.size() == launches_.size());
     return sorted;
   }
 
  private:
-  std::vector<int> ProducersOf(size_t step) const {
-    std::vector<int> producers;
-    for (const FormattedTensor& input : steps_[step].inputs) {
-      const auto found = producers_.find(input);
-      if (found == producers_.end()) continue;  // a graph input
-      if (std::find(producers.begin(), producers.end(), found->second) == producers.end()) {
-        producers.push_back(found->second);
+  absl::InlinedVector<int, 4> ProducersOf(const CoverLaunch& launch) const {
+    absl::InlinedVector<int, 4> producers;
+    const auto read = [&](TensorId tensor, Format format) {
+      const int producer = producers_[PlaceOf(tensor, format)];
+      if (producer == kNobody) return;  // a graph input
+      if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
+        producers.push_back(producer);
       }
+    };
+    if (launch.group < 0) {
+      read(launch.reordered, launch.from);
+      return producers;
     }
+    const CoverGroup& group = table_.groups[launch.group];
+    for (size_t i = 0; i < group.inputs.size(); ++i) read(group.inputs[i], group.input_formats[i]);
     return producers;
   }
 
-  std::vector<CoverStep> steps_;
+  const CoverTable& table_;
+  std::vector<CoverLaunch> launches_;
   std::vector<int> ranks_;
-  std::map<FormattedTensor, int> producers_;
+  std::vector<int> producers_;  // by tensor and format: the launch that gives it
 };
 
-CoverStep StepOf(const KernelGroup& group) {
-  CoverStep step;
-  step.group = group;
-  for (size_t i = 0; i < group.inputs.size(); ++i) {
-    step.inputs.push_back({group.inputs[i], group.input_formats[i]});
-  }
-  for (size_t i = 0; i < group.outputs.size(); ++i) {
-    step.outputs.push_back({group.outputs[i], group.output_formats[i]});
-  }
-  return step;
-}
-
-// Every tensor and format that is read, with the first node of its first reader.
-std::map<FormattedTensor, NodeId> CollectReads(const Graph& graph, const KernelTable& table,
-                                               const CoverOptions& options,
-                                               const std::vector<int>& groups) {
-  std::map<FormattedTensor, NodeId> reads;
+// By tensor and format: the first node of its first reader; kNoNode where there is none.
+std::vector<NodeId> CollectReads(const Graph& graph, const CoverTable& table,
+                                 const CoverOptions& options, absl::Span<const int> groups) {
+  std::vector<NodeId> reads(size_t{kFormatCount} * graph.tensor_count(), kNoNode);
+  const auto read = [&](TensorId tensor, Format format, NodeId reader) {
+    NodeId& first = reads[PlaceOf(tensor, format)];
+    if (first == kNoNode || reader < first) first = reader;
+  };
   for (const int index : groups) {
-    const KernelGroup& group = table.groups[index];
+    const CoverGroup& group = table.groups[index];
     for (size_t i = 0; i < group.inputs.size(); ++i) {
-      const FormattedTensor read{group.inputs[i], group.input_formats[i]};
-      const auto [place, is_new] = reads.emplace(read, group.nodes.front());
-      if (!is_new) place->second = std::min(place->second, group.nodes.front());
+      read(group.inputs[i], group.input_formats[i], group.nodes.front());
     }
   }
   if (options.free_boundary) return reads;
   for (const TensorId output : graph.outputs()) {
     if (graph.tensor(output).producer == kNoNode) continue;
-    reads.emplace(FormattedTensor{output, Format::kPlain}, graph.node_count());
+    read(output, Format::kPlain, graph.node_count());
   }
   return reads;
 }
 
+FormatMask WantedOf(TensorId tensor, const std::vector<NodeId>& reads) {
+  FormatMask wanted = 0;
+  for (const Format format : kAllFormats) {
+    if (reads[PlaceOf(tensor, format)] != kNoNode) wanted |= MaskOf(format);
+  }
+  return wanted;
+}
+
+std::vector<FormattedTensor> FormattedTensors(absl::Span<const TensorId> tensors,
+                                              absl::Span<const Format> formats) {
+  std::vector<FormattedTensor> formatted;
+  for (size_t i = 0; i < tensors.size(); ++i) formatted.push_back({tensors[i], formats[i]});
+  return formatted;
+}
+
+CoverStep StepOf(const KernelGroup& group, std::vector<int> predecessors) {
+  return {.group = group,
+          .inputs = FormattedTensors(group.inputs, group.input_formats),
+          .outputs = FormattedTensors(group.outputs, group.output_formats),
+          .predecessors = std::move(predecessors)};
+}
+
 }  // namespace
+
+std::vector<CoverLaunch> LaunchesOf(const Graph& graph, const CoverTable& table,
+                                    const CoverOptions& options, absl::Span<const int> groups) {
+  LaunchSorter sorter(graph, table);
+  std::vector<FormatMask> produced(graph.tensor_count(), 0);
+  for (const int index : groups) {
+    const CoverGroup& group = table.groups[index];
+    for (size_t i = 0; i < group.outputs.size(); ++i) {
+      produced[group.outputs[i]] = MaskOf(group.output_formats[i]);
+    }
+    sorter.Add({.group = index, .latency_us = group.latency.At(options.width)},
+               2 * group.nodes.front() + 1);
+  }
+  const std::vector<NodeId> reads = CollectReads(graph, table, options, groups);
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    const FormatMask wanted = WantedOf(tensor, reads);
+    const bool is_given = produced[tensor] == 0;
+    if (wanted == 0 || (is_given && options.free_boundary)) continue;
+    const FormatMask first = is_given ? MaskOf(Format::kPlain) : produced[tensor];
+    for (const Conversion& conversion :
+         CheapestConversions(table, options.width, tensor, first, wanted)) {
+      PLAIT_CHECK(conversion.can_run());  // the search has paid for it
+      sorter.Add({.reordered = tensor,
+                  .from = conversion.from,
+                  .to = conversion.to,
+                  .latency_us = conversion.latency_us},
+                 2 * reads[PlaceOf(tensor, conversion.to)]);
+    }
+  }
+  return sorter.Sort();
+}
 
 Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions& options,
                 const std::vector<int>& groups) {
   Cover cover;
-  StepSorter sorter;
-  std::map<TensorId, Format> produced;
   for (const int index : groups) {
-    const KernelGroup& group = table.groups[index];
-    cover.latency_us += LatencyUs(group, options.width);
-    for (size_t i = 0; i < group.outputs.size(); ++i) {
-      produced[group.outputs[i]] = group.output_formats[i];
-    }
-    sorter.Add(StepOf(group), 2 * group.nodes.front() + 1);
+    cover.latency_us += LatencyUs(table.groups[index], options.width);
   }
-  const std::map<FormattedTensor, NodeId> reads = CollectReads(graph, table, options, groups);
-  std::map<TensorId, FormatMask> wanted;
-  for (const auto& [read, reader] : reads) wanted[read.tensor] |= MaskOf(read.format);
-  for (const auto& [tensor, formats] : wanted) {
-    const auto found = produced.find(tensor);
-    if (found == produced.end() && options.free_boundary) continue;
-    const Format first = found == produced.end() ? Format::kPlain : found->second;
-    for (const Conversion& conversion :
-         CheapestConversions(table, options.width, tensor, MaskOf(first), formats)) {
-      PLAIT_CHECK(conversion.reorder != nullptr);  // the search has paid for it
-      cover.latency_us += conversion.latency_us;
-      const FormattedTensor result{tensor, conversion.reorder->output_formats[0]};
-      sorter.Add(StepOf(*conversion.reorder), 2 * reads.at(result));
-    }
+  for (CoverLaunch& launch : LaunchesOf(graph, CoverTableOf(table), options, groups)) {
+    const bool is_reorder = launch.group < 0;
+    if (is_reorder) cover.latency_us += launch.latency_us;
+    const KernelGroup& group =
+        is_reorder ? *table.FindReorder(launch.reordered, launch.from, launch.to)
+                   : table.groups[launch.group];
+    cover.steps.push_back(StepOf(group, std::move(launch.predecessors)));
   }
-  cover.steps = sorter.Sort();
   return cover;
 }
 

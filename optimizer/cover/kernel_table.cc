@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "optimizer/kernels/concat_pieces.h"
 #include "optimizer/kernels/format_mask.h"
 #include "optimizer/kernels/kernel_key.h"
 
@@ -66,78 +66,9 @@ const KernelGroup* KernelTable::FindReorder(TensorId tensor, Format from, Format
 KernelOffers::KernelOffers(const Graph& graph, const KernelTableOptions& options)
     : graph_(graph), options_(options) {
   for (NodeId node = 0; node < graph.node_count(); ++node) {
-    first_offer_of_.push_back(offers_.size());
-    if (graph.node(node).op != OpKind::kOpaque) AddOffersAt(node);
+    offers_at_.push_back(OffersAt(graph, node, options));
   }
-  first_offer_of_.push_back(offers_.size());
   reorders_ = ReorderOffers(/*single_nodes=*/false);
-}
-
-void KernelOffers::AddOffersAt(NodeId node) {
-  // Variants of one node set follow each other, so what depends on the set alone is kept.
-  const size_t first_shape = shapes_.size();
-  Fingerprint structure;
-  // A variant may be offered, and be another's variant too.
-  absl::flat_hash_set<Fingerprint> lossy;
-  for (Kernel& offered : options_.catalog.KernelsAt(graph_, node, options_.fuse)) {
-    const bool needs_admission = options_.catalog.NeedsAdmission(offered);
-    if (needs_admission && !options_.fuse) continue;
-    if (shapes_.size() == first_shape || offered.nodes != shapes_.back().nodes) {
-      shapes_.push_back(
-          {offered.nodes, InputsOf(graph_, offered.nodes), OutputsOf(graph_, offered.nodes)});
-      structure = StructureFingerprint(graph_, offered.nodes);
-    }
-    const int shape = static_cast<int>(shapes_.size()) - 1;
-    if (!needs_admission) {
-      const Fingerprint fingerprint = KernelFingerprint(structure, offered);
-      offers_.push_back({std::move(offered), shape, fingerprint, false});
-      continue;
-    }
-    for (Kernel& kernel : VariantsOf(offered)) {
-      const Fingerprint fingerprint = KernelFingerprint(structure, kernel);
-      if (!lossy.insert(fingerprint).second) continue;
-      offers_.push_back({std::move(kernel), shape, fingerprint, true});
-    }
-  }
-}
-
-bool KernelOffers::IsRefused(const Kernel& kernel) const {
-  return options_.admissions != nullptr &&
-         options_.admissions->Of(graph_, kernel) == Admission::kRefused;
-}
-
-bool KernelOffers::ExchangeRefused(Kernel& kernel) const {
-  while (IsRefused(kernel)) {
-    std::optional<std::string> variant = options_.catalog.MoreExact(kernel);
-    if (!variant.has_value()) return false;
-    kernel.variant = *std::move(variant);
-  }
-  return true;
-}
-
-std::vector<Kernel> KernelOffers::VariantsOf(const Kernel& kernel) const {
-  if (options_.admissions == nullptr || !options_.admissions->AdmitsLosses()) {
-    Kernel exchanged = kernel;
-    if (!ExchangeRefused(exchanged)) return {};
-    return {std::move(exchanged)};
-  }
-  std::vector<Kernel> variants;
-  const auto add = [&](auto next) {
-    Kernel variant = kernel;
-    while (std::optional<std::string> name = next(variant)) {
-      variant.variant = *std::move(name);
-      if (!IsRefused(variant)) variants.push_back(variant);
-    }
-  };
-  add([&](const Kernel& of) { return options_.catalog.LessExact(of); });
-  if (!IsRefused(kernel)) variants.push_back(kernel);
-  add([&](const Kernel& of) { return options_.catalog.MoreExact(of); });
-  return variants;
-}
-
-double KernelOffers::PriceUs(const Offer& offer) const {
-  if (!offer.needs_admission || options_.admissions == nullptr) return 0;
-  return options_.admissions->PriceUs(graph_, offer.kernel);
 }
 
 ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {
@@ -147,15 +78,17 @@ ProfileOrigin KernelOffers::OriginOf(const Kernel& kernel) const {
 // Also of kernels without a profile: the reorders around them are measured in the same batch.
 std::vector<KernelOffers::ReorderOffer> KernelOffers::ReorderOffers(bool single_nodes) const {
   std::vector<FormatMask> wanted(graph_.tensor_count(), MaskOf(Format::kPlain));
-  for (const Offer& offer : offers_) {
-    const Kernel& kernel = offer.kernel;
-    if (single_nodes && kernel.nodes.size() > 1) continue;
-    const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      wanted[inputs[i]] |= MaskOf(kernel.input_formats[i]);
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      wanted[outputs[i]] |= MaskOf(kernel.output_formats[i]);
+  for (const NodeOffers& at : offers_at_) {
+    for (const Offer& offer : at.offers) {
+      const Kernel& kernel = offer.kernel;
+      if (single_nodes && kernel.nodes.size() > 1) continue;
+      const auto& [nodes, inputs, outputs] = at.ShapeOf(offer);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        wanted[inputs[i]] |= MaskOf(kernel.input_formats[i]);
+      }
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        wanted[outputs[i]] |= MaskOf(kernel.output_formats[i]);
+      }
     }
   }
   std::vector<ReorderOffer> reorders;
@@ -177,10 +110,12 @@ ProfileQuery KernelOffers::QueryOf(const Offer& offer) const {
 }
 
 void KernelOffers::AppendMissing(bool single_nodes, std::vector<ProfileQuery>* missing) const {
-  for (const Offer& offer : offers_) {
-    if (single_nodes && offer.kernel.nodes.size() > 1) continue;
-    if (options_.profiles.Find(offer.fingerprint) != nullptr) continue;
-    missing->push_back(QueryOf(offer));
+  for (const NodeOffers& at : offers_at_) {
+    for (const Offer& offer : at.offers) {
+      if (single_nodes && offer.kernel.nodes.size() > 1) continue;
+      if (options_.profiles.Find(offer.fingerprint) != nullptr) continue;
+      missing->push_back(QueryOf(offer));
+    }
   }
   if (single_nodes) {
     AppendMissingReorders(ReorderOffers(/*single_nodes=*/true), missing);
@@ -200,8 +135,7 @@ void KernelOffers::AppendMissingReorders(absl::Span<const ReorderOffer> reorders
 
 const KernelOffers::Offer* KernelOffers::NextPlainOffer(NodeId node, bool* is_known) const {
   const Offer* next = nullptr;
-  for (size_t i = first_offer_of_[node]; i < first_offer_of_[node + 1]; ++i) {
-    const Offer& offer = offers_[i];
+  for (const Offer& offer : offers_at_[node].offers) {
     if (offer.needs_admission || offer.kernel.nodes.size() > 1) continue;
     if (!IsRowMajor(offer.kernel)) continue;
     const Profile* profile = options_.profiles.Find(offer.fingerprint);
@@ -248,33 +182,33 @@ KernelGroup KernelOffers::OpaqueGroup(NodeId node) const {
   return group;
 }
 
-double KernelOffers::MovingUs(const Kernel& kernel, absl::Span<const TensorId> inputs,
-                              absl::Span<const TensorId> outputs) const {
-  if (options_.us_per_byte == 0 || kernel.family == kViewFamily) return 0;
-  int64_t bytes = 0;
-  for (const TensorId tensor : inputs) bytes += graph_.type(tensor).bytes();
-  for (const TensorId tensor : outputs) bytes += graph_.type(tensor).bytes();
-  return options_.us_per_byte * static_cast<double>(bytes);
-}
-
-PartPrices::Measured KernelOffers::MeasuredOf(const Offer& offer, const Profile& profile) const {
-  const Shape& shape = shapes_[offer.shape];
-  return {
-      .kernel = offer.kernel,
-      .inputs = shape.inputs,
-      .outputs = shape.outputs,
-      .latency_us = profile.latency_us_median + MovingUs(offer.kernel, shape.inputs, shape.outputs),
-      .takes_all = offer.kernel.width >= options_.device.threads};
+PartPrices::Measured KernelOffers::MeasuredOf(const NodeOffers& at, const Offer& offer,
+                                              const Profile& profile) const {
+  const Kernel& kernel = offer.kernel;
+  const auto& [nodes, inputs, outputs] = at.ShapeOf(offer);
+  const bool concatenates = !ConcatPiecesOf(graph_, kernel).empty();
+  return {.inputs = inputs,
+          .outputs = outputs,
+          .input_formats = kernel.input_formats,
+          .output_formats = kernel.output_formats,
+          .concat = concatenates ? nodes.front() : kNoNode,
+          .latency_us =
+              profile.latency_us_median + MovingUs(graph_, kernel, inputs, outputs, options_),
+          .takes_all = kernel.width >= options_.device.threads,
+          .reads_parts = options_.catalog.ReadsParts(kernel),
+          .writes_parts = options_.catalog.WritesParts(kernel)};
 }
 
 PartPrices KernelOffers::PricesOfParts() const {
   std::vector<PartPrices::Measured> measured;
-  for (const Offer& offer : offers_) {
-    const Profile* const profile = options_.profiles.Find(offer.fingerprint);
-    if (profile == nullptr || profile->samples == 0) continue;
-    measured.push_back(MeasuredOf(offer, *profile));
+  for (const NodeOffers& at : offers_at_) {
+    for (const Offer& offer : at.offers) {
+      const Profile* const profile = options_.profiles.Find(offer.fingerprint);
+      if (profile == nullptr || profile->samples == 0) continue;
+      measured.push_back(MeasuredOf(at, offer, *profile));
+    }
   }
-  return PartPrices(graph_, options_.catalog, measured);
+  return PartPrices(graph_, options_.catalog.CopyInPlanRatio(), measured);
 }
 
 void KernelOffers::AddGroupsAt(NodeId node, const PartPrices& prices, KernelTable* table) const {
@@ -284,13 +218,13 @@ void KernelOffers::AddGroupsAt(NodeId node, const PartPrices& prices, KernelTabl
   };
   if (graph_.node(node).op == OpKind::kOpaque) add(OpaqueGroup(node));
   std::vector<OpenGroup> open;
-  for (size_t index = first_offer_of_[node]; index < first_offer_of_[node + 1]; ++index) {
-    const Offer& offer = offers_[index];
+  const NodeOffers& at = offers_at_[node];
+  for (const Offer& offer : at.offers) {
     const Profile* profile = options_.profiles.Find(offer.fingerprint);
     if (profile == nullptr || profile->samples == 0) continue;
     OpenGroup* home = FindHome(open, offer.kernel);
     if (home == nullptr) {
-      const auto& [nodes, inputs, outputs] = shapes_[offer.shape];
+      const auto& [nodes, inputs, outputs] = at.ShapeOf(offer);
       home = &open.emplace_back();
       home->group.nodes = nodes;
       home->group.inputs = inputs;
@@ -298,9 +232,9 @@ void KernelOffers::AddGroupsAt(NodeId node, const PartPrices& prices, KernelTabl
       home->group.input_formats = offer.kernel.input_formats;
       home->group.output_formats = offer.kernel.output_formats;
     }
-    const PartPrices::Measured measured = MeasuredOf(offer, *profile);
+    const PartPrices::Measured measured = MeasuredOf(at, offer, *profile);
     const double latency_us = prices.LatencyUs(measured);
-    const double price_us = PriceUs(offer);
+    const double price_us = PriceUs(graph_, offer, options_);
     std::optional<KernelChoice>& best = measured.takes_all ? home->whole : home->part;
     if (!IsFaster(latency_us + price_us, best)) continue;
     best = KernelChoice{.kernel = offer.kernel,
@@ -330,7 +264,8 @@ KernelTable KernelOffers::Table() const {
     group.output_formats = kernel.output_formats;
     group.whole = {
         .kernel = kernel,
-        .latency_us = profile->latency_us_median + MovingUs(kernel, group.inputs, group.outputs),
+        .latency_us = profile->latency_us_median +
+                      MovingUs(graph_, kernel, group.inputs, group.outputs, options_),
         .bytes = profile->bytes,
         .compute_share = profile->compute_share};
     group.part = group.whole;

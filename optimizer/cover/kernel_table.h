@@ -1,15 +1,9 @@
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "optimizer/cost/admissions.h"
-#include "optimizer/cost/profile_cache.h"
+#include "optimizer/cover/node_offers.h"
 #include "optimizer/cover/part_prices.h"
-#include "optimizer/kernels/kernel_catalog.h"
-#include "optimizer/kernels/kernel_key.h"
 
 namespace plait {
 
@@ -57,22 +51,6 @@ constexpr size_t ReorderPlace(Format from, Format to) {
   return static_cast<size_t>(from) * kFormatCount + static_cast<size_t>(to);
 }
 
-// What a table is made from.
-// All of it must outlive the call, and neither profiles nor admissions change meanwhile.
-struct KernelTableOptions {
-  const DeviceDescription& device;
-  const KernelCatalog& catalog;
-  const ProfileCache& profiles;
-  // False for the baseline, whose kernels are single nodes and need no admission.
-  bool fuse = true;
-  // Kernels that it refuses are not offered, and where it admits losses less exact ones are.
-  // nullptr: nothing is refused.
-  const Admissions* admissions = nullptr;
-  // What each byte of the values that a kernel reads and writes costs beside its profile, in
-  // microseconds: see SearchDevice. Views move none.
-  double us_per_byte = 0;
-};
-
 // Every kernel that a backend offers for a graph and that is not refused, asked for once; profiles
 // may come afterwards.
 // Const access from any thread, while no profile is resolved.
@@ -98,18 +76,7 @@ class KernelOffers {
   KernelTable Table() const;
 
  private:
-  // Nodes that some kernels run, which so read and write the same tensors.
-  struct Shape {
-    std::vector<NodeId> nodes;
-    std::vector<TensorId> inputs;
-    std::vector<TensorId> outputs;
-  };
-  struct Offer {
-    Kernel kernel;
-    int shape = 0;
-    Fingerprint fingerprint;
-    bool needs_admission = false;
-  };
+  using Offer = NodeOffers::Offer;
   // A reorder that some kernel may need.
   struct ReorderOffer {
     TensorId tensor;
@@ -117,14 +84,6 @@ class KernelOffers {
     Fingerprint fingerprint;
   };
 
-  void AddOffersAt(NodeId node);
-  bool IsRefused(const Kernel& kernel) const;
-  // Exchanges a variant that is refused for a more exact one; false: all are refused.
-  bool ExchangeRefused(Kernel& kernel) const;
-  // What may run in the kernel's place: itself, or the one that it is exchanged for. Where losses
-  // are admitted, all of its variants, because each has its price.
-  std::vector<Kernel> VariantsOf(const Kernel& kernel) const;
-  double PriceUs(const Offer& offer) const;
   ProfileQuery QueryOf(const Offer& offer) const;
   // The row-major kernel of that node alone to be measured next. `is_known`: there is a measured
   // one that runs, and nothing to do. nullptr: none is left.
@@ -136,19 +95,15 @@ class KernelOffers {
   void AppendMissingReorders(absl::Span<const ReorderOffer> reorders,
                              std::vector<ProfileQuery>* missing) const;
   KernelGroup OpaqueGroup(NodeId node) const;
-  // What a byte costs of the tensors that go through the kernel, in microseconds.
-  double MovingUs(const Kernel& kernel, absl::Span<const TensorId> inputs,
-                  absl::Span<const TensorId> outputs) const;
-  PartPrices::Measured MeasuredOf(const Offer& offer, const Profile& profile) const;
+  PartPrices::Measured MeasuredOf(const NodeOffers& at, const Offer& offer,
+                                  const Profile& profile) const;
   PartPrices PricesOfParts() const;
   void AddGroupsAt(NodeId node, const PartPrices& prices, KernelTable* table) const;
 
   const Graph& graph_;
   const KernelTableOptions options_;
-  std::vector<Shape> shapes_;
-  std::vector<Offer> offers_;           // by first node, then in the catalog's order
-  std::vector<size_t> first_offer_of_;  // per node, and one behind the last
-  std::vector<ReorderOffer> reorders_;  // between the formats of all of them
+  std::vector<NodeOffers> offers_at_;    // per node
+  std::vector<ReorderOffer> reorders_;   // between the formats of all of them
 };
 
 }  // namespace plait

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "optimizer/kernels/kernel_catalog.h"
 
@@ -18,33 +18,48 @@ class PartPrices {
  public:
   // A kernel with what it reads and writes, and its measured time.
   struct Measured {
-    const Kernel& kernel;
     absl::Span<const TensorId> inputs;
     absl::Span<const TensorId> outputs;
+    absl::Span<const Format> input_formats;
+    absl::Span<const Format> output_formats;
+    NodeId concat = kNoNode;  // its node, if it puts pieces together: see ConcatPiecesOf
     double latency_us = 0;
     bool takes_all = false;  // of the device's threads
+    bool reads_parts = false;
+    bool writes_parts = false;
   };
-
-  // Of these kernels of the graph. Graph and catalog must outlive the prices.
-  PartPrices(const Graph& graph, const KernelCatalog& catalog, absl::Span<const Measured> kernels);
-
-  // The time of one of the kernels with its copies.
-  double LatencyUs(const Measured& measured) const;
-
- private:
   // By whether a kernel takes all threads; infinite for a Concat of which none does.
   struct Times {
     double us[2];
   };
+  struct Concat {
+    NodeId node;
+    Times times;  // of its fastest kernels
+  };
 
-  void AddCopiesOf(const Kernel& concat, const Times& times);
+  // Of these kernels of the graph, which must outlive the prices; a copy in a plan takes
+  // `copy_ratio` times what it takes alone.
+  PartPrices(const Graph& graph, double copy_ratio, absl::Span<const Measured> kernels);
+
+  // The same where it is known what is concatenated, by ascending nodes, and, by tensor, what some
+  // kernel writes as a part in channels-last. Without Concats that is not looked at.
+  PartPrices(const Graph& graph, double copy_ratio, absl::Span<const Concat> concats,
+             const std::vector<bool>& may_be_part);
+
+  // The time of one of the kernels with its copies.
+  double LatencyUs(const Measured& measured) const;
+
+  // Whether that may be another one than the measured time, for a kernel of these nodes.
+  bool Touch(const Measured& measured) const;
+
+ private:
+  void AddCopiesOf(const Concat& concat, const std::vector<bool>& may_be_part);
   double CopiesUs(const Measured& measured) const;
 
   const Graph& graph_;
-  const KernelCatalog& catalog_;
-  std::vector<bool> may_be_part_;     // by tensor; empty where nothing is concatenated
-  std::map<TensorId, Times> copies_;  // of a tensor, in all Concats
-  std::map<NodeId, double> copied_;   // the share of a Concat that no part can save
+  double copy_ratio_;
+  absl::flat_hash_map<TensorId, Times> copies_;  // of a tensor, in all Concats
+  absl::flat_hash_map<NodeId, double> copied_;   // the share of a Concat that no part can save
 };
 
 }  // namespace plait

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "optimizer/cover/cover_table.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/search/search_device.h"
 
@@ -23,6 +24,13 @@ std::optional<double> RegionCostUs(const Graph& graph, const SearchDevice& devic
 // made when the budget has ended. Returns nullopt when the others cannot cover the graph.
 std::optional<double> KnownRegionCostUs(const Graph& graph, const SearchDevice& device,
                                         CostModel model);
+
+// The same of a graph whose kernels are known: nullopt when they cannot cover it.
+std::optional<double> TableCostUs(const Graph& graph, const CoverTable& table,
+                                  const SearchDevice& device, CostModel model);
+
+// What the kernel tables of regions are made from.
+KernelTableOptions RegionTableOptions(const SearchDevice& device);
 
 // Whether two costs are sums of the same kernels, up to the order in which they were added. Medians
 // of measured times do not agree otherwise: the graphs are one another's rearrangements, such as

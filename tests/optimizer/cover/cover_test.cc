@@ -375,18 +375,19 @@ TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {
   KernelTable table = RandomTable(graph, random);
   const FormatMask plain = MaskOf(Format::kPlain), last = MaskOf(Format::kChannelsLast);
   const auto convert = [&](FormatMask available, FormatMask wanted) {
-    return CheapestConversions(table, CoverWidth::kPart, 0, available, wanted);
+    return CheapestConversions(CoverTableOf(table), CoverWidth::kPart, 0, available, wanted);
   };
   EXPECT_TRUE(convert(plain, plain).empty());
   EXPECT_TRUE(convert(kAnyFormat, last).empty());
-  const std::vector<Conversion> one = convert(plain, kAnyFormat);
+  const Conversions one = convert(plain, kAnyFormat);
   ASSERT_EQ(one.size(), 1u);
-  EXPECT_EQ(one[0].reorder, table.FindReorder(0, Format::kPlain, Format::kChannelsLast));
-  EXPECT_EQ(one[0].latency_us, one[0].reorder->part.latency_us);
+  EXPECT_EQ(one[0].from, Format::kPlain);
+  EXPECT_EQ(one[0].to, Format::kChannelsLast);
+  const KernelGroup& reorder = *table.FindReorder(0, Format::kPlain, Format::kChannelsLast);
+  EXPECT_EQ(one[0].latency_us, reorder.part.latency_us);
   table.reorders[0].clear();
   ASSERT_EQ(convert(plain, last).size(), 1u);
-  EXPECT_EQ(convert(plain, last)[0].reorder, nullptr);
-  EXPECT_EQ(convert(plain, last)[0].latency_us, std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(convert(plain, last)[0].can_run());
 }
 
 TEST(CoverErrorTest, NamesTheNodeWithoutAKernel) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "optimizer/kernels/concat_pieces.h"
 #include "tests/fakes/fake_device.h"
 
 namespace plait {
@@ -42,11 +43,21 @@ class PartPricesTest : public testing::Test {
 
   // Of the kernel of that index.
   PartPrices::Measured Measured(size_t index, double latency_us, bool takes_all = false) const {
-    return {kernels_[index], inputs_[index], outputs_[index], latency_us, takes_all};
+    const Kernel& kernel = kernels_[index];
+    return {.inputs = inputs_[index],
+            .outputs = outputs_[index],
+            .input_formats = kernel.input_formats,
+            .output_formats = kernel.output_formats,
+            .concat = ConcatPiecesOf(graph_, kernel).empty() ? kNoNode : kernel.nodes[0],
+            .latency_us = latency_us,
+            .takes_all = takes_all,
+            .reads_parts = catalog_.ReadsParts(kernel),
+            .writes_parts = catalog_.WritesParts(kernel)};
   }
 
   const Graph graph_ = HalfOfTheCallers();
   FakeCatalog catalog_{1};
+  const double ratio_ = catalog_.CopyInPlanRatio();
   std::vector<Kernel> kernels_;
   std::vector<std::vector<TensorId>> inputs_;
   std::vector<std::vector<TensorId>> outputs_;
@@ -55,36 +66,39 @@ class PartPricesTest : public testing::Test {
 // The worked example of part_prices.cc.
 TEST_F(PartPricesTest, WhoWritesNoPartsPaysForTheCopy) {
   const PartPrices prices(
-      graph_, catalog_,
+      graph_, ratio_,
       {Measured(0, 50), Measured(1, 60), Measured(2, 6), Measured(3, 9), Measured(4, 5)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 50)), 50 + 20);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(1, 60)), 60);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(2, 6)), 10);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(3, 9)), 15);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(4, 5)), 5);
+  EXPECT_TRUE(prices.Touch(Measured(0, 50)));
+  EXPECT_TRUE(prices.Touch(Measured(2, 6)));
 }
 
 TEST_F(PartPricesTest, WidthsPayByTheirOwnCopies) {
   const PartPrices prices(
-      graph_, catalog_,
+      graph_, ratio_,
       {Measured(0, 50), Measured(1, 60), Measured(2, 6), Measured(3, 2.4, /*takes_all=*/true)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 50)), 50 + 20);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 25, /*takes_all=*/true)), 25 + 8);
 }
 
 TEST_F(PartPricesTest, NobodyPaysWhereNobodyCouldWriteAPart) {
-  const PartPrices prices(graph_, catalog_, {Measured(0, 50), Measured(2, 6)});
+  const PartPrices prices(graph_, ratio_, {Measured(0, 50), Measured(2, 6)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(0, 50)), 50);
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(2, 6)), 6);
+  EXPECT_FALSE(prices.Touch(Measured(2, 6)));
 }
 
 TEST_F(PartPricesTest, WhoReadsNoPartsPaysToo) {
   catalog_.takes_parts = false;
-  const PartPrices none(graph_, catalog_, {Measured(1, 60), Measured(2, 6), Measured(4, 5)});
+  const PartPrices none(graph_, ratio_, {Measured(1, 60), Measured(2, 6), Measured(4, 5)});
   EXPECT_DOUBLE_EQ(none.LatencyUs(Measured(4, 5)), 5);
   catalog_.takes_parts = true;
   catalog_.family_that_reads_none = "own";
-  const PartPrices prices(graph_, catalog_, {Measured(1, 60), Measured(2, 6), Measured(4, 5)});
+  const PartPrices prices(graph_, ratio_, {Measured(1, 60), Measured(2, 6), Measured(4, 5)});
   EXPECT_DOUBLE_EQ(prices.LatencyUs(Measured(4, 5)), 5 + 20);
 }
 
