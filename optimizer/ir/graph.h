@@ -13,6 +13,7 @@
 #include "optimizer/ir/attributes.h"
 #include "optimizer/ir/constant.h"
 #include "optimizer/ir/fingerprint.h"
+#include "optimizer/ir/graph_reads.h"
 #include "optimizer/ir/op_kind.h"
 #include "optimizer/ir/tensor_type.h"
 
@@ -62,23 +63,40 @@ class Graph {
   Graph();  // empty
 
   // By id, in topological order: a node's inputs are made by nodes with smaller ids.
-  absl::Span<const Node> nodes() const { return data_->nodes; }
-  const Node& node(NodeId id) const { return data_->nodes[id]; }
-  int node_count() const { return static_cast<int>(data_->nodes.size()); }
+  absl::Span<const Node> nodes() const { return whole().nodes; }
+  const Node& node(NodeId id) const {
+    if (reads_ != nullptr) reads_->AddNode(id);
+    return data_->nodes[id];
+  }
+  int node_count() const { return static_cast<int>(whole().nodes.size()); }
+  bool has_node(NodeId id) const {
+    const bool is_there = id >= 0 && id < static_cast<NodeId>(data_->nodes.size());
+    // That there is none says how many there are.
+    return is_there || (id >= 0 && id < node_count());
+  }
 
   // By id: graph inputs, then constants and outputs of nodes as they are first met.
-  absl::Span<const TensorInfo> tensors() const { return data_->tensors; }
-  const TensorInfo& tensor(TensorId id) const { return data_->tensors[id]; }
-  int tensor_count() const { return static_cast<int>(data_->tensors.size()); }
+  absl::Span<const TensorInfo> tensors() const { return whole().tensors; }
+  const TensorInfo& tensor(TensorId id) const {
+    NoteTensor(id, GraphReads::kType | GraphReads::kSource);
+    return data_->tensors[id];
+  }
+  int tensor_count() const { return static_cast<int>(whole().tensors.size()); }
 
   // In the order of the model. An input may be unread, an output may be an input or a constant, and
   // a tensor may be listed as an output twice.
-  absl::Span<const TensorId> inputs() const { return data_->inputs; }
-  absl::Span<const TensorId> outputs() const { return data_->outputs; }
+  absl::Span<const TensorId> inputs() const { return whole().inputs; }
+  absl::Span<const TensorId> outputs() const { return whole().outputs; }
 
   // The nodes that read a tensor, ascending, each once.
-  absl::Span<const NodeId> users(TensorId id) const { return data_->users[id]; }
-  bool is_output(TensorId id) const { return data_->is_output[id]; }
+  absl::Span<const NodeId> users(TensorId id) const {
+    NoteTensor(id, GraphReads::kUses);
+    return data_->users[id];
+  }
+  bool is_output(TensorId id) const {
+    NoteTensor(id, GraphReads::kUses);
+    return data_->is_output[id];
+  }
 
   // True when exactly one node reads the tensor, once, and it is not a graph output: a rule may
   // remove its producer together with that reader.
@@ -94,7 +112,10 @@ class Graph {
   // The value of a small constant input; nullptr when the input is no inline constant.
   const Tensor* inline_constant(NodeId node, int index) const;
 
-  const TensorType& type(TensorId id) const { return data_->tensors[id].type; }
+  const TensorType& type(TensorId id) const {
+    NoteTensor(id, GraphReads::kType);
+    return data_->tensors[id].type;
+  }
   // REQUIRES: the input is not omitted.
   const TensorType& input_type(NodeId id, int index) const { return type(node(id).inputs[index]); }
   const TensorType& output_type(NodeId id, int index = 0) const {
@@ -104,7 +125,15 @@ class Graph {
   // Position-independent: equal for graphs that are equal but for names and the order of
   // independent nodes. Covers operators, attributes, constants by content, types, wiring, and the
   // order of inputs and outputs. Computed when the graph was built.
-  const Fingerprint& fingerprint() const { return data_->fingerprint; }
+  const Fingerprint& fingerprint() const { return whole().fingerprint; }
+
+  // The same graph; what is asked of it and of its copies is noted in `reads`, which must outlive
+  // them. Names are not: nothing may depend on them.
+  Graph Watched(GraphReads* reads) const {
+    Graph watched = *this;
+    watched.reads_ = reads;
+    return watched;
+  }
 
  private:
   friend class GraphBuilder;
@@ -124,7 +153,16 @@ class Graph {
   explicit Graph(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   static Fingerprint FingerprintOf(const Data& data);
 
+  void NoteTensor(TensorId id, uint8_t parts) const {
+    if (reads_ != nullptr) reads_->AddTensor(id, parts);
+  }
+  const Data& whole() const {
+    if (reads_ != nullptr) reads_->AddWhole();
+    return *data_;
+  }
+
   std::shared_ptr<const Data> data_;  // never null
+  GraphReads* reads_ = nullptr;
 };
 
 struct Rewrite;

@@ -28,6 +28,9 @@ class KernelCatalog {
   // first, and there is always at least one ("reference" when the backend has nothing faster). With
   // `fuse` false only the one-node kernels: what the baseline may use.
   // The order is part of the contract: of kernels that take the same time the first one is chosen.
+  // It depends on what of the graph is asked for on the way and, of ids, on which of them is
+  // smaller; what counts them asks for node_count(). So the answer holds wherever all of that is
+  // the same (GraphReads).
   virtual std::vector<Kernel> KernelsAt(const Graph& graph, NodeId node, bool fuse) const = 0;
 
   // The kernel that copies a tensor from one format to another; it has no nodes, and a plan inserts

@@ -99,8 +99,9 @@ std::optional<RowFrame> FrameAhead(const Graph& graph, NodeId node) {
 absl::flat_hash_set<NodeId> Connected(const Graph& graph, const RowFrame& frame, NodeId first) {
   absl::flat_hash_set<NodeId> found = {first};
   std::vector<NodeId> pending = {first};
+  const NodeId past = std::min(first + kSpanMax, graph.node_count());
   const auto visit = [&](NodeId node) {
-    if (node == kNoNode || node < first || node - first >= kSpanMax || found.contains(node)) return;
+    if (node == kNoNode || node < first || node >= past || found.contains(node)) return;
     if (!IsMember(graph, frame, node)) return;
     found.insert(node);
     pending.push_back(node);
