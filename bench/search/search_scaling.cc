@@ -6,6 +6,9 @@
 // kernel's work, and all of them are known before the clock starts, so that what is timed is the
 // search alone, in seconds of one core.
 // `search_scaling --text CELLS|MODEL.onnx` prints what was found, to compare two builds.
+// `search_scaling --check ...` prices every graph in full too, and ends where that says something
+// else than what the search takes over from graph to graph. `--gpu` in front of all that: for a
+// GPU that is described, by its catalog and predicted times.
 //
 //   cmake --build build --target search_scaling && build/search_scaling 4 8 16
 #include <cmath>
@@ -20,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "optimizer/cost/described_device.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/import.h"
@@ -195,6 +199,12 @@ DeviceDescription TwoThreads() {
   return device;
 }
 
+struct Run {
+  std::string search = "plait";
+  bool for_gpu = false;
+  bool checks_prices = false;
+};
+
 struct Timed {
   std::map<std::string, double> seconds;
   SearchResult result;
@@ -203,22 +213,24 @@ struct Timed {
 };
 
 // Searches twice; the second search finds every profile and is timed.
-absl::StatusOr<Timed> TimeSearch(const Graph& graph, const std::string& search) {
-  const DeviceDescription device = TwoThreads();
+absl::StatusOr<Timed> TimeSearch(const Graph& graph, const Run& run) {
+  const DeviceDescription device = run.for_gpu ? DescriptionOf(kH200Device) : TwoThreads();
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
   SearchOptions options;
   options.rules = AllRules();
   options.engine_version = "scaling";
-  options.search = search;
+  options.search = run.search;
+  options.backtracking.checks_prices = run.checks_prices;
   Timed timed;
   std::map<std::string, Profile> known;
   for (int turn = 0; turn < 2; ++turn) {
-    ComputedProfiler profiler;
+    ComputedProfiler computed;
+    DescribedProfiler described(kH200Device);
     InstantVerifier verifier;
     MeasurementLog log;
     UnlimitedBudget forever;
     PhaseClock clock;
-    ProfileCache profiles(profiler, log);
+    ProfileCache profiles(run.for_gpu ? static_cast<Profiler&>(described) : computed, log);
     for (const auto& [key, profile] : known) profiles.Load(key, profile);
     const SearchContext context{device, *catalog, profiles, verifier, forever, log, clock};
     PLAIT_ASSIGN_OR_RETURN(timed.result, Optimize(graph, options, context));
@@ -240,13 +252,14 @@ absl::StatusOr<Graph> GraphOf(const std::string& argument) {
   return bound.graph;
 }
 
-absl::Status PrintText(const std::string& argument) {
+absl::Status PrintText(const std::string& argument, Run run) {
   PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(argument));
   RuleCounts counts;
   PLAIT_ASSIGN_OR_RETURN(const Graph canonical, Canonicalize(graph, AllRules(), &counts));
   std::printf("%s\n", PrintGraph(canonical).c_str());
   for (const char* search : {"plait", "autograph"}) {
-    PLAIT_ASSIGN_OR_RETURN(const Timed timed, TimeSearch(graph, search));
+    run.search = search;
+    PLAIT_ASSIGN_OR_RETURN(const Timed timed, TimeSearch(graph, run));
     std::printf("%s\n%s%s\n%s\n%s\n", search, timed.result.trace.c_str(),
                 timed.candidates_text.c_str(), PrintGraph(timed.result.graph).c_str(),
                 PrintPlan(timed.result.plan).c_str());
@@ -254,7 +267,7 @@ absl::Status PrintText(const std::string& argument) {
   return absl::OkStatus();
 }
 
-absl::Status PrintSeconds(int argc, char** argv) {
+absl::Status PrintSeconds(absl::Span<char* const> arguments, const Run& run) {
   const char* const phases[] = {"baseline", "canonicalize", "search", "schedule", "verify"};
   std::printf("%-14s %7s %7s %7s %9s %8s", "graph", "nodes", "regions", "graphs", "graphs/s",
               "profiles");
@@ -262,14 +275,14 @@ absl::Status PrintSeconds(int argc, char** argv) {
   std::printf(" %12s\n", "all");
   double first_nodes = 0;
   double first_seconds = 0;
-  for (int i = 1; i < argc; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(argv[i]));
-    PLAIT_ASSIGN_OR_RETURN(const Timed timed, TimeSearch(graph, "plait"));
+  for (char* const argument : arguments) {
+    PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(argument));
+    PLAIT_ASSIGN_OR_RETURN(const Timed timed, TimeSearch(graph, run));
     double all = 0;
     const auto searched = timed.seconds.find("search");
     const double search_seconds = searched == timed.seconds.end() ? 0 : searched->second;
     const auto graphs = static_cast<double>(timed.result.candidates);
-    std::printf("%-14s %7d %7d %7.0f %9.0f %8lld", argv[i], graph.node_count(),
+    std::printf("%-14s %7d %7d %7.0f %9.0f %8lld", argument, graph.node_count(),
                 timed.result.regions_solved, graphs,
                 search_seconds > 0 ? graphs / search_seconds : 0,
                 static_cast<long long>(timed.profiles));
@@ -281,10 +294,10 @@ absl::Status PrintSeconds(int argc, char** argv) {
     }
     std::printf(" %12.3f\n", all);
     std::fflush(stdout);
-    if (i == 1) {
+    if (argument == arguments.front()) {
       first_nodes = graph.node_count();
       first_seconds = all;
-    } else if (i == argc - 1) {
+    } else if (argument == arguments.back()) {
       std::printf("exponent %.2f\n",
                   std::log(all / first_seconds) / std::log(graph.node_count() / first_nodes));
     }
@@ -296,12 +309,21 @@ absl::Status PrintSeconds(int argc, char** argv) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: search_scaling [--text] CELLS|MODEL.onnx...\n");
+  plait::Run run;
+  bool text = false;
+  absl::Span<char* const> arguments(argv + 1, argc - 1);
+  for (; !arguments.empty() && arguments[0][0] == '-'; arguments.remove_prefix(1)) {
+    const absl::string_view flag = arguments[0];
+    run.for_gpu |= flag == "--gpu";
+    run.checks_prices |= flag == "--check";
+    text |= flag == "--text";
+  }
+  if (arguments.empty() || (text && arguments.size() > 1)) {
+    std::fprintf(stderr, "usage: search_scaling [--gpu] [--check|--text] CELLS|MODEL.onnx...\n");
     return 2;
   }
-  const bool text = argc == 3 && absl::string_view(argv[1]) == "--text";
-  const absl::Status status = text ? plait::PrintText(argv[2]) : plait::PrintSeconds(argc, argv);
+  const absl::Status status =
+      text ? plait::PrintText(arguments[0], run) : plait::PrintSeconds(arguments, run);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 1;

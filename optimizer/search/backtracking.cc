@@ -58,7 +58,11 @@ int64_t FlopsOfAdded(const Graph& graph, const Rewrite& rewrite, const Rewrite::
 
 Backtracking::Backtracking(Graph region, const BacktrackingOptions& options,
                            const SearchDevice& device)
-    : options_(options), device_(device), region_(region), nodes_max_(NodesMax(region)) {
+    : options_(options),
+      device_(device),
+      region_(region),
+      nodes_max_(NodesMax(region)),
+      pricer_(device, options.cost_model, options.checks_prices) {
   visited_.insert(region.fingerprint());
   pending_.push_back({std::move(region), {}, {}, 0});
 }
@@ -69,13 +73,17 @@ absl::Status Backtracking::Advance(int64_t nodes_max, std::vector<ProfileQuery>*
   while (!finished_ && nodes_left > 0 && missing->size() == missing_before) {
     if (next_match_ < matches_.size()) {
       PLAIT_RETURN_IF_ERROR(BuildNext(nodes_left));
-    } else if (costs_us_.size() < pending_.size()) {
+    } else if (prices_.size() < pending_.size()) {
       PricePending(nodes_left, missing);
     } else {
       AcceptPending();
       const bool exhausted = queue_.empty() || expanded_ == options_.expanded_max;
       finished_ = exhausted || queue_.begin()->variant.latency_us > BestUs() * options_.relaxation;
-      if (!finished_) ExpandBest();
+      if (finished_) {
+        Forget();
+      } else {
+        ExpandBest();
+      }
     }
   }
   return absl::OkStatus();
@@ -83,45 +91,54 @@ absl::Status Backtracking::Advance(int64_t nodes_max, std::vector<ProfileQuery>*
 
 void Backtracking::PricePending(int64_t& nodes_left, std::vector<ProfileQuery>* missing) {
   const size_t missing_before = missing->size();
-  std::vector<std::optional<double>> costs_us;
-  for (size_t i = costs_us_.size(); i < pending_.size() && nodes_left > 0; ++i) {
+  const PricedGraph* const parent = priced_parent_.has_value() ? &*priced_parent_ : nullptr;
+  std::vector<RegionPrice> prices;
+  for (size_t i = prices_.size(); i < pending_.size() && nodes_left > 0; ++i) {
     const Graph& graph = pending_[i].graph;
-    costs_us.push_back(RegionCostUs(graph, device_, options_.cost_model, missing));
+    prices.push_back(pricer_.PriceOf(graph, parent, missing));
     nodes_left -= graph.node_count();
   }
   if (missing->size() == missing_before) {
-    costs_us_.insert(costs_us_.end(), costs_us.begin(), costs_us.end());
+    prices_.insert(prices_.end(), std::make_move_iterator(prices.begin()),
+                   std::make_move_iterator(prices.end()));
   }
 }
 
 void Backtracking::Conclude(int64_t nodes_max) {
   if (finished_) return;
   int64_t nodes_left = nodes_max;
-  while (costs_us_.size() < pending_.size() && nodes_left > 0) {
-    const Graph& graph = pending_[costs_us_.size()].graph;
-    costs_us_.push_back(KnownRegionCostUs(graph, device_, options_.cost_model));
+  while (prices_.size() < pending_.size() && nodes_left > 0) {
+    const Graph& graph = pending_[prices_.size()].graph;
+    prices_.push_back({KnownRegionCostUs(graph, device_, options_.cost_model), nullptr});
     nodes_left -= graph.node_count();
   }
   is_cut_short_ = true;
-  waiting_ = static_cast<int64_t>(pending_.size() - costs_us_.size());
+  waiting_ = static_cast<int64_t>(pending_.size() - prices_.size());
   AcceptPending();
   waiting_ += static_cast<int64_t>(queue_.size() + matches_.size() - next_match_);
   finished_ = true;
+  Forget();
+}
+
+void Backtracking::Forget() {
+  queue_.clear();
+  visited_.clear();
+  priced_parent_.reset();
 }
 
 void Backtracking::AcceptPending() {
-  for (size_t i = 0; i < costs_us_.size(); ++i) {
-    if (!costs_us_[i].has_value()) continue;
+  for (size_t i = 0; i < prices_.size(); ++i) {
+    if (!prices_[i].cost_us.has_value()) continue;
     ++candidates_;
-    pending_[i].latency_us = *costs_us_[i];
-    Accept(std::move(pending_[i]));
+    pending_[i].latency_us = *prices_[i].cost_us;
+    Accept(std::move(pending_[i]), std::move(prices_[i].kernels));
   }
   pending_.clear();
-  costs_us_.clear();
+  prices_.clear();
 }
 
-void Backtracking::Accept(RegionVariant variant) {
-  const Entry entry{std::move(variant), discovered_++};
+void Backtracking::Accept(RegionVariant variant, std::shared_ptr<const GraphKernels> kernels) {
+  const Entry entry{std::move(variant), discovered_++, std::move(kernels)};
   if (!best_.empty() && entry.variant.latency_us > BestUs() * options_.relaxation) return;
   queue_.insert(entry);
   if (static_cast<int>(queue_.size()) > options_.queue_max) queue_.erase(std::prev(queue_.end()));
@@ -137,7 +154,7 @@ void Backtracking::KeepIfBest(const Entry& entry) {
     if (!(entry < *same_rules)) return;
     best_.erase(same_rules);
   }
-  best_.insert(entry);
+  best_.insert({entry.variant, entry.number, nullptr});
   if (static_cast<int>(best_.size()) <= options_.variants_max) return;
   // Beside the best the region itself stays: it does without each rule.
   auto dropped = std::prev(best_.end());
@@ -146,7 +163,9 @@ void Backtracking::KeepIfBest(const Entry& entry) {
 }
 
 void Backtracking::ExpandBest() {
-  parent_ = std::move(queue_.extract(queue_.begin()).value().variant);
+  Entry best = std::move(queue_.extract(queue_.begin()).value());
+  parent_ = std::move(best.variant);
+  priced_parent_.emplace(parent_.graph, std::move(best.kernels));
   ++expanded_;
   parent_flops_ = 0;
   for (NodeId node = 0; node < parent_.graph.node_count(); ++node) {

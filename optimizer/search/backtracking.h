@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "optimizer/search/match_index.h"
-#include "optimizer/search/region_cost.h"
+#include "optimizer/search/region_pricer.h"
 #include "optimizer/search/rewrite_steps.h"
 
 namespace plait {
@@ -26,6 +26,9 @@ struct BacktrackingOptions {
   int expanded_max = 100;  // graphs whose neighbours are looked at
   int queue_max = 200;     // graphs that wait for it; the worst are dropped
   int variants_max = 4;    // graphs returned, no two by the same set of rules
+  // Prices every graph by all of its kernels too, and crashes where that differs. For tests: it
+  // takes as long as a search that takes nothing over from graph to graph.
+  bool checks_prices = false;
 };
 
 // A graph equal to the region, and how to get there.
@@ -80,6 +83,7 @@ class Backtracking {
   struct Entry {
     RegionVariant variant;
     int64_t number = 0;  // order of discovery; breaks ties
+    std::shared_ptr<const GraphKernels> kernels;  // of the variant
     bool operator<(const Entry& other) const {
       return std::make_pair(variant.latency_us, number) <
              std::make_pair(other.variant.latency_us, other.number);
@@ -95,9 +99,11 @@ class Backtracking {
   // Empties `pending_` into the queue, when all of it is priced: the order in which graphs enter
   // depends on no profile's coming.
   void AcceptPending();
-  void Accept(RegionVariant variant);
+  void Accept(RegionVariant variant, std::shared_ptr<const GraphKernels> kernels);
   void KeepIfBest(const Entry& entry);
   void ExpandBest();
+  // What a finished search needs no more; its owner keeps it for what it has found.
+  void Forget();
   bool CannotPay(const Graph& parent, int64_t parent_flops, const Rewrite& rewrite) const;
   double BestUs() const { return best_.begin()->variant.latency_us; }
 
@@ -107,13 +113,15 @@ class Backtracking {
   const SearchDevice& device_;
   Graph region_;
   int nodes_max_;         // no variant may be larger
+  RegionPricer pricer_;
   RegionVariant parent_;  // being expanded, as long as matches are left
+  std::optional<PricedGraph> priced_parent_;
   int64_t parent_flops_ = 0;
   std::vector<Match> matches_;          // of the parent
   size_t next_match_ = 0;               // those before have been looked at
   std::vector<RegionVariant> pending_;  // found, not in the queue yet
-  // Of the first of `pending_`; nullopt is the cost of what cannot run.
-  std::vector<std::optional<double>> costs_us_;
+  // Of the first of `pending_`; no cost is the cost of what cannot run.
+  std::vector<RegionPrice> prices_;
   std::set<Entry> queue_;  // priced, not expanded yet
   std::set<Entry> best_;   // never more than variants_max, the best by each set of rules
   // Graphs in normal form, and what rewrites made on the way to them: a graph that is not in normal

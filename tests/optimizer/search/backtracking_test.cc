@@ -62,6 +62,7 @@ TEST(BacktrackingTest, FollowsTheOptionsOfTheTable) {
     FakeSearch fake(1);
     BacktrackingOptions options = test.options;
     options.rules = kRules;
+    options.checks_prices = true;
     Backtracking search(TanhGraph(), options, fake.device);
     ASSERT_EQ(Finish(search, fake), absl::OkStatus()) << test.name;
     EXPECT_EQ(VariantsText(search, kRules), test.variants) << test.name;

@@ -41,6 +41,7 @@ class RegionSearchTest : public testing::Test {
     BudgetedProfiles profiles(fake_.profiles, budget, fake_.log);
     RegionSearchOptions options;
     options.backtracking.rules = kRules;
+    options.backtracking.checks_prices = true;
     options.partition = partition;
     options.whole_graph = whole_graph;
     SolvedRegions solved;
