@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/ir/forget_names.h"
 #include "optimizer/ir/rewrite.h"
 
 namespace plait {
@@ -22,8 +23,7 @@ class RewriteApplication {
   }
 
   absl::StatusOr<Graph> Run() {
-    builder_.inputs_.assign(graph_.inputs().begin(), graph_.inputs().end());
-    builder_.tensors_.assign(graph_.tensors().begin(), graph_.tensors().end());
+    CopyTensors();
     is_removed_.resize(graph_.node_count());
     for (Part& part : parts_) {
       PLAIT_RETURN_IF_ERROR(CheckRemoved(part));
@@ -38,6 +38,20 @@ class RewriteApplication {
     return std::move(builder_).Finish();
   }
 
+  // No rewrite, but for names.
+  absl::StatusOr<Graph> Rename(const std::vector<bool>& forgotten) {
+    CopyTensors();
+    builder_.nodes_.assign(graph_.nodes().begin(), graph_.nodes().end());
+    builder_.outputs_.assign(graph_.outputs().begin(), graph_.outputs().end());
+    for (TensorId tensor = 0; tensor < tensor_count(); ++tensor) {
+      const TensorInfo& info = graph_.tensor(tensor);
+      const bool is_input = info.producer == kNoNode && info.constant == nullptr;
+      if (!forgotten[tensor] || is_input || graph_.is_output(tensor)) continue;
+      builder_.tensors_[tensor].name = nullptr;
+    }
+    return std::move(builder_).Finish();
+  }
+
  private:
   // One of the rewrites, and where its new tensors lie in the builder.
   struct Part {
@@ -48,6 +62,11 @@ class RewriteApplication {
   };
 
   TensorId tensor_count() const { return static_cast<TensorId>(builder_.tensors_.size()); }
+
+  void CopyTensors() {
+    builder_.inputs_.assign(graph_.inputs().begin(), graph_.inputs().end());
+    builder_.tensors_.assign(graph_.tensors().begin(), graph_.tensors().end());
+  }
 
   // The builder's id of a tensor that the rewrite names; kNoTensor when there is none.
   TensorId IdOf(const Part& part, TensorId id) const {
@@ -237,6 +256,12 @@ absl::StatusOr<Graph> Apply(const Graph& graph, const Rewrite& rewrite) {
 
 absl::StatusOr<Graph> Apply(const Graph& graph, absl::Span<const Rewrite> rewrites) {
   return RewriteApplication(graph, rewrites).Run();
+}
+
+Graph ForgetNames(const Graph& graph, const std::vector<bool>& forgotten) {
+  absl::StatusOr<Graph> renamed = RewriteApplication(graph, {}).Rename(forgotten);
+  PLAIT_CHECK(renamed.ok());  // the graph had no cycle
+  return *std::move(renamed);
 }
 
 Rewrite Rewrite::Replace(const Graph& graph, NodeId node, TensorId replacement) {

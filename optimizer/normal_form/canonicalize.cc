@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optimizer/ir/graph_copier.h"
+#include "optimizer/ir/forget_names.h"
 #include "optimizer/ir/rewrite_batch.h"
 
 namespace plait {
@@ -80,17 +80,12 @@ absl::StatusOr<int64_t> Sweep(const RulesByRoot& rules, int64_t rewrites_max, Gr
 
 // What `original` has keeps its name; all other tensors are named by their place, so that their
 // names do not tell in which order rules were applied.
-absl::StatusOr<Graph> NameByPlace(const Graph& graph, const Graph& original) {
+Graph NameByPlace(const Graph& graph, const Graph& original) {
   absl::flat_hash_set<absl::string_view> given;
   for (const TensorInfo& tensor : original.tensors()) given.insert(*tensor.name);
-  GraphBuilder builder;
-  GraphCopier copier(graph, &builder);
-  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    if (!given.contains(*graph.tensor(tensor).name)) copier.ForgetName(tensor);
-  }
-  for (NodeId node = 0; node < graph.node_count(); ++node) copier.CopyNode(node);
-  copier.CopyOutputs();
-  return std::move(builder).Finish();
+  std::vector<bool> forgotten;
+  for (const TensorInfo& tensor : graph.tensors()) forgotten.push_back(!given.contains(*tensor.name));
+  return ForgetNames(graph, forgotten);
 }
 
 }  // namespace
