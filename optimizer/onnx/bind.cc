@@ -38,10 +38,15 @@ class Binder {
     for (const ModelValue& output : parts.outputs) declared_.emplace(output.name, output);
   }
 
-  absl::StatusOr<Bound> Run(BoundInputs inputs) {
+  absl::StatusOr<Bound> Run(BoundInputs inputs, const InputValues& values) {
     symbols_ = std::move(inputs.symbols);
     for (size_t index = 0; index < parts_.inputs.size(); ++index) {
       const std::string& name = parts_.inputs[index].name;
+      const auto value = values.find(name);
+      if (value != values.end()) {
+        AddConstant(name, Constant::OfTensor(value->second));
+        continue;
+      }
       tensors_[name] = builder_.AddInput(std::move(inputs.types[index]), name);
     }
     PLAIT_RETURN_IF_ERROR(AddInitializers());
@@ -207,8 +212,12 @@ class Binder {
 }  // namespace
 
 absl::StatusOr<Bound> Bind(const Model& model, const Bindings& shapes) {
+  return Bind(model, shapes, {});
+}
+
+absl::StatusOr<Bound> Bind(const Model& model, const Bindings& shapes, const InputValues& values) {
   PLAIT_ASSIGN_OR_RETURN(BoundInputs inputs, BindInputs(model, shapes));
-  return Binder(*model.parts()).Run(std::move(inputs));
+  return Binder(*model.parts()).Run(std::move(inputs), values);
 }
 
 }  // namespace plait

@@ -13,6 +13,9 @@ namespace plait {
 // The shapes that a user gives to inputs, by input name.
 using Bindings = absl::btree_map<std::string, Shape>;
 
+// What inputs hold, by input name.
+using InputValues = absl::btree_map<std::string, Tensor>;
+
 // A node that stays as it is: nothing moves across it, and no backend runs it.
 struct OpaqueNode {
   std::string name;
@@ -43,5 +46,9 @@ struct Bound {
 // Errors: InvalidArgument naming the input and dimension that no binding gives, a binding for no
 // input or against a static dimension, and naming the node that no runtime could execute.
 absl::StatusOr<Bound> Bind(const Model& model, const Bindings& shapes);
+
+// The same for inputs whose values are known as well: those are constants, and no inputs of the
+// graph. REQUIRES: `shapes` has theirs, and `values` are of the inputs' types.
+absl::StatusOr<Bound> Bind(const Model& model, const Bindings& shapes, const InputValues& values);
 
 }  // namespace plait
