@@ -10,6 +10,8 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "loading/default_plan.h"
+#include "loading/own_segments.h"
+#include "loading/split_host_part.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/opaque_node.h"
 #include "optimizer/ops/shared/axes.h"
@@ -47,17 +49,22 @@ class PlansOfParts {
   std::vector<std::pair<Graph, const FilePlan*>> plans_;
 };
 
-// "NonMaxSuppression, Gather": each operator once, in order.
-std::string OperatorsOf(const Graph& graph) {
-  std::vector<std::string> names;
+// Adds what is not there yet: each operator once, in order.
+void AddOperators(const Graph& graph, std::vector<std::string>* names) {
   for (const Node& node : graph.nodes()) {
     if (node.op != OpKind::kOpaque) continue;
     const auto proto = ReadOpaqueNode(node);
     std::string name = proto.ok() ? proto->op_type() : "?";
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      names.push_back(std::move(name));
+    if (std::find(names->begin(), names->end(), name) == names->end()) {
+      names->push_back(std::move(name));
     }
   }
+}
+
+// "NonMaxSuppression, Gather"
+std::string OperatorsOf(const Graph& graph) {
+  std::vector<std::string> names;
+  AddOperators(graph, &names);
   return absl::StrJoin(names, ", ");
 }
 
@@ -72,50 +79,55 @@ class Loader {
       : request_(request), graph_(request.bound.graph), plans_(request.plans) {}
 
   absl::StatusOr<LoadedSegments> Run() {
-    if (request_.runner == nullptr) return WithoutRunner();
-    const std::vector<Segment> segments = SegmentsOf(graph_);
-    if (segments.size() > kSegmentsMax) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("nodes that plait lacks (", OperatorsOf(graph_), ") cut the model into ",
-                       segments.size(), " parts, at most ", kSegmentsMax, " are loaded"));
-    }
     PLAIT_RETURN_IF_ERROR(AddBytes(PortBytes(graph_)));
-    std::vector<LoadedSegment> parts;
-    for (const Segment& segment : segments) {
-      LoadedSegment& part = parts.emplace_back();
-      part.inputs = segment.region.inputs;
-      part.outputs = segment.region.outputs;
-      const Graph piece = ExtractRegion(graph_, segment.region);
-      PLAIT_RETURN_IF_ERROR(segment.is_host ? LoadHost(piece, &part) : LoadIsland(piece, &part));
+    for (const Segment& segment : SegmentsOf(graph_)) {
+      if (segment.is_host) {
+        PLAIT_RETURN_IF_ERROR(LoadHost(segment.region));
+        continue;
+      }
+      PLAIT_RETURN_IF_ERROR(LoadIsland(segment.region));
     }
     PLAIT_ASSIGN_OR_RETURN(loaded_.model,
-                           SegmentedModel::Make(graph_, std::move(parts), request_.model.outputs(),
+                           SegmentedModel::Make(graph_, std::move(parts_), request_.model.outputs(),
                                                 request_.model.weights()));
     Explain();
     return std::move(loaded_);
   }
 
  private:
-  absl::Status WithoutRunner() const {
-    return absl::UnimplementedError(absl::StrCat(
-        CheckNoOpaqueNode(request_.bound).message(),
-        "; a program may bring what runs such nodes (host_runner in plait_session_options)"));
-  }
-
   // Each part alone may fit where all of them do not.
   absl::Status AddBytes(int64_t bytes) {
     bytes_ = SaturatingAdd(bytes_, bytes);
-    return CheckMemory("model", bytes_, request_.executor.device());
+    return CheckMemory("model", bytes_, request_.loading.executor.device());
   }
 
-  absl::Status LoadIsland(const Graph& island, LoadedSegment* part) {
-    PlanChoice choice =
-        ChoosePlanOfPart(request_.model, island, plans_.For(island), request_.executor);
+  absl::StatusOr<LoadedSegment*> AddPart(const Region& region) {
+    if (parts_.size() == kSegmentsMax) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("nodes that plait lacks (", OperatorsOf(graph_), ") cut the model into more",
+                       " than ", kSegmentsMax, " parts"));
+    }
+    LoadedSegment& part = parts_.emplace_back();
+    part.inputs = region.inputs;
+    part.outputs = region.outputs;
+    return &part;
+  }
+
+  absl::Status LoadIsland(const Region& region) {
+    PLAIT_ASSIGN_OR_RETURN(LoadedSegment * part, AddPart(region));
+    const Graph island = ExtractRegion(graph_, region);
+    if (HasEmptyTensors(island)) {
+      part->host = MakeLateSegment(request_.model, island, request_.loading);
+      loaded_.late_nodes += island.node_count();
+      return absl::OkStatus();
+    }
+    Executor& executor = request_.loading.executor;
+    PlanChoice choice = ChoosePlanOfPart(request_.model, island, plans_.For(island), executor);
     if (!choice.loaded.has_value()) {
       Bound bound;
       bound.graph = island;
-      PLAIT_ASSIGN_OR_RETURN(
-          choice.loaded, LoadDefaultPlan(request_.model, bound, request_.plans, request_.executor));
+      PLAIT_ASSIGN_OR_RETURN(choice.loaded,
+                             LoadDefaultPlan(request_.model, bound, request_.plans, executor));
       choice.grade = PlanGrade::kDefault;
       choice.explanation += kPredicted;
     }
@@ -134,7 +146,55 @@ class Loader {
     return absl::OkStatus();
   }
 
-  absl::Status LoadHost(const Graph& piece, LoadedSegment* part) {
+  // In the runner where there is one that can, or by plait itself.
+  absl::Status LoadHost(const Region& region) {
+    absl::Status refused;
+    if (request_.loading.runner != nullptr) {
+      const size_t before = parts_.size();
+      refused =
+          LoadParts(SplitHostPart(graph_, region, /*has_runner=*/true), &Loader::LoadInRunner);
+      if (!absl::IsUnimplemented(refused)) return refused;
+      parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(before), parts_.end());
+    }
+    if (absl::Status known = CheckRunsByItself(request_.bound, region); !known.ok()) {
+      return refused.ok() ? known : refused;
+    }
+    return LoadParts(SplitHostPart(graph_, region, /*has_runner=*/false), &Loader::LoadNode);
+  }
+
+  // `load` is for parts that are not late.
+  absl::Status LoadParts(absl::Span<const HostPart> parts,
+                         absl::Status (Loader::*load)(const Graph& piece, LoadedSegment* part)) {
+    int nodes = 0;
+    int late_nodes = 0;
+    for (const HostPart& one : parts) {
+      PLAIT_ASSIGN_OR_RETURN(LoadedSegment * part, AddPart(one.region));
+      const Graph piece = ExtractRegion(graph_, one.region);
+      if (one.is_late) {
+        part->host = MakeLateSegment(request_.model, piece, request_.loading);
+        late_nodes += piece.node_count();
+        continue;
+      }
+      PLAIT_RETURN_IF_ERROR((this->*load)(piece, part));
+      nodes += piece.node_count();
+    }
+    const bool is_own = load == &Loader::LoadNode;
+    for (const HostPart& one : parts) {
+      if (one.is_late) continue;
+      AddOperators(ExtractRegion(graph_, one.region), is_own ? &own_operators_ : &operators_);
+    }
+    (is_own ? own_nodes_ : runner_nodes_) += nodes;
+    loaded_.host_nodes += nodes;
+    loaded_.late_nodes += late_nodes;
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadNode(const Graph& piece, LoadedSegment* part) {
+    PLAIT_ASSIGN_OR_RETURN(part->host, MakeNodeSegment(request_.model, piece, request_.loading));
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadInRunner(const Graph& piece, LoadedSegment* part) {
     std::vector<DataType> types;
     for (const TensorId input : part->inputs) {
       const TensorInfo& info = graph_.tensor(input);
@@ -146,8 +206,8 @@ class Loader {
                        OperatorsOf(piece), "), is no tensor of numbers"));
     }
     PLAIT_ASSIGN_OR_RETURN(const std::string model, ExportPiece(request_.model, piece, types));
-    absl::StatusOr<std::unique_ptr<HostSegment>> host =
-        request_.runner->Load(model, request_.executor.device().threads, part->outputs.size());
+    absl::StatusOr<std::unique_ptr<HostSegment>> host = request_.loading.runner->Load(
+        model, request_.loading.executor.device().threads, part->outputs.size());
     if (!host.ok()) {
       return Annotate(host.status(),
                       absl::StrCat("nodes that plait lacks (", OperatorsOf(piece), ")"));
@@ -156,16 +216,25 @@ class Loader {
     for (size_t i = 0; i < part->outputs.size(); ++i) {
       host_types_[part->outputs[i]] = part->host->OutputType(i);
     }
-    loaded_.host_nodes += piece.node_count();
     return absl::OkStatus();
   }
 
   void Explain() {
     if (loaded_.islands == 0) loaded_.explanation = "there is nothing in the model to plan";
-    absl::StrAppend(&loaded_.explanation, "; ", Counted(loaded_.host_nodes, "node"),
-                    " that plait lacks (", OperatorsOf(graph_),
-                    loaded_.host_nodes == 1 ? ") runs" : ") run",
-                    " in the program's host runner, around ", Counted(loaded_.islands, "part"),
+    const auto add = [&](int count, absl::Span<const std::string> operators,
+                         absl::string_view where) {
+      if (count == 0) return;
+      absl::StrAppend(&loaded_.explanation, "; ", Counted(count, "node"), " that plait lacks (",
+                      absl::StrJoin(operators, ", "), count == 1 ? ") runs " : ") run ", where);
+    };
+    add(runner_nodes_, operators_, "in the program's host runner");
+    add(own_nodes_, own_operators_, "node by node");
+    if (loaded_.late_nodes > 0) {
+      absl::StrAppend(&loaded_.explanation, "; ", Counted(loaded_.late_nodes, "node"),
+                      " behind them ", loaded_.late_nodes == 1 ? "is" : "are",
+                      " planned when a run tells the sizes");
+    }
+    absl::StrAppend(&loaded_.explanation, "; around ", Counted(loaded_.islands, "part"),
                     " of the model");
   }
 
@@ -174,6 +243,12 @@ class Loader {
   const PlansOfParts plans_;
   absl::flat_hash_map<TensorId, DataType> host_types_;  // of what host segments make
   int64_t bytes_ = 0;                                   // of what was loaded so far
+  std::vector<LoadedSegment> parts_;
+  // That the runner has, and that plait computes itself.
+  int runner_nodes_ = 0;
+  int own_nodes_ = 0;
+  std::vector<std::string> operators_;
+  std::vector<std::string> own_operators_;
   LoadedSegments loaded_;
 };
 

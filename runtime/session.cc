@@ -198,12 +198,18 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
 absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& model,
                                                                  const Bound& bound,
                                                                  absl::Span<const FilePlan> plans) {
-  PLAIT_ASSIGN_OR_RETURN(LoadedSegments loaded, LoadSegments({model, bound, plans, *executor_,
-                                                              options_.host_runner.get()}));
-  if (options_.requires_plan && !loaded.is_embedded) {
-    return absl::FailedPreconditionError(loaded.explanation);
+  absl::StatusOr<LoadedSegments> loaded = LoadSegments(
+      {model, bound, plans, PartsLoading{*executor_, options_.host_runner.get(), &load_mutex_}});
+  if (absl::IsUnimplemented(loaded.status()) && options_.host_runner == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(loaded.status().message(),
+                                                 "; a program may bring what runs such nodes "
+                                                 "(host_runner in plait_session_options)"));
   }
-  return Adopt(std::move(loaded), bound.graph, executor_->device().threads);
+  PLAIT_RETURN_IF_ERROR(loaded.status());
+  if (options_.requires_plan && !loaded->is_embedded) {
+    return absl::FailedPreconditionError(loaded->explanation);
+  }
+  return Adopt(*std::move(loaded), bound.graph, executor_->device().threads);
 }
 
 bool Session::IsOpen(const Model& model) const {

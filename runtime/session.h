@@ -146,8 +146,10 @@ class Session {
   std::shared_ptr<LoadedShapes> main_;
 
   KeptShapes kept_;
-  // Taken in this order, where several are. A run needs the last one only, so that it waits for
-  // other runs and for no load; and to look for a shape that is loaded waits for neither.
+  // The first two are taken in this order, where both are. A run needs the last one only, so that
+  // it waits for other runs and for no load; and to look for a shape that is loaded waits for
+  // neither. What a run alone can load (late_model.h) takes load_mutex_ inside of run_mutex_, which
+  // nobody takes inside of it.
   absl::Mutex load_mutex_;
   absl::Mutex shapes_mutex_;
   absl::Mutex run_mutex_;
