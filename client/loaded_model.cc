@@ -8,8 +8,10 @@
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
+#include "loading/load_segments.h"
 #include "loading/model_file.h"
 #include "loading/plan_rebinder.h"
+#include "loading/segmented_executable.h"
 #include "optimizer/search/predicted_plan.h"
 #include "proto/wire/error.h"
 
@@ -39,6 +41,13 @@ absl::StatusOr<Plan> MeasuredBaseline(const Graph& graph, const DeviceDescriptio
   return std::move(planned.plan);
 }
 
+// What runs a model that plait's programs do not.
+absl::Status WithWayOut(const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(status.message(),
+                                                  "; plait.InferenceSession runs the model all "
+                                                  "the same, with onnxruntime for such nodes"));
+}
+
 // A model on its way from a file to a device.
 class Loading {
  public:
@@ -57,8 +66,11 @@ class Loading {
       choice.explanation = kNotWanted;
     }
     if (!choice.loaded.has_value()) {
-      if (options_.require_plan) return Rejected(absl::FailedPreconditionError(choice.explanation));
       absl::StatusOr<Bound> bound = Bind(model, ShapesOfPlans(model, plans, options_.shapes));
+      if (options_.takes_parts && bound.ok() && HasOpaqueNodes(bound->graph)) {
+        return InParts({model, *std::move(bound), has_plan ? plans : std::vector<FilePlan>()});
+      }
+      if (options_.require_plan) return Rejected(absl::FailedPreconditionError(choice.explanation));
       if (!bound.ok()) return Rejected(bound.status());
       // A plan that does not fit stands for a default plan, whatever the verb.
       if (!has_plan && options_.without_plan != PlanWithout::kPredicted) {
@@ -88,6 +100,31 @@ class Loading {
     return wire::WithReason(Annotate(status, path_), v1::ERROR_REASON_MODEL_REJECTED);
   }
 
+  // Loads it to know whether it can be, and by what.
+  absl::StatusOr<LoadedExecutable> InParts(PartedModel parted) {
+    absl::StatusOr<LoadedSegments> parts =
+        LoadSegments({parted.model, parted.bound, parted.plans, PartsLoading{executor_}});
+    if (absl::IsUnimplemented(parts.status())) {
+      return Rejected(WithWayOut(absl::InvalidArgumentError(parts.status().message())));
+    }
+    if (!parts.ok()) return Rejected(parts.status());
+    if (options_.require_plan && !parts->is_embedded) {
+      return Rejected(absl::FailedPreconditionError(parts->explanation));
+    }
+    LoadedExecutable loaded;
+    loaded.model = {path_,
+                    parted.bound.graph,
+                    Plan(),
+                    std::make_shared<ModelWeights>(parted.model.weights()),
+                    parts->is_embedded,
+                    parts->grade,
+                    std::move(parts->explanation),
+                    std::make_shared<const PartedModel>(std::move(parted))};
+    loaded.executable =
+        std::make_unique<SegmentedExecutable>(std::move(parts->model), parts->reference_nodes);
+    return loaded;
+  }
+
   LoadedExecutable Adopt(PlanChoice choice) const {
     LoadedPlan& loaded = *choice.loaded;
     return {{path_, std::move(loaded.graph), std::move(loaded.plan), std::move(loaded.weights),
@@ -100,11 +137,7 @@ class Loading {
   static absl::Status CheckNodes(const Bound& bound) {
     absl::Status known = CheckNoOpaqueNode(bound);
     if (known.ok()) return known;
-    return wire::WithReason(
-        absl::InvalidArgumentError(absl::StrCat(known.message(),
-                                                "; plait.InferenceSession runs the model all the "
-                                                "same, with onnxruntime for such nodes")),
-        v1::ERROR_REASON_MODEL_REJECTED);
+    return wire::WithReason(WithWayOut(known), v1::ERROR_REASON_MODEL_REJECTED);
   }
 
   absl::Status LoadDefault(const Model& model, const Bound& bound,
@@ -163,9 +196,17 @@ absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const L
                                                 std::vector<std::string>* warnings) {
   PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, Loading(path, loading, executor).Run(warnings));
   if (loaded.executable != nullptr) return loaded;
-  const LoadedModel& model = loaded.model;
-  PLAIT_ASSIGN_OR_RETURN(loaded.executable, executor.Load(model.graph, model.plan, *model.weights));
+  PLAIT_ASSIGN_OR_RETURN(loaded.executable, LoadOn(loaded.model, executor));
   return loaded;
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> LoadOn(const LoadedModel& model, Executor& executor) {
+  if (model.parts == nullptr) return executor.Load(model.graph, model.plan, *model.weights);
+  const PartedModel& parted = *model.parts;
+  PLAIT_ASSIGN_OR_RETURN(
+      LoadedSegments parts,
+      LoadSegments({parted.model, parted.bound, parted.plans, PartsLoading{executor}}));
+  return std::make_unique<SegmentedExecutable>(std::move(parts.model), parts.reference_nodes);
 }
 
 Json PlanChoiceJson(const LoadedModel& model) {

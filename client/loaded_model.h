@@ -14,6 +14,13 @@
 
 namespace plait {
 
+// What a model with nodes that plait lacks is loaded from: in parts, by the plans of the file.
+struct PartedModel {
+  Model model;
+  Bound bound;
+  std::vector<FilePlan> plans;
+};
+
 // A model that is ready to be loaded on a device: its graph, a plan and its weights.
 // Owns all that it needs: the file may change afterwards.
 struct LoadedModel {
@@ -24,6 +31,8 @@ struct LoadedModel {
   bool embedded_plan = false;  // the plan came with the file
   PlanGrade grade = PlanGrade::kNone;
   std::string explanation;  // which plan that is, and why
+  // nullptr: it runs by `plan`; otherwise there is none.
+  std::shared_ptr<const PartedModel> parts;
 };
 
 // What a model runs by that has no plan inside, or whose plan is ignored.
@@ -38,6 +47,9 @@ struct LoadOptions {
   Bindings shapes;
   bool ignore_plan = false;
   bool require_plan = false;
+  // Whether a model may run in parts, around nodes that plait computes one by one (LoadSegments).
+  // Outputs have the shapes that a run gives them.
+  bool takes_parts = false;
   PlanWithout without_plan = PlanWithout::kMeasuredBaseline;
   // Of models that are compared, one for all; see MakeProfiles. nullptr: each has its own.
   LocalProfiles* profiles = nullptr;
@@ -68,6 +80,9 @@ struct LoadedExecutable {
 absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
                                                 Executor& executor,
                                                 std::vector<std::string>* warnings);
+
+// Loads what LoadModel found. Errors: those of Executor::Load and LoadSegments.
+absl::StatusOr<std::unique_ptr<Executable>> LoadOn(const LoadedModel& model, Executor& executor);
 
 // --device, --threads, --instruction-set and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.

@@ -50,6 +50,7 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   LoadOptions loading = LoadingOptions(arguments);
   // One run does not repay measuring kernels.
   loading.without_plan = PlanWithout::kPredicted;
+  loading.takes_parts = true;
   std::vector<std::string> warnings;
   PLAIT_ASSIGN_OR_RETURN(const LoadedExecutable loaded,
                          LoadExecutable(arguments.positionals()[0], loading, *executor, &warnings));

@@ -81,8 +81,7 @@ absl::StatusOr<Outputs> RunBoth(const Inputs& inputs, const std::vector<LoadedMo
   Outputs outputs;
   for (size_t side = 0; side < 2; ++side) {
     const LoadedModel& model = models[side];
-    PLAIT_ASSIGN_OR_RETURN(const auto executable,
-                           executor.Load(model.graph, model.plan, *model.weights));
+    PLAIT_ASSIGN_OR_RETURN(const auto executable, LoadOn(model, executor));
     for (int i = 0; i < inputs.count(); ++i) {
       PLAIT_ASSIGN_OR_RETURN(const auto values, inputs.Get(models[0].graph, i));
       absl::StatusOr<std::vector<Tensor>> result = executable->Run(values);
@@ -182,6 +181,7 @@ absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
   LoadOptions loading = LoadingOptions(arguments);
   loading.without_plan = PlanWithout::kPredictedBaseline;
   loading.ignore_plan = !arguments.Has("--plan");
+  loading.takes_parts = true;
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;
   for (const std::string& path : arguments.positionals()) {
