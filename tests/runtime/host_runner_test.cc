@@ -14,7 +14,8 @@
 #include "tests/optimizer/onnx/model_text.h"
 
 // An application that brings a runtime for the nodes that plait does not know. This one knows two
-// operators of com.example: Double, and Positive, which gives the elements above zero.
+// operators of com.example: Double, and Positive, which gives the elements above zero; and one of
+// ONNX's, Unsqueeze, as it appends an axis.
 
 namespace plait {
 namespace {
@@ -62,6 +63,10 @@ Numbers Run(const onnx::NodeProto& node, const Numbers& input) {
     if (node.op_type() == "Positive" && value > 0) output.values.push_back(value);
   }
   if (node.op_type() == "Positive") output.dims = {static_cast<int64_t>(output.values.size())};
+  if (node.op_type() == "Unsqueeze") {
+    output.values = input.values;
+    output.dims.push_back(1);
+  }
   return output;
 }
 
@@ -198,6 +203,56 @@ TEST(HostRunnerTest, WithoutOneTheModelIsRefusedByTheNodesName) {
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_UNSUPPORTED);
   EXPECT_THAT(Text(error), AllOf(HasSubstr("Double"), HasSubstr("domain 'com.example'"),
                                  HasSubstr("host_runner in plait_session_options")));
+}
+
+// What plait computes itself needs none, and what follows it is bound in the run.
+TEST(HostRunnerTest, WithoutOneSizesMayStillDependOnTheRun) {
+  Session session;
+  const Error error = Create(Model("g (float[2,3] x) => (float[n] y) {\n  a = Relu(x)\n"
+                                   "  p = NonZero(a)\n  q = Transpose(p)\n"
+                                   "  r = GatherND(a, q)\n  y = Neg(r)\n}"),
+                             nullptr, &session);
+  ASSERT_EQ(error, nullptr) << Text(error);
+  plait_plan_info info = PLAIT_PLAN_INFO_INIT;
+  ASSERT_EQ(plait_session_get_plan(session.get(), &info), nullptr);
+  EXPECT_EQ(info.host_nodes, 1);
+  EXPECT_THAT(info.explanation, HasSubstr("1 node that plait lacks (NonZero) runs node by node"));
+  EXPECT_THAT(RunOnce(session, {1, -2, 3, 0, 5, 6}).values, ElementsAre(-1, -3, -5, -6));
+  const Numbers less = RunOnce(session, {0, -2, 3, 0, 0, 0});
+  EXPECT_THAT(less.dims, ElementsAre(1));
+  EXPECT_THAT(less.values, ElementsAre(-3));
+  EXPECT_THAT(RunOnce(session, {0, 0, 0, 0, 0, 0}).dims, ElementsAre(0));
+}
+
+// A product behind a runner's node: its size is known in a run, and the runner does not get it.
+TEST(HostRunnerTest, ProductsBehindItRunByPlans) {
+  Runner runner;
+  const Session session =
+      Created(Model("g (float[6] x) => (float[n,4] y) {\n  a = Relu(x)\n"
+                    "  b = com.example.Positive(a)\n  c = Unsqueeze(b, one)\n  d = MatMul(c, w)\n"
+                    "  y = Neg(d)\n}",
+                    [](onnx::ModelProto* model) {
+                      *model->mutable_graph()->add_initializer() = Int64Tensor("one", {1});
+                      *model->mutable_graph()->add_initializer() = FloatTensor("w", {1, 4}, 1, 1);
+                    }),
+              &runner);
+  ASSERT_EQ(runner.segments.size(), 1u);
+  EXPECT_EQ(runner.segments[0]->model.graph().node_size(), 2);
+  plait_plan_info info = PLAIT_PLAN_INFO_INIT;
+  ASSERT_EQ(plait_session_get_plan(session.get(), &info), nullptr);
+  EXPECT_EQ(info.host_nodes, 2);
+  EXPECT_THAT(info.explanation, HasSubstr("2 nodes behind them are planned when a run tells"));
+  for (int run = 0; run < 2; ++run) {
+    Numbers y = RunOnce(session, {1, -2, 3, 0, 5, 6});
+    EXPECT_THAT(y.dims, ElementsAre(4, 4));
+    EXPECT_THAT(y.values,
+                ElementsAre(-1, -2, -3, -4, -3, -6, -9, -12, -5, -10, -15, -20, -6, -12, -18, -24));
+    y = RunOnce(session, {0, -2, 3, 0, 0, -6});
+    EXPECT_THAT(y.dims, ElementsAre(1, 4));
+    EXPECT_THAT(y.values, ElementsAre(-3, -6, -9, -12));
+    y = RunOnce(session, {0, -2, -3, 0, 0, -6});
+    EXPECT_THAT(y.dims, ElementsAre(0, 4));
+  }
 }
 
 TEST(HostRunnerTest, RunsWhatPlaitDoesNotKnowBetweenItsPlans) {

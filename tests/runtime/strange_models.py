@@ -58,6 +58,43 @@ def detector():
                        value("features", [1, 8, 16, 16])], weights)
 
 
+def masks():
+    """A detector with a second stage: crops of the features around the best boxes, as many as a
+    run finds, go through two convolutions, and a product scores them."""
+    random = np.random.default_rng(16)
+    weights = {"boxes_shape": np.array([1, 256, 4]), "scores_shape": np.array([1, 2, 256]),
+               "per_class": np.array([12]), "overlap": np.array([0.5], np.float32),
+               "least": np.array([0.3], np.float32), "rows_shape": np.array([-1]),
+               "zero": np.array([0]), "one": np.array([1]), "two": np.array([2]),
+               "three": np.array([3]), "axis": np.array([1]), "size": np.array(12, np.float32),
+               "score": (random.standard_normal((16, 5)) / 4).astype(np.float32)}
+    nodes = [
+        *convolution("w0", "image", "features", (8, 3), random, weights),
+        *convolution("w1", "features", "box_map", (4, 8), random, weights),
+        *convolution("w2", "features", "score_map", (2, 8), random, weights),
+        helper.make_node("Transpose", ["box_map"], ["box_rows"], perm=[0, 2, 3, 1]),
+        helper.make_node("Reshape", ["box_rows", "boxes_shape"], ["corners"]),
+        helper.make_node("Mul", ["corners", "size"], ["boxes"]),
+        helper.make_node("Reshape", ["score_map", "scores_shape"], ["scores"]),
+        helper.make_node("NonMaxSuppression", ["boxes", "scores", "per_class", "overlap", "least"],
+                         ["selected"]),
+        helper.make_node("Slice", ["selected", "two", "three", "axis"], ["box_column"]),
+        helper.make_node("Reshape", ["box_column", "rows_shape"], ["indices"]),
+        helper.make_node("Slice", ["selected", "zero", "one", "axis"], ["image_column"]),
+        helper.make_node("Reshape", ["image_column", "rows_shape"], ["images"]),
+        helper.make_node("Squeeze", ["boxes", "zero"], ["all_boxes"]),
+        helper.make_node("Gather", ["all_boxes", "indices"], ["best"]),
+        helper.make_node("RoiAlign", ["features", "best", "images"], ["crops"], output_height=7,
+                         output_width=7, sampling_ratio=2),
+        *convolution("w3", "crops", "hidden", (16, 8), random, weights),
+        *convolution("w4", "hidden", "mask", (16, 16), random, weights),
+        helper.make_node("ReduceMean", ["mask"], ["pooled"], axes=[2, 3], keepdims=0),
+        helper.make_node("MatMul", ["pooled", "score"], ["kinds"])]
+    return serialized(nodes, [value("image", [1, 3, 16, 16])],
+                      [value("kinds", ["count", 5]), value("mask", ["count", 16, 7, 7]),
+                       value("best", ["count", 4])], weights)
+
+
 def branches():
     """An If whose branches read what a convolution made and a weight, with convolutions around."""
     random = np.random.default_rng(12)
@@ -111,6 +148,31 @@ def nonzero(batch=3):
                       [value("places", [2, "n"], INT64), value("distinct", ["m"])], weights)
 
 
+def counted():
+    """As many of the largest as there are above zero, and the slices of a Scan."""
+    random = np.random.default_rng(17)
+    weights = {"v": random.standard_normal((16, 32)).astype(np.float32),
+               "start": np.zeros((4,), np.float32), "axis": np.array([1]), "flat": np.array([-1])}
+    body = helper.make_graph(
+        [helper.make_node("Add", ["state", "slice"], ["next"]),
+         helper.make_node("Tanh", ["next"], ["seen"])],
+        "body", [value("state", [4]), value("slice", [4])],
+        [value("next", [4]), value("seen", [4])])
+    nodes = [helper.make_node("MatMul", ["x", "v"], ["a"]),
+             helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("Reshape", ["b", "flat"], ["row"]),
+             helper.make_node("NonZero", ["row"], ["places"]),
+             helper.make_node("Shape", ["places"], ["shape"]),
+             helper.make_node("Slice", ["shape", "axis", "end"], ["count"]),
+             helper.make_node("TopK", ["row", "count"], ["best", "at"]),
+             helper.make_node("Scan", ["start", "b"], ["last", "all"], num_scan_inputs=1,
+                              scan_input_axes=[1], scan_output_axes=[1], body=body)]
+    weights["end"] = np.array([2])
+    return serialized(nodes, [value("x", [4, 16])],
+                      [value("best", ["n"]), value("at", ["n"], INT64), value("last", [4]),
+                       value("all", [4, 32])], weights)
+
+
 def custom(operator="Frobnicate"):
     """A node of somebody's own domain between two convolutions."""
     random = np.random.default_rng(15)
@@ -122,7 +184,8 @@ def custom(operator="Frobnicate"):
                       weights, [value("b", [1, 8, 16, 16])], ["com.example"])
 
 
-MODELS = {"detector": detector, "branches": branches, "loop": loop, "nonzero": nonzero}
+MODELS = {"detector": detector, "masks": masks, "branches": branches, "loop": loop,
+          "nonzero": nonzero, "counted": counted}
 
 
 def inputs_of(session, seed):

@@ -132,10 +132,10 @@ except plait.UnsupportedError as error:
 
 
 def test_without_onnxruntime_the_package_to_install_is_named(installed, tmp_path):
-    model = tmp_path / "detector.onnx"
-    model.write_bytes(strange_models.detector())
+    model = tmp_path / "custom.onnx"
+    model.write_bytes(strange_models.custom())
     said = python(installed, "-c", ERRORS, model, "without")
-    assert "NonMaxSuppression" in said and "pip install 'plait[onnxruntime]'" in said
+    assert "Frobnicate" in said and "pip install 'plait[onnxruntime]'" in said
 
 
 def test_a_node_that_nobody_has_is_refused_by_name(installed, tmp_path):

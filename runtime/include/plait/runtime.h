@@ -126,13 +126,14 @@ typedef struct plait_input_shape {
 #define PLAIT_INPUT_SHAPE_INIT \
   { sizeof(plait_input_shape), NULL, NULL, 0 }
 
-/* Another runtime, which the program brings for the nodes of a model that plait does not know: of a
+/* Another runtime, which the program brings for the nodes of a model that plait does not plan: of a
  * domain of somebody's own, with subgraphs, or with outputs whose shape depends on what is in their
- * inputs, and what cannot be planned behind them. plait runs all else by its plans, and hands over
- * the values between. The functions get `context`. They are called while a session is created, is
- * used for other shapes, runs or is destroyed, by the thread that does so; for one session never by
- * two at the same time. They must not use that session. They return NULL for success, or a line of
- * text that says what is wrong and is good until the next call. */
+ * inputs, and what is light behind them. plait runs all else by its plans, and hands over the
+ * values between. Without one, and for what it cannot load, plait computes nodes of the latter two
+ * kinds itself. The functions get `context`. They are called while a session is created, is used
+ * for other shapes, runs or is destroyed, by the thread that does so; for one session never by two
+ * at the same time. They must not use that session. They return NULL for success, or a line of text
+ * that says what is wrong and is good until the next call. */
 typedef struct plait_host_runner {
   size_t struct_size;
   void* context;
@@ -164,8 +165,8 @@ typedef struct plait_session_options {
   int32_t pin_threads;
   int32_t ignore_plan;  /* not 0: no plan inside the model is used */
   int32_t require_plan; /* not 0: where no plan inside the model fits there is an error */
-  /* What runs nodes that plait does not know; NULL: a model that has some is refused. It is copied,
-   * and what its functions need has to outlive the session. */
+  /* What runs nodes that plait does not plan; NULL: a model with some that it cannot compute itself
+   * either is refused. It is copied, and what its functions need has to outlive the session. */
   const plait_host_runner* host_runner;
 } plait_session_options;
 #define PLAIT_SESSION_OPTIONS_INIT \
@@ -270,7 +271,7 @@ typedef struct plait_plan_info {
   int32_t kernels;
   int32_t streams;
   int32_t reference_nodes; /* of the model's, that run as slow reference code */
-  int32_t host_nodes;      /* that the host runner has */
+  int32_t host_nodes;      /* that no plan is for: in the host runner, or computed one by one */
   int32_t islands;         /* the parts of the model around those, a plan for each; 0: it is one */
 } plait_plan_info;
 #define PLAIT_PLAN_INFO_INIT \

@@ -44,14 +44,13 @@ absl::StatusOr<std::vector<Tensor>> ReadTensors(const fs::path& folder, const st
   }
 }
 
-std::string DescribeOpaque(const Bound& bound) {
-  const OpaqueNode& node = bound.opaque_nodes.front();
+std::string DescribeOpaque(const OpaqueNode& node) {
   return absl::StrCat(node.op_type, ": ", node.reason);
 }
 
-// The case with the model's inputs as they are given.
-absl::StatusOr<LoadedCase> BindCase(const std::string& bytes, std::vector<Tensor> inputs,
-                                    std::vector<Tensor> expected) {
+// The case with the model's inputs as they are given, and opaque nodes where there are some.
+absl::StatusOr<LoadedCase> BindWhole(const std::string& bytes, std::vector<Tensor> inputs,
+                                     std::vector<Tensor> expected) {
   PLAIT_ASSIGN_OR_RETURN(Model model, ImportOnnx(bytes));
   if (model.inputs().size() != inputs.size()) {
     return absl::UnimplementedError("the data gives another number of inputs than the model has");
@@ -64,9 +63,17 @@ absl::StatusOr<LoadedCase> BindCase(const std::string& bytes, std::vector<Tensor
     shapes[model.inputs()[i].name] = inputs[i].type().shape;
   }
   PLAIT_ASSIGN_OR_RETURN(Bound bound, Bind(model, shapes));
-  if (!bound.opaque_nodes.empty()) return absl::UnimplementedError(DescribeOpaque(bound));
-  return LoadedCase{std::move(model), std::move(bound.graph), std::move(inputs),
-                    std::move(expected)};
+  return LoadedCase{std::move(model), std::move(bound.graph), std::move(bound.opaque_nodes),
+                    std::move(inputs), std::move(expected)};
+}
+
+// The same without opaque nodes. Errors: Unimplemented where there are some.
+absl::StatusOr<LoadedCase> BindCase(const std::string& bytes, std::vector<Tensor> inputs,
+                                    std::vector<Tensor> expected) {
+  PLAIT_ASSIGN_OR_RETURN(LoadedCase loaded,
+                         BindWhole(bytes, std::move(inputs), std::move(expected)));
+  if (loaded.opaque_nodes.empty()) return loaded;
+  return absl::UnimplementedError(DescribeOpaque(loaded.opaque_nodes.front()));
 }
 
 // Errors: Unimplemented when the model is older than what plait accepts.
@@ -153,6 +160,21 @@ absl::StatusOr<LoadedCase> LoadPublishedCase(const PublishedCase& published) {
     if (!absl::IsUnimplemented(again.status())) return again;
   }
   return loaded;
+}
+
+absl::StatusOr<LoadedCase> LoadOpaqueCase(const PublishedCase& published) {
+  if (!absl::IsUnimplemented(LoadPublishedCase(published).status())) {
+    return absl::UnimplementedError("it has no opaque nodes");
+  }
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(published.model_path));
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat(published.model_path, ": not a model"));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckOpset(model));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, ReadTensors(published.data_path, "input"));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> expected, ReadTensors(published.data_path, "output"));
+  return BindWhole(bytes, std::move(inputs), std::move(expected));
 }
 
 }  // namespace plait

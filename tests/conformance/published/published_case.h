@@ -28,6 +28,7 @@ absl::StatusOr<std::vector<PublishedCase>> FindPublishedCases(const std::string&
 struct LoadedCase {
   Model model;
   Graph graph;
+  std::vector<OpaqueNode> opaque_nodes;
   std::vector<Tensor> inputs;    // in the graph's order
   std::vector<Tensor> expected;  // in the order of the outputs
 };
@@ -38,5 +39,10 @@ struct LoadedCase {
 // Errors: Unimplemented naming the operator and the reason when the case is not applicable, because
 // nodes stay opaque or the data is no tensor that plait has; all others are failures.
 absl::StatusOr<LoadedCase> LoadPublishedCase(const PublishedCase& published);
+
+// The cases that the function above calls not applicable because of their nodes, with these nodes
+// opaque and all inputs as they are given.
+// Errors: Unimplemented where the data is no tensor that plait has, and for all other cases.
+absl::StatusOr<LoadedCase> LoadOpaqueCase(const PublishedCase& published);
 
 }  // namespace plait

@@ -78,11 +78,12 @@ std::string DifferenceOf(const std::vector<Tensor>& expected, const std::vector<
   return "";
 }
 
-PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const CaseRunner& run) {
+PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const CaseRunner& run,
+                                  const CaseLoader& load) {
   PublishedReport report;
   report.total = static_cast<int>(cases.size());
   for (const PublishedCase& published : cases) {
-    const absl::StatusOr<LoadedCase> loaded = LoadPublishedCase(published);
+    const absl::StatusOr<LoadedCase> loaded = load(published);
     absl::StatusOr<std::vector<Tensor>> outputs =
         loaded.ok() ? run(*loaded) : absl::StatusOr<std::vector<Tensor>>(loaded.status());
     if (absl::IsUnimplemented(outputs.status())) {

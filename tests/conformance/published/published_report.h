@@ -26,7 +26,10 @@ struct PublishedReport {
 // The outputs of a case under test; Unimplemented counts as not applicable.
 using CaseRunner = std::function<absl::StatusOr<std::vector<Tensor>>(const LoadedCase& loaded)>;
 
-PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const CaseRunner& run);
+using CaseLoader = std::function<absl::StatusOr<LoadedCase>(const PublishedCase& published)>;
+
+PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const CaseRunner& run,
+                                  const CaseLoader& load = LoadPublishedCase);
 
 // Empty when `got` is what is expected: integers exactly, floats within a tolerance that follows
 // from their format (float32: 1e-3 relative, 1e-7 absolute, as ONNX's own runner has it).
