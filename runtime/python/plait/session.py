@@ -90,8 +90,8 @@ class InferenceSession:
 
     @property
     def host_nodes(self) -> int:
-        """How many of the model's nodes run in onnxruntime, because plait lacks them; `plan` names
-        their operators."""
+        """How many of the model's nodes run in onnxruntime, or one by one, because no plan is for
+        them; `plan` names their operators."""
         return int(self._handle.plan().host_nodes)
 
     def run(self, output_names: Sequence[str | NodeArg] | None, input_feed: Mapping[str, Any],
