@@ -25,11 +25,12 @@ constexpr int64_t kReferenceBytesMax = int64_t{64} << 10;
 // A shape, axes, a number of boxes.
 constexpr int64_t kValueElementsMax = 64;
 
-// Whether sizes may follow from its values; from floats only in a list (the scales of a Resize).
+// Whether sizes may follow from its values; from floats only in a list or alone (the scales of a
+// Resize, the end of a Range).
 bool IsSize(const Tensor& input, bool takes_floats) {
   const TensorType& type = input.type();
   if (!type.known() || input.elements() > kValueElementsMax) return false;
-  if (type.dtype == DataType::kFloat32) return takes_floats && type.rank() == 1;
+  if (type.dtype == DataType::kFloat32) return takes_floats && type.rank() <= 1;
   return type.dtype == DataType::kInt64 || type.dtype == DataType::kInt32;
 }
 

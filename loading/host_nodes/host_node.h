@@ -55,7 +55,8 @@ using HostOperator =
 bool IsHostOperator(absl::string_view op_type);
 
 // The operator of a node. REQUIRES: IsHostOperator; `body` is there.
-// Errors: InvalidArgument for attributes that it does not take, and for missing ones.
+// Errors: InvalidArgument for attributes that it does not take, and for missing ones; Unimplemented
+// for a Scan of batches, which opset 8 has.
 absl::StatusOr<HostOperator> MakeHostOperator(const HostNode& node);
 
 }  // namespace plait

@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<Tensor>> RunScan(HostBody& body, const ScanForm& form
 // Runs its body for the slices of its inputs, one after the other: states go from one to the next,
 // the other results are collected.
 absl::StatusOr<HostOperator> MakeScan(const HostNode& node) {
-  if (node.opset < 9) return absl::InvalidArgumentError("scans of batches, as before opset 9");
+  if (node.opset < 9) return absl::UnimplementedError("scans of batches, as before opset 9");
   const onnx::AttributeProto* const graph = node.Find("body");
   const size_t given = node.proto.input.size();
   const auto walked = static_cast<size_t>(node.Integer("num_scan_inputs", 0));

@@ -33,3 +33,12 @@ def test_the_newest_cases_pass_but_for_those_listed(cases, program):
     passed = [int(count) for count in re.findall(r"published cases: passed (\d+)", finished.stdout)]
     print(finished.stdout)
     assert passed and min(passed) >= 1100, finished.stdout
+
+
+def test_the_newest_cases_run_whose_sizes_a_run_tells(cases):
+    finished = subprocess.run(
+        [BUILD / "tests" / "parts_published_test"],
+        env=os.environ | {"PLAIT_PUBLISHED_CASES": str(cases)}, capture_output=True, text=True,
+        check=False)
+    assert finished.returncode == 0, finished.stdout[-20_000:]
+    print(finished.stdout)

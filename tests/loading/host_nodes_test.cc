@@ -170,6 +170,7 @@ TEST(HostNodesTest, KnowsItsOperators) {
   EXPECT_FALSE(Compute("If", {}, {}).ok());
   EXPECT_FALSE(Compute("Loop", {}, {}).ok());
   EXPECT_FALSE(Compute("Scan", {}, {}).ok());
+  EXPECT_EQ(Compute("Scan", {}, {}, /*opset=*/8).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 }  // namespace

@@ -143,6 +143,26 @@ TEST(OwnSegmentsTest, SizesMayFollowFromValues) {
   }
 }
 
+// Of floats as well, where a size follows from those.
+TEST(OwnSegmentsTest, SizesMayFollowFromFloats) {
+  Parts parts(GraphBytes(17, R"(g (float[2] x) => (float[n] y) {
+        sum = ReduceSum <keepdims = 0> (x)
+        r = Range(zero, sum, one)
+        y = Neg(r)
+      })",
+                         [](onnx::ModelProto* proto) {
+                           for (const auto& [name, value] : {std::pair("zero", 0), {"one", 1}}) {
+                             onnx::TensorProto& tensor = *proto->mutable_graph()->add_initializer();
+                             tensor.set_name(name);
+                             tensor.set_data_type(onnx::TensorProto::FLOAT);
+                             tensor.add_float_data(static_cast<float>(value));
+                           }
+                         }));
+  ASSERT_EQ(parts.status(), absl::OkStatus()) << parts.status();
+  EXPECT_EQ(parts.Run({Floats({2}, {1, 2})})[0].type().shape, Shape({3}));
+  EXPECT_EQ(parts.Run({Floats({2}, {0.5F, 0.25F})})[0].type().shape, Shape({1}));
+}
+
 TEST(OwnSegmentsTest, IfRunsTheBranchThatIsChosen) {
   Parts parts(GraphBytes(17, R"(g (float[4] x, bool flag) => (float[4] y) {
         a = Relu(x)
