@@ -194,6 +194,24 @@ MAY_INCLUDE |= {
         "gpu_worker/simulated_gpu",
         "gpu_worker/simulated_gpu/replay",
     ],
+    "gpu_worker/simulated_gpu/cublaslt": [
+        "base",
+        "gpu_worker/backends/cuda/cublaslt",
+        "gpu_worker/simulated_gpu",
+        "gpu_worker/simulated_gpu/driver",
+    ],
+    "gpu_worker/simulated_gpu/cudnn": [
+        "base",
+        "gpu_worker/backends/cuda/cudnn",
+        "gpu_worker/simulated_gpu",
+        "gpu_worker/simulated_gpu/driver",
+    ],
+    "gpu_worker/simulated_gpu/libraries": [
+        "base",
+        "gpu_worker/simulated_gpu/cublaslt",
+        "gpu_worker/simulated_gpu/cudnn",
+        "gpu_worker/simulated_gpu/driver",
+    ],
     "gpu_worker/process": [
         *EXECUTING,
         "proto/wire",
@@ -243,6 +261,8 @@ ONLY_IN = {
     r"xbyak/": ["gpu_worker/backends/cpu/microkernel/assemble.cc"],
     r"(cuda|cudnn|cublasLt|nvrtc)\w*\.h": [
         "gpu_worker/backends/cuda",
+        "gpu_worker/simulated_gpu/cublaslt",
+        "gpu_worker/simulated_gpu/cudnn",
         "gpu_worker/simulated_gpu/driver",
         "bench/gpu",
     ],

@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "gpu_worker/simulated_gpu/driver/driver_calls.h"
+#include "gpu_worker/simulated_gpu/driver/library_calls.h"
 
 // Names and words of errors, and which error a fault of the device is.
 
@@ -66,6 +67,11 @@ CUresult CodeOf(const absl::Status& status) {
 }
 
 }  // namespace
+
+std::string NameOf(CUresult code) {
+  const ErrorText* found = Find(code);
+  return found == nullptr ? absl::StrCat("error ", code) : found->name;
+}
 
 CUresult DriverCalls::Violation(const absl::Status& status) {
   violations_.emplace_back(status.message());

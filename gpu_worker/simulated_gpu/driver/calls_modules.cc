@@ -16,10 +16,28 @@ constexpr int kBlocksPerMultiprocessorMax = 32;
 constexpr int kSharedBytesPerMultiprocessor = 228 << 10;
 constexpr int kThreadsPerBlockMax = 1024;
 
-int SharedBytes(const Program& program) {
+int SharedBytes(const KernelCode& code) {
   int64_t bytes = 0;
-  for (const PlacedVariable& variable : program.shared) bytes += variable.bytes;
+  if (code.program == nullptr) return 0;
+  for (const PlacedVariable& variable : code.program->shared) bytes += variable.bytes;
   return static_cast<int>(bytes);
+}
+
+// A stand-in is launched as it was made: another grid would be another kernel.
+CUresult TakeWords(const StandIn& stand_in, void** arguments, KernelCommand* command) {
+  const LaunchShape shape = stand_in.shape();
+  if (shape.grid != command->shape.grid || shape.block != command->shape.block) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto count = static_cast<size_t>(stand_in.parameters());
+  if (arguments == nullptr && count > 0) return CUDA_ERROR_INVALID_VALUE;
+  command->arguments->bytes.resize(count * sizeof(uint64_t));
+  for (size_t i = 0; i < count; ++i) {
+    std::byte* to = command->arguments->bytes.data() + i * sizeof(uint64_t);
+    std::memcpy(to, arguments[i], sizeof(uint64_t));
+    command->arguments->pointers.push_back(to);
+  }
+  return CUDA_SUCCESS;
 }
 
 absl::StatusOr<std::vector<Program>> DecodeAll(absl::string_view text) {
@@ -51,7 +69,7 @@ CUresult DriverCalls::cuLibraryLoadData(CUlibrary* handle, const void* code, CUj
   for (Program& program : *programs) {
     const auto kernel = NextHandle<CUkernel>();
     library.kernels[program.kernel] = kernel;
-    kernels_[kernel] = {*handle, std::make_shared<const Program>(std::move(program))};
+    kernels_[kernel] = {*handle, {std::make_shared<const Program>(std::move(program)), nullptr}};
   }
   return CUDA_SUCCESS;
 }
@@ -85,7 +103,7 @@ CUresult DriverCalls::cuKernelGetFunction(CUfunction* function, CUkernel kernel)
 CUresult DriverCalls::cuFuncGetName(const char** name, CUfunction function) {
   const auto found = kernels_.find(reinterpret_cast<CUkernel>(function));
   if (found == kernels_.end()) return CUDA_ERROR_INVALID_HANDLE;
-  *name = found->second.program->kernel.c_str();
+  *name = found->second.code.name().c_str();
   return CUDA_SUCCESS;
 }
 
@@ -98,7 +116,7 @@ CUresult DriverCalls::cuFuncGetAttribute(int* value, CUfunction_attribute attrib
       *value = 0;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      *value = SharedBytes(*found->second.program);
+      *value = SharedBytes(found->second.code);
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -117,7 +135,7 @@ CUresult DriverCalls::cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, C
   const DeviceOptions& device = options_.devices[context->device];
   const int whole_warps = (threads + kLanes - 1) / kLanes * kLanes;
   *blocks = std::min(kBlocksPerMultiprocessorMax, device.threads_per_multiprocessor / whole_warps);
-  const int bytes = SharedBytes(*found->second.program) + static_cast<int>(dynamic_bytes);
+  const int bytes = SharedBytes(found->second.code) + static_cast<int>(dynamic_bytes);
   if (bytes > 0) *blocks = std::min(*blocks, kSharedBytesPerMultiprocessor / bytes);
   return CUDA_SUCCESS;
 }
@@ -129,15 +147,18 @@ CUresult DriverCalls::MakeKernelCommand(CUkernel handle, const LaunchShape& shap
   if (const CUresult code = Enter(&context); code != CUDA_SUCCESS) return code;
   const auto found = kernels_.find(handle);
   if (found == kernels_.end()) return CUDA_ERROR_INVALID_HANDLE;
-  const Program& program = *found->second.program;
+  if (shared_bytes != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  *command = {handle, found->second.code, shape, std::make_shared<KernelArguments>()};
+  if (command->code.stand_in != nullptr) {
+    return TakeWords(*command->code.stand_in, arguments, command);
+  }
+  const Program& program = *command->code.program;
   const DeviceOptions& device = options_.devices[context->device];
   if (program.architecture > 10 * device.sm_major + device.sm_minor) {
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  if (shared_bytes != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if (!CheckShape(program, shape).ok()) return CUDA_ERROR_INVALID_VALUE;
   if (arguments == nullptr && !program.parameters.empty()) return CUDA_ERROR_INVALID_VALUE;
-  *command = {handle, found->second.program, shape, std::make_shared<KernelArguments>()};
   command->arguments->bytes.resize(static_cast<size_t>(program.parameter_bytes));
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const PlacedParameter& parameter = program.parameters[i];

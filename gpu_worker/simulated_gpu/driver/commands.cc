@@ -24,9 +24,9 @@ class KernelAction : public Action {
     if (!run_.has_value()) {
       const std::vector<void*>& pointers = command_.arguments->pointers;
       const std::vector<const void*> arguments(pointers.begin(), pointers.end());
-      PLAIT_ASSIGN_OR_RETURN(
-          KernelRun run, KernelRun::Begin(*command_.program, *memory_, command_.shape, arguments,
-                                          options_, has_dependencies_));
+      PLAIT_ASSIGN_OR_RETURN(KernelRun run,
+                             KernelRun::Begin(*command_.code.program, *memory_, command_.shape,
+                                              arguments, options_, has_dependencies_));
       run_.emplace(std::move(run));
       if (dependencies_ended_) run_->EndDependencies();
     }
@@ -40,7 +40,7 @@ class KernelAction : public Action {
     if (run_.has_value()) run_->EndDependencies();
   }
 
-  bool triggers() const override { return command_.program->triggers; }
+  bool triggers() const override { return command_.code.program->triggers; }
   Touches touches() const override { return run_.has_value() ? run_->touches() : Touches(); }
   Touches early_touches() const override {
     return run_.has_value() ? run_->early_touches() : Touches();
@@ -53,6 +53,37 @@ class KernelAction : public Action {
   const bool has_dependencies_;
   bool dependencies_ended_ = false;
   std::optional<KernelRun> run_;
+};
+
+// In one step. It knows nothing of programmatic launch: what comes behind it begins when it has
+// ended, and whatever it touches it may touch before a kernel has ended that it depends on in that
+// way alone.
+class StandInAction : public Action {
+ public:
+  StandInAction(const KernelCommand& command, DeviceMemory* memory, bool has_dependencies)
+      : stand_in_(command.code.stand_in),
+        memory_(memory),
+        has_dependencies_(has_dependencies),
+        arguments_(static_cast<size_t>(stand_in_->parameters())) {
+    const std::vector<std::byte>& bytes = command.arguments->bytes;
+    if (!bytes.empty()) std::memcpy(arguments_.data(), bytes.data(), bytes.size());
+    touches_ = stand_in_->TouchesOf(arguments_);
+  }
+
+  absl::StatusOr<Progress> Step() override {
+    PLAIT_RETURN_IF_ERROR(stand_in_->Run(arguments_, memory_));
+    return Progress::kEnded;
+  }
+
+  Touches touches() const override { return touches_; }
+  Touches early_touches() const override { return has_dependencies_ ? touches_ : Touches(); }
+
+ private:
+  const std::shared_ptr<const StandIn> stand_in_;
+  DeviceMemory* const memory_;
+  const bool has_dependencies_;
+  std::vector<uint64_t> arguments_;
+  Touches touches_;
 };
 
 // Host addresses are touched, too: no device's memory lies where the host's does.
@@ -118,7 +149,7 @@ class FillAction : public Action {
 
 std::string NameOf(const Command& command) {
   if (const auto* kernel = std::get_if<KernelCommand>(&command)) {
-    return absl::StrCat("kernel ", kernel->program->kernel);
+    return absl::StrCat("kernel ", kernel->code.name());
   }
   if (std::holds_alternative<CopyCommand>(command)) return "copy";
   return std::holds_alternative<FillCommand>(command) ? "fill" : "nothing";
@@ -127,6 +158,9 @@ std::string NameOf(const Command& command) {
 std::unique_ptr<Action> MakeAction(const Command& command, DeviceMemory* memory, uint64_t seed,
                                    int64_t instructions_max, bool has_dependencies) {
   if (const auto* kernel = std::get_if<KernelCommand>(&command)) {
+    if (kernel->code.stand_in != nullptr) {
+      return std::make_unique<StandInAction>(*kernel, memory, has_dependencies);
+    }
     LaunchOptions options;
     options.seed = seed;
     options.instructions_max = instructions_max;

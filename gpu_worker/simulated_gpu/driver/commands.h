@@ -12,6 +12,7 @@
 #include "gpu_worker/simulated_gpu/device_memory.h"
 #include "gpu_worker/simulated_gpu/launch.h"
 #include "gpu_worker/simulated_gpu/replay/operation.h"
+#include "gpu_worker/simulated_gpu/stand_in.h"
 
 namespace plait::simulated_gpu {
 
@@ -24,9 +25,17 @@ struct KernelArguments {
   std::vector<void*> pointers;
 };
 
+// What a kernel does: PTX, or what stands in for a library's. One of the two is set.
+struct KernelCode {
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const StandIn> stand_in;
+
+  const std::string& name() const { return program ? program->kernel : stand_in->name(); }
+};
+
 struct KernelCommand {
   CUkernel kernel = nullptr;
-  std::shared_ptr<const Program> program;
+  KernelCode code;
   LaunchShape shape;
   std::shared_ptr<KernelArguments> arguments;
 };

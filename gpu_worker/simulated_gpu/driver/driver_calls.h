@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gpu_worker/simulated_gpu/driver/driver_objects.h"
 #include "gpu_worker/simulated_gpu/driver/faults.h"
 #include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
@@ -24,6 +25,14 @@ class DriverCalls {
 #define PLAIT_DRIVER_FUNCTION(name) decltype(::name) name;
 #include "gpu_worker/backends/cuda/driver/driver_functions.def"
 #undef PLAIT_DRIVER_FUNCTION
+
+  // Those of library_calls.h.
+  CUresult CurrentDevice(int* device);
+  CUresult CheckStream(CUstream stream);
+  CUresult OptionsOf(int device, DeviceOptions* options) const;
+  CUresult LoadStandIn(std::shared_ptr<const StandIn> stand_in, bool shared, CUkernel* kernel);
+  void UnloadStandIn(CUkernel kernel, const StandIn* stand_in);
+  CUresult LaunchStandIn(CUkernel kernel, absl::Span<const uint64_t> arguments, CUstream stream);
 
   std::mutex& mutex() { return mutex_; }
   Faults& faults() { return faults_; }
@@ -94,6 +103,7 @@ class DriverCalls {
   std::map<CUgraphNode, NodeObject> nodes_;
   std::map<CUlibrary, LibraryObject> libraries_;
   std::map<CUkernel, KernelObject> kernels_;
+  std::map<std::string, CUkernel> shared_stand_ins_;  // by name
   std::vector<std::string> violations_;
   std::deque<std::string> words_;  // that cuGetErrorString has handed out
 };

@@ -23,8 +23,8 @@ struct LibraryObject {
 };
 
 struct KernelObject {
-  CUlibrary library = nullptr;
-  std::shared_ptr<const Program> program;
+  CUlibrary library = nullptr;  // null: a stand-in
+  KernelCode code;
 };
 
 struct NodeObject {

@@ -9,11 +9,6 @@
 namespace plait::simulated_gpu {
 namespace {
 
-DriverCalls*& TheDriver() {
-  static DriverCalls* driver = nullptr;
-  return driver;
-}
-
 // By the names of driver_functions.def, without cuda.h's renaming.
 constexpr const char* kNames[] = {
 #define PLAIT_DRIVER_FUNCTION(name) #name,
@@ -41,6 +36,11 @@ cuda::DriverLibrary MakeLibrary() {
 }
 
 }  // namespace
+
+DriverCalls*& TheDriver() {
+  static DriverCalls* driver = nullptr;
+  return driver;
+}
 
 CUresult BeginCall(DriverFunctionIndex index, DriverCalls** driver) {
   *driver = TheDriver();

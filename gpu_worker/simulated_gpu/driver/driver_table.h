@@ -16,6 +16,9 @@ enum DriverFunctionIndex {
 #undef PLAIT_DRIVER_FUNCTION
 };
 
+// The one of the process, or null.
+DriverCalls*& TheDriver();
+
 // What every call does first: finds the driver, and hangs or fails where it is to.
 CUresult BeginCall(DriverFunctionIndex index, DriverCalls** driver);
 

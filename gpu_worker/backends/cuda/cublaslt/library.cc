@@ -5,6 +5,8 @@
 namespace plait::cuda {
 namespace {
 
+const CublasLtLibrary* used = nullptr;  // in the place of the process's
+
 // The soname pins version 13, whose enumerations the headers have; the path helps where the
 // toolkit's folder is not among the loader's.
 Result<CublasLtLibrary> Open() {
@@ -56,7 +58,10 @@ ErrorCode CodeOf(cublasStatus_t status) {
 
 }  // namespace
 
+void CublasLtLibrary::Use(const CublasLtLibrary* library) { used = library; }
+
 Result<const CublasLtLibrary*> CublasLtLibrary::Get() {
+  if (used != nullptr) return used;
   // A static is opened once, also when several threads come first.
   static const Result<CublasLtLibrary> library = Open();
   if (!library.ok()) return library.error();

@@ -41,6 +41,10 @@ struct CublasLtLibrary {
   // Errors: kUnavailable.
   static Result<const CublasLtLibrary*> Get();
 
+  // What Get() gives from here on: tests' own, which is not owned; null: the process's again.
+  // REQUIRES: no other thread calls Get() meanwhile.
+  static void Use(const CublasLtLibrary* library);
+
   // Ok(), or what cuBLASLt said about `what`.
   // Errors: kUnsupported, kUnavailable, kInvalid, kDevice, kInternal.
   Status Check(cublasStatus_t status, const std::string& what) const;

@@ -9,6 +9,8 @@
 namespace plait::cuda {
 namespace {
 
+const CudnnLibrary* used = nullptr;  // in the place of the process's
+
 // cuDNN 9 groups its status codes by thousands: 1000 not initialized or a part is missing, 2000 bad
 // parameters, 3000 not supported, 4000 internal, 5000 execution failed.
 ErrorCode CodeOf(cudnnStatus_t status) {
@@ -54,7 +56,10 @@ Result<CudnnLibrary> CudnnLibrary::Open(std::initializer_list<const char*> cubla
   return library;
 }
 
+void CudnnLibrary::Use(const CudnnLibrary* library) { used = library; }
+
 Result<const CudnnLibrary*> CudnnLibrary::Get() {
+  if (used != nullptr) return used;
   static const Result<CudnnLibrary> library =
       Open({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"},
            {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9"});

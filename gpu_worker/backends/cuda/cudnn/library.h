@@ -36,6 +36,10 @@ struct CudnnLibrary {
   // Errors: kUnavailable.
   static Result<const CudnnLibrary*> Get();
 
+  // What Get() gives from here on: tests' own, which is not owned; null: the process's again.
+  // REQUIRES: no other thread calls Get() meanwhile.
+  static void Use(const CudnnLibrary* library);
+
   // "9.19.0".
   std::string Version() const;
 

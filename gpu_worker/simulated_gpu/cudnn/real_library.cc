@@ -1,0 +1,87 @@
+// For dlmopen and dladdr.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "gpu_worker/simulated_gpu/cudnn/real_library.h"
+
+#include <optional>
+#include <utility>
+
+#include <dlfcn.h>
+
+namespace plait::simulated_gpu {
+namespace {
+
+constexpr const char* kCublasLtPath = "/usr/local/cuda/lib64/libcublasLt.so.13";
+constexpr const char* kCudnnPath = "/usr/local/cuda/lib64/libcudnn.so.9";
+
+std::string& DriverPath() {
+  static auto& path = *std::make_unique<std::string>().release();
+  return path;
+}
+
+// The shared object that this code is in, or nothing for a program.
+std::string OwnObject() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<const void*>(&RealCudnn), &info) == 0) return {};
+  const std::string name = info.dli_fname == nullptr ? "" : info.dli_fname;
+  return name.find(".so") == std::string::npos ? std::string() : name;
+}
+
+// Opens libraries, all in one namespace.
+class Opener {
+ public:
+  explicit Opener(bool is_apart) : namespace_(is_apart ? LM_ID_NEWLM : LM_ID_BASE) {}
+
+  void* Open(const char* path) {
+    void* handle = dlmopen(namespace_, path, RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr && namespace_ == LM_ID_NEWLM) {
+      dlinfo(handle, RTLD_DI_LMID, &namespace_);
+    }
+    return handle;
+  }
+
+ private:
+  Lmid_t namespace_;
+};
+
+template <typename Function>
+bool Load(void* from, const char* name, Function** function) {
+  *function = reinterpret_cast<Function*>(dlsym(from, name));
+  return *function != nullptr;
+}
+
+std::optional<cuda::CudnnLibrary> Open() {
+  const std::string own = OwnObject();
+  Opener opener(!own.empty());
+  // cuBLASLt first: without it cuDNN ends the process.
+  if (opener.Open(kCublasLtPath) == nullptr) return std::nullopt;
+  const std::string driver = own.empty() ? DriverPath() : own;
+  if (!driver.empty()) opener.Open(driver.c_str());
+  void* from = opener.Open(kCudnnPath);
+  if (from == nullptr) return std::nullopt;
+  cuda::CudnnLibrary library;
+  const bool is_whole = Load(from, "cudnnGetVersion", &library.get_version) &&
+                        Load(from, "cudnnGetErrorString", &library.get_error_string) &&
+                        Load(from, "cudnnGetLastErrorString", &library.get_last_error_string) &&
+                        Load(from, "cudnnBackendCreateDescriptor", &library.create_descriptor) &&
+                        Load(from, "cudnnBackendDestroyDescriptor", &library.destroy_descriptor) &&
+                        Load(from, "cudnnBackendFinalize", &library.finalize) &&
+                        Load(from, "cudnnBackendSetAttribute", &library.set_attribute) &&
+                        Load(from, "cudnnBackendGetAttribute", &library.get_attribute);
+  if (!is_whole) return std::nullopt;
+  return library;
+}
+
+}  // namespace
+
+const cuda::CudnnLibrary* RealCudnn() {
+  static const auto& library =
+      *std::make_unique<std::optional<cuda::CudnnLibrary>>(Open()).release();
+  return library.has_value() ? &*library : nullptr;
+}
+
+void UseDriverForEngineLists(std::string path) { DriverPath() = std::move(path); }
+
+}  // namespace plait::simulated_gpu
