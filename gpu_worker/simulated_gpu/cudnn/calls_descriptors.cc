@@ -141,6 +141,7 @@ cudnnStatus_t CudnnCalls::cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t
 cudnnStatus_t CudnnCalls::cudnnBackendFinalize(cudnnBackendDescriptor_t handle) {
   CudnnState& state = TheCudnn();
   const std::lock_guard<std::mutex> lock(state.mutex);
+  if (handle == nullptr) return RefuseCudnn(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nothing");
   const std::shared_ptr<Descriptor>* found = state.descriptors.Find(handle);
   if (found == nullptr) return RefuseCudnn(CUDNN_STATUS_BAD_PARAM, "no such descriptor");
   return FinalizeDescriptor(&state, *found);

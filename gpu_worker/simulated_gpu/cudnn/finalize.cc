@@ -240,7 +240,10 @@ cudnnStatus_t FinalizeDescriptor(CudnnState* state, const std::shared_ptr<Descri
   }
   for (const AttributeRule& rule : RulesOf(descriptor->type)) {
     if (rule.is_required && !descriptor->Has(rule.name)) {
-      return Bad(absl::StrCat("the attribute ", rule.name, " is missing"));
+      // cuDNN has a configuration in every plan, which is final once it was set.
+      const bool is_of_plan = rule.name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG;
+      return RefuseCudnn(is_of_plan ? CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED : CUDNN_STATUS_BAD_PARAM,
+                         absl::StrCat("the attribute ", rule.name, " is missing"));
     }
   }
   if (!IsWhole(*descriptor)) return Bad("a descriptor that it refers to is gone");

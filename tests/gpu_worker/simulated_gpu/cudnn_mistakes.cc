@@ -173,13 +173,16 @@ class Maker {
 
 // A mistake by what it does with a Maker.
 template <typename Do>
-CudnnMistake Mistake(std::string name, Do what) {
-  return {std::move(name), [what](const Library& library) {
+CudnnMistake Mistake(std::string name, Do what, bool ends_cudnn = false) {
+  return {std::move(name),
+          [what](const Library& library) {
             Maker maker(library);
             what(maker);
             return maker.status();
-          }};
+          },
+          ends_cudnn};
 }
+constexpr bool kEndsCudnn = true;
 
 const Sizes kSizes = {1, 8, 4, 4};
 const Sizes kStrides = {128, 16, 4, 1};
@@ -286,6 +289,33 @@ void AppendConvolutions(std::vector<CudnnMistake>* mistakes) {
     const auto operation = m.Make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
     m.SetPart(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, m.Tensor(1, kSizes, kStrides));
   }));
+  mistakes->push_back(Mistake(
+      "a tensor as parameters",
+      [](Maker& m) {
+        const auto operation = m.Make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+        m.SetPart(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                  m.Dense(1, kSizes));
+      },
+      kEndsCudnn));
+  mistakes->push_back(Mistake(
+      "parameters as a tensor",
+      [](Maker& m) {
+        const auto conv = m.Convolution();
+        m.Finalize(conv);
+        m.SetPart(m.Make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR),
+                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, conv);
+      },
+      kEndsCudnn));
+  mistakes->push_back(Mistake(
+      "a tensor that is gone",
+      [](Maker& m) {
+        const auto operation = m.ConvolutionOperation();
+        const auto tensor = m.Dense(1, {1, 8, 4, 4});
+        m.SetPart(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, tensor);
+        m.Destroy(tensor);
+        m.Finalize(operation);
+      },
+      kEndsCudnn));
   mistakes->push_back(Mistake("no tensor as x", [](Maker& m) {
     m.SetPart(m.Make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR),
               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, nullptr);
@@ -323,21 +353,20 @@ void AppendOthers(std::vector<CudnnMistake>* mistakes) {
       Mistake("a graph of tensors", [](Maker& m) { m.Graph({m.Dense(1, kSizes)}); }));
   mistakes->push_back(Mistake("a graph of what is not finalized",
                               [](Maker& m) { m.Graph({m.ConvolutionOperation()}); }));
-  mistakes->push_back(Mistake("a heuristic without a graph", [](Maker& m) {
-    const auto heuristic = m.Make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    m.Set(heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
-    m.Finalize(heuristic);
-  }));
+  mistakes->push_back(Mistake(
+      "a heuristic without a graph",
+      [](Maker& m) {
+        const auto heuristic = m.Make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+        m.Set(heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
+        m.Finalize(heuristic);
+      },
+      kEndsCudnn));
   mistakes->push_back(Mistake("a plan without an engine", [](Maker& m) {
     m.Finalize(m.Make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
   }));
-  mistakes->push_back(Mistake("a configuration without an engine", [](Maker& m) {
-    m.Finalize(m.Make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
-  }));
-  mistakes->push_back(Mistake("a device description that is none", [](Maker& m) {
-    const auto device = m.Make(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-    m.Finalize(device);
-  }));
+  mistakes->push_back(Mistake(
+      "a configuration without an engine",
+      [](Maker& m) { m.Finalize(m.Make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)); }, kEndsCudnn));
   mistakes->push_back(Mistake("nothing destroyed", [](Maker& m) { m.Destroy(nullptr); }));
   mistakes->push_back(Mistake("nothing finalized", [](Maker& m) { m.Finalize(nullptr); }));
 }
