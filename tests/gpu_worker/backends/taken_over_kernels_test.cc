@@ -9,6 +9,7 @@
 #include "optimizer/cost/described_device.h"
 #include "optimizer/cover/graph_kernels.h"
 #include "optimizer/ir/text.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/search/region_search.h"
 
 // A search takes the kernels of most nodes over from the graph that it has rewritten. That is right
