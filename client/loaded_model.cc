@@ -218,7 +218,7 @@ Json PlanChoiceJson(const LoadedModel& model) {
 
 void AddLoadingOptions(std::vector<OptionSpec>* options) {
   const OptionSpec specs[] = {
-      {"--device", OptionKind::kText, "DEVICE", "cpu (default) or reference"},
+      {"--device", OptionKind::kText, "DEVICE", "cpu (default), cuda:0 or reference"},
       {"--threads", OptionKind::kInteger, "N", "threads that the models may use; 0: all"},
       kInstructionSetOption,
       kShapeOption,

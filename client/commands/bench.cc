@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/simulated_device.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "client/command.h"
@@ -109,6 +110,10 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
                          OpenDevice(arguments, /*pins_threads=*/true));
+  if (IsSimulatedFingerprint(executor->device().fingerprint)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(executor->device().id, " is simulated, and has no times"));
+  }
   std::vector<std::string> warnings;
   std::vector<LoadedModel> models;
   LoadOptions loading = LoadingOptions(arguments);

@@ -45,6 +45,8 @@ struct MeasureOptions {
 // A round's sample is one run of a plan that takes long; of a short one it is the median of three,
 // after runs that fill the caches again (RunsOfRound).
 //
+// On a simulated device outputs are compared, in one load, and nothing is timed.
+//
 // All candidates of a load are in memory at the same time; one for which there is no room beside
 // the others is left out with ResourceExhausted. Outputs are compared in the first load. The
 // original is compared with itself too, in a second run: a graph that does not repeat its outputs

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "base/simulated_device.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/make_inputs.h"
@@ -67,6 +69,10 @@ void AddWork(const Graph& graph, Profile& profile) {
 // Weights are synthetic constants of the kernel's graph, which need no source.
 absl::StatusOr<Profile> Measure(Executor& executor, const LoneKernel& lone,
                                 const ProfileOptions& options) {
+  if (IsSimulatedFingerprint(executor.device().fingerprint)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(executor.device().id, " is simulated: nothing is measured on it"));
+  }
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                          executor.LoadKernel(lone.graph, lone.kernel, NoWeights()));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,

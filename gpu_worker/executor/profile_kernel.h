@@ -29,7 +29,8 @@ struct KernelProfile {
 // whose other layers have run in between, and inputs and outputs from those of each core.
 // Copies of a kernel that take turns, with 60 to 560 MB of weights in all, were 1 to 7 % slower,
 // and so were copies that were dropped from the caches and run once each.
-// Never fails: a kernel that the device cannot load or run has no samples.
+// Never fails: a kernel that the device cannot load or run has no samples, and neither has any on a
+// simulated device.
 // The first run is not counted. Beside the times, the profile tells what the kernel computes and
 // moves at least, from the graph alone.
 KernelProfile ProfileKernel(Executor& executor, const LoneKernel& lone,

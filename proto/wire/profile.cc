@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "base/simulated_device.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
@@ -79,6 +80,9 @@ absl::Status CheckProfileName(absl::string_view fingerprint, absl::string_view k
 
 absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field) {
   PLAIT_RETURN_IF_ERROR(CheckProfileName(profile.device_fingerprint(), profile.key(), field));
+  if (IsSimulatedFingerprint(profile.device_fingerprint())) {
+    return Invalid(field, "device_fingerprint", "is a simulated device's, which has no times");
+  }
   PLAIT_RETURN_IF_ERROR(
       CheckCount(field, "measure_time.seconds", profile.measure_time().seconds()));
   if (profile.has_load_effect() != (profile.key() == kLoadEffectKey)) {

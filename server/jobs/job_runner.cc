@@ -264,7 +264,10 @@ internal::Start JobRunner::MakeStart(const JobSpec& spec, const JobDevices& devi
   start.set_output_file_descriptor(kChildOutput);
   start.set_weights_file_descriptor(kChildWeights);
   start.set_blobs_file_descriptor(kChildBlobs);
-  for (const v1::Device& runtime : runtimes) *start.add_runtimes() = runtime;
+  // Where nothing is measured no runtime is.
+  if (!devices.named.predicted()) {
+    for (const v1::Device& runtime : runtimes) *start.add_runtimes() = runtime;
+  }
   start.set_engine_version(options_.engine_version);
   start.set_search_threads(options_.search_threads);
   start.set_task_seconds_max(absl::ToDoubleSeconds(options_.task_time_max));
@@ -340,6 +343,7 @@ std::optional<JobRunner::JobDevices> JobRunner::FindDevices(const std::string& i
   std::optional<v1::Device> working = FindDevice(described ? wire::kComparingDevice : id);
   if (!working) return std::nullopt;
   v1::Device named = described ? *described : *working;
+  if (wire::IsSimulated(named)) named.set_predicted(true);
   return JobDevices{std::move(named), *std::move(working)};
 }
 

@@ -10,7 +10,9 @@ namespace plait {
 absl::StatusOr<std::vector<CandidateMeasurement>> ComparingVerifier::Verify(
     absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) {
   std::vector<PlanCandidate> elsewhere;
+  if (catalog_ == nullptr) elsewhere.assign(candidates.begin(), candidates.end());
   for (const PlanCandidate& candidate : candidates) {
+    if (catalog_ == nullptr) break;
     PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned,
                            PredictedBaseline(candidate.graph, device_, *catalog_, engine_version_));
     elsewhere.push_back({CandidateId(candidate.graph, planned.plan), candidate.graph,
@@ -22,7 +24,8 @@ absl::StatusOr<std::vector<CandidateMeasurement>> ComparingVerifier::Verify(
     measurement.latency_us.clear();
     measurement.load_rounds.clear();
     measurement.load_ms.clear();
-    measurement.fallback_nodes = 0;
+    // Elsewhere other nodes have no kernel.
+    if (catalog_ != nullptr) measurement.fallback_nodes = 0;
   }
   return measurements;
 }

@@ -9,9 +9,10 @@
 
 namespace plait {
 
-// Compares the outputs of candidates for a device that is only described: their graphs run on
-// another device, one kernel per node. What they take there says nothing about the described one,
-// and is dropped. Not thread-safe.
+// Compares the outputs of candidates for a device on which nothing is measured. For one that is
+// only described their graphs run on another device, one kernel per node; what they take there says
+// nothing about the described one, and is dropped. On one that is simulated their plans run, and
+// have no times. Not thread-safe.
 class ComparingVerifier : public Verifier {
  public:
   // `device` is the other one, `catalog` its own, and `verifier` runs plans there. `verifier` must
@@ -23,17 +24,20 @@ class ComparingVerifier : public Verifier {
         engine_version_(std::move(engine_version)),
         verifier_(verifier) {}
 
+  // On the simulated device itself, by `verifier`, which must outlive this one.
+  explicit ComparingVerifier(Verifier& verifier) : verifier_(verifier) {}
+
   // Errors: FailedPrecondition naming a node that the other device cannot run; those of `verifier`.
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
 
-  // None: a described device has no kernels that need admission.
+  // None: neither kind of device has no kernels that need admission.
   absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
                                                         absl::Span<const int> steps) override;
 
  private:
   const DeviceDescription device_;
-  const std::unique_ptr<KernelCatalog> catalog_;
+  const std::unique_ptr<KernelCatalog> catalog_;  // null: plans run as they are
   const std::string engine_version_;
   Verifier& verifier_;
 };

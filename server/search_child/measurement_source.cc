@@ -89,7 +89,8 @@ class DeviceSource : public MeasurementSource {
   TimeBudget budget_;
 };
 
-// Predictions, and outputs that are compared on the device of the job's worker.
+// Predictions, and outputs that are compared on the device of the job's worker: another one than
+// the job's, or, where that is simulated, itself.
 class DescribedSource : public MeasurementSource {
  public:
   // What the job's device and that of its worker are, and the catalog of the latter.
@@ -105,6 +106,14 @@ class DescribedSource : public MeasurementSource {
         worker_(connection, clock, VerifierOptions(request)),
         verifier_(std::move(devices.comparing), std::move(devices.catalog),
                   request.start.engine_version(), worker_),
+        budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
+
+  // Of a simulated device, whose kernels take what they would on the described one.
+  DescribedSource(const MeasurementRequest& request, const DescribedDevice& described,
+                  ChildConnection& connection, Clock& clock)
+      : profiler_(described),
+        worker_(connection, clock, VerifierOptions(request)),
+        verifier_(worker_),
         budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
 
   Profiler& profiler() override { return profiler_; }
@@ -144,6 +153,9 @@ class LogSource : public MeasurementSource {
 
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeDescribedSource(
     const MeasurementRequest& request, ChildConnection& connection, Clock& clock) {
+  if (wire::IsSimulated(request.start.device())) {
+    return std::make_unique<DescribedSource>(request, kH200Device, connection, clock);
+  }
   PLAIT_ASSIGN_OR_RETURN(const DescribedDevice* const described,
                          FindDescribedDevice(request.start.device().id()));
   PLAIT_ASSIGN_OR_RETURN(DeviceDescription comparing,

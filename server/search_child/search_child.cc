@@ -99,7 +99,7 @@ class ChildSearch {
     const Bound& bound;
   };
 
-  // Whether the job's device is only described.
+  // Whether the job's device is only described, or simulated: nothing is measured of it.
   bool is_predicted() const { return start_.device().predicted(); }
 
   // Now, and not when everything has been searched.
@@ -108,8 +108,15 @@ class ChildSearch {
       return wire::Error(
           v1::ERROR_REASON_UNSUPPORTED,
           absl::StrCat("the model has nodes that plait lacks, and on ", start_.device().id(),
-                       ", which is only described, no other "
-                       "runtime could run them"));
+                       ", where nothing is measured, no other runtime could run them"));
+    }
+    // Of a described device this was refused before there was a job.
+    if (is_predicted() && (targets_.size() > 1 || start_.options().threads() != 0 ||
+                           start_.options().precision() != "strict")) {
+      return wire::Error(v1::ERROR_REASON_UNSUPPORTED,
+                         absl::StrCat(start_.device().id(),
+                                      " is simulated: there are no plans for it with threads, "
+                                      "several shapes or another precision than \"strict\""));
     }
     if (targets_.size() > 1 && body_ != Body::kOriginal) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,

@@ -88,6 +88,7 @@ grpc::Status CapabilityServiceHandler::ListDevices(grpc::ServerContext* context,
     for (const DeviceAvailability& entry : devices) {
       v1::AvailableDevice& device = *response->add_devices();
       *device.mutable_device() = entry.device;
+      if (wire::IsSimulated(entry.device)) device.mutable_device()->set_predicted(true);
       device.set_workers(entry.workers);
       device.set_workers_idle(entry.workers_idle);
     }

@@ -37,6 +37,26 @@ TEST(WireDeviceTest, EveryFieldComesBack) {
   EXPECT_EQ(read->memory_bytes, device.memory_bytes);
 }
 
+// It runs kernels itself, and takes times, as how they run beside each other, from a described one.
+TEST(WireDeviceTest, SimulatedDevicesAreThemselvesWithTheTimesOfAnother) {
+  DeviceDescription device = SampleDevice();
+  device.fingerprint = "cuda;_sm_90;_simulated";
+  v1::Device proto = DeviceToProto(device);
+  EXPECT_TRUE(IsSimulated(proto));
+  EXPECT_FALSE(IsSimulated(DeviceToProto(SampleDevice())));
+  proto.set_predicted(true);
+  const absl::StatusOr<DeviceDescription> read = DeviceFromProto(proto);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->backend, "cuda");
+  EXPECT_EQ(read->fingerprint, device.fingerprint);
+  EXPECT_EQ(read->threads, device.threads);
+  EXPECT_GT(read->streams_max, 1);
+  EXPECT_GT(read->bandwidth_bytes_per_us, 0);
+  // A worker that says it of a device that is there is believed nothing.
+  proto.set_fingerprint("cuda;_sm_90");
+  EXPECT_FALSE(DeviceFromProto(proto).ok());
+}
+
 TEST(WireDeviceTest, DescribedDevicesAreThoseOfTheDaemonWhateverElseIsSaid) {
   const std::optional<v1::Device> h200 = DescribedDevice("model:h200");
   ASSERT_TRUE(h200.has_value());

@@ -34,6 +34,8 @@ TEST(WireProfileTest, RefusesWhatASearchMustNotTrust) {
       {"key", [](auto& stored) { stored.clear_key(); }},
       {"key", [](auto& stored) { stored.set_key(std::string(65'537, 'k')); }},
       {"device_fingerprint", [](auto& stored) { stored.clear_device_fingerprint(); }},
+      {"device_fingerprint",
+       [](auto& stored) { stored.set_device_fingerprint("cuda;_sm_90;_simulated"); }},
       {"profile.latency_us_median",
        [](auto& stored) { stored.mutable_profile()->set_latency_us_median(-1); }},
       {"profile.latency_us_p10",

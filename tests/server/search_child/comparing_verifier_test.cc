@@ -55,5 +55,20 @@ TEST(ComparingVerifierTest, RunsGraphsElsewhereAndForgetsTheTimes) {
   }
 }
 
+// A simulated device runs the plans themselves.
+TEST(ComparingVerifierTest, RunsPlansAsTheyAreOnTheDeviceItself) {
+  NotingVerifier worker;
+  ComparingVerifier verifier(worker);
+  const Graph graph = GraphOf(kProduct);
+  Plan plan;
+  plan.device_fingerprint = "cuda;_simulated";
+  const auto measured = verifier.Verify({{"a", graph, plan, 10}}, {.loads = 1, .rounds = 1});
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  ASSERT_EQ(worker.asked.size(), 1u);
+  EXPECT_EQ(worker.asked[0].plan, plan);
+  ASSERT_EQ(measured->size(), 1u);
+  EXPECT_TRUE(measured->front().latency_us.empty());
+}
+
 }  // namespace
 }  // namespace plait
