@@ -1,4 +1,4 @@
-# The headers of CUDA and cuDNN. PLAIT_CUDA is ON, OFF, or AUTO: on where both are found. Sets
+# The headers of CUDA, NVRTC and cuDNN. PLAIT_CUDA is ON, OFF, or AUTO: on where all are found. Sets
 # PLAIT_CUDA_FOUND, and makes PLAIT::cuda_headers.
 #
 # Headers are all: the driver, cuDNN, cuBLASLt and NVRTC are opened while the program runs, so that it
@@ -12,10 +12,11 @@ if(PLAIT_CUDA)
     HINTS ENV CUDA_PATH ENV CUDA_HOME PATH_SUFFIXES include PATHS /usr/local/cuda/include)
   find_path(CUDNN_INCLUDE_DIR cudnn.h
     HINTS ${CUDA_INCLUDE_DIR} ENV CUDNN_PATH PATH_SUFFIXES include PATHS /usr/local/cuda/include)
-  if(CUDA_INCLUDE_DIR AND CUDNN_INCLUDE_DIR)
+  find_path(NVRTC_INCLUDE_DIR nvrtc.h HINTS ${CUDA_INCLUDE_DIR} NO_DEFAULT_PATH)
+  if(CUDA_INCLUDE_DIR AND CUDNN_INCLUDE_DIR AND NVRTC_INCLUDE_DIR)
     set(PLAIT_CUDA_FOUND ON)
   elseif(NOT PLAIT_CUDA STREQUAL "AUTO")
-    message(FATAL_ERROR "PLAIT_CUDA is ON, but cuda.h or cudnn.h was not found")
+    message(FATAL_ERROR "PLAIT_CUDA is ON, but cuda.h, nvrtc.h or cudnn.h was not found")
   endif()
 endif()
 

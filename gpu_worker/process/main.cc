@@ -47,7 +47,7 @@ absl::string_view ExpectedInt(absl::string_view value) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {"--device", OptionKind::kText, "DEVICE", "cpu (default) or reference"},
+    {"--device", OptionKind::kText, "DEVICE", "cpu (default), cuda:0 or reference"},
     {"--server", OptionKind::kText, "ADDRESS",
      "the daemon's worker_listen, HOST:PORT or unix:PATH"},
     {"--threads", OptionKind::kInteger, "N", "cores granted to the device; 0: all (default)", "",

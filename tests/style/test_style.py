@@ -184,7 +184,15 @@ MAY_INCLUDE |= {
     "gpu_worker/backends/cuda/cublaslt": CUDA,
     "gpu_worker/backends/cuda/cudnn": CUDA,
     "gpu_worker/backends/cuda/generated": CUDA,
-    "gpu_worker/backends/cuda/run": [*CUDA, "gpu_worker/backends/cuda/cudnn"],
+    "gpu_worker/backends/cuda/run": [
+        *EXECUTING,
+        *CUDA,
+        "gpu_worker/executor",
+        "gpu_worker/backends/cuda",
+        "gpu_worker/backends/cuda/cublaslt",
+        "gpu_worker/backends/cuda/cudnn",
+        "gpu_worker/backends/cuda/offers",
+    ],
     # Tests and tools only; it takes NVRTC from the backend.
     "gpu_worker/simulated_gpu": ["base", "gpu_worker/backends/cuda/driver"],
     "gpu_worker/simulated_gpu/replay": ["base", "gpu_worker/simulated_gpu"],

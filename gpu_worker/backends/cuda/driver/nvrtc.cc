@@ -12,6 +12,7 @@ namespace {
 
 // Opened at run time, as machines that only run plans need no compiler.
 struct Nvrtc {
+  decltype(&nvrtcVersion) version = nullptr;
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcDestroyProgram) destroy = nullptr;
   decltype(&nvrtcCompileProgram) compile = nullptr;
@@ -30,6 +31,7 @@ Result<Nvrtc> Load() {
   const DynamicLibrary& from = library.value();
   Nvrtc nvrtc;
   Status status = Ok();
+  from.Load("nvrtcVersion", &nvrtc.version, &status);
   from.Load("nvrtcCreateProgram", &nvrtc.create, &status);
   from.Load("nvrtcDestroyProgram", &nvrtc.destroy, &status);
   from.Load("nvrtcCompileProgram", &nvrtc.compile, &status);
@@ -41,6 +43,12 @@ Result<Nvrtc> Load() {
   from.Load("nvrtcGetPTX", &nvrtc.ptx, &status);
   PLAIT_CUDA_RETURN_IF_ERROR(status);
   return nvrtc;
+}
+
+// Loading once is safe from several threads, and NVRTC compiles on several at once.
+const Result<Nvrtc>& Loaded() {
+  static const Result<Nvrtc> loaded = Load();
+  return loaded;
 }
 
 // Returns the log of a compilation that failed.
@@ -64,8 +72,7 @@ constexpr Product kPtx = {"PTX", &Nvrtc::ptx_size, &Nvrtc::ptx};
 
 Result<std::string> Compile(const std::string& source, const std::string& architecture,
                             const Product& product) {
-  // Loading once is safe from several threads, and NVRTC compiles on several at once.
-  static const Result<Nvrtc> loaded = Load();
+  const Result<Nvrtc>& loaded = Loaded();
   if (!loaded.ok()) return loaded.error();
   const Nvrtc& nvrtc = loaded.value();
   nvrtcProgram raw = nullptr;
@@ -103,6 +110,16 @@ Result<std::string> CompileToPtx(const std::string& source, const std::string& a
   // A text, which NVRTC ends with a zero.
   if (ptx.ok()) ptx.value().pop_back();
   return ptx;
+}
+
+Result<std::string> NvrtcVersion() {
+  const Result<Nvrtc>& loaded = Loaded();
+  if (!loaded.ok()) return loaded.error();
+  int major = 0, minor = 0;
+  if (loaded.value().version(&major, &minor) != NVRTC_SUCCESS) {
+    return Error{ErrorCode::kInternal, "nvrtcVersion failed"};
+  }
+  return std::to_string(major) + "." + std::to_string(minor);
 }
 
 std::string ArchitectureOf(int sm_major, int sm_minor) {

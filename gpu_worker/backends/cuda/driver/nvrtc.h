@@ -17,6 +17,9 @@ Result<std::string> CompileToCubin(const std::string& source, const std::string&
 // simulated device runs.
 Result<std::string> CompileToPtx(const std::string& source, const std::string& architecture);
 
+// "13.0". Errors: kUnavailable without libnvrtc.so.13.
+Result<std::string> NvrtcVersion();
+
 // The architecture to compile for on a device of this compute capability.
 // "sm_90a" for 9.0, so that instructions which exist on that architecture alone may be used; its
 // cubins run on no other. Else "sm_" with both numbers.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 
+#include "base/simulated_device.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/groups/move_chains.h"
@@ -89,7 +91,9 @@ Kernel CudaCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) 
   return {.family = "reorder", .input_formats = {from}, .output_formats = {to}};
 }
 
-bool CudaCatalog::NeedsAdmission(const Kernel& kernel) const { return kernel.variant == kTf32Form; }
+bool CudaCatalog::NeedsAdmission(const Kernel& kernel) const {
+  return PrecisionOfForm(kernel.variant) == Precision::kTf32;
+}
 
 std::optional<std::string> CudaCatalog::MoreExact(const Kernel& kernel) const {
   if (kernel.variant != kTf32Form) return std::nullopt;
@@ -98,15 +102,28 @@ std::optional<std::string> CudaCatalog::MoreExact(const Kernel& kernel) const {
 
 std::optional<std::string> CudaCatalog::LessExact(const Kernel& kernel) const {
   const CudaFamily* const family = FindCudaFamily(kernel.family);
-  const bool has_one = tf32_ && family != nullptr && family->multiplies;
+  const bool has_one = options_.tf32 && family != nullptr && family->multiplies;
   if (!has_one || kernel.variant != kStrictForm) return std::nullopt;
   return std::string(kTf32Form);
 }
 
-bool CudaCatalog::ReadsParts(const Kernel& kernel) const { return TakesParts(kernel); }
+bool CudaCatalog::ReadsParts(const Kernel& kernel) const {
+  return options_.parts && TakesParts(kernel);
+}
 
-bool CudaCatalog::WritesParts(const Kernel& kernel) const { return TakesParts(kernel); }
+bool CudaCatalog::WritesParts(const Kernel& kernel) const { return ReadsParts(kernel); }
 
 absl::string_view CudaCatalog::Version(absl::string_view /*family*/) const { return "1"; }
 
 }  // namespace plait::cuda
+
+namespace plait {
+
+std::unique_ptr<KernelCatalog> NewCudaCatalog(const DeviceDescription& device,
+                                              const CatalogOptions& /*options*/) {
+  // The simulated device has nothing that rounds.
+  return std::make_unique<cuda::CudaCatalog>(
+      cuda::CudaCatalog::Options{.tf32 = !IsSimulatedFingerprint(device.fingerprint)});
+}
+
+}  // namespace plait

@@ -31,14 +31,16 @@ struct CudaFamily {
 
   // The sets of nodes that may be one kernel and whose first node is `node`, ascending each.
   // More than have a problem: what has none is not offered.
-  std::vector<std::vector<NodeId>> (*groups)(const Graph& graph, NodeId node) = nullptr;
+  std::vector<std::vector<NodeId>> (*groups)(const plait::Graph& graph, NodeId node) = nullptr;
 
   // The formats in which a kernel of these nodes may work.
-  std::vector<FormatRow> (*rows)(const Graph& graph, absl::Span<const NodeId> nodes) = nullptr;
+  std::vector<FormatRow> (*rows)(const plait::Graph& graph,
+                                 absl::Span<const NodeId> nodes) = nullptr;
 
   // The kernel's problem, but for its precision. Its nodes and formats may be anything that a graph
   // of checked types has, and all nodes must stand in the problem. nullopt: it is none.
-  std::optional<KernelProblem> (*problem)(const Graph& graph, const Kernel& kernel) = nullptr;
+  std::optional<KernelProblem> (*problem)(const plait::Graph& graph,
+                                          const plait::Kernel& kernel) = nullptr;
 
   bool multiplies = false;   // has a form in which tensor cores may round inputs to TF32
   bool takes_parts = false;  // see KernelCatalog::ReadsParts; it writes them too

@@ -23,6 +23,8 @@ struct OperandValue {
   bool present() const { return tensor != kNoTensor || constant != nullptr; }
 };
 
+// `plait::` in front of graphs and kernels: beside the driver's headers cuda has its own of these.
+
 // A kernel of a plan as the cuda backend runs it: what is computed, and on what.
 struct KernelProblem {
   Problem problem;
@@ -42,9 +44,10 @@ struct KernelProblem {
 // views, which move nothing, and kernels of kHostFamily, which the device does not run; any other
 // kernel, as a plan from a file may have, has none. Pure and thread-safe.
 // nullopt: the backend has no such kernel.
-std::optional<KernelProblem> ProblemOfKernel(const Graph& graph, const Kernel& kernel);
+std::optional<KernelProblem> ProblemOfKernel(const plait::Graph& graph,
+                                             const plait::Kernel& kernel);
 
 // The same of a reorder of a tensor, which has no nodes.
-std::optional<KernelProblem> ProblemOfReorder(const TensorType& type, const Kernel& reorder);
+std::optional<KernelProblem> ProblemOfReorder(const TensorType& type, const plait::Kernel& reorder);
 
 }  // namespace plait::cuda

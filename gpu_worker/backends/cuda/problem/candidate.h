@@ -48,6 +48,8 @@ struct OperandAlignment {
   int64_t outputs = kDeviceAlignmentBytes;
 
   int64_t least() const { return std::min({inputs, weights, bias, residual, outputs}); }
+
+  friend bool operator==(const OperandAlignment&, const OperandAlignment&) = default;
 };
 
 // Errors: kInvalid for what is no power of two or less than an element of `precision`.

@@ -50,6 +50,8 @@ struct ConvProblem {
   int64_t output_w() const {
     return (w + pad[1] + pad[3] - dilation[1] * (s - 1) - 1) / stride[1] + 1;
   }
+
+  friend bool operator==(const ConvProblem&, const ConvProblem&) = default;
 };
 
 // pointwise(relu?(depthwise(relu?(x)))): a depthwise convolution with multiplier 1 and the 1x1
@@ -58,6 +60,8 @@ struct ConvProblem {
 struct SeparableConvProblem {
   ConvProblem depthwise;
   ConvProblem pointwise;
+
+  friend bool operator==(const SeparableConvProblem&, const SeparableConvProblem&) = default;
 };
 
 // y[b,m,n] = activation(a[b,m,k] x w[b,k,n] + bias[n] + residual[b,m,n]), row-major. `weights`: w
@@ -71,6 +75,8 @@ struct GemmProblem {
   bool bias = false;
   bool residual = false;
   Activation activation = Activation::kNone;
+
+  friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
 };
 
 // softmax(scale * q k^T + mask) v with q[batch,heads,query,dim], k and v[batch,heads,keys,dim];
@@ -95,6 +101,8 @@ struct AttentionProblem {
   float factor() const {
     return scale ? *scale : static_cast<float>(1 / std::sqrt(static_cast<double>(dim)));
   }
+
+  friend bool operator==(const AttentionProblem&, const AttentionProblem&) = default;
 };
 
 // The averages differ in the divisor at the border: kAverage divides by the pixels inside of the
@@ -108,6 +116,8 @@ struct PoolProblem {
   std::array<int64_t, 2> stride = {1, 1};
   std::array<int64_t, 4> pad = {0, 0, 0, 0};
   int64_t output_h = 1, output_w = 1;  // given, because ceil_mode changes them
+
+  friend bool operator==(const PoolProblem&, const PoolProblem&) = default;
 };
 
 // Over the last `columns` elements of each of `rows` rows.
@@ -120,6 +130,8 @@ struct RowsProblem {
   int64_t rows = 1, columns = 1;
   bool residual = false;  // kLayerNorm of x + residual
   float epsilon = 1e-5F;  // of kLayerNorm; what ONNX takes where nothing is said
+
+  friend bool operator==(const RowsProblem&, const RowsProblem&) = default;
 };
 
 // Inference BatchNormalization that was not folded: y = x * scale[c] + shift[c], then activation.
@@ -127,6 +139,8 @@ struct RowsProblem {
 struct ScaleShiftProblem {
   int64_t n = 1, c = 1, spatial = 1;
   Activation activation = Activation::kNone;
+
+  friend bool operator==(const ScaleShiftProblem&, const ScaleShiftProblem&) = default;
 };
 
 // A chain of elementwise operators as one expression over the inputs, such as
@@ -137,6 +151,8 @@ struct ElementwiseProblem {
   std::string expression;
   std::vector<int64_t> shape;
   std::vector<std::vector<int64_t>> inputs;
+
+  friend bool operator==(const ElementwiseProblem&, const ElementwiseProblem&) = default;
 };
 
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
@@ -150,6 +166,8 @@ struct MovementProblem {
   std::vector<int64_t> permutation;
   int64_t axis = 0;
   std::vector<int64_t> starts, sizes;  // kSlice: one pair per output; kPad: before, after
+
+  friend bool operator==(const MovementProblem&, const MovementProblem&) = default;
 };
 
 // The order of alternatives is that of the names in ProblemName().

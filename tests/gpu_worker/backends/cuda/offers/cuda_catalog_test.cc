@@ -29,7 +29,7 @@ TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
   EXPECT_FALSE(catalog.NeedsAdmission(kernel));
   EXPECT_EQ(catalog.MoreExact(kernel), std::nullopt);
   ASSERT_EQ(catalog.LessExact(kernel), "tf32/auto");
-  EXPECT_EQ(CudaCatalog(false).LessExact(kernel), std::nullopt);
+  EXPECT_EQ(CudaCatalog({}).LessExact(kernel), std::nullopt);
   kernel.variant = "tf32/auto";
   EXPECT_TRUE(catalog.NeedsAdmission(kernel));
   EXPECT_EQ(catalog.MoreExact(kernel), "strict/auto");
@@ -47,7 +47,7 @@ TEST_F(CudaCatalogTest, OneNodeKernelsComeFirstAndAreAllThatABaselineTakes) {
 }
 
 TEST_F(CudaCatalogTest, WhatTheDeviceDoesNotRunIsTheHosts) {
-  const std::vector<Kernel> kernels = CudaCatalog(false).KernelsAt(graph_, 2, true);
+  const std::vector<Kernel> kernels = CudaCatalog({}).KernelsAt(graph_, 2, true);
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels.front().family, "other");
 }

@@ -1,0 +1,175 @@
+#include "gpu_worker/backends/cuda/run/step_problem.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/cuda/offers/cuda_family.h"
+#include "gpu_worker/backends/cuda/offers/forms.h"
+#include "gpu_worker/backends/cuda/run/cuda_status.h"
+#include "optimizer/kernels/strided_view.h"
+
+namespace plait::cuda {
+namespace {
+
+absl::Status Refuse(const Step& step) {
+  return absl::InvalidArgumentError(absl::StrCat("the cuda backend has no kernel ",
+                                                 step.kernel.family, " \"", step.kernel.variant,
+                                                 "\" for these nodes and formats"));
+}
+
+absl::Status CheckNoParts(const Plan& plan, const Step& step) {
+  for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
+    for (const int value : *values) {
+      if (plan.values[value].first_channel < 0) continue;
+      return absl::UnimplementedError(
+          "a value is a part of another one, and problems of the cuda backend have no strides");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepProblem> ViewStep(const plait::Graph& graph, const Plan& plan,
+                                     const Step& step) {
+  const plait::Kernel& kernel = step.kernel;
+  if (step.inputs.size() != 1 || step.outputs.size() != 1 ||
+      !KeepsBytes(graph, kernel.nodes, kernel.input_formats[0], kernel.output_formats[0])) {
+    return Refuse(step);
+  }
+  const bool shares = RootOf(plan, step.inputs[0]) == RootOf(plan, step.outputs[0]);
+  return StepProblem{.kind = shares ? StepProblem::Kind::kNothing : StepProblem::Kind::kCopy};
+}
+
+absl::StatusOr<StepProblem> HostStep(const plait::Graph& graph, const Plan& plan,
+                                     const Step& step) {
+  const auto is_plain = [&](int value) { return plan.values[value].format == Format::kPlain; };
+  if (step.kernel.nodes.size() != 1 || graph.node(step.kernel.nodes[0]).op == OpKind::kOpaque ||
+      !std::all_of(step.inputs.begin(), step.inputs.end(), is_plain) ||
+      !std::all_of(step.outputs.begin(), step.outputs.end(), is_plain)) {
+    return Refuse(step);
+  }
+  return StepProblem{.kind = StepProblem::Kind::kHost};
+}
+
+// The largest power of two, up to a device's own alignment, that divides an offset.
+int64_t AlignmentAt(int64_t offset_bytes) {
+  if (offset_bytes == 0) return kDeviceAlignmentBytes;
+  return std::min(kDeviceAlignmentBytes, offset_bytes & -offset_bytes);
+}
+
+// Checks operands against the tensors that they are, and finds how these are aligned.
+class OperandCheck {
+ public:
+  OperandCheck(const plait::Graph& graph, const Plan& plan, const Step& step)
+      : graph_(graph), plan_(plan), step_(step) {}
+
+  // An operand of `count` elements, or none where the problem has none.
+  absl::Status Check(const OperandValue& operand, int64_t count, DataType dtype,
+                     int64_t* alignment) const {
+    if (!operand.present()) return count == 0 ? absl::OkStatus() : Refuse(step_);
+    const TensorType& type =
+        operand.constant != nullptr ? operand.constant->type() : graph_.type(operand.tensor);
+    const int64_t elements = type.elements();
+    if (type.dtype != dtype || operand.offset < 0 || operand.offset > elements ||
+        count > elements - operand.offset) {
+      return Refuse(step_);
+    }
+    *alignment = std::min(*alignment, AlignmentAt(operand.offset * BytesOf(dtype)));
+    if (operand.tensor == kNoTensor) return absl::OkStatus();
+    const int value = InputValueOf(plan_, step_, operand.tensor);
+    if (value < 0 || plan_.values[value].format != operand.format) return Refuse(step_);
+    return absl::OkStatus();
+  }
+
+ private:
+  const plait::Graph& graph_;
+  const Plan& plan_;
+  const Step& step_;
+};
+
+absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const Step& step,
+                           StepProblem* work) {
+  const KernelProblem& problem = work->problem;
+  const ProblemShape& shape = work->shape;
+  const OperandCheck operands(graph, plan, step);
+  OperandAlignment& alignment = work->alignment;
+  if (problem.inputs.size() != shape.inputs.size() ||
+      problem.outputs.size() != shape.outputs.size() ||
+      step.outputs.size() != shape.outputs.size()) {
+    return Refuse(step);
+  }
+  const bool gathers = IsGather(*work);
+  for (size_t i = 0; i < shape.inputs.size(); ++i) {
+    const DataType dtype = gathers && i == 1 ? DataType::kInt64 : DataType::kFloat32;
+    PLAIT_RETURN_IF_ERROR(
+        operands.Check(problem.inputs[i], shape.inputs[i], dtype, &alignment.inputs));
+  }
+  const std::tuple<const OperandValue*, int64_t, int64_t*> others[] = {
+      {&problem.weights, shape.weights, &alignment.weights},
+      {&problem.second_weights, shape.second_weights, &alignment.weights},
+      {&problem.bias, shape.bias, &alignment.bias},
+      {&problem.second_bias, shape.second_bias, &alignment.bias},
+      {&problem.residual, shape.residual, &alignment.residual}};
+  for (const auto& [operand, count, least] : others) {
+    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, DataType::kFloat32, least));
+  }
+  for (size_t i = 0; i < shape.outputs.size(); ++i) {
+    const TensorType& type = graph.type(plan.values[step.outputs[i]].tensor);
+    if (type.dtype != DataType::kFloat32 || type.elements() != shape.outputs[i]) {
+      return Refuse(step);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsGather(const StepProblem& step) {
+  const auto* move = std::get_if<MovementProblem>(&step.problem.problem);
+  return step.kind == StepProblem::Kind::kLaunch && move != nullptr &&
+         move->kind == MovementProblem::Kind::kGather;
+}
+
+int InputValueOf(const Plan& plan, const Step& step, TensorId tensor) {
+  for (const int value : step.inputs) {
+    if (plan.values[value].tensor == tensor) return value;
+  }
+  return -1;
+}
+
+int RootOf(const Plan& plan, int value) {
+  while (plan.values[value].alias_of >= 0) value = plan.values[value].alias_of;
+  return value;
+}
+
+absl::StatusOr<StepProblem> StepProblemOf(const plait::Graph& graph, const Plan& plan,
+                                          const Step& step) {
+  PLAIT_RETURN_IF_ERROR(CheckNoParts(plan, step));
+  const plait::Kernel& kernel = step.kernel;
+  if (kernel.family == kViewFamily) return ViewStep(graph, plan, step);
+  if (kernel.family == kHostFamily) return HostStep(graph, plan, step);
+  std::optional<KernelProblem> problem;
+  if (kernel.nodes.empty()) {
+    const TensorId tensor = plan.values[step.inputs[0]].tensor;
+    problem = ProblemOfReorder(graph.type(tensor), kernel);
+    if (problem.has_value()) {
+      problem->inputs = {{.tensor = tensor, .format = kernel.input_formats[0]}};
+      problem->outputs = {tensor};
+    }
+  } else {
+    problem = ProblemOfKernel(graph, kernel);
+  }
+  if (!problem.has_value()) return Refuse(step);
+  StepProblem work{.kind = StepProblem::Kind::kLaunch,
+                   .problem = *std::move(problem),
+                   .implementation = std::string(ImplementationOfForm(kernel.variant))};
+  PLAIT_ASSIGN_OR_RETURN(work.shape, ToStatusOr(ShapeOf(work.problem.problem)));
+  PLAIT_RETURN_IF_ERROR(CheckOperands(graph, plan, step, &work));
+  return work;
+}
+
+}  // namespace plait::cuda
