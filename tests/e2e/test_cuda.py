@@ -1,0 +1,146 @@
+"""A worker on a simulated GPU: its kernels run, and what is said of time is said to be predicted."""
+
+import ctypes
+import subprocess
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import models
+import programs
+import schemas
+
+SIMULATED = programs.BUILD / "simulated_gpu"
+SECONDS_MAX = 300
+# Of strict fp32: the relative L2 error of a kernel, some layers deep.
+REL_ERROR_MAX = 1e-5
+
+pytestmark = pytest.mark.skipif(not (SIMULATED / "libcuda.so.1").exists(),
+                                reason="this build has no simulated driver")
+
+
+def rows_model():
+    """What kernels of plait's own compute: elements, windows, rows and what only moves."""
+    random = np.random.default_rng(3)
+    weights = [numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+               for name, shape in (("scale", [1, 8, 1, 1]), ("row", [8]))]
+    nodes = [helper.make_node("Mul", ["x", "scale"], ["a"]),
+             helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("Tanh", ["a"], ["d"]),
+             helper.make_node("AveragePool", ["d"], ["e"], kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("Add", ["c", "e"], ["f"]),
+             helper.make_node("Transpose", ["f"], ["g"], perm=[0, 2, 3, 1]),
+             helper.make_node("LayerNormalization", ["g", "row"], ["h"], axis=-1),
+             helper.make_node("Softmax", ["h"], ["y"], axis=-1)]
+    graph = helper.make_graph(
+        nodes, "rows", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 12, 12])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 6, 6, 8])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """From here on programs find the simulated driver."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(SIMULATED))
+
+
+@pytest.fixture
+def server(simulated, new_daemon):
+    daemon = new_daemon("--workers", "cpu,cuda:0").start()
+    daemon.wait_for_worker()
+    return ["--server", daemon.address]
+
+
+def has_stand_ins():
+    return (SIMULATED / "libcudnn.so.9").exists()
+
+
+def outputs_of(cli, folder, model, device):
+    """What the model gives on the device, by its embedded plan if that is for it."""
+    results = folder / device.replace(":", "_")
+    finished = cli.run("run", model, "--seed", "5", "--device", device, "--outputs", results,
+                       "--json").expect(0)
+    return finished.json, [np.load(path) for path in sorted(results.glob("*.npy"))]
+
+
+def test_a_job_on_a_simulated_gpu(cli, server, folder):
+    model = folder / "rows.onnx"
+    model.write_bytes(rows_model())
+    optimized = folder / "out.onnx"
+    report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "60s",
+                     *server, "--json").expect(0).json
+    schemas.check("optimize", report)
+    device = report["device"]
+    assert device["id"] == "cuda:0" and device["predicted"] is True
+    assert "simulated" in device["name"] and device["fingerprint"].endswith(";_simulated")
+    for side in ("baseline", "optimized"):
+        assert report[side]["predicted_us"] > 0
+        for name in ("latency_us_median", "latency_us_p10", "latency_us_p95", "samples", "load_ms"):
+            assert report[side][name] is None
+    assert report["speedup"] > 1 and report["speedup_low"] is None
+    assert report["optimized"]["kernels"] < report["baseline"]["kernels"]
+    assert report["optimized"]["fallback_nodes"] == 0
+    assert report["equivalence"]["verdict"] == "equivalent"
+    assert report["equivalence"]["inputs_tried"] > 0
+    models.assert_equal_in_onnx_runtime(model.read_bytes(), optimized.read_bytes())
+
+    assert_equals_reference(cli, folder, optimized, model)
+
+
+def assert_equals_reference(cli, folder, optimized, original):
+    """The plan in the file runs on the device, and gives what the original's definition says."""
+    ran, outputs = outputs_of(cli, folder, optimized, "cuda:0")
+    assert ran["plan"]["grade"] == "exact"
+    _, expected = outputs_of(cli, folder, original, "reference")
+    for output, wanted in zip(outputs, expected, strict=True):
+        assert np.linalg.norm(output - wanted) <= REL_ERROR_MAX * np.linalg.norm(wanted)
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_mobilenet", "tiny_inception", "tiny_bert"])
+def test_models_with_kernels_of_libraries(cli, server, folder, model_file, name):
+    model, optimized = model_file(name), folder / "out.onnx"
+    report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "120s",
+                     *server, "--json").expect(0).json
+    assert report["device"]["predicted"] and report["equivalence"]["verdict"] == "equivalent"
+    assert_equals_reference(cli, folder, optimized, model)
+
+
+def test_nobody_takes_predictions_for_times(cli, server, folder):
+    model = folder / "rows.onnx"
+    model.write_bytes(rows_model())
+    finished = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
+                       "--budget", "60s", *server).expect(0)
+    assert "predicted, not measured" in finished.out and "latency" not in finished.out
+    devices = cli.run("devices", *server, "--json").expect(0).json["devices"]
+    assert {device["id"]: device["predicted"] for device in devices}["cuda:0"] is True
+    profiles = cli.run("profiles", "list", *server, "--json").expect(0).json
+    assert "simulated" not in str(profiles)
+    refused = cli.run("bench", model, "--device", "cuda:0")
+    assert refused.code != 0 and "is simulated, and has no times" in refused.err
+    refused = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
+                      "--precision", "bf16", *server)
+    assert refused.code != 0 and "cuda:0 is simulated" in refused.err
+
+
+def worker(*words, **variables):
+    return subprocess.run([programs.program("plait-worker"), *words], capture_output=True, text=True,
+                          timeout=SECONDS_MAX, check=False,
+                          env=programs.environment(**variables))
+
+
+def test_a_worker_says_what_is_missing():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        finished = worker("--device", "cuda:0", "--check")
+        assert finished.returncode == 9
+        assert 'device "cuda:0"' in finished.stderr and "libcuda.so.1" in finished.stderr
+    finished = worker("--device", "cuda:7", "--check", LD_LIBRARY_PATH=str(SIMULATED))
+    assert finished.returncode == 9 and "there are 2 devices" in finished.stderr
+    finished = worker("--device", "cuda", "--check", LD_LIBRARY_PATH=str(SIMULATED))
+    assert finished.returncode == 9 and '"cuda:0", "cuda:1"' in finished.stderr
