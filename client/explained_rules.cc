@@ -15,6 +15,7 @@
 #include "loading/model_file.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/rules/ask_rules.h"
+#include "optimizer/rules/laws/law_rules.h"
 #include "optimizer/search/predicted_plan.h"
 
 namespace plait {
@@ -126,6 +127,11 @@ absl::StatusOr<std::vector<AskedGraph>> AskedGraphs(const LoadedModel& model,
 absl::StatusOr<std::vector<const Rule*>> RulesNamed(absl::string_view name) {
   if (name.empty() || name == "all") return std::vector(AllRules().begin(), AllRules().end());
   if (const Rule* const rule = FindRule(name)) return std::vector{rule};
+  if (IsGeneratedName(name)) {
+    for (const Rule* rule : GeneratedRules()) {
+      if (rule->name == name) return std::vector{rule};
+    }
+  }
   std::vector<absl::string_view> similar;
   for (const Rule* rule : AllRules()) {
     if (absl::StrContains(rule->name, name)) similar.push_back(rule->name);

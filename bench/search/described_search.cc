@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "optimizer/cost/predicted_profiler.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/import.h"
@@ -33,6 +34,28 @@ class EqualOutputs : public Verifier {
   }
 };
 
+absl::StatusOr<SearchResult> Search(const Graph& graph, const DeviceDescription& device,
+                                    const KernelCatalog& catalog, Profiler& profiler,
+                                    RuleList rules, int threads) {
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  EqualOutputs verifier;
+  UnlimitedBudget budget;
+  NoProgress progress;
+  SearchOptions options;
+  options.rules = rules;
+  options.threads = threads;
+  return Optimize(graph, options,
+                  {.device = device,
+                   .catalog = catalog,
+                   .profiles = profiles,
+                   .verifier = verifier,
+                   .budget = budget,
+                   .log = log,
+                   .progress = progress,
+                   .is_predicted = true});
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
@@ -45,27 +68,23 @@ absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
 }
 
 absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,
-                                             PredictionDetail detail, int threads) {
+                                             PredictionDetail detail, int threads, RuleList rules) {
   const DeviceDescription device = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
   DescribedProfiler profiler(described, detail);
-  MeasurementLog log;
-  ProfileCache profiles(profiler, log);
-  EqualOutputs verifier;
-  UnlimitedBudget budget;
-  NoProgress progress;
-  SearchOptions options;
-  options.rules = AllRules();
-  options.threads = threads;
-  return Optimize(graph, options,
-                  {.device = device,
-                   .catalog = *catalog,
-                   .profiles = profiles,
-                   .verifier = verifier,
-                   .budget = budget,
-                   .log = log,
-                   .progress = progress,
-                   .is_predicted = true});
+  return Search(graph, device, *catalog, profiler, rules, threads);
+}
+
+absl::StatusOr<SearchResult> SearchPredicted(const Graph& graph, RuleList rules) {
+  DeviceDescription device;
+  device.id = "cpu";
+  device.backend = "cpu";
+  device.fingerprint = "predicted";
+  device.instruction_set = "avx512";
+  device.threads = 2;
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+  PredictedProfiler profiler(device, *catalog);
+  return Search(graph, device, *catalog, profiler, rules, 1);
 }
 
 }  // namespace plait

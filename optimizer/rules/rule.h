@@ -7,6 +7,8 @@
 
 namespace plait {
 
+struct LawPattern;
+
 // A substitution: a law of equality between graphs, applied from left to right. A constant, defined
 // in the file named after it and listed in rules.def, whose order is the search order.
 //
@@ -36,6 +38,9 @@ struct Rule {
 
   // False when the rewrite was measured to make models slower in another runtime (see bench/peers).
   bool portable = true;
+
+  // Of a rule that was found by a program (laws/law_rules.h): its law, which `match` reads.
+  const LawPattern* pattern = nullptr;
 
   // Where `match` says which of its conditions failed. Nobody asks a rule of rules.def; AskRules
   // asks copies of them.

@@ -40,7 +40,8 @@ struct SearchOptions {
   // partition, critical-path cost. The cost of whole graphs decides what is verified, first the
   // shortest plan of each graph, then the second ones. "plait": as autograph, but the simulated
   // makespan of whole plans decides. "autograph_no_dp", "autograph_no_partition" and
-  // "autograph_no_path" (alpha = 0): autograph without a part of itself.
+  // "autograph_no_path" (alpha = 0): autograph without a part of itself. "plait_generated": plait
+  // with GeneratedRules().
   std::string search = "plait";
   std::string schedule = "plait";  // a scheduling policy's name
   RuleList rules;                  // AllRules() outside of tests

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "optimizer/ir/text_scanner.h"
 #include "optimizer/plan/rebind_plan.h"
+#include "optimizer/rules/laws/law_rules.h"
 #include "optimizer/search/region.h"
 
 // Two products of one input, merged in a search of the second piece:
@@ -29,8 +30,13 @@ constexpr int64_t kIntMax = std::numeric_limits<int>::max();
 // Above what a rule offers at one node, by far.
 constexpr int64_t kChoicesMax = 1000;
 
+// EveryRule(), without reading laws where only those are named that stand in front of them.
+RuleList RulesUpTo(int last) {
+  return last < static_cast<int>(AllRules().size()) ? AllRules() : EveryRule();
+}
+
 absl::StatusOr<int> RuleNamed(absl::string_view name) {
-  const RuleList rules = AllRules();
+  const RuleList rules = IsGeneratedName(name) ? EveryRule() : AllRules();
   for (size_t i = 0; i < rules.size(); ++i) {
     if (rules[i]->name == name) return static_cast<int>(i);
   }
@@ -114,7 +120,7 @@ void PrintRound(const RewriteRecipe::Round& pieces, std::string* text) {
     absl::StrAppend(text, "piece nodes=[", absl::StrJoin(piece.nodes, ","), "]\n");
     for (const RewriteStep& step : piece.steps) {
       absl::StrAppend(text, "step node=", step.node, " choice=", step.choice,
-                      " rule=", Quote(AllRules()[step.rule]->name), "\n");
+                      " rule=", Quote(RulesUpTo(step.rule)[step.rule]->name), "\n");
     }
   }
 }
@@ -128,8 +134,11 @@ absl::StatusOr<Graph> FollowRound(const Graph& graph, const RewriteRecipe::Round
   std::vector<Graph> replacements;
   for (const RewriteRecipe::Piece& piece : pieces) {
     regions.push_back(MakeRegion(graph, piece.nodes));
-    PLAIT_ASSIGN_OR_RETURN(Graph replacement, RepeatSteps(ExtractRegion(graph, regions.back()),
-                                                          AllRules(), piece.steps, &counts));
+    const std::vector<int> rules = RulesOf(piece.steps);
+    PLAIT_ASSIGN_OR_RETURN(
+        Graph replacement,
+        RepeatSteps(ExtractRegion(graph, regions.back()),
+                    RulesUpTo(rules.empty() ? 0 : rules.back()), piece.steps, &counts));
     replacements.push_back(std::move(replacement));
   }
   const absl::StatusOr<Graph> stitched = Stitch(graph, regions, replacements);

@@ -23,7 +23,7 @@ inline constexpr int64_t kRecipeNodeStepsMax = 1'000'000;
 struct RewriteRecipe {
   struct Piece {
     std::vector<NodeId> nodes;       // of the normal form, ascending
-    std::vector<RewriteStep> steps;  // of the piece as a graph; rules are those of AllRules()
+    std::vector<RewriteStep> steps;  // of the piece as a graph; rules are those of EveryRule()
     friend bool operator==(const Piece&, const Piece&) = default;
   };
   // Together the pieces of a round hold every node once, and only earlier ones feed later ones.

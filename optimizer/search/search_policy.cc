@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "optimizer/rules/laws/law_rules.h"
 
 namespace plait {
 namespace {
@@ -12,11 +13,19 @@ namespace {
 constexpr int kSearchRoundsMax = 4;
 
 constexpr SearchPolicy kSearchPolicies[] = {
-#define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, regions, ranks_by_simulation) \
-  {#name, rewrites, CostModel::cost_model, Regions::regions, ranks_by_simulation},
+#define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, regions, ranks_by_simulation, \
+                            asks_generated)                                           \
+  {#name, rewrites, CostModel::cost_model, Regions::regions, ranks_by_simulation, asks_generated},
 #include "optimizer/search/policies.def"
 #undef PLAIT_SEARCH_POLICY
 };
+
+// Rules that a test brings are asked alone.
+RuleList WithGenerated(RuleList rules) {
+  if (rules.data() == AllRules().data()) return EveryRule();
+  if (rules.data() == PortableRules().data()) return PortableRulesAndGenerated();
+  return rules;
+}
 
 }  // namespace
 
@@ -37,7 +46,7 @@ int SearchRoundsMax(const SearchPolicy& policy) {
 RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options) {
   RegionSearchOptions search;
   search.backtracking = options.backtracking;
-  search.backtracking.rules = options.rules;
+  search.backtracking.rules = policy.asks_generated ? WithGenerated(options.rules) : options.rules;
   search.backtracking.cost_model = policy.cost_model;
   search.partition = options.partition;
   // No union is that small.

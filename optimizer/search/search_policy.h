@@ -22,6 +22,7 @@ struct SearchPolicy {
   CostModel cost_model;
   Regions regions;
   bool ranks_by_simulation;  // false: by the cost that the rewriting was guided by
+  bool asks_generated;       // GeneratedRules() too, beside AllRules() or PortableRules()
 };
 
 // Errors: InvalidArgument naming the policies there are when `name` is none of them.

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/rules/generator/core_operators.h"
-#include "optimizer/rules/generator/law.h"
+#include "optimizer/rules/laws/law.h"
 
 namespace plait {
 

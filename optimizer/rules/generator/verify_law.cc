@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
@@ -19,21 +18,9 @@ constexpr int kShapesMin = 3;
 
 using Sizes = std::map<int64_t, int64_t>;  // of each variable
 
-bool IsVariable(int64_t size) { return size != 1 && size != 3; }
-
-Sizes VariablesOf(const Graph& graph) {
-  Sizes sizes;
-  for (const TensorId input : graph.inputs()) {
-    for (const int64_t size : graph.type(input).shape) {
-      if (IsVariable(size)) sizes[size] = size;
-    }
-  }
-  return sizes;
-}
-
 // The law's own sizes, equal ones, odd ones, even ones, and random ones.
 std::vector<Sizes> Assignments(const Graph& source, Random* random) {
-  const Sizes own = VariablesOf(source);
+  const Sizes own = SizeVariablesOf(source);
   std::vector<Sizes> assignments(5, own);
   int64_t next = 0;
   for (const auto& [variable, size] : own) {
@@ -46,29 +33,17 @@ std::vector<Sizes> Assignments(const Graph& source, Random* random) {
   return assignments;
 }
 
-// The graph with inputs of other sizes, all other types inferred.
-absl::StatusOr<Graph> AtSizes(const Graph& graph, const Sizes& sizes) {
-  GraphBuilder builder;
-  std::vector<TensorId> inputs;
-  for (const TensorId input : graph.inputs()) {
-    TensorType type = graph.type(input);
-    for (int64_t& size : type.shape) {
-      const auto found = sizes.find(size);
-      if (found != sizes.end()) size = found->second;
-    }
-    inputs.push_back(builder.AddInput(std::move(type), *graph.tensor(input).name));
+// A Split's sizes are variables, those of inputs.
+void SetParts(const Graph& graph, NodeId id, const Sizes& sizes, Node* node,
+              GraphBuilder* builder) {
+  const Tensor* parts = graph.inline_constant(id, 1);
+  if (node->op != OpKind::kSplit || parts == nullptr) return;
+  std::vector<int64_t> values = parts->AsInt64s();
+  for (int64_t& value : values) {
+    const auto found = sizes.find(value);
+    if (found != sizes.end()) value = found->second;
   }
-  GraphCopier copier(graph, &builder, inputs);
-  for (NodeId id = 0; id < graph.node_count(); ++id) {
-    const Node& original = graph.node(id);
-    Node node = copier.Detached(id);
-    PLAIT_ASSIGN_OR_RETURN(const auto types,
-                           InferTypes(builder, node, static_cast<int>(original.outputs.size())));
-    const std::vector<TensorId> outputs = builder.AddNode(std::move(node), types);
-    for (size_t i = 0; i < outputs.size(); ++i) copier.Set(original.outputs[i], outputs[i]);
-  }
-  for (const TensorId output : graph.outputs()) builder.AddOutput(copier.TensorOf(output));
-  return std::move(builder).Finish();
+  node->inputs[1] = builder->AddConstant(Constant::OfTensor(Tensor::Int64s(values)));
 }
 
 int DegreeOf(const Graph& graph) {
@@ -123,6 +98,41 @@ absl::Status Compare(const Graph& source, const Graph& target, int points, Rando
 }
 
 }  // namespace
+
+std::map<int64_t, int64_t> SizeVariablesOf(const Graph& graph) {
+  std::map<int64_t, int64_t> sizes;
+  for (const TensorId input : graph.inputs()) {
+    for (const int64_t size : graph.type(input).shape) {
+      if (IsVariableSize(size)) sizes[size] = size;
+    }
+  }
+  return sizes;
+}
+
+absl::StatusOr<Graph> AtSizes(const Graph& graph, const std::map<int64_t, int64_t>& sizes) {
+  GraphBuilder builder;
+  std::vector<TensorId> inputs;
+  for (const TensorId input : graph.inputs()) {
+    TensorType type = graph.type(input);
+    for (int64_t& size : type.shape) {
+      const auto found = sizes.find(size);
+      if (found != sizes.end()) size = found->second;
+    }
+    inputs.push_back(builder.AddInput(std::move(type), *graph.tensor(input).name));
+  }
+  GraphCopier copier(graph, &builder, inputs);
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    const Node& original = graph.node(id);
+    Node node = copier.Detached(id);
+    SetParts(graph, id, sizes, &node, &builder);
+    PLAIT_ASSIGN_OR_RETURN(const auto types,
+                           InferTypes(builder, node, static_cast<int>(original.outputs.size())));
+    const std::vector<TensorId> outputs = builder.AddNode(std::move(node), types);
+    for (size_t i = 0; i < outputs.size(); ++i) copier.Set(original.outputs[i], outputs[i]);
+  }
+  for (const TensorId output : graph.outputs()) builder.AddOutput(copier.TensorOf(output));
+  return std::move(builder).Finish();
+}
 
 std::string Evidence::ToString() const {
   const int bits = 61 - static_cast<int>(std::bit_width(static_cast<unsigned>(degree)));

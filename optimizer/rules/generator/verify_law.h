@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "optimizer/rules/generator/law.h"
+#include "optimizer/rules/laws/law.h"
 
 namespace plait {
 
@@ -17,6 +18,13 @@ struct Evidence {
   // "12 points at 4 shapes, degree 4, a wrong law passes a point with less than 2^-59"
   std::string ToString() const;
 };
+
+// A law's side with other sizes: what each variable becomes; those that are missing stay. Errors:
+// those of InferTypes.
+absl::StatusOr<Graph> AtSizes(const Graph& side, const std::map<int64_t, int64_t>& sizes);
+
+// The variables of a law's side, each with its own number.
+std::map<int64_t, int64_t> SizeVariablesOf(const Graph& side);
 
 // Compares both sides in GF(p), p = 2^61 - 1, at random points and at several shapes: the law's
 // own, all variables equal, and odd and even ones from `seed`. Polynomials of degree d that differ

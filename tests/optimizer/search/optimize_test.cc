@@ -71,7 +71,7 @@ TEST(OptimizeTest, SaysWhenTheBaselineIsReturned) {
 
 TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
   for (const char* search : {"none", "taso", "autograph", "plait", "autograph_no_dp",
-                             "autograph_no_partition", "autograph_no_path"}) {
+                             "autograph_no_partition", "autograph_no_path", "plait_generated"}) {
     for (const SchedulePolicy* schedule : AllPolicies()) {
       Job job;
       job.options.search = search;

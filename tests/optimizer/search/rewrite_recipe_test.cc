@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/plan/rebind_plan.h"
+#include "optimizer/rules/laws/law_rules.h"
 #include "tests/fakes/fake_device.h"
 
 namespace plait {
@@ -87,6 +90,38 @@ TEST(RewriteRecipeTest, TellsWhetherARecipeLeadsToAGraph) {
   EXPECT_FALSE(LeadsTo(WithRows(2), {}, rewritten));
   EXPECT_FALSE(LeadsTo(WithRows(2), recipe, WithRows(2)));
   EXPECT_TRUE(LeadsTo(WithRows(2), {}, WithRows(2)));
+}
+
+// Rules that are data have names that say what they are, so a recipe may name them.
+TEST(RewriteRecipeTest, NamesRulesThatAreData) {
+  int followed = 0;
+  for (const Rule* rule : GeneratedRules()) {
+    RuleCounts counts;
+    const auto graph = Canonicalize(rule->pattern->law.source, AllRules(), &counts);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    std::vector<std::string> nodes;
+    NodeId root = kNoNode;
+    for (NodeId node = 0; node < graph->node_count(); ++node) {
+      nodes.push_back(absl::StrCat(node));
+      const bool has_root = graph->node(node).op == rule->root;
+      if (has_root && !rule->match(*rule, *graph, node).empty()) root = node;
+    }
+    if (root == kNoNode) continue;  // the normal form is another graph
+    const std::string text =
+        absl::StrCat("piece nodes=[", absl::StrJoin(nodes, ","), "]\nstep node=", root,
+                     " choice=0 rule=\"", rule->name, "\"\n");
+    EXPECT_EQ(PrintRecipe(RecipeOf(text)), text);
+    const auto rewritten = FollowRecipe(*graph, RecipeOf(text));
+    ASSERT_TRUE(rewritten.ok()) << rewritten.status();
+    EXPECT_TRUE(LeadsTo(*graph, RecipeOf(text), *rewritten)) << text;
+    ++followed;
+  }
+  EXPECT_GT(followed, 0);
+  EXPECT_THAT(std::string(ParseRecipe("piece nodes=[0]\nstep node=0 choice=0 "
+                                      "rule=\"generated/000000000000\"\n")
+                              .status()
+                              .message()),
+              HasSubstr("line 2: there is no rule \"generated/000000000000\""));
 }
 
 TEST(RewriteRecipeTest, RefusesWhatIsForAnotherGraph) {

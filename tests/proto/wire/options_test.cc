@@ -164,7 +164,7 @@ TEST(WireOptionsTest, NamesTheAllowedPolicies) {
   options.set_search("magic");
   EXPECT_EQ(CheckedOptions(options).status().message(),
             "options.search: must be one of none, taso, autograph, plait, autograph_no_dp, "
-            "autograph_no_partition, autograph_no_path, is \"magic\"");
+            "autograph_no_partition, autograph_no_path, plait_generated, is \"magic\"");
 }
 
 TEST(WireOptionsTest, RefusesWhatIsOutOfRange) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "optimizer/rules/generator/law.h"
+#include "optimizer/rules/laws/law.h"
 
 namespace plait {
 

@@ -1,4 +1,4 @@
-#include "optimizer/rules/generator/law.h"
+#include "optimizer/rules/laws/law.h"
 
 #include <set>
 
@@ -18,6 +18,7 @@ struct LawText {
   std::string evidence;
   std::string source;
   std::string target;
+  bool any_window = false;
 };
 
 absl::Status Wrong(absl::string_view law, absl::string_view what) {
@@ -40,7 +41,7 @@ absl::Status CheckEnds(const Law& law) {
 }
 
 absl::StatusOr<Law> Read(const LawText& text) {
-  Law law{text.name, text.evidence, {}, {}};
+  Law law{text.name, text.evidence, {}, {}, text.any_window};
   if (text.source.empty() || text.target.empty()) return Wrong(text.name, "a side is missing");
   auto source = ParseTypedGraph(text.source);
   if (!source.ok()) return Wrong(text.name, source.status().message());
@@ -64,8 +65,9 @@ std::string* SectionOf(absl::string_view line, LawText* text) {
 std::string PrintLaws(const std::vector<Law>& laws) {
   std::string text;
   for (const Law& law : laws) {
-    absl::StrAppend(&text, "law: ", law.name, "\nevidence: ", law.evidence, "\nsource:\n",
-                    PrintGraph(law.source), "target:\n", PrintGraph(law.target), "\n");
+    absl::StrAppend(&text, "law: ", law.name, "\nevidence: ", law.evidence,
+                    law.any_window ? "\nwindows: any" : "", "\nsource:\n", PrintGraph(law.source),
+                    "target:\n", PrintGraph(law.target), "\n");
   }
   return text;
 }
@@ -81,6 +83,8 @@ absl::StatusOr<std::vector<Law>> ParseLaws(absl::string_view text) {
       if (!line.empty() && line[0] != '#') return Wrong("?", "text in front of the first law");
     } else if (absl::ConsumePrefix(&line, "evidence: ")) {
       texts.back().evidence = std::string(line);
+    } else if (section == nullptr && line == "windows: any") {
+      texts.back().any_window = true;
     } else if (std::string* next = SectionOf(line, &texts.back()); next != nullptr) {
       if (!next->empty()) return Wrong(texts.back().name, "a side is there twice");
       section = next;
