@@ -23,7 +23,7 @@ class CudaCatalogTest : public testing::Test {
 };
 
 TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
-  const CudaCatalog catalog(true);
+  const CudaCatalog catalog({.tf32 = true, .parts = true});
   Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();
   EXPECT_EQ(kernel.variant, "strict/auto");
   EXPECT_FALSE(catalog.NeedsAdmission(kernel));
@@ -37,7 +37,7 @@ TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
 }
 
 TEST_F(CudaCatalogTest, OneNodeKernelsComeFirstAndAreAllThatABaselineTakes) {
-  const CudaCatalog catalog(false);
+  const CudaCatalog catalog({});
   const std::vector<Kernel> alone = catalog.KernelsAt(graph_, 0, false);
   const std::vector<Kernel> all = catalog.KernelsAt(graph_, 0, true);
   ASSERT_EQ(alone.size(), 1u);

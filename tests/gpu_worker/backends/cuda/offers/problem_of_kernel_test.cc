@@ -264,7 +264,7 @@ class ProblemOfKernelTest : public testing::TestWithParam<OfferCase> {};
 TEST_P(ProblemOfKernelTest, WhatIsOfferedIsWhatItsNodesSay) {
   const absl::StatusOr<Graph> graph = ParseTypedGraph(GetParam().graph);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const CudaCatalog catalog(true);
+  const CudaCatalog catalog({.tf32 = true, .parts = true});
   std::set<std::string> offered;
   for (NodeId node = 0; node < graph->node_count(); ++node) {
     for (const Kernel& kernel : catalog.KernelsAt(*graph, node, true)) {
