@@ -42,7 +42,8 @@ class CoverSearch {
     single_us_.reserve(graph.node_count());
     for (NodeId node = 0; node < graph.node_count(); ++node) {
       double best_us = kNever;
-      for (int group = table.first_group_at[node]; group < table.first_group_at[node + 1]; ++group) {
+      for (int group = table.first_group_at[node]; group < table.first_group_at[node + 1];
+           ++group) {
         if (table.groups[group].nodes.size() == 1) {
           best_us = std::min(best_us, CostUs(table.groups[group]));
         }
@@ -72,8 +73,7 @@ class CoverSearch {
     const CoverState& best = complete[BestOf(complete).front()];
     std::vector<int> groups;
     // Back to the state before any choice, which a graph without nodes ends with.
-    for (Choice last = {best.parent, best.group}; last.group >= 0;
-         last = choices_[last.parent]) {
+    for (Choice last = {best.parent, best.group}; last.group >= 0; last = choices_[last.parent]) {
       groups.push_back(last.group);
     }
     std::reverse(groups.begin(), groups.end());
@@ -90,8 +90,8 @@ class CoverSearch {
   double CostUs(const CoverGroup& group) const { return group.cost.At(options_.width); }
 
   // Of states with the same future only the cheapest stay, and of those the best few, best first. A
-  // state that has covered more nodes ahead has paid for them already, so it is ranked without their
-  // usual price.
+  // state that has covered more nodes ahead has paid for them already, so it is ranked without
+  // their usual price.
   std::vector<size_t> BestOf(const std::vector<CoverState>& states) {
     order_.clear();
     for (size_t i = 0; i < states.size(); ++i) {
@@ -101,9 +101,8 @@ class CoverSearch {
     std::vector<size_t> kept;
     for (const auto& [rank_us, place] : order_) {
       const CoverState& state = states[place];
-      const bool known = std::any_of(kept.begin(), kept.end(), [&](size_t other) {
-        return state.SameFuture(states[other]);
-      });
+      const bool known = std::any_of(kept.begin(), kept.end(),
+                                     [&](size_t other) { return state.SameFuture(states[other]); });
       if (known) continue;
       kept.push_back(place);
       if (static_cast<int>(kept.size()) == options_.states_max) break;

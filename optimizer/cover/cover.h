@@ -11,7 +11,8 @@
 // (part_prices); cover chooses among them (from a cover_table; its states are in cover_state);
 // cover_steps turns the choice into launches with the reorders between them (conversions).
 // optimizer/schedule goes on from a Cover. A search that prices one graph after another takes
-// graph_kernels instead of a kernel_table: the same, made of what the last graph had (node_kernels).
+// graph_kernels instead of a kernel_table: the same, made of what the last graph had
+// (node_kernels).
 namespace plait {
 
 // The group's time under a choice of width.

@@ -187,9 +187,9 @@ Cover MakeCover(const Graph& graph, const KernelTable& table, const CoverOptions
   for (CoverLaunch& launch : LaunchesOf(graph, CoverTableOf(table), options, groups)) {
     const bool is_reorder = launch.group < 0;
     if (is_reorder) cover.latency_us += launch.latency_us;
-    const KernelGroup& group =
-        is_reorder ? *table.FindReorder(launch.reordered, launch.from, launch.to)
-                   : table.groups[launch.group];
+    const KernelGroup& group = is_reorder
+                                   ? *table.FindReorder(launch.reordered, launch.from, launch.to)
+                                   : table.groups[launch.group];
     cover.steps.push_back(StepOf(group, std::move(launch.predecessors)));
   }
   return cover;

@@ -8,7 +8,7 @@ namespace plait {
 
 // One launch of a cover, by what it runs.
 struct CoverLaunch {
-  int group = -1;                 // of the table; -1: a reorder
+  int group = -1;                  // of the table; -1: a reorder
   TensorId reordered = kNoTensor;  // by a reorder
   Format from = Format::kPlain;
   Format to = Format::kPlain;

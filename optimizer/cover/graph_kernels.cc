@@ -39,14 +39,13 @@ class TableWriter {
                                      .output_formats = added.output_formats,
                                      .concat = group.concatenates ? node_ : kNoNode};
     if (!prices_.Touch(measured)) return;
-    std::tie(added.latency, added.cost) =
-        FastestOf(group, [&](const NodeKernels::Offer& offer) {
-          measured.latency_us = offer.latency_us;
-          measured.takes_all = offer.takes_all;
-          measured.reads_parts = offer.reads_parts;
-          measured.writes_parts = offer.writes_parts;
-          return prices_.LatencyUs(measured);
-        });
+    std::tie(added.latency, added.cost) = FastestOf(group, [&](const NodeKernels::Offer& offer) {
+      measured.latency_us = offer.latency_us;
+      measured.takes_all = offer.takes_all;
+      measured.reads_parts = offer.reads_parts;
+      measured.writes_parts = offer.writes_parts;
+      return prices_.LatencyUs(measured);
+    });
   }
 
   OwnedCoverTable Finish() {

@@ -187,16 +187,16 @@ PartPrices::Measured KernelOffers::MeasuredOf(const NodeOffers& at, const Offer&
   const Kernel& kernel = offer.kernel;
   const auto& [nodes, inputs, outputs] = at.ShapeOf(offer);
   const bool concatenates = !ConcatPiecesOf(graph_, kernel).empty();
-  return {.inputs = inputs,
-          .outputs = outputs,
-          .input_formats = kernel.input_formats,
-          .output_formats = kernel.output_formats,
-          .concat = concatenates ? nodes.front() : kNoNode,
-          .latency_us =
-              profile.latency_us_median + MovingUs(graph_, kernel, inputs, outputs, options_),
-          .takes_all = kernel.width >= options_.device.threads,
-          .reads_parts = options_.catalog.ReadsParts(kernel),
-          .writes_parts = options_.catalog.WritesParts(kernel)};
+  return {
+      .inputs = inputs,
+      .outputs = outputs,
+      .input_formats = kernel.input_formats,
+      .output_formats = kernel.output_formats,
+      .concat = concatenates ? nodes.front() : kNoNode,
+      .latency_us = profile.latency_us_median + MovingUs(graph_, kernel, inputs, outputs, options_),
+      .takes_all = kernel.width >= options_.device.threads,
+      .reads_parts = options_.catalog.ReadsParts(kernel),
+      .writes_parts = options_.catalog.WritesParts(kernel)};
 }
 
 PartPrices KernelOffers::PricesOfParts() const {
@@ -262,12 +262,11 @@ KernelTable KernelOffers::Table() const {
     group.outputs = {tensor};
     group.input_formats = kernel.input_formats;
     group.output_formats = kernel.output_formats;
-    group.whole = {
-        .kernel = kernel,
-        .latency_us = profile->latency_us_median +
-                      MovingUs(graph_, kernel, group.inputs, group.outputs, options_),
-        .bytes = profile->bytes,
-        .compute_share = profile->compute_share};
+    group.whole = {.kernel = kernel,
+                   .latency_us = profile->latency_us_median +
+                                 MovingUs(graph_, kernel, group.inputs, group.outputs, options_),
+                   .bytes = profile->bytes,
+                   .compute_share = profile->compute_share};
     group.part = group.whole;
   }
   return table;

@@ -102,8 +102,8 @@ class KernelOffers {
 
   const Graph& graph_;
   const KernelTableOptions options_;
-  std::vector<NodeOffers> offers_at_;    // per node
-  std::vector<ReorderOffer> reorders_;   // between the formats of all of them
+  std::vector<NodeOffers> offers_at_;   // per node
+  std::vector<ReorderOffer> reorders_;  // between the formats of all of them
 };
 
 }  // namespace plait

@@ -101,8 +101,8 @@ class NodeKernelsBuilder {
   void AddOffer(const NodeOffers::Offer& offer, const NodeOffers::Shape& shape,
                 const Profile& profile) {
     const Kernel& kernel = offer.kernel;
-    const double latency_us = profile.latency_us_median +
-                              MovingUs(graph_, kernel, shape.inputs, shape.outputs, options_);
+    const double latency_us =
+        profile.latency_us_median + MovingUs(graph_, kernel, shape.inputs, shape.outputs, options_);
     const NodeKernels::Offer added = {.latency_us = latency_us,
                                       .price_us = PriceUs(graph_, offer, options_),
                                       .takes_all = kernel.width >= options_.device.threads,

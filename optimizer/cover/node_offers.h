@@ -47,8 +47,8 @@ struct NodeOffers {
   std::vector<Offer> offers;
 };
 
-// Pure, as those below: with `graph` watched (Graph::Watched), all that the answer depends on beside
-// the options is noted.
+// Pure, as those below: with `graph` watched (Graph::Watched), all that the answer depends on
+// beside the options is noted.
 NodeOffers OffersAt(const Graph& graph, NodeId node, const KernelTableOptions& options);
 
 // What the accuracy costs that the offered kernel loses, in microseconds.

@@ -18,9 +18,8 @@ std::vector<size_t> LongestIncreasing(absl::Span<const NodeId> values) {
   std::vector<size_t> ends;
   std::vector<size_t> before(values.size());
   for (size_t place = 0; place < values.size(); ++place) {
-    const auto end = std::partition_point(ends.begin(), ends.end(), [&](size_t other) {
-      return values[other] < values[place];
-    });
+    const auto end = std::partition_point(
+        ends.begin(), ends.end(), [&](size_t other) { return values[other] < values[place]; });
     before[place] = end == ends.begin() ? place : *(end - 1);
     if (end == ends.end()) {
       ends.push_back(place);

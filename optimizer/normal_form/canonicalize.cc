@@ -84,7 +84,8 @@ Graph NameByPlace(const Graph& graph, const Graph& original) {
   absl::flat_hash_set<absl::string_view> given;
   for (const TensorInfo& tensor : original.tensors()) given.insert(*tensor.name);
   std::vector<bool> forgotten;
-  for (const TensorInfo& tensor : graph.tensors()) forgotten.push_back(!given.contains(*tensor.name));
+  for (const TensorInfo& tensor : graph.tensors())
+    forgotten.push_back(!given.contains(*tensor.name));
   return ForgetNames(graph, forgotten);
 }
 

@@ -82,7 +82,7 @@ class Backtracking {
   // A priced graph, ordered by cost; the one found first comes first among equals.
   struct Entry {
     RegionVariant variant;
-    int64_t number = 0;  // order of discovery; breaks ties
+    int64_t number = 0;                           // order of discovery; breaks ties
     std::shared_ptr<const GraphKernels> kernels;  // of the variant
     bool operator<(const Entry& other) const {
       return std::make_pair(variant.latency_us, number) <
@@ -112,7 +112,7 @@ class Backtracking {
   const BacktrackingOptions& options_;
   const SearchDevice& device_;
   Graph region_;
-  int nodes_max_;         // no variant may be larger
+  int nodes_max_;  // no variant may be larger
   RegionPricer pricer_;
   RegionVariant parent_;  // being expanded, as long as matches are left
   std::optional<PricedGraph> priced_parent_;

@@ -13,8 +13,8 @@
 #include "optimizer/search/region_search.h"
 
 // A search takes the kernels of most nodes over from the graph that it has rewritten. That is right
-// as long as catalogs ask of a graph what GraphReads notes; here every graph that some steps lead to
-// is asked for all of its kernels too.
+// as long as catalogs ask of a graph what GraphReads notes; here every graph that some steps lead
+// to is asked for all of its kernels too.
 namespace plait {
 namespace {
 
@@ -173,9 +173,9 @@ class TakenOverKernelsTest : public testing::TestWithParam<Case> {
     std::vector<ProfileQuery> missing;
     offers.AppendMissing(/*single_nodes=*/false, &missing);
     EXPECT_TRUE(profiles_.Resolve(missing).ok());
-    const auto kernels = GraphKernels::Of(graph, parent == nullptr ? nullptr : &parent->named,
-                                          parent == nullptr ? nullptr : parent->kernels.get(),
-                                          options);
+    const auto kernels =
+        GraphKernels::Of(graph, parent == nullptr ? nullptr : &parent->named,
+                         parent == nullptr ? nullptr : parent->kernels.get(), options);
     if (kernels == nullptr) return nullptr;
     const auto owned = kernels->Table(graph, options, reorders_);
     if (!owned.has_value()) return nullptr;

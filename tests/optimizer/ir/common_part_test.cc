@@ -12,7 +12,6 @@ Graph GraphOfNodes(absl::string_view nodes, absl::string_view outputs = "%y") {
       absl::StrCat("graph {\n  input %x: float32[4]", nodes, "\n  output ", outputs, "\n}\n"));
 }
 
-
 constexpr uint8_t kAll = GraphReads::kType | GraphReads::kSource | GraphReads::kUses;
 
 // The worked example of the header.
@@ -69,11 +68,13 @@ TEST(CommonPartTest, GivesUpWhatMoved) {
   const Graph before = GraphOfNodes(R"(
     %a: float32[4] = Relu(%x) {}
     %b: float32[4] = Exp(%x) {}
-    %c: float32[4] = Neg(%x) {})", "%a, %b, %c");
+    %c: float32[4] = Neg(%x) {})",
+                                    "%a, %b, %c");
   const Graph after = GraphOfNodes(R"(
     %b: float32[4] = Exp(%x) {}
     %c: float32[4] = Neg(%x) {}
-    %a: float32[4] = Relu(%x) {})", "%a, %b, %c");
+    %a: float32[4] = Relu(%x) {})",
+                                   "%a, %b, %c");
   const CommonPart common(NamedGraph(before), after);
   EXPECT_EQ(common.NodeOf(0), kNoNode);
   EXPECT_EQ(common.NodeOf(1), 0);

@@ -13,7 +13,8 @@ namespace {
 
 // Ascending ids of the graph, none of them opaque.
 bool AreNodes(const Graph& graph, const std::vector<NodeId>& nodes) {
-  if (nodes.empty() || !graph.has_node(nodes.front()) || !graph.has_node(nodes.back())) return false;
+  if (nodes.empty() || !graph.has_node(nodes.front()) || !graph.has_node(nodes.back()))
+    return false;
   for (size_t i = 1; i < nodes.size(); ++i) {
     if (nodes[i - 1] >= nodes[i]) return false;
   }
