@@ -10,8 +10,8 @@ namespace {
 
 // 60 s: enough for a convolutional network of a few hundred operators when nobody says otherwise.
 constexpr absl::Duration kBudgetDefault = absl::Seconds(60);
-// 5 min: enough to verify a model that runs for five seconds.
-constexpr absl::Duration kBudgetDefaultMax = absl::Minutes(5);
+// 10 min: enough to verify a model that runs for five seconds.
+constexpr absl::Duration kBudgetDefaultMax = absl::Minutes(10);
 
 }  // namespace
 

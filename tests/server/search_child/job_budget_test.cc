@@ -26,9 +26,9 @@ internal::Start Asks(double seconds, double seconds_max) {
 }
 
 TEST(JobBudgetTest, GrowsWithTheWorkOfTheModel) {
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 300), Product(50'000)), 60);    // 100 GFLOP
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 300), Product(100'000)), 120);  // 200 GFLOP
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 300), Product(1'000'000)), 300);
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(25'000)), 60);    // 50 GFLOP
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(100'000)), 160);  // 200 GFLOP
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(1'000'000)), 600);
 }
 
 TEST(JobBudgetTest, IsWhatSomebodyNamed) {
