@@ -8,13 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/machine_cores.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/plan/loaded_bytes.h"
-#include "optimizer/rules/rule.h"
 #include "optimizer/search/load_effect.h"
 #include "optimizer/search/optimize.h"
 #include "optimizer/search/speedup.h"
@@ -29,6 +27,7 @@
 #include "server/search_child/input_sets.h"
 #include "server/search_child/job_budget.h"
 #include "server/search_child/job_catalog.h"
+#include "server/search_child/job_search_options.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
 #include "server/search_child/map_model.h"
@@ -161,7 +160,8 @@ class ChildSearch {
                                    source->budget(), log,           progress, effect,
                                    other_shapes,     is_predicted()};
     progress.set_plan(0, SearchCount());
-    const SearchOptions options = Options();
+    const bool is_portable = start_.options().portable() || body_ == Body::kPortable;
+    const SearchOptions options = JobSearchOptions(start_, is_portable);
     // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(original.bound.graph, options, context);
     if (!found.ok()) return SearchFailure(found.status(), start_.options());
@@ -308,8 +308,8 @@ class ChildSearch {
           "outputs were compared of ",
           count == 1 ? "the part" : absl::StrCat("the ", count, " parts"),
           " of the model that plait plans, and not of the whole: the other nodes, which plait "
-          "lacks, "
-          "run in another runtime (plait.InferenceSession with onnxruntime, or a program's own)"));
+          "lacks, run in another runtime (plait.InferenceSession with onnxruntime, or a "
+          "program's own)"));
     }
     if (!start_.options().input_sets().empty() && !bound.opaque_nodes.empty()) {
       warnings.emplace_back(
@@ -323,26 +323,6 @@ class ChildSearch {
     const absl::Duration stopped = connection_.StoppedTime().value_or(absl::ZeroDuration());
     return std::min(measured_end_ + stopped,
                     clock_.Monotonic() + absl::Seconds(kRuntimesStretch * runtimes_seconds_));
-  }
-
-  SearchOptions Options() const {
-    SearchOptions options;
-    options.search = start_.options().search();
-    options.schedule = start_.options().schedule();
-    // What other runtimes do not see need not be as fast there.
-    const bool is_portable = start_.options().portable() || body_ == Body::kPortable;
-    options.rules = is_portable ? PortableRules() : AllRules();
-    const int threads = start_.search_threads();
-    options.threads = threads > 0 ? threads : MachineCores();
-    options.engine_version = start_.engine_version();
-    if (start_.options().precision() != "strict") {
-      options.rel_error_max = start_.options().max_rel_error();
-      options.precision = start_.options().precision();
-    }
-    options.verification.accept_inconclusive = start_.options().accept_inconclusive();
-    options.verification.given_inputs = start_.options().input_sets_size();
-    options.verification.rel_error_max = ToleranceOf(start_.options());
-    return options;
   }
 
   // What the file holds beside the first plan.
