@@ -1,4 +1,4 @@
-"""A worker on a simulated GPU: its kernels run, and what is said of time is said to be predicted."""
+"""A worker on a simulated GPU: its kernels run, and times are said to be predicted."""
 
 import ctypes
 import subprocess
@@ -128,8 +128,8 @@ def test_nobody_takes_predictions_for_times(cli, server, folder):
 
 
 def worker(*words, **variables):
-    return subprocess.run([programs.program("plait-worker"), *words], capture_output=True, text=True,
-                          timeout=SECONDS_MAX, check=False,
+    return subprocess.run([programs.program("plait-worker"), *words], capture_output=True,
+                          text=True, timeout=SECONDS_MAX, check=False,
                           env=programs.environment(**variables))
 
 

@@ -217,6 +217,7 @@ MAY_INCLUDE |= {
     ],
     "gpu_worker/simulated_gpu/libraries": [
         "base",
+        "gpu_worker/backends/cuda/driver",
         "gpu_worker/simulated_gpu/cublaslt",
         "gpu_worker/simulated_gpu/cudnn",
         "gpu_worker/simulated_gpu/driver",
