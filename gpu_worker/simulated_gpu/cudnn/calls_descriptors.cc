@@ -129,8 +129,10 @@ cudnnStatus_t CudnnCalls::cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t
   std::shared_ptr<Descriptor> last;  // so that a plan goes behind the lock
   const std::lock_guard<std::mutex> lock(state.mutex);
   const std::shared_ptr<Descriptor>* found = state.descriptors.Find(handle);
-  if (found == nullptr)
+  if (handle == nullptr) return RefuseCudnn(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no descriptor");
+  if (found == nullptr) {
     return RefuseCudnn(CUDNN_STATUS_BAD_PARAM, "destroyed twice, or never made");
+  }
   last = *found;
   last->is_destroyed = true;
   last->plan = nullptr;

@@ -349,8 +349,8 @@ void AppendOthers(std::vector<CudnnMistake>* mistakes) {
   mistakes->push_back(Mistake("a graph of nothing", [](Maker& m) {
     m.Finalize(m.Make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
   }));
-  mistakes->push_back(
-      Mistake("a graph of tensors", [](Maker& m) { m.Graph({m.Dense(1, kSizes)}); }));
+  mistakes->push_back(Mistake(
+      "a graph of tensors", [](Maker& m) { m.Graph({m.Dense(1, kSizes)}); }, kEndsCudnn));
   mistakes->push_back(Mistake("a graph of what is not finalized",
                               [](Maker& m) { m.Graph({m.ConvolutionOperation()}); }));
   mistakes->push_back(Mistake(

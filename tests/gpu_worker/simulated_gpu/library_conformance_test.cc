@@ -51,6 +51,7 @@ Count CheckAll(const cuda::CandidateSource& source) {
     count.problems += chosen.empty() ? 0 : 1;
     for (const size_t i : chosen) {
       cuda::Candidate& candidate = *candidates[i];
+      EXPECT_TRUE(candidate.Prepare().ok()) << candidate.name();
       const LibraryOperands operands = fixture.Upload(problem, candidate.workspace_bytes());
       const auto outputs = fixture.Run(candidate, problem, operands);
       EXPECT_TRUE(outputs.ok()) << candidate.name() << ": " << outputs.error().message;
