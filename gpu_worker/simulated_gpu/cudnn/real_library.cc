@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 namespace plait::simulated_gpu {
 namespace {
@@ -38,11 +39,25 @@ class Opener {
     void* handle = dlmopen(namespace_, path, RTLD_NOW | RTLD_LOCAL);
     if (handle != nullptr && namespace_ == LM_ID_NEWLM) {
       dlinfo(handle, RTLD_DI_LMID, &namespace_);
+      LeaveKeys();
     }
     return handle;
   }
 
  private:
+  // The namespace has a C library of its own, which counts keys of thread-specific data from 0, but
+  // its threads are the process's: what it keeps by a key would stand where the process keeps its
+  // own. cuDNN opens NVRTC there, which may be open in the process, too.
+  void LeaveKeys() const {
+    constexpr int kKeysOfProcess = 512;  // half of all
+    void* library = dlmopen(namespace_, "libc.so.6", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    using Create = int(pthread_key_t*, void (*)(void*));
+    auto* const create = reinterpret_cast<Create*>(dlsym(library, "pthread_key_create"));
+    pthread_key_t key = 0;
+    for (int i = 0; create != nullptr && i < kKeysOfProcess; ++i) create(&key, nullptr);
+  }
+
   Lmid_t namespace_;
 };
 
