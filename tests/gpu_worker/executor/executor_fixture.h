@@ -23,10 +23,15 @@ inline Graph ParseTyped(const std::string& text) {
 // An executor and the kernels of its device, for a fixture to open in SetUp.
 class WithExecutor {
  protected:
-  // Fails the test if the backend does not open. `threads` 0: all that the device has.
+  // Fails the test if the backend does not open, and skips it where there is no such device.
+  // `threads` 0: all that the device has.
   void Open(const std::string& backend, int threads) {
+    const bool is_gpu = backend == "cuda";
     absl::StatusOr<std::unique_ptr<Executor>> executor =
-        OpenExecutor(backend, {.threads = threads});
+        OpenExecutor(is_gpu ? "cuda:0" : backend, {.threads = is_gpu ? 0 : threads});
+    const bool is_absent =
+        absl::IsUnavailable(executor.status()) || absl::IsNotFound(executor.status());
+    if (is_gpu && is_absent) GTEST_SKIP() << executor.status();
     ASSERT_TRUE(executor.ok()) << executor.status();
     executor_ = *std::move(executor);
     absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor(executor_->device());
