@@ -14,6 +14,9 @@ namespace {
 
 // float32 keeps 24 bits; a few roundings and re-associations of short sums stay below this.
 constexpr double kRelativeTolerance = 2e-5;
+// Where GF(p) has proved the rest: sums that nearly cancel make the rounding of products look
+// larger.
+constexpr double kProvedTolerance = 1e-3;
 
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
   Random random(seed);
@@ -62,7 +65,8 @@ absl::StatusOr<Exactness> CheckInField(const Graph& before, const Graph& after, 
 
 // What is not finite must be the same on both sides; it takes no part in what errors are relative
 // to, which it would make infinite.
-absl::Status CompareOutput(size_t index, const Tensor& expected, const Tensor& actual) {
+absl::Status CompareOutput(size_t index, const Tensor& expected, const Tensor& actual,
+                           double tolerance) {
   if (expected.type() != actual.type()) {
     return absl::FailedPreconditionError(absl::StrCat("output ", index, " changed its type"));
   }
@@ -82,7 +86,7 @@ absl::Status CompareOutput(size_t index, const Tensor& expected, const Tensor& a
           absl::StrCat("output ", index, " element ", j, " is ", b[j], ", not ", a[j]));
     }
   }
-  if (error > kRelativeTolerance * largest) {
+  if (error > tolerance * largest) {
     return absl::FailedPreconditionError(
         absl::StrCat("output ", index, " differs by ", error / largest, " of its largest value"));
   }
@@ -93,14 +97,17 @@ absl::Status CompareOutput(size_t index, const Tensor& expected, const Tensor& a
   return absl::OkStatus();
 }
 
-absl::Status CheckInFloat(const Graph& before, const Graph& after, uint64_t seed) {
+absl::Status CheckInFloat(const Graph& before, const Graph& after, uint64_t seed,
+                          Exactness exactness) {
+  const double tolerance =
+      exactness == Exactness::kFieldToo ? kProvedTolerance : kRelativeTolerance;
   const std::vector<Tensor> inputs = RandomInputs(before, seed);
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
                          EvaluateGraph(before, inputs, NoWeights()));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> actual,
                          EvaluateGraph(after, inputs, NoWeights()));
   for (size_t i = 0; i < expected.size(); ++i) {
-    PLAIT_RETURN_IF_ERROR(CompareOutput(i, expected[i], actual[i]));
+    PLAIT_RETURN_IF_ERROR(CompareOutput(i, expected[i], actual[i], tolerance));
   }
   return absl::OkStatus();
 }
@@ -117,7 +124,7 @@ absl::StatusOr<Exactness> CheckEquivalent(const Graph& before, const Graph& afte
     if (exact) {
       PLAIT_ASSIGN_OR_RETURN(exactness, CheckInField(before, after, seed));
     }
-    PLAIT_RETURN_IF_ERROR(CheckInFloat(before, after, seed));
+    PLAIT_RETURN_IF_ERROR(CheckInFloat(before, after, seed, exactness));
   }
   return exactness;
 }
