@@ -72,7 +72,7 @@ TEST(WireDeviceTest, DescribedDevicesAreThoseOfTheDaemonWhateverElseIsSaid) {
   // Workers measure.
   device = DeviceToProto(SampleDevice());
   device.set_predicted(true);
-  EXPECT_TRUE(absl::IsNotFound(DeviceFromProto(device).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(DeviceFromProto(device).status()));
   EXPECT_EQ(FieldOf(CheckDevice(device)), "device.predicted");
 }
 
