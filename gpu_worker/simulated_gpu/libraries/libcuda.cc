@@ -43,6 +43,13 @@ extern "C" {
 // By which DriverLibrary knows a simulated driver.
 PLAIT_EXPORT int plait_takes_ptx() { return 1; }
 
+// NVRTC asks the process's driver for tables that no manual describes, and reads through a null
+// pointer where a driver lacks even the function. There are none here.
+PLAIT_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* /*id*/) {
+  *table = nullptr;
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 #define PLAIT_DRIVER_FUNCTION(name)                                    \
   static decltype(&::name) plait_resolve_##name() {                    \
     using plait::simulated_gpu::DriverCalls;                           \

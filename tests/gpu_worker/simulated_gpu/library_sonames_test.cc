@@ -3,6 +3,7 @@
 #include "gpu_worker/backends/cuda/cublaslt/source.h"
 #include "gpu_worker/backends/cuda/cudnn/library.h"
 #include "gpu_worker/backends/cuda/cudnn/source.h"
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/problem/reference_problem.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/simulated_gpu/library_fixture.h"
@@ -50,6 +51,13 @@ class SonamesTest : public testing::Test {
 TEST_F(SonamesTest, ThreeLibrariesAreOneDevice) {
   Check(cuda::kCudnnSource, "conv_bias_relu", 8);
   Check(cuda::kCublasLtSource, "gemm_bias", 4);
+}
+
+// NVRTC calls functions of the driver that it finds by its soname.
+TEST_F(SonamesTest, NvrtcCompilesBesideThem) {
+  const auto ptx = cuda::CompileToPtx("extern \"C\" __global__ void plait_kernel() {}", "compute_90");
+  ASSERT_TRUE(ptx.ok()) << ptx.error().message;
+  EXPECT_NE(ptx.value().find("plait_kernel"), std::string::npos);
 }
 
 // Compiled at run time, and so listed only where cuDNN finds a driver.
