@@ -1,5 +1,7 @@
 #include "server/local_workers.h"
 
+#include <cstdlib>
+
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +24,14 @@ int64_t WorkerMemoryBytes(const Config& config) {
   return config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
 }
 
+// A worker opens its device's driver and libraries while it runs, and these need not lie where the
+// loader looks by itself.
+std::vector<std::string> WorkerEnvironment() {
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  if (path == nullptr) return {};
+  return {absl::StrCat("LD_LIBRARY_PATH=", path)};
+}
+
 }  // namespace
 
 // As an address.
@@ -33,6 +43,7 @@ WorkerSupervisorOptions LocalWorkerOptions(const Config& config, const std::stri
   WorkerSupervisorOptions options;
   options.program =
       config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
+  options.environment = WorkerEnvironment();
   options.device = device;
   options.server_address = WorkerSocket(config.data_dir);
   options.blobs_folder = BlobsFolder(config.data_dir);

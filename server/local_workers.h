@@ -6,8 +6,8 @@
 #include "server/workers/runtime_workers.h"
 #include "server/workers/worker_supervisor.h"
 
-// How plaitd starts the workers of its own machine. Pure but for where its program lies and what
-// the machine has; thread-safe.
+// How plaitd starts the workers of its own machine. Pure but for where its program lies, what the
+// machine has, and where the loader looks for libraries (LD_LIBRARY_PATH); thread-safe.
 namespace plait {
 
 // Where they call, as an address.
