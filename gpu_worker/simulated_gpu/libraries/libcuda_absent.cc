@@ -1,6 +1,5 @@
 // Driver functions that cuDNN looks for before it compiles engines at run time, and never calls for
-// a list of them: without their names it takes the driver for none. With some of them NVRTC calls
-// cuGetExportTable, whether it is there or not.
+// a list of them: without their names it takes the driver for none.
 
 namespace {
 
@@ -15,7 +14,6 @@ PLAIT_ABSENT_FUNCTION(cuCtxGetCurrent)
 PLAIT_ABSENT_FUNCTION(cuCtxGetLimit)
 PLAIT_ABSENT_FUNCTION(cuCtxPopCurrent)
 PLAIT_ABSENT_FUNCTION(cuCtxPushCurrent)
-PLAIT_ABSENT_FUNCTION(cuGetExportTable)
 PLAIT_ABSENT_FUNCTION(cuKernelGetAttribute)
 PLAIT_ABSENT_FUNCTION(cuKernelSetAttribute)
 PLAIT_ABSENT_FUNCTION(cuLaunchCooperativeKernel)

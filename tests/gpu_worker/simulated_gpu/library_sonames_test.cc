@@ -55,7 +55,8 @@ TEST_F(SonamesTest, ThreeLibrariesAreOneDevice) {
 
 // NVRTC calls functions of the driver that it finds by its soname.
 TEST_F(SonamesTest, NvrtcCompilesBesideThem) {
-  const auto ptx = cuda::CompileToPtx("extern \"C\" __global__ void plait_kernel() {}", "compute_90");
+  const auto ptx =
+      cuda::CompileToPtx("extern \"C\" __global__ void plait_kernel() {}", "compute_90");
   ASSERT_TRUE(ptx.ok()) << ptx.error().message;
   EXPECT_NE(ptx.value().find("plait_kernel"), std::string::npos);
 }
