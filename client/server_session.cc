@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "client/instruction_set_option.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "proto/wire/channel.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
@@ -57,6 +58,14 @@ absl::Status CancelLeftJobs(const Client& client) {
   return absl::OkStatus();
 }
 
+// At once, with what is missing, and not when a worker has failed to come up. The processor is
+// always there.
+absl::Status CheckWorkerDevice(const std::string& device) {
+  if (device == wire::kComparingDevice) return absl::OkStatus();
+  const absl::Status status = OpenExecutor(device, {}).status();
+  return status.ok() ? status : wire::WithReason(status, v1::ERROR_REASON_DEVICE_UNAVAILABLE);
+}
+
 }  // namespace
 
 void AddServerOptions(std::vector<OptionSpec>* options) {
@@ -95,11 +104,9 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
     }
     return ConnectToServer(context);
   }
-  // At once, and not when a worker has failed to come up.
   // Outputs for a device that is only described are compared on the processor.
   const std::string worker_device = wire::IsDescribedId(device) ? wire::kComparingDevice : device;
-  const absl::Status status = wire::CheckBackend("--device", wire::BackendOf(worker_device));
-  if (!status.ok()) return wire::WithReason(status, v1::ERROR_REASON_DEVICE_UNAVAILABLE);
+  PLAIT_RETURN_IF_ERROR(CheckWorkerDevice(worker_device));
   EmbeddedServer::Options options;
   options.program = absl::StrCat(context.environment.program_folder, "/plaitd");
   options.cache_folder = context.arguments.Text("--cache-dir", context.environment.cache_folder);
