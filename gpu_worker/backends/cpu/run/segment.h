@@ -28,12 +28,14 @@ struct LoadedStep {
 // 0.2.
 //
 // Spinning has its price where cores are shared with others: a lane that waits for long yields its
-// core. Between segments all lanes have ended, so that no step waits for one of an earlier segment.
+// core, and takes over the lane that it waits for where no thread has begun that. Between segments
+// all lanes have ended, so that no step waits for one of an earlier segment.
 struct Segment {
   int width = 1;  // threads of each step
   // Numbers of steps, ascending within a lane; no lane is empty.
   std::vector<std::vector<int>> lanes;
-  std::vector<absl::Status> statuses;  // by lane: of the last run
+  std::unique_ptr<std::atomic<int64_t>[]> begun;  // by lane: the last run in which it was begun
+  std::vector<absl::Status> statuses;             // by lane: of the last run
 };
 
 // The lanes in which a plan for so many threads runs steps of this width: as many as there is room

@@ -45,11 +45,12 @@ void OpenMpParallel(void (*run)(void*), void* data, unsigned threads, unsigned /
     return;
   }
   // Whoever has passed all barriers has seen every thread of the region begin.
-  RunGroupsAnywhere(shared.threads, [&](int thread) { RunInRegion(shared, thread, run, data); });
+  RunGroupsAnywhere(shared.threads, 1, [&](int thread) { RunInRegion(shared, thread, run, data); });
 }
 
 void OpenMpBarrier() {
   if (region == nullptr || region->threads == 1) return;
+  if (thread_of_region == 0) AskThoseThatRest();
   const uint32_t before = region->barriers.load();
   if (region->arrived.fetch_add(1) + 1 < region->threads) {
     AwaitChange(region->barriers, before);

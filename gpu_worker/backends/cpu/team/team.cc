@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include "absl/container/inlined_vector.h"
 #include "base/status_macros.h"
 
 #if defined(__x86_64__)
@@ -271,33 +273,58 @@ TeamWidthScope::TeamWidthScope(int width) : before_(place.width) {
 
 TeamWidthScope::~TeamWidthScope() { place.width = before_; }
 
-void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)> work, Late late) {
-  PLAIT_CHECK(groups * width <= place.width);
-  Team* const team = place.team;
-  const int first = place.thread;
-  const int core = sched_getcpu();
-  for (int group = 1; group < groups; ++group) {
-    Member& member = *team->members_[first + group * width];
-    if (late == Late::kLeaveOut && member.Rests()) continue;
-    member.work = {&work, group, width};
-    member.asker_core.store(core, std::memory_order_relaxed);
+// Groups that run at once, for as long as the thread that asked for them is in its own.
+struct Team::Asked {
+  Member& MemberOf(int group) const { return *team->members_[first + group * width]; }
+
+  void Ask(int group) const {
+    Member& member = MemberOf(group);
+    member.work = {work, group, width};
+    member.asker_core.store(sched_getcpu(), std::memory_order_relaxed);
     // Sequentially consistent, so that whoever sleeps is seen.
     member.asked.store(member.asked.load(std::memory_order_relaxed) + 1);
     member.asked.notify_one();
   }
-  {
+
+  Team* const team;
+  const int first;  // thread
+  const int width;
+  const absl::FunctionRef<void(int group)>* const work;
+  absl::InlinedVector<bool, 64> rests;  // by group: its member was not asked
+};
+thread_local Team::Asked* Team::asked_now_ = nullptr;
+
+void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)> work, Late late) {
+  PLAIT_CHECK(groups * width <= place.width);
+  const auto run = [&](int group) {
     const TeamWidthScope scope(width);
-    work(0);
-  }
+    work(group);
+  };
+  if (groups == 1) return run(0);
+  Asked asked = {place.team, place.thread, width, &work, absl::InlinedVector<bool, 64>(groups)};
   for (int group = 1; group < groups; ++group) {
-    Member& member = *team->members_[first + group * width];
-    if (late != Late::kAwait && member.TakeBack()) {
-      if (late == Late::kLeaveOut) continue;
-      const TeamWidthScope scope(width);
-      work(group);
-    } else {
+    asked.rests[group] = late != Late::kAwait && asked.MemberOf(group).Rests();
+    if (!asked.rests[group]) asked.Ask(group);
+  }
+  Asked* const outer = std::exchange(asked_now_, &asked);
+  run(0);
+  asked_now_ = outer;
+  for (int group = 1; group < groups; ++group) {
+    Member& member = asked.MemberOf(group);
+    const bool is_left = asked.rests[group] || (late != Late::kAwait && member.TakeBack());
+    if (!is_left) {
       member.Await();
+    } else if (late == Late::kTakeOver) {
+      run(group);
     }
+  }
+}
+
+void Team::AskThoseThatRest() {
+  if (asked_now_ == nullptr) return;
+  for (size_t group = 1; group < asked_now_->rests.size(); ++group) {
+    if (asked_now_->rests[group]) asked_now_->Ask(static_cast<int>(group));
+    asked_now_->rests[group] = false;
   }
 }
 
@@ -330,8 +357,15 @@ void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work) {
   Team::RunOnMembers(groups, width, work, Team::Late::kAwait);
 }
 
-void RunGroupsAnywhere(int groups, absl::FunctionRef<void(int group)> work) {
-  Team::RunOnMembers(groups, 1, work, Team::Late::kTakeOver);
+void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work) {
+  Team::RunOnMembers(groups, width, work, Team::Late::kTakeOver);
+}
+
+void AskThoseThatRest() { Team::AskThoseThatRest(); }
+
+void NoteAwaited(int group, int width) {
+  place.team->members_[place.thread + group * width]->is_awaited.store(true,
+                                                                       std::memory_order_relaxed);
 }
 
 void ForEachPart(int threads, int64_t count,

@@ -67,7 +67,9 @@ class Team {
 
  private:
   friend void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
-  friend void RunGroupsAnywhere(int groups, absl::FunctionRef<void(int group)> work);
+  friend void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work);
+  friend void AskThoseThatRest();
+  friend void NoteAwaited(int group, int width);
   friend void ForEachPart(int threads, int64_t count,
                           absl::FunctionRef<void(int64_t begin, int64_t end, int thread)> part);
 
@@ -103,8 +105,12 @@ class Team {
     void Await();
   };
 
+  struct Asked;
+  static thread_local Asked* asked_now_;  // by the calling thread
+
   static void RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)> work,
                            Late late);
+  static void AskThoseThatRest();
   void RunMember(int thread);
   // Waits for `width` free threads beside each other, takes them and returns the first one's
   // number.
@@ -144,9 +150,18 @@ class TeamWidthScope {
 // being that of group 0; returns when all have returned. REQUIRES: groups * width <= TeamWidth().
 void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
 
-// The same with a width of 1, where groups may follow each other: one that its thread has not begun
-// when group 0 has returned, because other programs have its core, the calling thread runs too.
-void RunGroupsAnywhere(int groups, absl::FunctionRef<void(int group)> work);
+// The same where groups may follow each other: one that its thread has not begun when group 0 has
+// returned, because other programs have its core, the calling thread runs too. None may wait for
+// one that has not begun, unless group 0 calls AskThoseThatRest.
+void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work);
+
+// In group 0 of those: has every group begin, also where its thread is asked for nothing for a
+// while, because other programs interrupt it.
+void AskThoseThatRest();
+
+// In group 0 of those: says that the calling thread waits for what the group's thread is at, which
+// then rests for a while if other programs interrupt it.
+void NoteAwaited(int group, int width);
 
 // Calls part(begin, end, thread) for pieces of [0, count) that cover it, by up to `threads` threads
 // (no more than the calling one may lead). Each thread has a consecutive part of its own, so that

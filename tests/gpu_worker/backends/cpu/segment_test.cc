@@ -1,7 +1,11 @@
 #include "gpu_worker/backends/cpu/run/segment.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
+
+#include <pthread.h>
+#include <sched.h>
 
 #include "gmock/gmock.h"
 #include "gpu_worker/backends/cpu/team/team.h"
@@ -101,6 +105,39 @@ TEST(SegmentTest, AStepRunsOnItsThreadsAfterThoseThatItWaitsFor) {
     EXPECT_THAT(record.order, ElementsAre(0, 1, 2, 3, 4));
     EXPECT_THAT(record.widths, ElementsAre(2, 2, 2, 4, 1));
   }
+}
+
+// On one core the first thread often waits for a step of a lane that nobody has begun, and runs it.
+TEST(SegmentTest, LanesThatNobodyBeginsAreTakenOver) {
+  cpu_set_t before, one;
+  pthread_getaffinity_np(pthread_self(), sizeof(before), &before);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+  Plan plan = PlanOf(3, {{1, 0}, {1, 1}, {1, 2}, {1, 0}, {1, 1}, {1, 2}, {1, 0}, {1, 0}});
+  plan.steps[1].waits = {0};
+  plan.steps[2].waits = {1};
+  plan.steps[3].waits = {2};
+  plan.steps[6].waits = {4, 5};
+  {
+    Team team(3, Placement::kAnywhere);
+    const Team::Lead lead(team);
+    std::vector<Segment> segments = MakeSegments(plan);
+    Record record;
+    std::vector<LoadedStep> steps = StepsOf(plan, &record);
+    for (int64_t run = 1; run <= 2000; ++run) {
+      record.order.clear();
+      ASSERT_TRUE(RunSegments(&segments, &steps, run).ok());
+      ASSERT_THAT(record.order, testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+      const auto at = [&](int step) {
+        return std::find(record.order.begin(), record.order.end(), step);
+      };
+      for (const auto& [step, later] : {std::pair(0, 1), {1, 2}, {2, 3}, {1, 4}, {4, 6}, {5, 6}}) {
+        ASSERT_LT(at(step), at(later));
+      }
+    }
+  }
+  pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
 }
 
 TEST(SegmentTest, AfterAnErrorNoLaterSegmentRunsAndNoLaneWaitsForEver) {

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -68,6 +69,34 @@ TEST(OpenMpTest, ARegionHasTheThreadsOfTheTeamAndABarrier) {
     EXPECT_EQ(seen.numbers, 0b111);
     EXPECT_EQ(omp_in_parallel(), 0);
   }
+}
+
+// Members that others interrupt are asked for nothing for a while, but for what waits at a barrier.
+TEST(OpenMpTest, BarriersEndBesideThreadsThatSpin) {
+  std::atomic<bool> ends = false;
+  const auto spin = [&] {
+    while (!ends) {
+    }
+  };
+  std::thread spinners[2] = {std::thread(spin), std::thread(spin)};
+  {
+    Team team(3, Placement::kAnywhere);
+    const Team::Lead lead(team);
+    const auto began = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(300)) {
+      std::atomic<int> arrived = 0;
+      GOMP_parallel(
+          [](void* data) {
+            auto& arrived = *static_cast<std::atomic<int>*>(data);
+            ++arrived;
+            GOMP_barrier();
+            EXPECT_EQ(arrived, 3);
+          },
+          &arrived, 0, 0);
+    }
+  }
+  ends = true;
+  for (std::thread& spinner : spinners) spinner.join();
 }
 
 TEST(OpenMpTest, ARegionIsAsNarrowAsTheScope) {

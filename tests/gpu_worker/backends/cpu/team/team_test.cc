@@ -113,6 +113,29 @@ TEST(TeamTest, WorkIsDoneOnceWhereAMemberComesTooLate) {
   pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
 }
 
+// Members that share their core with a thread that spins are not asked for a while.
+TEST(TeamTest, GroupsRunOnceBesideAThreadThatSpins) {
+  std::atomic<bool> ends = false;
+  std::thread spinner([&] {
+    while (!ends) {
+    }
+  });
+  {
+    Team team(3, Placement::kAnywhere);
+    const Team::Lead lead(team);
+    for (int repeat = 0; repeat < 3000; ++repeat) {
+      std::atomic<int> calls[3] = {};
+      RunGroupsAnywhere(3, 1, [&](int group) {
+        ++calls[group];
+        if (group == 0) NoteAwaited(1 + repeat % 2, 1);
+      });
+      for (const std::atomic<int>& call : calls) ASSERT_EQ(call, 1);
+    }
+  }
+  ends = true;
+  spinner.join();
+}
+
 // Two branches of two threads each, as a plan of four threads has them.
 TEST(TeamTest, GroupsLeadThreadsOfTheirOwn) {
   Team team(4, Placement::kAnywhere);
