@@ -220,7 +220,7 @@ absl::StatusOr<std::vector<double>> CpuExecutable::Time(int repeats) {
   const Team::Lead lead(*shared_.team, threads_);
   for (int i = 0; i < repeats; ++i) {
     // The first kernel should not pay for waking the other threads.
-    RunGroups(threads_, 1, [](int) {});
+    WakeMembers();
     const Stopwatch stopwatch;
     PLAIT_RETURN_IF_ERROR(RunOnce());
     samples.push_back(stopwatch.elapsed_us());
@@ -232,7 +232,7 @@ absl::StatusOr<std::vector<double>> CpuExecutable::TimeSteps() {
   std::vector<double> step_us;
   step_us.reserve(steps_.size());
   const Team::Lead lead(*shared_.team, threads_);
-  RunGroups(threads_, 1, [](int) {});
+  WakeMembers();
   for (size_t step = 0; step < steps_.size(); ++step) {
     const TeamWidthScope width(step_widths_[step]);
     const Stopwatch stopwatch;

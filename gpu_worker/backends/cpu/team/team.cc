@@ -363,6 +363,19 @@ void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)>
 
 void AskThoseThatRest() { Team::AskThoseThatRest(); }
 
+void WakeMembers() {
+  const int groups = place.width;
+  std::atomic<int> awake = 1;
+  RunGroupsAnywhere(groups, 1, [&](int group) {
+    if (group > 0) {
+      ++awake;
+      return;
+    }
+    const auto began = std::chrono::steady_clock::now();
+    while (awake < groups && std::chrono::steady_clock::now() - began < 2 * kSpinMax) Pause();
+  });
+}
+
 void NoteAwaited(int group, int width) {
   place.team->members_[place.thread + group * width]->is_awaited.store(true,
                                                                        std::memory_order_relaxed);

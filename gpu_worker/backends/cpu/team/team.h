@@ -163,6 +163,10 @@ void AskThoseThatRest();
 // then rests for a while if other programs interrupt it.
 void NoteAwaited(int group, int width);
 
+// Returns when the threads that the calling one may lead are awake, so that the first work does not
+// pay for it, or after 0.1 ms: others have their cores.
+void WakeMembers();
+
 // Calls part(begin, end, thread) for pieces of [0, count) that cover it, by up to `threads` threads
 // (no more than the calling one may lead). Each thread has a consecutive part of its own, so that
 // neighbours in memory belong to one thread, and takes it in pieces from the front; one that is
