@@ -24,9 +24,9 @@ absl::string_view SystemOf(absl::string_view search, absl::string_view schedule)
     absl::string_view name, search, schedule;
   };
   static constexpr System kSystems[] = {
-      {"JIT", "none", "sequential"}, {"TASO+JIT", "taso", "sequential"},
-      {"IOS", "none", "ios"},        {"Nimble", "none", "nimble"},
-      {"Opara", "none", "opara"},    {"TASO+Nimble", "taso", "nimble"},
+      {"JIT", "normal_form", "sequential"}, {"TASO+JIT", "taso", "sequential"},
+      {"IOS", "normal_form", "ios"},        {"Nimble", "normal_form", "nimble"},
+      {"Opara", "normal_form", "opara"},    {"TASO+Nimble", "taso", "nimble"},
       {"plait", "plait", "plait"},
   };
   for (const System& system : kSystems) {
@@ -68,7 +68,7 @@ Json AblationJson(absl::string_view model, absl::Span<const AblationRow> rows) {
 
 std::string AblationTable(absl::Span<const AblationRow> rows) {
   std::string text =
-      absl::StrFormat("%-10s %-11s %-12s %-22s %9s %12s %9s %10s %8s\n", "search", "schedule", "as",
+      absl::StrFormat("%-11s %-11s %-12s %-22s %9s %12s %9s %10s %8s\n", "search", "schedule", "as",
                       "speedup", "ms", "predicted ms", "search s", "candidates", "rewrites");
   for (const AblationRow& row : rows) {
     const v1::Report& report = row.report;
@@ -77,7 +77,7 @@ std::string AblationTable(absl::Span<const AblationRow> rows) {
                                           report.speedup_low(), report.speedup_high());
     if (report.device().predicted()) speedup = absl::StrFormat("%.3f, predicted", report.speedup());
     if (is_kept) speedup = "1, the original";
-    absl::StrAppendFormat(&text, "%-10s %-11s %-12s %-22s %9.3f %12.3f %9.2f %10d %8d\n",
+    absl::StrAppendFormat(&text, "%-11s %-11s %-12s %-22s %9.3f %12.3f %9.2f %10d %8d\n",
                           row.search, row.schedule, SystemOf(row.search, row.schedule), speedup,
                           Milliseconds(report.optimized().latency_us_median()),
                           Milliseconds(report.optimized().predicted_us()),

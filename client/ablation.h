@@ -18,7 +18,7 @@ struct AblationRow {
 };
 
 // The system that AutoGraph's table (AAAI 2023, section 4.2) calls by these policies, such as
-// "Nimble" for none and nimble; empty where it has none.
+// "Nimble" for normal_form and nimble; empty where it has none.
 absl::string_view SystemOf(absl::string_view search, absl::string_view schedule);
 
 // {"schema_version", "model", "rows": [{"search", "schedule", "system", "origin", "speedup",

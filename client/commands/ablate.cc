@@ -26,7 +26,7 @@ constexpr absl::string_view kSearches = "--searches";
 constexpr absl::string_view kSchedules = "--schedules";
 
 // What is compared unless others are named: AutoGraph's own ablations are asked for by name.
-constexpr absl::string_view kSearchesByDefault[] = {"none", "taso", "autograph", "plait"};
+constexpr absl::string_view kSearchesByDefault[] = {"normal_form", "taso", "autograph", "plait"};
 
 // Options of jobs that do not say how to search.
 constexpr absl::string_view kJobOptions[] = {"--device",    "--threads",       "--budget", "--seed",
@@ -51,8 +51,8 @@ absl::string_view ExpectedSchedules(absl::string_view value) {
 
 std::vector<OptionSpec> Options() {
   std::vector<OptionSpec> options = {
-      {kSearches, OptionKind::kText, "A,B", "how graphs are searched", "none,taso,autograph,plait",
-       ExpectedSearches},
+      {kSearches, OptionKind::kText, "A,B", "how graphs are searched",
+       "normal_form,taso,autograph,plait", ExpectedSearches},
       {kSchedules, OptionKind::kText, "A,B",
        "how kernels are placed on streams; default: each way there is", "", ExpectedSchedules}};
   std::vector<OptionSpec> of_jobs;
@@ -111,7 +111,7 @@ const Command kAblateCommand = {
     .summary = "compare ways to search and to schedule, each with a job of its own",
     .examples =
         "  plait ablate model.onnx --budget 30s\n"
-        "  plait ablate model.onnx --searches none,taso,plait --schedules sequential,ios,nimble\n"
+        "  plait ablate model.onnx --searches normal_form,taso,plait --schedules ios,nimble\n"
         "  plait ablate model.onnx --searches autograph,autograph_no_dp --schedules plait\n"
         "  plait ablate model.onnx --json > ablation.json\n",
     .options = Options,

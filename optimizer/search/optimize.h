@@ -36,7 +36,8 @@ namespace plait {
 // What a search may do and how far it goes. A value; equal options, rules and measurement logs give
 // equal results.
 struct SearchOptions {
-  // "none": the baseline as it is. "taso": sum of kernel times, no partition. "autograph":
+  // "none": the baseline as it is. "normal_form": rules that always win, then cover and schedule.
+  // "taso": sum of kernel times, no partition. "autograph":
   // partition, critical-path cost. The cost of whole graphs decides what is verified, first the
   // shortest plan of each graph, then the second ones. "plait": as autograph, but the simulated
   // makespan of whole plans decides. "autograph_no_dp", "autograph_no_partition" and

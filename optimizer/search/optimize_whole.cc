@@ -104,7 +104,9 @@ class Optimizer {
   }
 
   // A baseline whose kernels were not all tried would be too easy to beat.
-  bool IsSearched() const { return policy_.rewrites && !profiles_.exhausted(); }
+  bool IsSearched() const {
+    return policy_.rewriting != Rewriting::kNothing && !profiles_.exhausted();
+  }
 
   absl::Status AddCandidates() {
     context_.progress.OnPhase("canonicalize", 0.05);
@@ -117,7 +119,9 @@ class Optimizer {
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
-    PLAIT_RETURN_IF_ERROR(SearchInRounds(std::move(canonical)));
+    if (policy_.rewriting == Rewriting::kSearched) {
+      PLAIT_RETURN_IF_ERROR(SearchInRounds(std::move(canonical)));
+    }
     result_.budget_exhausted = profiles_.exhausted();
     return absl::OkStatus();
   }

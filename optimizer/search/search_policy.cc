@@ -13,9 +13,14 @@ namespace {
 constexpr int kSearchRoundsMax = 4;
 
 constexpr SearchPolicy kSearchPolicies[] = {
-#define PLAIT_SEARCH_POLICY(name, rewrites, cost_model, regions, ranks_by_simulation, \
-                            asks_generated)                                           \
-  {#name, rewrites, CostModel::cost_model, Regions::regions, ranks_by_simulation, asks_generated},
+#define PLAIT_SEARCH_POLICY(name, rewriting, cost_model, regions, ranks_by_simulation, \
+                            asks_generated)                                            \
+  {#name,                                                                              \
+   Rewriting::rewriting,                                                               \
+   CostModel::cost_model,                                                              \
+   Regions::regions,                                                                   \
+   ranks_by_simulation,                                                                \
+   asks_generated},
 #include "optimizer/search/policies.def"
 #undef PLAIT_SEARCH_POLICY
 };

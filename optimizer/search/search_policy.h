@@ -15,10 +15,17 @@ enum class Regions {
   kUnions,  // and the unions of neighbouring ones, among which a dynamic program chooses
 };
 
+// How far a graph may become another one.
+enum class Rewriting {
+  kNothing,     // only the baseline
+  kNormalForm,  // by rules that always win
+  kSearched,
+};
+
 // What sets the ways to search apart; see SearchOptions::search and policies.def.
 struct SearchPolicy {
   absl::string_view name;
-  bool rewrites;  // false: only the baseline
+  Rewriting rewriting;
   CostModel cost_model;
   Regions regions;
   bool ranks_by_simulation;  // false: by the cost that the rewriting was guided by

@@ -7,11 +7,11 @@ import models
 
 def test_each_pair_has_a_row(cli, model_file):
     model = model_file(models.light_model("tiny_resnet"))
-    finished = cli.run("ablate", model, "--searches", "none,taso", "--schedules", "sequential,ios",
+    finished = cli.run("ablate", model, "--searches", "normal_form,taso", "--schedules", "sequential,ios",
                        "--budget", "6s", "--json").expect(0)
     rows = finished.json["rows"]
     assert [(row["search"], row["schedule"], row["system"]) for row in rows] == [
-        ("none", "sequential", "JIT"), ("none", "ios", "IOS"),
+        ("normal_form", "sequential", "JIT"), ("normal_form", "ios", "IOS"),
         ("taso", "sequential", "TASO+JIT"), ("taso", "ios", None)]
     for row in rows:
         assert row["speedup"] >= 1 and row["latency_us_median"] > 0

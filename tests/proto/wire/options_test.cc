@@ -163,7 +163,8 @@ TEST(WireOptionsTest, NamesTheAllowedPolicies) {
   v1::OptimizeOptions options;
   options.set_search("magic");
   EXPECT_EQ(CheckedOptions(options).status().message(),
-            "options.search: must be one of none, taso, autograph, plait, autograph_no_dp, "
+            "options.search: must be one of none, normal_form, taso, autograph, plait, "
+            "autograph_no_dp, "
             "autograph_no_partition, autograph_no_path, plait_generated, is \"magic\"");
 }
 
