@@ -47,6 +47,8 @@ class Optimizer {
   absl::StatusOr<SearchResult> Run() {
     PLAIT_ASSIGN_OR_RETURN(policy_, FindSearchPolicy(options_.search));
     PLAIT_ASSIGN_OR_RETURN(schedule_policy_, FindPolicy(options_.schedule));
+    // What is placed in line has the cost of one stream, which is the sum.
+    if (schedule_policy_ == &kSequentialPolicy) device_.schedule.streams_max = 1;
     context_.progress.OnPhase("baseline", 0);
     PLAIT_RETURN_IF_ERROR(AddBaseline());
     if (IsSearched()) PLAIT_RETURN_IF_ERROR(AddCandidates());

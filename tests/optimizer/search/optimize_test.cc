@@ -87,6 +87,35 @@ TEST(OptimizeTest, PlacesTheNormalFormWithoutASearch) {
   EXPECT_EQ(beside->candidates, 0);
 }
 
+// Neg takes longer than either of the branches that it stands for, and less than both. Kernels have
+// one width, as on a GPU.
+TEST(OptimizeTest, InLineTheSumDecidesWhateverCouldRunSideBySide) {
+  Rule to_neg = kTanhToPair;
+  to_neg.name = "branches_to_neg";
+  to_neg.root = OpKind::kAdd;
+  to_neg.match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+    Rewrite rewrite = ReplaceOp(graph, node, {OpKind::kNeg});
+    for (int i = 0; i < 2; ++i) {
+      const NodeId branch = graph.producer(node, i);
+      rewrite.added[0].inputs = {graph.node(branch).inputs[0]};
+      rewrite.removed.insert(rewrite.removed.begin() + i, branch);
+    }
+    return {rewrite};
+  };
+  const Rule* const rules[] = {&to_neg};
+  for (const char* schedule : {"sequential", "nimble"}) {
+    Job job(1);
+    job.device.streams_max = 16;
+    job.options.rules = rules;
+    job.options.schedule = schedule;
+    job.profiler.node_us = {{"Tanh", 100}, {"Exp", 100}, {"Add", 1}, {"Softmax", 1}, {"Neg", 150}};
+    const absl::StatusOr<SearchResult> result = job.Run(Cells(1));
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->rules_applied.size(), schedule == std::string("sequential") ? 1u : 0u)
+        << result->trace;
+  }
+}
+
 TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
   for (const char* search : {"none", "normal_form", "taso", "autograph", "plait", "autograph_no_dp",
                              "autograph_no_partition", "autograph_no_path", "plait_generated"}) {
