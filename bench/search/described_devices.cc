@@ -17,7 +17,6 @@
 //
 //   cmake --build build --target described_devices && build/described_devices build/models/*.onnx
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -26,19 +25,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/random.h"
 #include "base/status_macros.h"
+#include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
-#include "gpu_worker/backends/catalogs.h"
 #include "optimizer/cost/critical_path_cost.h"
 #include "optimizer/cost/described_device.h"
-#include "optimizer/search/budgeted_profiles.h"
 #include "optimizer/search/optimize.h"
 
 namespace plait {
 namespace {
-
-constexpr double kTf32FlopsPerUs = 400e6;
 
 // Milliseconds: 2.5 us a kernel and the work at 60 % of the rates, counted on paper.
 struct ByHand {
@@ -65,60 +60,6 @@ const std::map<std::string, Estimates>& EstimatesByHand() {
   return estimates;
 }
 
-// The cover of a graph, and its kernels outside of it, so that they can be priced again. What a
-// cover pays for a kernel is not what it takes alone where copies are made, or saved, for its sake.
-struct Covered {
-  Cover cover;
-  std::vector<LoneKernel> kernels;
-  std::vector<double> ratios;  // of what the cover pays to what the kernel takes; by step
-};
-
-absl::StatusOr<Covered> CoverOn(const Graph& graph, const DescribedDevice& described,
-                                PredictionDetail detail) {
-  const DeviceDescription device = DescriptionOf(described);
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
-  DescribedProfiler profiler(described, detail);
-  MeasurementLog log;
-  ProfileCache profiles(profiler, log);
-  UnlimitedBudget budget;
-  BudgetedProfiles budgeted(profiles, budget, log);
-  const KernelOffers offers(graph, {.device = device, .catalog = *catalog, .profiles = profiles});
-  std::vector<ProfileQuery> missing;
-  offers.AppendMissing(/*single_nodes=*/false, &missing);
-  PLAIT_RETURN_IF_ERROR(budgeted.ResolveAll(missing));
-  Covered covered;
-  PLAIT_ASSIGN_OR_RETURN(covered.cover, FindCover(graph, offers.Table(), {}));
-  for (const CoverStep& step : covered.cover.steps) {
-    const Kernel& kernel = step.group.part.kernel;
-    const ProfileOrigin origin = {device.fingerprint, catalog->Version(kernel.family)};
-    PLAIT_ASSIGN_OR_RETURN(
-        LoneKernel lone,
-        LoneKernelOf(kernel.nodes.empty()
-                         ? ReorderProfileKey(graph.type(step.inputs[0].tensor), kernel, origin)
-                         : KernelProfileKey(graph, kernel, origin)));
-    const double alone_us = profiler.Predict(lone).latency_us_median;
-    covered.ratios.push_back(alone_us > 0 ? step.group.part.latency_us / alone_us : 0);
-    covered.kernels.push_back(std::move(lone));
-  }
-  return covered;
-}
-
-// The launches with the times and shares that the device gives them.
-ScheduleProblem ProblemOn(const Covered& covered, const DescribedDevice& device,
-                          PredictionDetail detail) {
-  const DescribedProfiler profiler(device, detail);
-  Cover cover = covered.cover;
-  for (size_t i = 0; i < cover.steps.size(); ++i) {
-    KernelChoice& choice = cover.steps[i].group.part;
-    const Profile profile = profiler.Predict(covered.kernels[i]);
-    choice.latency_us = covered.ratios[i] * profile.latency_us_median;
-    choice.bytes = profile.bytes;
-    choice.compute_share = profile.compute_share;
-    cover.steps[i].group.whole = choice;
-  }
-  return MakeScheduleProblem(cover, ScheduleDeviceOf(DescriptionOf(device)));
-}
-
 PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
   std::vector<CostedStep> steps;
   for (const Launch& launch : problem.launches) {
@@ -139,18 +80,17 @@ absl::Status PrintPredictions(const std::string& name, const Graph& normal_form,
                            SearchDescribed(normal_form, kH200Device, PredictionDetail::kEnvelope));
     graph = std::move(found.graph);
   }
-  PLAIT_ASSIGN_OR_RETURN(const Covered covered,
-                         CoverOn(graph, kH200Device, PredictionDetail::kEnvelope));
-  DescribedDevice tf32 = kH200Device;
-  tf32.flops_per_us = kTf32FlopsPerUs;
+  PLAIT_ASSIGN_OR_RETURN(const CoveredGraph covered,
+                         CoverDescribed(graph, kH200Device, PredictionDetail::kEnvelope));
+  const DescribedDevice tf32 = InTf32(kH200Device);
   const ScheduleProblem envelope = ProblemOn(covered, kH200Device, PredictionDetail::kEnvelope);
   const PathCost launches = PathsOf(envelope, true);
   const PathCost fp32_us = PathsOf(envelope, false);
   const PathCost tf32_us = PathsOf(ProblemOn(covered, tf32, PredictionDetail::kEnvelope), false);
   const auto found = EstimatesByHand().find(name);
   const Estimates hand = found == EstimatesByHand().end() ? Estimates() : found->second;
-  PLAIT_ASSIGN_OR_RETURN(const Covered in_blocks,
-                         CoverOn(graph, kH200Device, PredictionDetail::kBlocks));
+  PLAIT_ASSIGN_OR_RETURN(const CoveredGraph in_blocks,
+                         CoverDescribed(graph, kH200Device, PredictionDetail::kBlocks));
   const ScheduleProblem blocks = ProblemOn(in_blocks, kH200Device, PredictionDetail::kBlocks);
   const double plait_us = MakespanUs(blocks, kPlaitPolicy.assign(blocks));
   const double line_us = MakespanUs(blocks, kSequentialPolicy.assign(blocks));
@@ -165,25 +105,8 @@ absl::Status PrintPredictions(const std::string& name, const Graph& normal_form,
   return absl::OkStatus();
 }
 
-// Each constant of its own, log-uniform.
-DescribedDevice Drawn(uint64_t seed) {
-  Random random(seed);
-  DescribedDevice device = kH200Device;
-  const double spread = std::log(1.3);
-  const auto draw = [&](double* constant) {
-    *constant *= std::exp(spread * (2 * random.Uniform() - 1));
-  };
-  for (double* constant :
-       {&device.flops_per_us, &device.bytes_per_us, &device.l2_bytes_per_us,
-        &device.multiprocessor_bytes_per_us, &device.kernel_us, &device.cross_stream_us,
-        &device.large_tile_share, &device.small_tile_share, &device.element_share}) {
-    draw(constant);
-  }
-  return device;
-}
-
 // By policy, but for plait, which is as good as the best of them whatever the constants.
-std::vector<double> MakespansOn(const Covered& covered, const DescribedDevice& device) {
+std::vector<double> MakespansOn(const CoveredGraph& covered, const DescribedDevice& device) {
   const ScheduleProblem problem = ProblemOn(covered, device, PredictionDetail::kBlocks);
   std::vector<double> us;
   for (const SchedulePolicy* policy : AllPolicies()) {
@@ -193,14 +116,15 @@ std::vector<double> MakespansOn(const Covered& covered, const DescribedDevice& d
 }
 
 absl::Status PrintDraws(const std::string& name, const Graph& graph, int draws) {
-  PLAIT_ASSIGN_OR_RETURN(const Covered covered,
-                         CoverOn(graph, kH200Device, PredictionDetail::kBlocks));
+  PLAIT_ASSIGN_OR_RETURN(const CoveredGraph covered,
+                         CoverDescribed(graph, kH200Device, PredictionDetail::kBlocks));
   const std::vector<double> nominal = MakespansOn(covered, kH200Device);
   const auto best = std::min_element(nominal.begin(), nominal.end()) - nominal.begin();
   int stays = 0;
   double regret = 0;
   for (int draw = 0; draw < draws; ++draw) {
-    const std::vector<double> us = MakespansOn(covered, Drawn(static_cast<uint64_t>(draw) + 1));
+    const std::vector<double> us =
+        MakespansOn(covered, DrawnDevice(kH200Device, static_cast<uint64_t>(draw) + 1));
     const double least = *std::min_element(us.begin(), us.end());
     // Policies often give one schedule: what is as good has stayed.
     if (us[best] <= least * (1 + 1e-9)) ++stays;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
@@ -36,15 +37,12 @@ class EqualOutputs : public Verifier {
 
 absl::StatusOr<SearchResult> Search(const Graph& graph, const DeviceDescription& device,
                                     const KernelCatalog& catalog, Profiler& profiler,
-                                    RuleList rules, int threads) {
+                                    const SearchOptions& options) {
   MeasurementLog log;
   ProfileCache profiles(profiler, log);
   EqualOutputs verifier;
   UnlimitedBudget budget;
   NoProgress progress;
-  SearchOptions options;
-  options.rules = rules;
-  options.threads = threads;
   return Optimize(graph, options,
                   {.device = device,
                    .catalog = catalog,
@@ -58,21 +56,35 @@ absl::StatusOr<SearchResult> Search(const Graph& graph, const DeviceDescription&
 
 }  // namespace
 
-absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
+absl::StatusOr<Graph> OriginalOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
-  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
+  PLAIT_ASSIGN_OR_RETURN(Bound bound, Bind(model, {}));
+  return std::move(bound.graph);
+}
+
+absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
+  PLAIT_ASSIGN_OR_RETURN(const Graph original, OriginalOf(path));
   RuleCounts counts;
-  return Canonicalize(bound.graph, AllRules(), &counts);
+  return Canonicalize(original, AllRules(), &counts);
 }
 
 absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,
                                              PredictionDetail detail, int threads, RuleList rules) {
+  SearchOptions options;
+  options.rules = rules;
+  options.threads = threads;
+  return SearchDescribed(graph, described, detail, std::move(options));
+}
+
+absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,
+                                             PredictionDetail detail, SearchOptions options) {
+  if (options.rules.empty()) options.rules = AllRules();
   const DeviceDescription device = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
   DescribedProfiler profiler(described, detail);
-  return Search(graph, device, *catalog, profiler, rules, threads);
+  return Search(graph, device, *catalog, profiler, options);
 }
 
 absl::StatusOr<SearchResult> SearchPredicted(const Graph& graph, RuleList rules) {
@@ -84,7 +96,9 @@ absl::StatusOr<SearchResult> SearchPredicted(const Graph& graph, RuleList rules)
   device.threads = 2;
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
   PredictedProfiler profiler(device, *catalog);
-  return Search(graph, device, *catalog, profiler, rules, 1);
+  SearchOptions options;
+  options.rules = rules;
+  return Search(graph, device, *catalog, profiler, options);
 }
 
 }  // namespace plait

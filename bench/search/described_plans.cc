@@ -1,0 +1,83 @@
+#include "bench/search/described_plans.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/random.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/search/budgeted_profiles.h"
+
+namespace plait {
+namespace {
+
+constexpr double kTf32FlopsPerUs = 400e6;
+
+}  // namespace
+
+absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedDevice& described,
+                                            PredictionDetail detail, bool fuse) {
+  const DeviceDescription device = DescriptionOf(described);
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
+  DescribedProfiler profiler(described, detail);
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  UnlimitedBudget budget;
+  BudgetedProfiles budgeted(profiles, budget, log);
+  const KernelOffers offers(
+      graph, {.device = device, .catalog = *catalog, .profiles = profiles, .fuse = fuse});
+  std::vector<ProfileQuery> missing;
+  offers.AppendMissing(/*single_nodes=*/!fuse, &missing);
+  PLAIT_RETURN_IF_ERROR(budgeted.ResolveAll(missing));
+  CoveredGraph covered;
+  PLAIT_ASSIGN_OR_RETURN(covered.cover, FindCover(graph, offers.Table(), {}));
+  for (const CoverStep& step : covered.cover.steps) {
+    const Kernel& kernel = step.group.part.kernel;
+    const ProfileOrigin origin = {device.fingerprint, catalog->Version(kernel.family)};
+    PLAIT_ASSIGN_OR_RETURN(
+        LoneKernel lone,
+        LoneKernelOf(kernel.nodes.empty()
+                         ? ReorderProfileKey(graph.type(step.inputs[0].tensor), kernel, origin)
+                         : KernelProfileKey(graph, kernel, origin)));
+    const double alone_us = profiler.Predict(lone).latency_us_median;
+    covered.ratios.push_back(alone_us > 0 ? step.group.part.latency_us / alone_us : 0);
+    covered.kernels.push_back(std::move(lone));
+  }
+  return covered;
+}
+
+ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& device,
+                          PredictionDetail detail) {
+  const DescribedProfiler profiler(device, detail);
+  Cover cover = covered.cover;
+  for (size_t i = 0; i < cover.steps.size(); ++i) {
+    KernelChoice& choice = cover.steps[i].group.part;
+    const Profile profile = profiler.Predict(covered.kernels[i]);
+    choice.latency_us = covered.ratios[i] * profile.latency_us_median;
+    choice.bytes = profile.bytes;
+    choice.compute_share = profile.compute_share;
+    cover.steps[i].group.whole = choice;
+  }
+  return MakeScheduleProblem(cover, ScheduleDeviceOf(DescriptionOf(device)));
+}
+
+DescribedDevice InTf32(DescribedDevice device) {
+  device.element_share *= device.flops_per_us / kTf32FlopsPerUs;
+  device.flops_per_us = kTf32FlopsPerUs;
+  return device;
+}
+
+DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed) {
+  Random random(seed);
+  const double spread = std::log(1.3);
+  for (double* constant :
+       {&device.flops_per_us, &device.bytes_per_us, &device.l2_bytes_per_us,
+        &device.multiprocessor_bytes_per_us, &device.kernel_us, &device.cross_stream_us,
+        &device.large_tile_share, &device.small_tile_share, &device.element_share}) {
+    *constant *= std::exp(spread * (2 * random.Uniform() - 1));
+  }
+  return device;
+}
+
+}  // namespace plait

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/cost/described_device.h"
+#include "optimizer/cover/cover.h"
+#include "optimizer/schedule/policy.h"
+
+namespace plait {
+
+// The cover of a graph, and its kernels outside of it, so that they can be priced again. What a
+// cover pays for a kernel is not what it takes alone where copies are made, or saved, for its sake.
+struct CoveredGraph {
+  Cover cover;
+  std::vector<LoneKernel> kernels;  // by step
+  std::vector<double> ratios;       // of what the cover pays to what the kernel takes; by step
+};
+
+// The cover that a search takes for the graph on the device; without `fuse` one kernel a node, as
+// in a baseline. Errors: FailedPrecondition naming a node that no kernel can run.
+absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedDevice& device,
+                                            PredictionDetail detail, bool fuse = true);
+
+// The launches with the times and shares that the device gives them: another device than that which
+// the cover was made for has the same kernels at other prices.
+ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& device,
+                          PredictionDetail detail);
+
+// The device at the rate of TF32 where it multiplies tiles; what computes element by element stays.
+DescribedDevice InTf32(DescribedDevice device);
+
+// Each constant times or by up to 1.3, log-uniform and independent. Equal seeds draw alike.
+DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed);
+
+}  // namespace plait
