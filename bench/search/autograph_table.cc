@@ -11,6 +11,8 @@
 //
 //   schedule_used   the policy that placed the plan: of a job's plans one runs in line
 //   predicted_us    by the simulator, at the constants that the search had
+//   bound_us        what no schedule of the same kernels is under: the longest path of them, or all
+//                   that they take of the cores or of the memory's bandwidth
 //   drawn_us        the same plan at 20 other sets of constants, each times or by up to 1.3, that
 //                   the search did not have
 //   search_seconds  of one core; import and export are not in it
@@ -18,6 +20,7 @@
 // No number here was measured.
 //
 //   cmake --build build --target autograph_table && build/autograph_table build/models/*.onnx
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -33,6 +36,7 @@
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
+#include "optimizer/cost/critical_path_cost.h"
 
 namespace plait {
 namespace {
@@ -84,6 +88,18 @@ absl::StatusOr<std::vector<SearchOptions>> ParsePairs(absl::string_view text) {
   return pairs;
 }
 
+double BoundUs(const ScheduleProblem& problem) {
+  std::vector<CostedStep> steps;
+  double compute_us = 0;
+  double bandwidth_us = 0;
+  for (const Launch& launch : problem.launches) {
+    steps.push_back({launch.part.latency_us, launch.predecessors});
+    compute_us += launch.part.compute_share * launch.part.latency_us;
+    bandwidth_us += launch.part.bandwidth_share * launch.part.latency_us;
+  }
+  return std::max({MeasurePaths(steps).critical_us, compute_us, bandwidth_us});
+}
+
 // The plan at constants that the search did not have: kernels, streams and order stay.
 std::vector<double> DrawnUs(const CoveredGraph& covered, const Schedule& schedule,
                             const Setting& setting) {
@@ -120,11 +136,11 @@ absl::StatusOr<std::string> RowOf(const Graph& original, const SearchOptions& op
   }
   return absl::StrFormat(
       R"({"search": "%s", "schedule": "%s", "candidates_max": %d, "schedule_used": "%s", )"
-      R"("predicted_us": %.3f, "search_seconds": %.2f, "candidates": %d, "kernels": %d, )"
+      R"("predicted_us": %.3f, "bound_us": %.3f, "search_seconds": %.2f, "candidates": %d, "kernels": %d, )"
       R"("streams": %d, "rewrites": %d, "rules": {%s}, "drawn_us": [%s]})",
-      options.search, options.schedule, options.candidates_max, result.schedule, us, seconds,
-      result.candidates, result.plan.steps.size(), result.plan.streams, rewrites,
-      absl::StrJoin(rules, ", "),
+      options.search, options.schedule, options.candidates_max, result.schedule, us,
+      BoundUs(problem), seconds, result.candidates, result.plan.steps.size(), result.plan.streams,
+      rewrites, absl::StrJoin(rules, ", "),
       absl::StrJoin(DrawnUs(covered, schedule, setting), ", ", [](std::string* out, double drawn) {
         absl::StrAppendFormat(out, "%.3f", drawn);
       }));
@@ -147,11 +163,11 @@ absl::Status Run(int argc, char** argv) {
     const std::string path = argv[i];
     std::string name = path.substr(path.rfind('/') + 1);
     name = name.substr(0, name.rfind('.'));
-    PLAIT_ASSIGN_OR_RETURN(const Graph original, OriginalOf(path));
+    PLAIT_ASSIGN_OR_RETURN(const DescribedModel original, DescribedModelOf(path));
     for (const Setting& setting : settings) {
       std::vector<std::string> rows;
       for (const SearchOptions& options : pairs) {
-        PLAIT_ASSIGN_OR_RETURN(rows.emplace_back(), RowOf(original, options, setting));
+        PLAIT_ASSIGN_OR_RETURN(rows.emplace_back(), RowOf(original.graph, options, setting));
       }
       std::printf(
           "{\"model\": \"%s\", \"device\": \"model:h200\", \"predicted\": true, "

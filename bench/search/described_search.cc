@@ -56,18 +56,18 @@ absl::StatusOr<SearchResult> Search(const Graph& graph, const DeviceDescription&
 
 }  // namespace
 
-absl::StatusOr<Graph> OriginalOf(const std::string& path) {
+absl::StatusOr<DescribedModel> DescribedModelOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportOnnx(bytes));
+  PLAIT_ASSIGN_OR_RETURN(Model model, ImportOnnx(bytes));
   PLAIT_ASSIGN_OR_RETURN(Bound bound, Bind(model, {}));
-  return std::move(bound.graph);
+  return DescribedModel{std::move(model), std::move(bound.graph)};
 }
 
 absl::StatusOr<Graph> NormalFormOf(const std::string& path) {
-  PLAIT_ASSIGN_OR_RETURN(const Graph original, OriginalOf(path));
+  PLAIT_ASSIGN_OR_RETURN(const DescribedModel original, DescribedModelOf(path));
   RuleCounts counts;
-  return Canonicalize(original, AllRules(), &counts);
+  return Canonicalize(original.graph, AllRules(), &counts);
 }
 
 absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const DescribedDevice& described,

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/cost/described_device.h"
+#include "optimizer/onnx/model.h"
 #include "optimizer/search/optimize.h"
 
 namespace plait {
@@ -11,8 +12,14 @@ namespace plait {
 // The normal form of the model in a file, at its own shapes. Errors: those of import and Bind.
 absl::StatusOr<Graph> NormalFormOf(const std::string& path);
 
-// The model in a file as it came in, at its own shapes. Errors: those of import and Bind.
-absl::StatusOr<Graph> OriginalOf(const std::string& path);
+// The model in a file as it came in, and its graph at its own shapes.
+struct DescribedModel {
+  Model model;
+  Graph graph;
+};
+
+// Errors: those of import and Bind.
+absl::StatusOr<DescribedModel> DescribedModelOf(const std::string& path);
 
 // What a search finds for a device that is only described, by predicted times and without a limit
 // of time. Outputs are taken for equal: rules are proven elsewhere. Equal arguments give equal
