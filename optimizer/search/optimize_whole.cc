@@ -47,8 +47,7 @@ class Optimizer {
   absl::StatusOr<SearchResult> Run() {
     PLAIT_ASSIGN_OR_RETURN(policy_, FindSearchPolicy(options_.search));
     PLAIT_ASSIGN_OR_RETURN(schedule_policy_, FindPolicy(options_.schedule));
-    // What is placed in line has the cost of one stream, which is the sum.
-    if (schedule_policy_ == &kSequentialPolicy) device_.schedule.streams_max = 1;
+    if (schedule_policy_ == &kSequentialPolicy) device_.schedule.streams_max = 1;  // costs are sums
     context_.progress.OnPhase("baseline", 0);
     PLAIT_RETURN_IF_ERROR(AddBaseline());
     if (IsSearched()) PLAIT_RETURN_IF_ERROR(AddCandidates());
@@ -122,7 +121,8 @@ class Optimizer {
     context_.progress.OnPhase("search", 0.1);
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
     if (policy_.rewriting == Rewriting::kSearched) {
-      PLAIT_RETURN_IF_ERROR(SearchInRounds(std::move(canonical)));
+      PLAIT_RETURN_IF_ERROR(SearchInRounds(canonical));
+      PLAIT_RETURN_IF_ERROR(SearchInLine(canonical));
     }
     result_.budget_exhausted = profiles_.exhausted();
     return absl::OkStatus();
@@ -131,20 +131,26 @@ class Optimizer {
   // Searches the graph, then the best one found, cut anew, until that is what was searched last.
   absl::Status SearchInRounds(RewrittenGraph start) {
     const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
-    const int rounds_max = SearchRoundsMax(policy_);
     SolvedRegions solved;
     for (int round = 1;; ++round) {
       PLAIT_RETURN_IF_ERROR(SearchOnce(start, search, solved));
       context_.progress.OnPhase("schedule", SearchFraction(round + 0.5));
-      if (plans_.size() == 1) break;
+      if (plans_.size() == 1 || round == SearchRoundsMax(policy_)) break;
       const RankedPlan& best = BestPlan(plans_);
       const Fingerprint from = best.candidate.graph.fingerprint();
-      if (from == start.graph.fingerprint() || round == rounds_max || profiles_.exhausted()) break;
+      if (from == start.graph.fingerprint() || profiles_.exhausted()) break;
       start = {best.candidate.graph, best.counts, recipes_[from]};
       absl::StrAppendFormat(&result_.trace, "round %d: from %.6g us\n", round + 1, best.rank_us);
       context_.progress.OnPhase("search", SearchFraction(round + 1));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status SearchInLine(const RewrittenGraph& start) {
+    SolvedRegions solved;
+    const auto search = InLineOptionsOf(policy_, options_, device_.schedule);
+    if (!search.has_value() || profiles_.exhausted()) return absl::OkStatus();
+    return SearchOnce(start, *search, solved);
   }
 
   absl::Status SearchOnce(const RewrittenGraph& start, const RegionSearchOptions& search,

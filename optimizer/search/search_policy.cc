@@ -61,4 +61,14 @@ RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOpti
   return search;
 }
 
+std::optional<RegionSearchOptions> InLineOptionsOf(const SearchPolicy& policy,
+                                                   const SearchOptions& options,
+                                                   const ScheduleDevice& device) {
+  const bool has_waits = device.streams_max > 1 && device.overheads.cross_stream_us > 0;
+  if (!policy.ranks_by_simulation || !has_waits) return std::nullopt;
+  RegionSearchOptions search = RegionOptionsOf(policy, options);
+  search.backtracking.cost_model = CostModel::kSum;
+  return search;
+}
+
 }  // namespace plait

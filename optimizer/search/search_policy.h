@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/search/optimize.h"
@@ -40,5 +42,12 @@ int SearchRoundsMax(const SearchPolicy& policy);
 
 // How a policy searches one graph.
 RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options);
+
+// How it searches that graph once more, by the sum of its kernels' times; nullopt where it does
+// not. Graham's bound knows no waits between streams: where these take time, what pays in line may
+// be the best with streams as well. Simulated plans tell, so that is for policies that ask them.
+std::optional<RegionSearchOptions> InLineOptionsOf(const SearchPolicy& policy,
+                                                   const SearchOptions& options,
+                                                   const ScheduleDevice& device);
 
 }  // namespace plait

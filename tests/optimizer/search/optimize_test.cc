@@ -87,13 +87,12 @@ TEST(OptimizeTest, PlacesTheNormalFormWithoutASearch) {
   EXPECT_EQ(beside->candidates, 0);
 }
 
-// Neg takes longer than either of the branches that it stands for, and less than both. Kernels have
-// one width, as on a GPU.
-TEST(OptimizeTest, InLineTheSumDecidesWhateverCouldRunSideBySide) {
-  Rule to_neg = kTanhToPair;
-  to_neg.name = "branches_to_neg";
-  to_neg.root = OpKind::kAdd;
-  to_neg.match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
+// Add(Tanh(x), Exp(x)) = Neg(x), which takes longer than either branch, and less than both.
+Rule BranchesToNeg() {
+  Rule rule = kTanhToPair;
+  rule.name = "branches_to_neg";
+  rule.root = OpKind::kAdd;
+  rule.match = [](const Rule&, const Graph& graph, NodeId node) -> Rewrites {
     Rewrite rewrite = ReplaceOp(graph, node, {OpKind::kNeg});
     for (int i = 0; i < 2; ++i) {
       const NodeId branch = graph.producer(node, i);
@@ -102,18 +101,34 @@ TEST(OptimizeTest, InLineTheSumDecidesWhateverCouldRunSideBySide) {
     }
     return {rewrite};
   };
-  const Rule* const rules[] = {&to_neg};
-  for (const char* schedule : {"sequential", "nimble"}) {
-    Job job(1);
-    job.device.streams_max = 16;
-    job.options.rules = rules;
-    job.options.schedule = schedule;
-    job.profiler.node_us = {{"Tanh", 100}, {"Exp", 100}, {"Add", 1}, {"Softmax", 1}, {"Neg", 150}};
-    const absl::StatusOr<SearchResult> result = job.Run(Cells(1));
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_EQ(result->rules_applied.size(), schedule == std::string("sequential") ? 1u : 0u)
-        << result->trace;
-  }
+  return rule;
+}
+
+// The rewrites that a search finds for a device of many streams, whose kernels have one width.
+size_t BranchesMerged(const char* search, const char* schedule, double cross_stream_us) {
+  const Rule rule = BranchesToNeg();
+  const Rule* const rules[] = {&rule};
+  Job job(1);
+  job.device.streams_max = 16;
+  job.device.cross_stream_us = cross_stream_us;
+  job.options.rules = rules;
+  job.options.search = search;
+  job.options.schedule = schedule;
+  job.profiler.node_us = {{"Tanh", 100}, {"Exp", 100}, {"Add", 1}, {"Softmax", 1}, {"Neg", 150}};
+  const absl::StatusOr<SearchResult> result = job.Run(Cells(1));
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? result->rules_applied.size() : 0;
+}
+
+TEST(OptimizeTest, InLineTheSumDecidesWhateverCouldRunSideBySide) {
+  EXPECT_EQ(BranchesMerged("plait", "sequential", 0), 1u);
+  EXPECT_EQ(BranchesMerged("plait", "nimble", 0), 0u);
+}
+
+// The path is not all where kernels that run side by side wait for each other.
+TEST(OptimizeTest, WhereStreamsWaitThatWhichPaysInLineIsTriedToo) {
+  EXPECT_EQ(BranchesMerged("plait", "nimble", 60), 1u);
+  EXPECT_EQ(BranchesMerged("autograph", "nimble", 60), 0u);
 }
 
 TEST(OptimizeTest, EveryCombinationOfPoliciesGivesPlansThatPassTheCheck) {
