@@ -136,7 +136,8 @@ absl::StatusOr<std::string> RowOf(const Graph& original, const SearchOptions& op
   }
   return absl::StrFormat(
       R"({"search": "%s", "schedule": "%s", "candidates_max": %d, "schedule_used": "%s", )"
-      R"("predicted_us": %.3f, "bound_us": %.3f, "search_seconds": %.2f, "candidates": %d, "kernels": %d, )"
+      R"("predicted_us": %.3f, "bound_us": %.3f, "search_seconds": %.2f, )"
+      R"("candidates": %d, "kernels": %d, )"
       R"("streams": %d, "rewrites": %d, "rules": {%s}, "drawn_us": [%s]})",
       options.search, options.schedule, options.candidates_max, result.schedule, us,
       BoundUs(problem), seconds, result.candidates, result.plan.steps.size(), result.plan.streams,

@@ -7,8 +7,8 @@ import models
 
 def test_each_pair_has_a_row(cli, model_file):
     model = model_file(models.light_model("tiny_resnet"))
-    finished = cli.run("ablate", model, "--searches", "normal_form,taso", "--schedules", "sequential,ios",
-                       "--budget", "6s", "--json").expect(0)
+    finished = cli.run("ablate", model, "--searches", "normal_form,taso", "--schedules",
+                       "sequential,ios", "--budget", "6s", "--json").expect(0)
     rows = finished.json["rows"]
     assert [(row["search"], row["schedule"], row["system"]) for row in rows] == [
         ("normal_form", "sequential", "JIT"), ("normal_form", "ios", "IOS"),
