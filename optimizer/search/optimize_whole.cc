@@ -120,37 +120,35 @@ class Optimizer {
                            Canonicalize(graph_, options_.rules, &canonical.counts));
     context_.progress.OnPhase("search", 0.1);
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
-    if (policy_.rewriting == Rewriting::kSearched) {
-      PLAIT_RETURN_IF_ERROR(SearchInRounds(canonical));
-      PLAIT_RETURN_IF_ERROR(SearchInLine(canonical));
+    const std::vector<RegionSearchOptions> searches =
+        SearchesOf(policy_, options_, device_.schedule);
+    absl::flat_hash_map<CostModel, SolvedRegions> solved;
+    for (const RegionSearchOptions& search : searches) {
+      if (profiles_.exhausted() && &search != &searches.front()) break;
+      PLAIT_RETURN_IF_ERROR(
+          SearchInRounds(canonical, search, solved[search.backtracking.cost_model]));
     }
     result_.budget_exhausted = profiles_.exhausted();
     return absl::OkStatus();
   }
 
-  // Searches the graph, then the best one found, cut anew, until that is what was searched last.
-  absl::Status SearchInRounds(RewrittenGraph start) {
-    const RegionSearchOptions search = RegionOptionsOf(policy_, options_);
-    SolvedRegions solved;
+  // Searches the graph, then the best one found from it, cut anew, until that was searched last.
+  absl::Status SearchInRounds(RewrittenGraph start, const RegionSearchOptions& search,
+                              SolvedRegions& solved) {
+    const size_t first = rounds_ == 0 ? 1 : plans_.size();
     for (int round = 1;; ++round) {
+      ++rounds_;
       PLAIT_RETURN_IF_ERROR(SearchOnce(start, search, solved));
-      context_.progress.OnPhase("schedule", SearchFraction(round + 0.5));
-      if (plans_.size() == 1 || round == SearchRoundsMax(policy_)) break;
-      const RankedPlan& best = BestPlan(plans_);
+      context_.progress.OnPhase("schedule", SearchFraction(rounds_ + 0.5));
+      if (plans_.size() == first || round == SearchRoundsMax(policy_)) break;
+      const RankedPlan& best = BestPlan(plans_, first);
       const Fingerprint from = best.candidate.graph.fingerprint();
       if (from == start.graph.fingerprint() || profiles_.exhausted()) break;
       start = {best.candidate.graph, best.counts, recipes_[from]};
       absl::StrAppendFormat(&result_.trace, "round %d: from %.6g us\n", round + 1, best.rank_us);
-      context_.progress.OnPhase("search", SearchFraction(round + 1));
+      context_.progress.OnPhase("search", SearchFraction(rounds_ + 1));
     }
     return absl::OkStatus();
-  }
-
-  absl::Status SearchInLine(const RewrittenGraph& start) {
-    SolvedRegions solved;
-    const auto search = InLineOptionsOf(policy_, options_, device_.schedule);
-    if (!search.has_value() || profiles_.exhausted()) return absl::OkStatus();
-    return SearchOnce(start, *search, solved);
   }
 
   absl::Status SearchOnce(const RewrittenGraph& start, const RegionSearchOptions& search,
@@ -383,6 +381,7 @@ class Optimizer {
   std::vector<RankedPlan> plans_;  // the baseline first
   absl::flat_hash_set<std::string> known_;
   absl::flat_hash_map<Fingerprint, RewriteRecipe> recipes_;  // of graphs that were rewritten
+  int rounds_ = 0;                                           // of all searches
   double seconds_to_decide_ = 0;                             // about one candidate
   double best_predicted_us_ = 0;                             // 0: there is none yet
   SearchResult result_;

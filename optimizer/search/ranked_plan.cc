@@ -19,8 +19,9 @@ void KeepBest(std::vector<RankedPlan>& plans, int candidates_max) {
   if (plans.size() > kept) plans.erase(plans.begin() + kept, plans.end());
 }
 
-const RankedPlan& BestPlan(const std::vector<RankedPlan>& plans) {
-  return *std::min_element(plans.begin() + 1, plans.end(), GoesBefore);
+const RankedPlan& BestPlan(const std::vector<RankedPlan>& plans, size_t first) {
+  return *std::min_element(plans.begin() + static_cast<std::ptrdiff_t>(first), plans.end(),
+                           GoesBefore);
 }
 
 bool PutFirst(RankedPlan plan, int candidates_max, std::vector<RankedPlan>& plans) {

@@ -24,9 +24,9 @@ struct RankedPlan {
 // REQUIRES: plans is not empty.
 void KeepBest(std::vector<RankedPlan>& plans, int candidates_max);
 
-// The plan that KeepBest would put behind the baseline.
-// REQUIRES: there is one beside the baseline.
-const RankedPlan& BestPlan(const std::vector<RankedPlan>& plans);
+// The plan that KeepBest would put first of plans[first] and those behind it.
+// REQUIRES: there is one.
+const RankedPlan& BestPlan(const std::vector<RankedPlan>& plans, size_t first);
 
 // Makes it the first behind the baseline; the last goes where there would be more than
 // `candidates_max`. False, and nothing is changed, where the plan is among them.

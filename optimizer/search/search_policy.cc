@@ -32,6 +32,20 @@ RuleList WithGenerated(RuleList rules) {
   return rules;
 }
 
+// As the policy is published.
+RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options) {
+  RegionSearchOptions search;
+  search.backtracking = options.backtracking;
+  search.backtracking.rules = policy.asks_generated ? WithGenerated(options.rules) : options.rules;
+  search.backtracking.cost_model = policy.cost_model;
+  search.partition = options.partition;
+  // No union is that small.
+  if (policy.regions == Regions::kLeaves) search.partition.interval_nodes_max = 0;
+  search.whole_graph = policy.regions == Regions::kWholeGraph;
+  search.threads = options.threads;
+  return search;
+}
+
 }  // namespace
 
 absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name) {
@@ -48,27 +62,19 @@ int SearchRoundsMax(const SearchPolicy& policy) {
   return policy.regions == Regions::kWholeGraph ? 1 : kSearchRoundsMax;
 }
 
-RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options) {
-  RegionSearchOptions search;
-  search.backtracking = options.backtracking;
-  search.backtracking.rules = policy.asks_generated ? WithGenerated(options.rules) : options.rules;
-  search.backtracking.cost_model = policy.cost_model;
-  search.partition = options.partition;
-  // No union is that small.
-  if (policy.regions == Regions::kLeaves) search.partition.interval_nodes_max = 0;
-  search.whole_graph = policy.regions == Regions::kWholeGraph;
-  search.threads = options.threads;
-  return search;
-}
-
-std::optional<RegionSearchOptions> InLineOptionsOf(const SearchPolicy& policy,
-                                                   const SearchOptions& options,
-                                                   const ScheduleDevice& device) {
+std::vector<RegionSearchOptions> SearchesOf(const SearchPolicy& policy,
+                                            const SearchOptions& options,
+                                            const ScheduleDevice& device) {
+  if (policy.rewriting != Rewriting::kSearched) return {};
+  const RegionSearchOptions own = RegionOptionsOf(policy, options);
+  std::vector<RegionSearchOptions> searches = {own};
   const bool has_waits = device.streams_max > 1 && device.overheads.cross_stream_us > 0;
-  if (!policy.ranks_by_simulation || !has_waits) return std::nullopt;
-  RegionSearchOptions search = RegionOptionsOf(policy, options);
-  search.backtracking.cost_model = CostModel::kSum;
-  return search;
+  if (!policy.ranks_by_simulation || !has_waits) return searches;
+  searches.push_back(own);
+  searches.back().partition.interval_nodes_max = 0;
+  searches.push_back(own);
+  searches.back().backtracking.cost_model = CostModel::kSum;
+  return searches;
 }
 
 }  // namespace plait

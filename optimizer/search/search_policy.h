@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -40,14 +40,13 @@ absl::StatusOr<SearchPolicy> FindSearchPolicy(absl::string_view name);
 // How often a policy searches the best graph anew: TASO has no such loop.
 int SearchRoundsMax(const SearchPolicy& policy);
 
-// How a policy searches one graph.
-RegionSearchOptions RegionOptionsOf(const SearchPolicy& policy, const SearchOptions& options);
-
-// How it searches that graph once more, by the sum of its kernels' times; nullopt where it does
-// not. Graham's bound knows no waits between streams: where these take time, what pays in line may
-// be the best with streams as well. Simulated plans tell, so that is for policies that ask them.
-std::optional<RegionSearchOptions> InLineOptionsOf(const SearchPolicy& policy,
-                                                   const SearchOptions& options,
-                                                   const ScheduleDevice& device);
+// How a policy searches one graph: the first of these, and from the same start the others, for
+// policies that let simulated plans decide. Where kernels wait for other streams neither Graham's
+// bound nor a sum of bounds says which graph is the best: it is searched without unions of leaves
+// and by the sum of its kernels' times as well. Where all is in line, or waits take no time, there
+// is only the first. Empty where nothing is searched.
+std::vector<RegionSearchOptions> SearchesOf(const SearchPolicy& policy,
+                                            const SearchOptions& options,
+                                            const ScheduleDevice& device);
 
 }  // namespace plait

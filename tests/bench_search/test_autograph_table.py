@@ -57,6 +57,17 @@ def test_every_pair_has_its_row_and_its_draws(model, tmp_path):
 
 
 @needs("autograph_table")
+def test_plait_finds_what_simpler_searches_find(model):
+    pairs = "plait:plait,autograph:plait,autograph_no_dp:plait,autograph_no_path:plait,taso:greedy"
+    done = call(BUILD / "autograph_table", "--pairs", pairs, model)
+    assert done.returncode == 0, done.stderr
+    for line in map(json.loads, done.stdout.splitlines()):
+        plait, *others = line["rows"]
+        for other in others:
+            assert plait["predicted_us"] <= other["predicted_us"], (line["setting"], other)
+
+
+@needs("autograph_table")
 @pytest.mark.parametrize("option, value, named", [("--settings", "fast:blocks", "fast:blocks"),
                                                   ("--pairs", "plait", "policies: plait"),
                                                   ("--models", "all", "--models")])
