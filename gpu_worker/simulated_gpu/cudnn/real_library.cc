@@ -15,6 +15,7 @@ namespace plait::simulated_gpu {
 namespace {
 
 constexpr const char* kCublasLtPath = "/usr/local/cuda/lib64/libcublasLt.so.13";
+constexpr const char* kNvrtcPath = "/usr/local/cuda/lib64/libnvrtc.so.13";
 constexpr const char* kCudnnPath = "/usr/local/cuda/lib64/libcudnn.so.9";
 
 std::string& DriverPath() {
@@ -74,6 +75,9 @@ std::optional<cuda::CudnnLibrary> Open() {
   if (opener.Open(kCublasLtPath) == nullptr) return std::nullopt;
   const std::string driver = own.empty() ? DriverPath() : own;
   if (!driver.empty()) opener.Open(driver.c_str());
+  // cuDNN opens it for engines that are compiled at run time. Where the process had one already,
+  // this second copy then crashed while it initialised; it does not before cuDNN.
+  opener.Open(kNvrtcPath);
   void* from = opener.Open(kCudnnPath);
   if (from == nullptr) return std::nullopt;
   cuda::CudnnLibrary library;
