@@ -16,8 +16,10 @@ absl::StatusOr<std::unique_ptr<Executable>> CudaExecutable::Create(const plait::
                                                                    const WeightSource& weights,
                                                                    const DeviceParts& device) {
   auto executable = std::make_unique<CudaExecutable>(graph, plan, device);
+  PLAIT_RETURN_IF_ERROR(executable->SplitSteps());
   PLAIT_RETURN_IF_ERROR(executable->ReadSteps());
-  PLAIT_ASSIGN_OR_RETURN(const PartialOrder order, OrderOfPlan(plan, executable->work_));
+  PLAIT_ASSIGN_OR_RETURN(const PartialOrder order,
+                         OrderOfPlan(executable->plan_, executable->work_));
   PLAIT_RETURN_IF_ERROR(executable->ChooseImplementations());
   PLAIT_RETURN_IF_ERROR(executable->PlaceValues(order));
   PLAIT_RETURN_IF_ERROR(executable->PlaceOutputs(weights));
@@ -137,15 +139,18 @@ absl::StatusOr<std::vector<Tensor>> CudaExecutable::Run(absl::Span<const Tensor>
 absl::Status CudaExecutable::RunObserved(absl::Span<const Tensor> inputs,
                                          absl::Span<const int> steps, StepObserver observe) {
   PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
+  int given = 0;
   for (int step = 0; step < static_cast<int>(plan_.steps.size()); ++step) {
-    if (!steps.empty() && steps.front() == step) {
+    const bool begins = first_steps_[given] == step;
+    if (begins && !steps.empty() && steps.front() == given) {
       std::vector<Tensor> read;
-      for (const int value : plan_.steps[step].inputs) {
+      for (const int value : given_.steps[given].inputs) {
         PLAIT_ASSIGN_OR_RETURN(read.emplace_back(), ReadValue(value));
       }
-      PLAIT_RETURN_IF_ERROR(observe(step, read));
+      PLAIT_RETURN_IF_ERROR(observe(given, read));
       steps.remove_prefix(1);
     }
+    if (begins) ++given;
     if (work_[step].kind == StepProblem::Kind::kHost) {
       PLAIT_RETURN_IF_ERROR(RunOnHost(plan_.steps[step]));
     } else if (const auto launch = LaunchOf(static_cast<size_t>(step)); launch != nullptr) {

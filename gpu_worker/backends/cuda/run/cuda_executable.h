@@ -29,7 +29,8 @@ struct DeviceParts {
 // A plan on a GPU: kernels chosen and captured into CUDA graphs, constants laid out and uploaded,
 // everything else in one arena. A run uploads inputs, launches each graph once, and downloads
 // outputs; it allocates no device memory. Nodes that the device has no kernel for run on the host,
-// between two graphs, and count as fallback nodes.
+// between two graphs, and count as fallback nodes. A step of several nodes that no candidate
+// computes runs in parts (split_steps.h).
 //
 // On a simulated device times are what model:h200 predicts for the plan's steps (predicted_times.h)
 // and nothing is run for them.
@@ -45,7 +46,7 @@ class CudaExecutable : public Executable {
 
   // Use Create: nothing is loaded yet.
   CudaExecutable(const plait::Graph& graph, const Plan& plan, const DeviceParts& device)
-      : graph_(graph), plan_(plan), device_(device) {}
+      : graph_(graph), given_(plan), device_(device) {}
   // Waits for what is running.
   ~CudaExecutable() override;
 
@@ -79,6 +80,7 @@ class CudaExecutable : public Executable {
   };
 
   // The steps of Create, in this order.
+  absl::Status SplitSteps();
   absl::Status ReadSteps();
   absl::Status ChooseImplementations();
   absl::Status PlaceValues(const PartialOrder& order);
@@ -106,7 +108,9 @@ class CudaExecutable : public Executable {
   absl::StatusOr<double> TimeSpan(int count, absl::FunctionRef<absl::Status()> run);
 
   const plait::Graph graph_;
-  const Plan plan_;
+  const Plan given_;
+  Plan plan_;                     // what runs: `given_` with steps that nothing computes in parts
+  std::vector<int> first_steps_;  // SplitPlan::first_steps
   const DeviceParts device_;
   std::vector<OwnedMemory> memory_;
   std::vector<StepProblem> work_;                       // by step

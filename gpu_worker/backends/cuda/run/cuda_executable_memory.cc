@@ -6,6 +6,7 @@
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/host_layout.h"
+#include "gpu_worker/backends/cuda/run/split_steps.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 // How a plan is loaded: what its steps are, where everything lies, and the graphs of it.
@@ -33,6 +34,20 @@ std::vector<bool> WrittenValues(const Plan& plan) {
 }
 
 }  // namespace
+
+// What has no candidate at all is split; whatever else is wrong with a step is said when it is
+// read.
+absl::Status CudaExecutable::SplitSteps() {
+  const auto can_compute = [&](const Step& step) {
+    const absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
+    if (!work.ok() || work->kind != StepProblem::Kind::kLaunch) return true;
+    return !absl::IsUnimplemented(device_.implementations->Find(*work).status());
+  };
+  PLAIT_ASSIGN_OR_RETURN(SplitPlan split, cuda::SplitSteps(graph_, given_, can_compute));
+  plan_ = std::move(split.plan);
+  first_steps_ = std::move(split.first_steps);
+  return absl::OkStatus();
+}
 
 absl::Status CudaExecutable::ReadSteps() {
   for (size_t step = 0; step < plan_.steps.size(); ++step) {

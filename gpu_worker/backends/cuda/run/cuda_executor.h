@@ -14,6 +14,7 @@
 //   device_description   the same for cuDNN, which has words of its own
 //   cuda_executable      a plan on it: loaded, run, timed
 //   step_problem         what a step of a plan is to the device, and why it may run
+//   split_steps          steps that nothing computes as one, in parts
 //   implementations      which candidate computes a problem; time_candidates finds the fastest
 //   plan_memory          where values and workspaces lie, and the order that this rests on
 //   plan_graphs          the CUDA graphs of a plan
