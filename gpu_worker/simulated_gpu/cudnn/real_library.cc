@@ -5,6 +5,7 @@
 
 #include "gpu_worker/simulated_gpu/cudnn/real_library.h"
 
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -15,7 +16,6 @@ namespace plait::simulated_gpu {
 namespace {
 
 constexpr const char* kCublasLtPath = "/usr/local/cuda/lib64/libcublasLt.so.13";
-constexpr const char* kNvrtcPath = "/usr/local/cuda/lib64/libnvrtc.so.13";
 constexpr const char* kCudnnPath = "/usr/local/cuda/lib64/libcudnn.so.9";
 
 std::string& DriverPath() {
@@ -29,6 +29,13 @@ std::string OwnObject() {
   if (dladdr(reinterpret_cast<const void*>(&RealCudnn), &info) == 0) return {};
   const std::string name = info.dli_fname == nullptr ? "" : info.dli_fname;
   return name.find(".so") == std::string::npos ? std::string() : name;
+}
+
+// This object, if the process says that it compiles nothing itself: where it finds a driver cuDNN
+// opens NVRTC, and of two copies in a process, in two namespaces, one crashes when it begins or ends.
+// Without a driver it lists no engines that are compiled at run time; none of these is strict.
+std::string OwnDriver(const std::string& own) {
+  return std::getenv("PLAIT_SIMULATED_RUNTIME_ENGINES") == nullptr ? std::string() : own;
 }
 
 // Opens libraries, all in one namespace.
@@ -73,11 +80,8 @@ std::optional<cuda::CudnnLibrary> Open() {
   Opener opener(!own.empty());
   // cuBLASLt first: without it cuDNN ends the process.
   if (opener.Open(kCublasLtPath) == nullptr) return std::nullopt;
-  const std::string driver = own.empty() ? DriverPath() : own;
+  const std::string driver = own.empty() ? DriverPath() : OwnDriver(own);
   if (!driver.empty()) opener.Open(driver.c_str());
-  // cuDNN opens it for engines that are compiled at run time. Where the process had one already,
-  // this second copy then crashed while it initialised; it does not before cuDNN.
-  opener.Open(kNvrtcPath);
   void* from = opener.Open(kCudnnPath);
   if (from == nullptr) return std::nullopt;
   cuda::CudnnLibrary library;

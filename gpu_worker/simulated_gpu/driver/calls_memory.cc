@@ -22,6 +22,7 @@ CUresult DriverCalls::cuMemAlloc(CUdeviceptr* address, size_t bytes) {
   *address = context->memory.Allocate(name, static_cast<int64_t>(bytes));
   context->allocations[*address] = static_cast<int64_t>(bytes);
   context->allocated_bytes += static_cast<int64_t>(bytes);
+  ++allocations_;
   return CUDA_SUCCESS;
 }
 
@@ -34,6 +35,7 @@ CUresult DriverCalls::cuMemFree(CUdeviceptr address) {
   if (const CUresult code = Drain(context); code != CUDA_SUCCESS) return code;
   context->allocated_bytes -= found->second;
   context->allocations.erase(found);
+  ++frees_;
   return context->memory.Free(address).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -45,6 +47,7 @@ CUresult DriverCalls::cuMemHostAlloc(void** memory, size_t bytes, unsigned /*fla
   std::vector<std::byte> buffer(bytes, std::byte{0xa5});
   *memory = buffer.data();
   context->pinned[reinterpret_cast<uint64_t>(*memory)] = std::move(buffer);
+  ++allocations_;
   return CUDA_SUCCESS;
 }
 
@@ -57,6 +60,7 @@ CUresult DriverCalls::cuMemFreeHost(void* memory) {
   if (context->queue.is_forgotten()) context->was_pinned.clear();
   context->was_pinned.push_back(std::move(found->second));
   context->pinned.erase(found);
+  ++frees_;
   return CUDA_SUCCESS;
 }
 

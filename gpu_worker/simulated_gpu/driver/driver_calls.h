@@ -40,7 +40,7 @@ class DriverCalls {
   std::vector<std::string> violations() const { return violations_; }
   std::vector<std::string> Leaks() const;
   std::vector<std::string> TakeTrace(int device);
-  int64_t graph_launches() const { return graph_launches_; }
+  DriverCounts counts() const { return {graph_launches_, allocations_, frees_}; }
 
  private:
   template <typename Handle>
@@ -97,6 +97,8 @@ class DriverCalls {
   bool initialized_ = false;
   uintptr_t next_handle_ = 4096;
   int64_t graph_launches_ = 0;
+  int64_t allocations_ = 0;
+  int64_t frees_ = 0;
   std::map<int, ContextObject> contexts_;  // by device
   std::map<std::thread::id, ContextObject*> current_;
   std::map<CUgraph, GraphObject> graphs_;

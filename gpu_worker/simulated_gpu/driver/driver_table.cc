@@ -84,9 +84,9 @@ std::vector<std::string> SimulatedDriver::TakeTrace(int device) {
   return calls_->TakeTrace(device);
 }
 
-int64_t SimulatedDriver::launches_of_graphs() const {
+DriverCounts SimulatedDriver::counts() const {
   const std::lock_guard<std::mutex> lock(calls_->mutex());
-  return calls_->graph_launches();
+  return calls_->counts();
 }
 
 }  // namespace plait::simulated_gpu

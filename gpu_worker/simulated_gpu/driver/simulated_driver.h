@@ -44,6 +44,13 @@ struct DriverOptions {
   std::vector<Fault> faults;
 };
 
+// Calls that have gone well, of the whole process.
+struct DriverCounts {
+  int64_t launches_of_graphs = 0;
+  int64_t allocations = 0;  // of the device's memory and of pinned memory of the host
+  int64_t frees = 0;        // likewise
+};
+
 class DriverCalls;
 
 // A driver of this process, which has one at a time, as the functions are the process's. They may
@@ -69,7 +76,8 @@ class SimulatedDriver {
   std::vector<std::string> Leaks() const;
   // The operations of a device in the order in which they ended, since the last call.
   std::vector<std::string> TakeTrace(int device);
-  int64_t launches_of_graphs() const;
+  DriverCounts counts() const;
+  int64_t launches_of_graphs() const { return counts().launches_of_graphs; }
 
  private:
   std::unique_ptr<DriverCalls> calls_;
