@@ -1,7 +1,9 @@
 """A worker on a simulated GPU: its kernels run, and times are said to be predicted."""
 
 import ctypes
+import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 import models
 import programs
 import schemas
+import skeleton
 
+SKELETONS = programs.ROOT / "bench" / "models" / "skeletons"
 SIMULATED = programs.BUILD / "simulated_gpu"
 SECONDS_MAX = 300
 # Of strict fp32: the relative L2 error of a kernel, some layers deep.
@@ -107,7 +111,54 @@ def test_models_with_kernels_of_libraries(cli, server, folder, model_file, name)
     report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "120s",
                      *server, "--json").expect(0).json
     assert report["device"]["predicted"] and report["equivalence"]["verdict"] == "equivalent"
+    # Kernels that no library has run in parts: none is a reason to refuse a plan.
+    assert report["refused"] == [] and report["speedup"] > 1
     assert_equals_reference(cli, folder, optimized, model)
+    assert_replays(model, optimized, extensions=3)
+
+
+def assert_replays(model, optimized, extensions):
+    """In random orders, of which each is proved to have no race, the plan gives the same bits."""
+    done = subprocess.run([programs.program("replay_plan"), model, "--extensions", str(extensions),
+                           optimized], capture_output=True, text=True, timeout=SECONDS_MAX,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    replay = json.loads(done.stdout)
+    assert replay["extensions"] == extensions and replay["extensions_that_differ"] == 0
+    assert replay["violations"] == [] and replay["max_rel_error"] <= REL_ERROR_MAX
+    assert replay["launches"] == replay["graphs"] >= 1
+    assert replay["allocations"] == replay["frees"] == 0
+    return replay
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_inception", "tiny_nasnet", "tiny_bert",
+                                  "tiny_gpt", "tiny_mobilenet", "tiny_sru", "tiny_densenet"])
+def test_a_thousand_orders_of_a_plan(cli, server, folder, model_file, name):
+    model, optimized = model_file(name), folder / "out.onnx"
+    cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "120s",
+            *server).expect(0)
+    replay = assert_replays(model, optimized, extensions=1000)
+    assert replay["orders"] > 1 or replay["streams"] == 1
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize("name", ["squeezenet", "rnntc_sru"])
+def test_a_model_of_the_table(folder, name):
+    model = folder / f"{name}.onnx"
+    skeleton.restore_file(SKELETONS / f"{name}.skeleton", model)
+    table = folder / "table.json"
+    done = subprocess.run(
+        [sys.executable, programs.ROOT / "bench" / "simulated_gpu" / "simulate.py", model,
+         "--build", programs.BUILD, "--out", folder, "--json", table],
+        capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        env=programs.environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    entry = json.loads(table.read_text())[name]
+    assert entry["wrong"] == [] and entry["size"] == "full"
+    assert set(entry["replays"]) == {"sequential", "nimble", "plait"}
+    assert all(replay["host_nodes"] == 0 for replay in entry["replays"].values())
 
 
 def test_nobody_takes_predictions_for_times(cli, server, folder):
