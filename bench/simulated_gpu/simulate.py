@@ -2,16 +2,18 @@
 """Optimizes models for a simulated GPU and replays their plans there, and prints a table.
 
 For each model, and for the schedules sequential, nimble and plait:
-  1. `plait optimize --device cuda:0` with a daemon and a worker of its own, on the simulated driver;
+  1. `plait optimize --device cuda:0` with a daemon and a worker of its own, on the simulated
+     driver;
   2. `replay_plan`: the plan's CUDA graphs in another process, in random orders.
 Models are full size unless REDUCED says how they are made smaller (bench/models/reduce.py). Nothing
 of it is measured on a GPU: the search's times are model:h200's.
 
     python bench/simulated_gpu/simulate.py build/models/*.onnx --out build/simulated [--json FILE]
 
-Columns: graph nodes and edges by schedule; calls of one replay as launches/allocations/frees; random
-orders that gave other bits; the largest error against the reference backend, by the largest value of
-the output; seconds of one execution on the simulator. A row ends in what failed.
+Columns: kernels, graph nodes and edges by schedule; calls of one replay; random orders, of which
+each is proved to have no race, and those that gave other bits; the largest error against the
+reference backend, by the largest value of the output; seconds of one execution on the simulator.
+A row ends in what failed.
 Exit codes: 0 all well, 1 a model failed, 2 usage.
 """
 

@@ -32,8 +32,9 @@ std::string OwnObject() {
 }
 
 // This object, if the process says that it compiles nothing itself: where it finds a driver cuDNN
-// opens NVRTC, and of two copies in a process, in two namespaces, one crashes when it begins or ends.
-// Without a driver it lists no engines that are compiled at run time; none of these is strict.
+// opens NVRTC, and of two copies in a process, in two namespaces, one crashes when it begins or
+// ends. Without a driver it lists no engines that are compiled at run time; none of these is
+// strict.
 std::string OwnDriver(const std::string& own) {
   return std::getenv("PLAIT_SIMULATED_RUNTIME_ENGINES") == nullptr ? std::string() : own;
 }
