@@ -31,12 +31,12 @@ std::string OwnObject() {
   return name.find(".so") == std::string::npos ? std::string() : name;
 }
 
-// This object, if the process says that it compiles nothing itself: where it finds a driver cuDNN
-// opens NVRTC, and of two copies in a process, in two namespaces, one crashes when it begins or
-// ends. Without a driver it lists no engines that are compiled at run time; none of these is
-// strict.
-std::string OwnDriver(const std::string& own) {
-  return std::getenv("PLAIT_SIMULATED_RUNTIME_ENGINES") == nullptr ? std::string() : own;
+// What cuDNN finds as NVRTC in its namespace: by default a library without functions, which lies
+// beside this object, since of two copies of NVRTC in a process, in two namespaces, one crashes when
+// it begins or ends. Then cuDNN lists no engines that are compiled at run time; none is strict.
+std::string NvrtcBeside(const std::string& own) {
+  if (own.empty() || std::getenv("PLAIT_SIMULATED_RUNTIME_ENGINES") != nullptr) return {};
+  return own.substr(0, own.rfind('/') + 1) + "no_nvrtc/libnvrtc.so.13";
 }
 
 // Opens libraries, all in one namespace.
@@ -81,8 +81,9 @@ std::optional<cuda::CudnnLibrary> Open() {
   Opener opener(!own.empty());
   // cuBLASLt first: without it cuDNN ends the process.
   if (opener.Open(kCublasLtPath) == nullptr) return std::nullopt;
-  const std::string driver = own.empty() ? DriverPath() : OwnDriver(own);
+  const std::string driver = own.empty() ? DriverPath() : own;
   if (!driver.empty()) opener.Open(driver.c_str());
+  if (const std::string nvrtc = NvrtcBeside(own); !nvrtc.empty()) opener.Open(nvrtc.c_str());
   void* from = opener.Open(kCudnnPath);
   if (from == nullptr) return std::nullopt;
   cuda::CudnnLibrary library;
