@@ -117,6 +117,9 @@ def wrong_of(entry, replays):
             wrong.append("orders differ or race")
         if replay["launches"] != replay["graphs"] or replay["allocations"] or replay["frees"]:
             wrong.append("a replay calls more than one launch for each graph")
+        # What is not compared, such as NaN, has no error.
+        if replay["verdict"] != "equivalent":
+            wrong.append(f"{replay['verdict']} to the reference")
         if replay["max_rel_error"] > REL_ERROR_MAX:
             wrong.append(f"error {replay['max_rel_error']:.1e}")
     return sorted(set(wrong))
