@@ -32,8 +32,9 @@ std::string OwnObject() {
 }
 
 // What cuDNN finds as NVRTC in its namespace: by default a library without functions, which lies
-// beside this object, since of two copies of NVRTC in a process, in two namespaces, one crashes when
-// it begins or ends. Then cuDNN lists no engines that are compiled at run time; none is strict.
+// beside this object, since of two copies of NVRTC in a process, in two namespaces, one crashed
+// when it began or ended. Then cuDNN lists no engines that are compiled at run time; none is
+// strict.
 std::string NvrtcBeside(const std::string& own) {
   if (own.empty() || std::getenv("PLAIT_SIMULATED_RUNTIME_ENGINES") != nullptr) return {};
   return own.substr(0, own.rfind('/') + 1) + "no_nvrtc/libnvrtc.so.13";
