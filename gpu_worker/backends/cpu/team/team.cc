@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "absl/container/inlined_vector.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/team/core_sharing.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -72,67 +70,6 @@ void StayOn(int processor) {
   CPU_SET(processor, &one);
   pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
 }
-
-// What other programs take from the calling thread.
-class CoreSharing {
- public:
-  CoreSharing() = default;
-  CoreSharing(const CoreSharing&) = delete;
-  CoreSharing& operator=(const CoreSharing&) = delete;
-  ~CoreSharing() {
-    if (file_ >= 0) close(file_);
-  }
-
-  // Whether the thread has waited for its core for a good part of the time since the last call:
-  // false where the system does not say, and where the last call was only just now.
-  bool IsInterrupted() {
-    const Clock::time_point now = Clock::now();
-    if (now - looked_ < kLookEvery) return false;
-    const std::chrono::nanoseconds waited = Waited();
-    const bool is_interrupted =
-        waited - waited_ > kWaitedMin && (waited - waited_) * kPartOfTime > now - looked_;
-    looked_ = now;
-    waited_ = waited;
-    return is_interrupted;
-  }
-
-  // Moves the thread from `core` to another of those it may use, now and then: it may come back.
-  void LeaveCore(int core) {
-    const Clock::time_point now = Clock::now();
-    if (now - moved_ < kMoveEvery) return;
-    moved_ = now;
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (pthread_getaffinity_np(pthread_self(), sizeof(allowed), &allowed) != 0) return;
-    cpu_set_t others = allowed;
-    CPU_CLR(core, &others);
-    if (CPU_COUNT(&others) == 0) return;
-    pthread_setaffinity_np(pthread_self(), sizeof(others), &others);
-    pthread_setaffinity_np(pthread_self(), sizeof(allowed), &allowed);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr auto kMoveEvery = std::chrono::milliseconds(1);
-  static constexpr auto kLookEvery = std::chrono::milliseconds(2);
-  static constexpr int kPartOfTime = 5;
-  // Nearly a turn of a program; what the system itself does takes less.
-  static constexpr auto kWaitedMin = std::chrono::microseconds(1500);
-
-  // For a core, since the thread began.
-  std::chrono::nanoseconds Waited() {
-    if (file_ < 0) file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    char text[64] = {};
-    if (file_ < 0 || pread(file_, text, sizeof(text) - 1, 0) <= 0) return waited_;
-    long long run_ns = 0, waited_ns = 0;
-    if (std::sscanf(text, "%lld %lld", &run_ns, &waited_ns) != 2) return waited_;
-    return std::chrono::nanoseconds(waited_ns);
-  }
-
-  int file_ = -1;
-  Clock::time_point looked_, moved_;
-  std::chrono::nanoseconds waited_{0};
-};
 
 int64_t NowMs() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
