@@ -32,7 +32,7 @@ import onnx  # noqa: E402 (behind the line above, as what follows)
 import reduce  # noqa: E402
 
 SCHEDULES = ("sequential", "nimble", "plait")
-# What takes longer than a minute at full size, and what is run of it.
+# What is run of models that take long on the simulator, or may (--full runs them whole).
 REDUCED = {
     "inception_v3": {"image": 75},
     "nasnet_large": {"image": 64},
