@@ -263,6 +263,7 @@ class ObservedRunTest : public testing::TestWithParam<std::string>, protected Wi
  protected:
   void SetUp() override {
     Open(GetParam(), 0);
+    if (IsSkipped()) return;
     Plan plan = SimplePlan(graph_, executor_->device(), *catalog_,
                            {.threads = executor_->device().threads});
     // What the third step writes takes the place of what the first one wrote.

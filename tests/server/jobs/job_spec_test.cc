@@ -20,7 +20,7 @@ TEST(JobSpecTest, FillsInTheDefaults) {
   EXPECT_EQ(spec->model, DigestOf("model"));
   EXPECT_FALSE(spec->measurement_log.has_value());
   EXPECT_EQ(spec->budget, absl::Seconds(60));
-  EXPECT_EQ(spec->budget_max, absl::Minutes(5));
+  EXPECT_EQ(spec->budget_max, absl::Minutes(10));
 }
 
 TEST(JobSpecTest, TakesWhatTheJobSays) {
