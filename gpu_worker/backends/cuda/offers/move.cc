@@ -49,24 +49,26 @@ std::optional<MovementProblem> Splitting(const Graph& graph, NodeId id) {
   return move;
 }
 
-// Along one axis, element by element.
+// Element by element; along several axes it is a padding that takes away.
 std::optional<MovementProblem> Slicing(const Graph& graph, NodeId id) {
   const absl::StatusOr<std::vector<SliceRange>> ranges = ReadSlice(graph, id);
   if (!ranges.ok() || ranges->empty()) return std::nullopt;
   const Shape& shape = graph.input_type(id, 0).shape;
   MovementProblem move{.kind = Kind::kSlice, .starts = {0}, .sizes = {shape[0]}};
+  MovementProblem crop{.kind = Kind::kPad};
   int axes = 0;
   for (size_t axis = 0; axis < ranges->size(); ++axis) {
     const SliceRange& range = (*ranges)[axis];
     if (range.step != 1) return std::nullopt;
+    crop.starts.push_back(-range.start);
+    crop.sizes.push_back(range.start + range.count - shape[axis]);
     if (range.count == shape[axis]) continue;
     move.axis = static_cast<int64_t>(axis);
     move.starts = {range.start};
     move.sizes = {range.count};
     ++axes;
   }
-  if (axes > 1) return std::nullopt;
-  return move;
+  return axes > 1 ? crop : move;
 }
 
 std::optional<MovementProblem> Gathering(const Graph& graph, NodeId id) {

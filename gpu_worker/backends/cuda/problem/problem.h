@@ -157,7 +157,8 @@ struct ElementwiseProblem {
 
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
 // (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
-// Padding writes zeros. A copy moves each input to the output of its index. No element is computed
+// Padding writes zeros; negative numbers of it take elements away, as a slice along several axes
+// does. A copy moves each input to the output of its index. No element is computed
 // with, so that results are exact in every precision.
 struct MovementProblem {
   enum class Kind { kTranspose, kConcat, kSlice, kGather, kPad, kCopy };

@@ -303,9 +303,10 @@ Status CheckMovement(const MovementProblem& p) {
         return Invalid("pad: one number per dimension before and after");
       }
       for (int64_t d = 0; d < rank; ++d) {
-        if (p.starts[d] < 0 || p.sizes[d] < 0 || p.starts[d] > kElementsMax ||
-            p.sizes[d] > kElementsMax) {
-          return Invalid("pad: negative or huge");
+        const int64_t size = p.inputs[0][d];
+        if (p.starts[d] < -size || p.sizes[d] < -size || p.starts[d] > kElementsMax ||
+            p.sizes[d] > kElementsMax || size + p.starts[d] + p.sizes[d] <= 0) {
+          return Invalid("pad: takes all away, or is huge");
         }
       }
       return Ok();

@@ -221,6 +221,16 @@ const OfferCase kCases[] = {
   output %e, %f
 })",
      {"move Concat", "move Pad", "move Slice", "move Split", "move Transpose"}},
+    {"Cropped",
+     R"(graph {
+  input %x: float32[1,6,9,7]
+  const %starts: int64[2] = [1,2]
+  const %ends: int64[2] = [9,-1]
+  const %axes: int64[2] = [2,3]
+  %a = Slice(%x, %starts, %ends, %axes) {}
+  output %a
+})",
+     {"move Slice"}},
     {"Gathered",
      R"(graph {
   input %i: int64[2,3]

@@ -79,6 +79,14 @@ void AddMovement(std::vector<GeneratedCase>* cases) {
                                            .inputs = {{1, 4, 5, 6}},
                                            .starts = {0, 0, 1, 2},
                                            .sizes = {0, 4, 3, 0}}});
+  cases->push_back({"crop", MovementProblem{.kind = Move::kPad,
+                                            .inputs = {{2, 3, 9, 8}},
+                                            .starts = {0, 0, -1, -4},
+                                            .sizes = {0, 0, -2, 0}}});
+  cases->push_back({"crop_and_pad", MovementProblem{.kind = Move::kPad,
+                                                    .inputs = {{1, 4, 5, 7}},
+                                                    .starts = {0, 0, -1, 2},
+                                                    .sizes = {0, 0, 2, -3}}});
   cases->push_back(
       {"gather", MovementProblem{.kind = Move::kGather, .inputs = {{19, 24}, {2, 7}}, .axis = 0}});
   cases->push_back({"gather_inner",
