@@ -4,6 +4,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "gpu_worker/backends/cuda/driver/launch_chain.h"
+
 namespace plait::cuda {
 namespace {
 
@@ -49,21 +51,6 @@ void AddNodes(const std::vector<NodeDescription>& nodes, FlatWriter* writer) {
   writer->Add("kernel_blocks_per_multiprocessor", resident);
   writer->Add("kernel_occupancy", occupancy);
   writer->Add("other_nodes", others);
-}
-
-// The share of the multiprocessors' room that the kernels' blocks take, at most 1: the largest of
-// the kernels.
-double ComputeShare(const std::vector<NodeDescription>& nodes, int multiprocessors) {
-  double share = 0;
-  for (const NodeDescription& node : nodes) {
-    if (node.kind != NodeDescription::Kind::kKernel || node.blocks_per_multiprocessor == 0) {
-      continue;
-    }
-    const double blocks = static_cast<double>(node.grid[0]) * node.grid[1] * node.grid[2];
-    share = std::max(
-        share, blocks / (static_cast<double>(node.blocks_per_multiprocessor) * multiprocessors));
-  }
-  return share == 0 ? 1.0 : std::min(share, 1.0);
 }
 
 }  // namespace

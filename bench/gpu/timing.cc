@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace plait::cuda {
@@ -75,24 +74,8 @@ Result<ExecutableGraph> BuildChain(Session* session, int count,
                                    const std::function<Status(int index, Stream)>& launch,
                                    std::shared_ptr<const void> resources,
                                    std::vector<NodeDescription>* nodes) {
-  FlatGraphBuilder builder(&session->runtime());
-  builder.Keep(session->memory());
-  builder.Keep(std::move(resources));
-  std::vector<int> order;
-  for (int i = 0; i < count; ++i) {
-    const Result<int> operation = builder.AddOperation(
-        "launch " + std::to_string(i), [&](Stream stream) { return launch(i, stream); });
-    if (!operation.ok()) return operation.error();
-    order.push_back(operation.value());
-  }
-  if (nodes != nullptr && count > 0) {
-    // A time without a description is worth more than none.
-    Result<std::vector<NodeDescription>> described = builder.Describe(0);
-    if (described.ok()) *nodes = described.value();
-    if (!described.ok()) std::fprintf(stderr, "%s\n", described.error().message.c_str());
-  }
-  PLAIT_CUDA_RETURN_IF_ERROR(builder.AddStreamOrder(order));
-  return builder.Build();
+  return BuildChain(&session->runtime(), count, launch, {session->memory(), std::move(resources)},
+                    nodes);
 }
 
 }  // namespace plait::cuda

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/gpu/session.h"
-#include "gpu_worker/backends/cuda/driver/graph_builder.h"
+#include "gpu_worker/backends/cuda/driver/launch_chain.h"
 
 namespace plait::cuda {
 
@@ -32,9 +32,7 @@ struct SampleOptions {
 Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph& graph,
                                         const SampleOptions& options);
 
-// A graph of `count` launches, each after the one before. It keeps the session's memory, and
-// `resources`, which the launches refer to. `nodes` gets what the first one captured, or stays
-// empty where that cannot be read. Errors: those of `launch` and the graph.
+// BuildChain() of launch_chain.h, whose graph keeps the session's memory and `resources`.
 Result<ExecutableGraph> BuildChain(Session* session, int count,
                                    const std::function<Status(int index, Stream)>& launch,
                                    std::shared_ptr<const void> resources = nullptr,
