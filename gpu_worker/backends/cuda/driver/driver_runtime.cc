@@ -76,6 +76,12 @@ Result<DeviceFacts> DriverRuntime::Describe() {
     *value = read.value();
   }
   facts.l2_bytes = l2_bytes;
+  const Result<int> clock_khz = Attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  const Result<int> width_bits = Attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  if (clock_khz.ok() && width_bits.ok()) {
+    // Twice a clock.
+    facts.memory_bytes_per_us = 2e-3 * clock_khz.value() * width_bits.value() / 8;
+  }
   PLAIT_CUDA_RETURN_IF_ERROR(Call(PLAIT_DRIVER_CALL(cuDriverGetVersion), &facts.driver_version));
   facts.runtime_version = CUDA_VERSION;
   return facts;

@@ -54,6 +54,7 @@ struct DeviceFacts {
   int threads_per_multiprocessor = 0;
   int64_t l2_bytes = 0;
   int64_t memory_bytes = 0;
+  double memory_bytes_per_us = 0;  // by its clock and width; 0: not known
   int driver_version = 0, runtime_version = 0;
 };
 
