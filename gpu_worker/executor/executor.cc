@@ -7,6 +7,21 @@
 #include "optimizer/plan/loaded_bytes.h"
 
 namespace plait {
+namespace {
+
+absl::StatusOr<Plan> CheckedKernelPlan(const Graph& graph, const Kernel& kernel,
+                                       const DeviceDescription& device) {
+  if (kernel.width > device.threads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel: needs ", kernel.width, " threads, the device has ", device.threads));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckTypes(graph));
+  PLAIT_ASSIGN_OR_RETURN(Plan plan, OneKernelPlan(graph, kernel));
+  PLAIT_RETURN_IF_ERROR(CheckMemory("kernel", LoadedBytes(graph, plan), device));
+  return plan;
+}
+
+}  // namespace
 
 absl::StatusOr<BoundTensors> Executable::Bound() {
   return absl::UnimplementedError("this backend does not show its memory");
@@ -40,14 +55,17 @@ absl::StatusOr<std::unique_ptr<Executable>> Executor::Load(const Graph& graph, c
 absl::StatusOr<std::unique_ptr<Executable>> Executor::LoadKernel(const Graph& graph,
                                                                  const Kernel& kernel,
                                                                  const WeightSource& weights) {
-  if (kernel.width > device().threads) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel: needs ", kernel.width,
-                                                   " threads, the device has ", device().threads));
-  }
-  PLAIT_RETURN_IF_ERROR(CheckTypes(graph));
-  PLAIT_ASSIGN_OR_RETURN(const Plan plan, OneKernelPlan(graph, kernel));
-  PLAIT_RETURN_IF_ERROR(CheckMemory("kernel", LoadedBytes(graph, plan), device()));
+  PLAIT_ASSIGN_OR_RETURN(const Plan plan, CheckedKernelPlan(graph, kernel, device()));
   return LoadChecked(graph, plan, weights);
+}
+
+void Executor::Anticipate(absl::Span<const LoneKernel> kernels) {
+  std::vector<std::pair<const Graph*, Plan>> checked;
+  for (const LoneKernel& lone : kernels) {
+    absl::StatusOr<Plan> plan = CheckedKernelPlan(lone.graph, lone.kernel, device());
+    if (plan.ok()) checked.emplace_back(&lone.graph, *std::move(plan));
+  }
+  AnticipateChecked(checked);
 }
 
 }  // namespace plait

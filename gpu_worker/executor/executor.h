@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "optimizer/cost/yardsticks.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel_catalog.h"
+#include "optimizer/kernels/lone_kernel.h"
 #include "optimizer/plan/plan.h"
 
 // Map of this folder: what every backend has in common, and what is done with any of them.
@@ -113,6 +115,10 @@ class Executable {
 
   // Nodes that run as reference code, because the backend has no kernel for them.
   virtual int fallback_nodes() const = 0;
+
+  // The share of the device that it keeps busy, where the backend knows that of what it launches:
+  // for a kernel of its own. None: it is the kernel's width that says so.
+  virtual std::optional<double> compute_share() const { return std::nullopt; }
 };
 
 // What an executor is granted of its machine.
@@ -176,7 +182,14 @@ class Executor {
   absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
                                                          const WeightSource& weights);
 
+  // Says that these kernels are about to be loaded: a backend that has to build them can do so with
+  // all of the host's processors. One that cannot be loaded is told of when it is.
+  void Anticipate(absl::Span<const LoneKernel> kernels);
+
  private:
+  // Whatever LoadChecked would have to build, for graphs and plans that it will be given.
+  virtual void AnticipateChecked(absl::Span<const std::pair<const Graph*, Plan>> /*kernels*/) {}
+
   // Loads what Load or LoadKernel has checked. The plan passed CheckPlan or is OneKernelPlan's.
   // Whether the device has its kernels, and whether they run these nodes, is still to be checked.
   // Errors: those of Load and LoadKernel.

@@ -83,7 +83,8 @@ absl::StatusOr<Profile> Measure(Executor& executor, const LoneKernel& lone,
   Profile profile = Summary(samples);
   AddWork(lone.graph, profile);
   // A kernel keeps its threads busy and no others.
-  profile.compute_share = static_cast<double>(lone.kernel.width) / executor.device().threads;
+  profile.compute_share = executable->compute_share().value_or(
+      static_cast<double>(lone.kernel.width) / executor.device().threads);
   return profile;
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct DeviceParts {
   Staging* staging;
   Implementations* implementations;
   bool is_simulated = false;
+  int multiprocessors = 1;
+  // What a graph of one kernel takes, between two events, beyond what that kernel takes in a graph
+  // of many.
+  double graph_start_us = 0;
   // Enqueues what leaves nothing of a run in the device's caches. Null: there are none.
   std::function<Status(Stream)> evict = nullptr;
 };
@@ -60,6 +65,7 @@ class CudaExecutable : public Executable {
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
   void EvictCaches() override;
   int fallback_nodes() const override;
+  std::optional<double> compute_share() const override { return compute_share_; }
 
   // What a run launches: graphs, and the nodes and edges of all of them.
   size_t graph_nodes() const;
@@ -104,6 +110,12 @@ class CudaExecutable : public Executable {
   absl::StatusOr<Tensor> Download(const TensorType& type, const Port& place);
   // The value as it is now, row-major.
   absl::StatusOr<Tensor> ReadValue(int value);
+  // Whether it is one kernel, which is timed without the start of its graph.
+  bool is_lone_kernel() const {
+    return given_.steps.size() == 1 && segments_.size() == 1 && segments_[0].graph.has_value();
+  }
+  absl::Status BuildLoneChain(int count);
+  absl::StatusOr<double> TimeLoneKernel(bool is_cold);
   // What `count` runs take between two events, in microseconds.
   absl::StatusOr<double> TimeSpan(int count, absl::FunctionRef<absl::Status()> run);
 
@@ -124,7 +136,10 @@ class CudaExecutable : public Executable {
   // Constants by what they are and how they lie: kernels that read one share it.
   std::vector<std::pair<std::pair<ConstantRef, Format>, std::byte*>> constants_;
   std::vector<std::pair<TensorId, Tensor>> host_constants_;  // that steps of the host read
-  std::vector<PlanSegment> segments_;  // goes first, before what its launches use
+  std::vector<PlanSegment> segments_;            // goes first, before what its launches use
+  std::unique_ptr<ExecutableGraph> lone_chain_;  // null until a lone kernel was timed
+  int lone_chain_runs_ = 0;
+  std::optional<double> compute_share_;
   bool is_evicted_ = false;
 };
 

@@ -38,6 +38,12 @@ std::vector<bool> WrittenValues(const Plan& plan) {
 // What has no candidate at all is split; whatever else is wrong with a step is said when it is
 // read.
 absl::Status CudaExecutable::SplitSteps() {
+  std::vector<StepProblem> steps;
+  for (const Step& step : given_.steps) {
+    absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
+    if (work.ok()) steps.push_back(*std::move(work));
+  }
+  device_.implementations->Anticipate(steps);
   const auto can_compute = [&](const Step& step) {
     const absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
     if (!work.ok() || work->kind != StepProblem::Kind::kLaunch) return true;
@@ -55,6 +61,8 @@ absl::Status CudaExecutable::ReadSteps() {
     if (!work.ok()) return Annotate(work.status(), NameOf(plan_, step));
     work_.push_back(*std::move(work));
   }
+  // The parts of split steps; the others are known.
+  device_.implementations->Anticipate(work_);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/device.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
+#include "gpu_worker/backends/cuda/run/graph_start.h"
 
 namespace plait {
 namespace cuda {
@@ -43,6 +44,11 @@ class CudaExecutor : public Executor {
     cuda_device_ = PresentDevice(runtime_.get(), facts_, described);
     implementations_ =
         std::make_unique<Implementations>(cuda_device_, has_libraries_, stream, staging_.get());
+    if (is_simulated()) return absl::OkStatus();
+    PLAIT_ASSIGN_OR_RETURN(
+        graph_start_us_,
+        ToStatusOr(MeasureGraphStartUs(runtime_.get(), facts_, stream,
+                                       [this](Stream evicted) { return Evict(evicted); })));
     return absl::OkStatus();
   }
 
@@ -61,9 +67,22 @@ class CudaExecutor : public Executor {
                       .stream = stream_.get(),
                       .staging = staging_.get(),
                       .implementations = implementations_.get(),
-                      .is_simulated = is_simulated()};
+                      .is_simulated = is_simulated(),
+                      .multiprocessors = facts_.multiprocessors,
+                      .graph_start_us = graph_start_us_};
     if (!is_simulated()) parts.evict = [this](Stream stream) { return Evict(stream); };
     return CudaExecutable::Create(graph, plan, weights, parts);
+  }
+
+  // Parts of what no candidate computes whole are found when the kernel is loaded.
+  void AnticipateChecked(absl::Span<const std::pair<const plait::Graph*, Plan>> kernels) override {
+    if (!runtime_->CheckHealth().ok()) return;
+    std::vector<StepProblem> steps;
+    for (const auto& [graph, plan] : kernels) {
+      absl::StatusOr<StepProblem> step = StepProblemOf(*graph, plan, plan.steps[0]);
+      if (step.ok()) steps.push_back(*std::move(step));
+    }
+    implementations_->Anticipate(steps);
   }
 
   Status Evict(Stream stream) {
@@ -86,6 +105,7 @@ class CudaExecutor : public Executor {
   OwnedStream stream_;
   std::unique_ptr<Staging> staging_;
   std::unique_ptr<Implementations> implementations_;
+  double graph_start_us_ = 0;
 };
 
 // Whether the process's cuDNN is the simulated driver's own, which says so as that does. The real

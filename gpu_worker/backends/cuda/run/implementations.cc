@@ -1,12 +1,13 @@
 #include "gpu_worker/backends/cuda/run/implementations.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
-#include "gpu_worker/backends/cuda/run/time_candidates.h"
 
 namespace plait::cuda {
 
@@ -26,10 +27,22 @@ constexpr const CandidateSource* kSources[] = {
 
 // The models that have the most distinct kernels have some hundreds.
 constexpr size_t kChoicesMax = 4096;
+// What is prepared at the same time, and by how many: each thread of a library has a handle of its
+// own, with memory of the device behind it.
+constexpr size_t kStepsOfRound = 32;
+constexpr size_t kThreadsMax = 16;
+// Of a library's candidates that it compiles when they are built, the first few: each takes up to a
+// second, and they are much alike.
+constexpr int kRuntimeCompiledMax = 3;
 
 // Whether the source's kernels are our own text, which a simulated device runs too.
 bool IsGenerated(const CandidateSource& source) {
   return absl::string_view(source.name) == "generated";
+}
+
+bool IsRuntimeCompiled(const Candidate& candidate) {
+  const std::vector<std::string> notes = candidate.notes();
+  return std::find(notes.begin(), notes.end(), "runtime_compilation") != notes.end();
 }
 
 std::string NameOf(const StepProblem& step) {
@@ -39,9 +52,10 @@ std::string NameOf(const StepProblem& step) {
 
 // The candidates that can be prepared, in order, and at most `count` of them. What goes wrong is
 // added to `reasons`.
-Candidates Prepared(std::vector<SourceAnswer> answers, const StepProblem& step, size_t count,
-                    std::string* reasons) {
+Candidates PreparedCandidates(std::vector<SourceAnswer> answers, const StepProblem& step,
+                              size_t count, std::string* reasons) {
   Candidates prepared;
+  int runtime_compiled = 0;
   for (SourceAnswer& answer : answers) {
     if (!answer.candidates.ok()) {
       absl::StrAppend(reasons, "; ", answer.source, ": ", answer.candidates.error().message);
@@ -51,6 +65,7 @@ Candidates Prepared(std::vector<SourceAnswer> answers, const StepProblem& step, 
     for (std::unique_ptr<Candidate>& candidate : answer.candidates.value()) {
       if (prepared.size() == count) return prepared;
       if (!step.implementation.empty() && candidate->name() != step.implementation) continue;
+      if (IsRuntimeCompiled(*candidate) && runtime_compiled++ >= kRuntimeCompiledMax) continue;
       const Status status = candidate->Prepare();
       if (status.ok()) {
         prepared.push_back(std::move(candidate));
@@ -80,38 +95,86 @@ std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& 
   return answers;
 }
 
-absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Find(const StepProblem& step) {
-  for (const Choice& choice : choices_) {
-    if (choice.problem == step.problem.problem && choice.precision == step.problem.precision &&
-        choice.layout == step.problem.layout && choice.alignment == step.alignment &&
-        choice.implementation == step.implementation) {
-      return choice.candidate;
-    }
-  }
-  PLAIT_ASSIGN_OR_RETURN(std::shared_ptr<Candidate> candidate, Choose(step));
+const Implementations::Choice* Implementations::Known(const StepProblem& step) const {
+  const auto known = std::find_if(choices_.begin(), choices_.end(), [&](const Choice& choice) {
+    return choice.problem == step.problem.problem && choice.precision == step.problem.precision &&
+           choice.layout == step.problem.layout && choice.alignment == step.alignment &&
+           choice.implementation == step.implementation;
+  });
+  return known == choices_.end() ? nullptr : &*known;
+}
+
+void Implementations::Remember(const StepProblem& step,
+                               const absl::StatusOr<std::shared_ptr<Candidate>>& candidate) {
+  const absl::Status& status = candidate.status();
+  if (!status.ok() && !absl::IsUnimplemented(status) && !absl::IsInvalidArgument(status)) return;
   if (choices_.size() == kChoicesMax) choices_.clear();
   choices_.push_back({step.problem.problem, step.problem.precision, step.problem.layout,
                       step.alignment, step.implementation, candidate});
-  return candidate;
 }
 
-absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Choose(const StepProblem& step) const {
-  const bool is_simulated = device_.runtime->TakesPtx();
-  std::string reasons;
-  Candidates candidates = Prepared(AskSources(step, device_, has_libraries_), step,
-                                   is_simulated ? 1 : SIZE_MAX, &reasons);
+absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Find(const StepProblem& step) {
+  if (const Choice* known = Known(step); known != nullptr) return known->candidate;
+  absl::StatusOr<std::shared_ptr<Candidate>> chosen = Choose(step, Prepare(step));
+  Remember(step, chosen);
+  return chosen;
+}
+
+void Implementations::Anticipate(absl::Span<const StepProblem> steps) {
+  // A simulated driver compiles nothing for the device and times nothing.
+  if (device_.runtime->TakesPtx()) return;
+  std::vector<const StepProblem*> unknown;
+  for (const StepProblem& step : steps) {
+    if (step.kind == StepProblem::Kind::kLaunch && Known(step) == nullptr) unknown.push_back(&step);
+  }
+  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kThreadsMax);
+  // In rounds, since what is prepared takes memory until it is timed.
+  for (size_t begin = 0; begin < unknown.size(); begin += kStepsOfRound) {
+    const size_t end = std::min(unknown.size(), begin + kStepsOfRound);
+    std::vector<Prepared> prepared(end - begin);
+    std::atomic<size_t> next = begin;
+    const auto work = [&] {
+      // A library makes its handle for the context that is current in the thread.
+      if (!device_.runtime->CheckHealth().ok()) return;
+      for (size_t i = next++; i < end; i = next++) prepared[i - begin] = Prepare(*unknown[i]);
+    };
+    {
+      std::vector<std::jthread> others;
+      for (size_t t = 1; t < std::min(threads, end - begin); ++t) others.emplace_back(work);
+      work();
+    }
+    for (size_t i = begin; i < end; ++i) {
+      // The same problem may be there twice.
+      if (Known(*unknown[i]) != nullptr) continue;
+      Remember(*unknown[i], Choose(*unknown[i], std::move(prepared[i - begin])));
+    }
+  }
+}
+
+Implementations::Prepared Implementations::Prepare(const StepProblem& step) const {
+  Prepared prepared;
+  prepared.candidates =
+      PreparedCandidates(AskSources(step, device_, has_libraries_), step,
+                         device_.runtime->TakesPtx() ? 1 : SIZE_MAX, &prepared.reasons);
+  if (prepared.candidates.size() > 1) prepared.trial = MakeTrialData(step);
+  return prepared;
+}
+
+absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Choose(const StepProblem& step,
+                                                                   Prepared prepared) const {
+  Candidates& candidates = prepared.candidates;
   if (candidates.empty()) {
     if (step.implementation.empty()) {
       return absl::UnimplementedError(
-          absl::StrCat("nothing here computes ", NameOf(step), reasons));
+          absl::StrCat("nothing here computes ", NameOf(step), prepared.reasons));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", step.implementation, "\" is no way to compute ", NameOf(step), reasons));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", step.implementation, "\" is no way to compute ", NameOf(step), prepared.reasons));
   }
   if (candidates.size() == 1) return std::shared_ptr<Candidate>(std::move(candidates[0]));
-  PLAIT_ASSIGN_OR_RETURN(
-      const size_t fastest,
-      ToStatusOr(FastestOf(candidates, step, {device_.runtime, stream_, staging_})));
+  PLAIT_ASSIGN_OR_RETURN(const size_t fastest,
+                         ToStatusOr(FastestOf(candidates, step, prepared.trial,
+                                              {device_.runtime, stream_, staging_})));
   return std::shared_ptr<Candidate>(std::move(candidates[fastest]));
 }
 

@@ -2,14 +2,17 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/run/step_problem.h"
+#include "gpu_worker/backends/cuda/run/time_candidates.h"
 
 namespace plait::cuda {
 
@@ -40,18 +43,36 @@ class Implementations {
   // InvalidArgument where the candidate that the step names is not among them.
   absl::StatusOr<std::shared_ptr<Candidate>> Find(const StepProblem& step);
 
+  // Chooses for all of these steps, so that Find() knows the answers. Candidates are listed and
+  // built and their trials computed on all of the host's processors at once, which takes most of
+  // the time of a choice; the device times one problem after the other.
+  void Anticipate(absl::Span<const StepProblem> steps);
+
  private:
-  // What a choice depends on.
+  // What a choice depends on, and what was chosen or why there is nothing.
   struct Choice {
     Problem problem;
     Precision precision;
     MemoryLayout layout;
     OperandAlignment alignment;
     std::string implementation;
-    std::shared_ptr<Candidate> candidate;
+    absl::StatusOr<std::shared_ptr<Candidate>> candidate;
+  };
+  // What the host has to do before a choice.
+  struct Prepared {
+    std::vector<std::unique_ptr<Candidate>> candidates;
+    std::string reasons;  // why others are not among them
+    TrialData trial;      // of several candidates
   };
 
-  absl::StatusOr<std::shared_ptr<Candidate>> Choose(const StepProblem& step) const;
+  const Choice* Known(const StepProblem& step) const;
+  // But for what a device that has failed says.
+  void Remember(const StepProblem& step,
+                const absl::StatusOr<std::shared_ptr<Candidate>>& candidate);
+  // Thread-safe, but for what the libraries share.
+  Prepared Prepare(const StepProblem& step) const;
+  absl::StatusOr<std::shared_ptr<Candidate>> Choose(const StepProblem& step,
+                                                    Prepared prepared) const;
 
   const CudaDevice& device_;
   const bool has_libraries_;

@@ -6,10 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "gpu_worker/backends/cuda/driver/launch_chain.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/problem/difference.h"
-#include "gpu_worker/backends/cuda/problem/host_operands.h"
-#include "gpu_worker/backends/cuda/problem/reference_problem.h"
 
 namespace plait::cuda {
 namespace {
@@ -17,22 +16,26 @@ namespace {
 constexpr uint64_t kSeed = 1;
 // In turn, so that a clock that moves hits all alike; odd, so that the median is a sample.
 constexpr int kRounds = 5;
-// Back to back between two events: what an event cannot resolve is shared by this many.
+// Of one graph: enough to choose finalists by.
+constexpr int kQuickLaunches = 5;
+// Of a finalist's graph: what an event cannot resolve, and the graph's own start, is shared by this
+// many; fewer where they would take longer than that.
 constexpr int kLaunches = 20;
+constexpr double kSpanUsMax = 2000;
+constexpr size_t kFinalistsMax = 4;
+constexpr double kFinalistWithin = 1.5;
 // A tenth of a second on one core; a problem of more is compared in places.
 constexpr int64_t kReferenceOperationsMax = 50'000'000;
 
 // A problem's operands on the device, with what they should give.
-class Trial {
+class Bench {
  public:
-  Trial(const StepProblem& step, const TimingDevice& device) : step_(step), device_(device) {}
+  Bench(const StepProblem& step, const TrialData& trial, const TimingDevice& device)
+      : step_(step), trial_(trial), device_(device) {}
 
   Status Upload() {
-    const Problem& problem = step_.problem.problem;
+    const HostOperands& host = trial_.operands;
     const Precision precision = step_.problem.precision;
-    const HostOperands host = MakeHostOperands(problem, step_.shape, precision, kSeed);
-    reference_ = ComputeReference(problem, step_.shape, step_.problem.layout, host,
-                                  kReferenceOperationsMax, kSeed);
     for (size_t i = 0; i < host.inputs.size(); ++i) {
       const bool indices = i == 1 && !host.indices.empty();
       std::vector<std::byte> bytes = ToStorage(host.inputs[i], precision);
@@ -76,7 +79,7 @@ class Trial {
       PLAIT_CUDA_RETURN_IF_ERROR(
           device_.runtime->Fill(operands_.outputs[i], 0xff, OutputBytes(i), device_.stream));
     }
-    PLAIT_CUDA_RETURN_IF_ERROR(Launch(candidate, *workspace));
+    PLAIT_CUDA_RETURN_IF_ERROR(LaunchOn(candidate, *workspace, device_.stream));
     std::vector<std::vector<float>> outputs;
     for (size_t i = 0; i < operands_.outputs.size(); ++i) {
       std::vector<std::byte> bytes(OutputBytes(i));
@@ -85,14 +88,14 @@ class Trial {
       outputs.push_back(FromStorage(bytes.data(), static_cast<size_t>(step_.shape.outputs[i]),
                                     step_.problem.precision));
     }
-    const Difference difference = Compare(reference_, outputs, step_.problem.precision);
+    const Difference difference = Compare(trial_.reference, outputs, step_.problem.precision);
     if (Passes(difference, step_.problem.problem, step_.problem.precision)) return Ok();
     return Error{ErrorCode::kUnsupported, candidate->name() + ": wrong results"};
   }
 
-  Status Launch(Candidate* candidate, const OwnedMemory& workspace) {
+  Status LaunchOn(Candidate* candidate, const OwnedMemory& workspace, Stream stream) {
     operands_.workspace = workspace.get();
-    return candidate->Launch(operands_, device_.stream);
+    return candidate->Launch(operands_, stream);
   }
 
  private:
@@ -116,68 +119,133 @@ class Trial {
   }
 
   const StepProblem& step_;
+  const TrialData& trial_;
   const TimingDevice& device_;
   Operands operands_;
-  std::vector<ReferenceElement> reference_;
   std::vector<OwnedMemory> memory_;
 };
 
-// What kLaunches take between two events.
-Result<double> TimeSpan(Trial* trial, Candidate* candidate, const OwnedMemory& workspace,
-                        const TimingDevice& device) {
-  Runtime& runtime = *device.runtime;
-  OwnedEvent events[2];
-  for (OwnedEvent& event : events) {
-    const Result<Event> created = runtime.CreateEvent();
-    if (!created.ok()) return created.error();
-    event = OwnedEvent(&runtime, created.value());
-  }
-  PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(events[0].get(), device.stream));
-  for (int i = 0; i < kLaunches; ++i) {
-    PLAIT_CUDA_RETURN_IF_ERROR(trial->Launch(candidate, workspace));
-  }
-  PLAIT_CUDA_RETURN_IF_ERROR(runtime.RecordEvent(events[1].get(), device.stream));
-  PLAIT_CUDA_RETURN_IF_ERROR(runtime.Synchronize(device.stream));
-  return runtime.ElapsedUs(events[0].get(), events[1].get());
+// A candidate that gave the right numbers.
+struct Contender {
+  size_t index;
+  Candidate* candidate;
+  OwnedMemory workspace;
+  double quick_us = 0;
+  int launches = 0;
+  std::unique_ptr<ExecutableGraph> chain;
+  std::vector<double> launch_us;
+};
+
+// Makes its graph one of so many launches. The first run of it is thrown away.
+Status Capture(Bench* bench, Contender* contender, int launches, const TimingDevice& device) {
+  Result<ExecutableGraph> chain =
+      BuildChain(device.runtime, launches,
+                 [&](int, Stream stream) {
+                   return bench->LaunchOn(contender->candidate, contender->workspace, stream);
+                 },
+                 {contender->candidate->resources()});
+  if (!chain.ok()) return chain.error();
+  contender->launches = launches;
+  contender->chain = std::make_unique<ExecutableGraph>(std::move(chain).value());
+  return contender->chain->Launch(device.stream);
 }
 
+// What one launch takes in its graph.
+Result<double> LaunchUs(const Contender& contender, const TimingDevice& device) {
+  const Result<double> span =
+      SpanUs(device.runtime, device.stream, [&] { return contender.chain->Launch(device.stream); });
+  if (!span.ok()) return span.error();
+  return span.value() / contender.launches;
+}
+
+// 0 of none: one contender alone is not timed.
 double MedianOf(std::vector<double> samples) {
+  if (samples.empty()) return 0;
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), middle, samples.end());
   return *middle;
 }
 
+// Sets what a launch takes, by a few of them.
+Status TimeQuickly(Bench* bench, Contender* contender, const TimingDevice& device) {
+  PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, contender, kQuickLaunches, device));
+  for (int i = 0; i < 2; ++i) {
+    const Result<double> us = LaunchUs(*contender, device);
+    if (!us.ok()) return us.error();
+    contender->quick_us = i == 0 ? us.value() : std::min(contender->quick_us, us.value());
+  }
+  return Ok();
+}
+
+// The best few, the best first.
+void LeaveFinalists(std::vector<Contender>* contenders) {
+  std::stable_sort(contenders->begin(), contenders->end(),
+                   [](const Contender& a, const Contender& b) { return a.quick_us < b.quick_us; });
+  const double best_us = contenders->front().quick_us;
+  while (contenders->size() > kFinalistsMax ||
+         contenders->back().quick_us > kFinalistWithin * best_us) {
+    contenders->pop_back();
+  }
+}
+
+// All of them in turn.
+Status TimeFinalists(Bench* bench, std::vector<Contender>* finalists, const TimingDevice& device) {
+  const double longest_us = finalists->back().quick_us;
+  const int launches = static_cast<int>(
+      std::clamp(kSpanUsMax / std::max(longest_us, 0.1), 1.0 * kQuickLaunches, 1.0 * kLaunches));
+  for (Contender& finalist : *finalists) {
+    if (launches == finalist.launches) continue;
+    PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, &finalist, launches, device));
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    for (Contender& finalist : *finalists) {
+      const Result<double> us = LaunchUs(finalist, device);
+      if (!us.ok()) return us.error();
+      finalist.launch_us.push_back(us.value());
+    }
+  }
+  return Ok();
+}
+
 }  // namespace
 
+TrialData MakeTrialData(const StepProblem& step) {
+  const KernelProblem& problem = step.problem;
+  TrialData trial;
+  trial.operands = MakeHostOperands(problem.problem, step.shape, problem.precision, kSeed);
+  trial.reference = ComputeReference(problem.problem, step.shape, problem.layout, trial.operands,
+                                     kReferenceOperationsMax, kSeed);
+  return trial;
+}
+
 Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidates,
-                         const StepProblem& step, const TimingDevice& device) {
-  Trial trial(step, device);
-  PLAIT_CUDA_RETURN_IF_ERROR(trial.Upload());
-  std::vector<OwnedMemory> workspaces(candidates.size());
-  std::vector<std::vector<double>> spans_us(candidates.size());
-  std::vector<size_t> left;
+                         const StepProblem& step, const TrialData& trial,
+                         const TimingDevice& device) {
+  Bench bench(step, trial, device);
+  PLAIT_CUDA_RETURN_IF_ERROR(bench.Upload());
+  std::vector<Contender> contenders;
   std::string reasons;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const Status status = trial.TryOut(candidates[i].get(), &workspaces[i]);
+    Contender contender{.index = i, .candidate = candidates[i].get()};
+    Status status = bench.TryOut(contender.candidate, &contender.workspace);
+    if (status.ok()) status = TimeQuickly(&bench, &contender, device);
     if (status.ok()) {
-      left.push_back(i);
+      contenders.push_back(std::move(contender));
     } else {
       reasons += "; " + status.error().message;
       PLAIT_CUDA_RETURN_IF_ERROR(device.runtime->CheckHealth());
     }
   }
-  if (left.empty()) return Error{ErrorCode::kUnsupported, "no candidate is right" + reasons};
-  for (int round = 0; round < kRounds && left.size() > 1; ++round) {
-    for (const size_t i : left) {
-      const Result<double> span = TimeSpan(&trial, candidates[i].get(), workspaces[i], device);
-      if (!span.ok()) return span.error();
-      spans_us[i].push_back(span.value());
-    }
+  if (contenders.empty()) return Error{ErrorCode::kUnsupported, "no candidate is right" + reasons};
+  LeaveFinalists(&contenders);
+  if (contenders.size() > 1) {
+    PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(&bench, &contenders, device));
   }
-  if (left.size() == 1) return left[0];
-  return *std::min_element(left.begin(), left.end(), [&](size_t a, size_t b) {
-    return MedianOf(spans_us[a]) < MedianOf(spans_us[b]);
-  });
+  return std::min_element(contenders.begin(), contenders.end(),
+                          [](const Contender& a, const Contender& b) {
+                            return MedianOf(a.launch_us) < MedianOf(b.launch_us);
+                          })
+      ->index;
 }
 
 }  // namespace plait::cuda

@@ -6,6 +6,8 @@
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/problem/host_operands.h"
+#include "gpu_worker/backends/cuda/problem/reference_problem.h"
 #include "gpu_worker/backends/cuda/run/step_problem.h"
 
 namespace plait::cuda {
@@ -17,11 +19,22 @@ struct TimingDevice {
   Staging* staging;
 };
 
-// Which of the prepared candidates takes the least time: launches all of them in turn, on seeded
-// operands, and compares medians. One whose launch is refused, or whose results are wrong in the
-// places that are compared (Passes), is left out.
+// What a problem's candidates are tried on: seeded operands, and what they should give in some
+// places.
+struct TrialData {
+  HostOperands operands;
+  std::vector<ReferenceElement> reference;
+};
+
+// Pure; on as many threads as pay. REQUIRES: the step is a launch.
+TrialData MakeTrialData(const StepProblem& step);
+
+// Which of the prepared candidates takes the least time in a CUDA graph, behind its like: few
+// launches of each, then more of the best in turn, of which medians are compared. One whose launch
+// is refused, or whose results are wrong in the places that are compared (Passes), is left out.
 // Errors: kUnsupported where none is left, with each one's reason; kDevice.
 Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidates,
-                         const StepProblem& step, const TimingDevice& device);
+                         const StepProblem& step, const TrialData& trial,
+                         const TimingDevice& device);
 
 }  // namespace plait::cuda

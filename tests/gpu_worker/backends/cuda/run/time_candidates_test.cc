@@ -49,7 +49,8 @@ class TimeCandidatesTest : public testing::Test {
   }
 
   Result<size_t> Fastest(const std::vector<std::unique_ptr<Candidate>>& candidates) {
-    return FastestOf(candidates, step_, {&runtime_, stream_.get(), staging_.get()});
+    return FastestOf(candidates, step_, MakeTrialData(step_),
+                     {&runtime_, stream_.get(), staging_.get()});
   }
 
   std::vector<std::unique_ptr<Candidate>> Generated() {
