@@ -150,8 +150,4 @@ Result<FinalGraphs> BuildFinal(Session* session, const Job& job, Bench* bench, c
   return graphs;
 }
 
-bool IsRuntimeCompiled(const Candidate& candidate) {
-  return HasNote(candidate, "runtime_compilation");
-}
-
 }  // namespace plait::cuda

@@ -52,7 +52,4 @@ struct FinalGraphs {
 // Captures a finalist's launches, and checks the numbers that the graph gives. Errors: as above.
 Result<FinalGraphs> BuildFinal(Session* session, const Job& job, Bench* bench, const Trial& trial);
 
-// Whether candidates take long to build, because they are compiled at run time.
-bool IsRuntimeCompiled(const Candidate& candidate);
-
 }  // namespace plait::cuda

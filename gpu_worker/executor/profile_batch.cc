@@ -76,6 +76,7 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileBatch(Executor& executor,
                                                         Yardsticks& reading) {
   const ProfileOptions half = {.samples_max = options.samples_max / 2,
                                .time_max = options.time_max / 2};
+  if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
   executor.Anticipate(kernels);
   std::vector<VisitedKernel> visited(kernels.size());
   for (int visits = 0; visits < kVisitsMax; ++visits) {

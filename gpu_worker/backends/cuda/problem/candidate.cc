@@ -1,5 +1,6 @@
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
@@ -25,6 +26,11 @@ Status CheckAlignment(const OperandAlignment& alignment, Precision precision) {
     }
   }
   return Ok();
+}
+
+bool IsRuntimeCompiled(const Candidate& candidate) {
+  const std::vector<std::string> notes = candidate.notes();
+  return std::find(notes.begin(), notes.end(), "runtime_compilation") != notes.end();
 }
 
 }  // namespace plait::cuda

@@ -132,6 +132,9 @@ class Candidate {
 // tensor cores though there is nothing to multiply.
 bool IsAllowed(const std::vector<std::string>& notes, bool has_products, Precision precision);
 
+// Whether it takes long to prepare, because a library compiles it then.
+bool IsRuntimeCompiled(const Candidate& candidate);
+
 // The device that candidates are listed for.
 struct CudaDevice {
   std::string json;  // cuDNN's description of a device (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -38,11 +39,6 @@ constexpr int kRuntimeCompiledMax = 3;
 // Whether the source's kernels are our own text, which a simulated device runs too.
 bool IsGenerated(const CandidateSource& source) {
   return absl::string_view(source.name) == "generated";
-}
-
-bool IsRuntimeCompiled(const Candidate& candidate) {
-  const std::vector<std::string> notes = candidate.notes();
-  return std::find(notes.begin(), notes.end(), "runtime_compilation") != notes.end();
 }
 
 std::string NameOf(const StepProblem& step) {
@@ -131,7 +127,7 @@ void Implementations::Anticipate(absl::Span<const StepProblem> steps) {
   // In rounds, since what is prepared takes memory until it is timed.
   for (size_t begin = 0; begin < unknown.size(); begin += kStepsOfRound) {
     const size_t end = std::min(unknown.size(), begin + kStepsOfRound);
-    std::vector<Prepared> prepared(end - begin);
+    std::vector<std::optional<Prepared>> prepared(end - begin);
     std::atomic<size_t> next = begin;
     const auto work = [&] {
       // A library makes its handle for the context that is current in the thread.
@@ -144,9 +140,9 @@ void Implementations::Anticipate(absl::Span<const StepProblem> steps) {
       work();
     }
     for (size_t i = begin; i < end; ++i) {
-      // The same problem may be there twice.
-      if (Known(*unknown[i]) != nullptr) continue;
-      Remember(*unknown[i], Choose(*unknown[i], std::move(prepared[i - begin])));
+      // Left over by a device that has failed, which Find() finds out; or there twice.
+      if (!prepared[i - begin].has_value() || Known(*unknown[i]) != nullptr) continue;
+      Remember(*unknown[i], Choose(*unknown[i], *std::move(prepared[i - begin])));
     }
   }
 }

@@ -35,10 +35,6 @@ std::string GoldenPath() {
   return SourcePath("tests/gpu_worker/backends/cuda/golden/candidates.txt");
 }
 
-bool IsCompiledAtRunTime(const Candidate& candidate) {
-  return HasNote(candidate.notes(), "runtime_compilation");
-}
-
 // What cuDNN lists for a problem on an H200 that is not there.
 Candidates List(const Problem& problem, Precision precision, MemoryLayout layout) {
   auto candidates =
@@ -59,7 +55,7 @@ std::string Summary(const CudnnCase& known, Precision precision, MemoryLayout la
   int at_run_time = 0;
   int built = 0;
   for (const auto& candidate : List(known.problem, precision, layout)) {
-    if (IsCompiledAtRunTime(*candidate)) {
+    if (IsRuntimeCompiled(*candidate)) {
       ++at_run_time;
       continue;
     }
@@ -179,7 +175,7 @@ TEST_F(CudnnCandidatesTest, ResidualFirstHasPrecompiledEngines) {
   const Problem problem = CudnnCaseProblem("conv_residual_bias_relu");
   int precompiled = 0;
   for (const auto& candidate : List(problem, Precision::kFp16, MemoryLayout::kNhwc)) {
-    precompiled += IsCompiledAtRunTime(*candidate) ? 0 : 1;
+    precompiled += IsRuntimeCompiled(*candidate) ? 0 : 1;
   }
   EXPECT_GT(precompiled, 10) << "in the other order there are none";
 }
@@ -193,7 +189,7 @@ TEST_F(CudnnCandidatesTest, CompileAtRunTimeWithoutADevice) {
     std::string failures;
     for (const auto& candidate :
          List(CudnnCaseProblem(name), Precision::kFp16, MemoryLayout::kNhwc)) {
-      if (!IsCompiledAtRunTime(*candidate)) continue;
+      if (!IsRuntimeCompiled(*candidate)) continue;
       const Status status = candidate->Prepare();
       if (status.ok()) {
         ++built;

@@ -92,5 +92,26 @@ TEST_F(TimeCandidatesTest, SaysWhyNoneIsLeft) {
   EXPECT_THAT(fastest.error().message, HasSubstr("idle: wrong results; it will not"));
 }
 
+// A driver that takes no PTX, as a real one, and fails while it is told to.
+class UnhealthyRuntime : public DriverRuntime {
+ public:
+  using DriverRuntime::DriverRuntime;
+  bool TakesPtx() override { return false; }
+  Status CheckHealth() override {
+    return is_healthy ? DriverRuntime::CheckHealth() : Error{ErrorCode::kDevice, "it is ill"};
+  }
+  bool is_healthy = false;
+};
+
+TEST_F(TimeCandidatesTest, WhatAnIllDeviceCouldNotPrepareIsAskedForAgain) {
+  UnhealthyRuntime runtime(0, &driver_.library());
+  const CudaDevice device = {.present = true, .runtime = &runtime};
+  Implementations implementations(device, /*has_libraries=*/false, stream_.get(), staging_.get());
+  implementations.Anticipate({step_, step_});
+  runtime.is_healthy = true;
+  // The simulated driver refuses cubins, which is known only to who has tried.
+  EXPECT_THAT(implementations.Find(step_).status().message(), HasSubstr("cuLibraryLoadData"));
+}
+
 }  // namespace
 }  // namespace plait::cuda
