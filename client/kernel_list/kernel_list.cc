@@ -43,7 +43,8 @@ class Collector {
   // `adds`: how often the model has them thereby.
   void Add(const Graph& graph, const Kernel& kernel, int adds, bool planned) {
     const std::optional<cuda::KernelProblem> problem = cuda::ProblemOfKernel(graph, kernel);
-    if (!problem.has_value()) return;
+    // Recorders draw floats alone.
+    if (!problem.has_value() || !cuda::IsOfFloats(problem->problem)) return;
     const std::string formats = FormatsOf(kernel, problem->problem);
     const std::string known = absl::StrCat(kernel.family, " ", formats, " ",
                                            StructureFingerprint(graph, kernel.nodes).ToString());

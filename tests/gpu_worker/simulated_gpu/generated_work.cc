@@ -48,7 +48,7 @@ std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
                                const cuda::HostOperands& operands, cuda::Precision precision) {
   const bool indices =
       argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
-  if (!indices) return cuda::ToStorage(FloatsOf(argument, operands), precision);
+  if (!indices) return cuda::ToStorage(FloatsOf(argument, operands), argument.type, precision);
   std::vector<std::byte> bytes(operands.indices.size() * 8);
   std::memcpy(bytes.data(), operands.indices.data(), bytes.size());
   return bytes;
@@ -113,8 +113,9 @@ absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
     const bool output = argument.kind == Kind::kOutput;
     std::vector<std::byte> bytes;
     if (!output) bytes = BytesOf(argument, operands, work.precision);
-    const int64_t size = output ? shape.outputs[argument.index] * cuda::ElementBytes(work.precision)
-                                : static_cast<int64_t>(bytes.size());
+    const int64_t element = cuda::ElementBytes(argument.type, work.precision);
+    const int64_t size =
+        output ? shape.outputs[argument.index] * element : static_cast<int64_t>(bytes.size());
     const bool indices =
         argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
     addresses.push_back(memory.Allocate(NameOf(argument.kind), size,
@@ -134,9 +135,10 @@ absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
     const cuda::KernelArgument& argument = work.kernel.arguments[i];
     if (argument.kind != Kind::kOutput) continue;
     const int64_t count = shape.outputs[argument.index];
-    std::vector<std::byte> bytes(count * cuda::ElementBytes(work.precision));
+    std::vector<std::byte> bytes(count * cuda::ElementBytes(argument.type, work.precision));
     PLAIT_RETURN_IF_ERROR(memory.Read(addresses[i], absl::MakeSpan(bytes)));
-    run.outputs[argument.index] = cuda::FromStorage(bytes.data(), count, work.precision);
+    run.outputs[argument.index] =
+        cuda::FromStorage(bytes.data(), count, argument.type, work.precision);
   }
   return run;
 }

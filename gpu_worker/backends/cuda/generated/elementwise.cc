@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
@@ -73,39 +74,51 @@ std::string OffsetSource(const Flat& flat, size_t input) {
 
 // One thread for kWidth neighbours in memory: every operand that does not broadcast is read along
 // memory, once. One that spreads over the last dimension is one number for the whole vector.
-GeneratedKernel Kernel(const Flat& flat, const std::string& expression, int width) {
+GeneratedKernel Kernel(const Problem& problem, const Flat& flat, const std::string& expression,
+                       int width) {
   GeneratedKernel kernel;
   std::string loads, names;
   for (size_t i = 0; i < flat.inputs.size(); ++i) {
-    kernel.arguments.push_back({Kind::kInput, static_cast<int>(i)});
-    const std::string n = std::to_string(i);
+    const ElementType type = InputType(problem, i);
+    const bool floats = type == ElementType::kFloat;
+    kernel.arguments.push_back({Kind::kInput, static_cast<int>(i), type});
+    const std::string n = std::to_string(i), offset = OffsetSource(flat, i);
     const bool spread = width > 1 && flat.inputs[i].back() == 1;
-    loads += "  float a" + n + "[kWidth];\n";
-    loads += spread ? "  a" + n + "[0] = ToFloat(x" + n + "[" + OffsetSource(flat, i) + "]);\n"
-                    : "  LoadVector<kWidth>(x" + n + " + (" + OffsetSource(flat, i) + "), a" + n +
-                          ");\n";
-    names += "    const float x" + n + " = a" + n + (spread ? "[0];\n" : "[j];\n");
+    loads += std::string("  ") + HeldName(type) + " a" + n + "[kWidth];\n";
+    if (spread) {
+      const std::string element = "x" + n + "[" + offset + "]";
+      loads += "  a" + n + "[0] = " + (floats ? "ToFloat(" + element + ")" : element) + ";\n";
+    } else {
+      loads += "  " + VectorFunction("Load", type) + "<kWidth>(x" + n + " + (" + offset + "), a" +
+               n + ");\n";
+    }
+    names += std::string("    const ") + ValueName(type) + " x" + n + " = a" + n +
+             (spread ? "[0]" : "[j]") + (type == ElementType::kBool ? " != 0;\n" : ";\n");
   }
-  kernel.arguments.push_back({Kind::kOutput, 0});
+  const ElementType result = OutputType(problem);
+  kernel.arguments.push_back({Kind::kOutput, 0, result});
   const int64_t vectors = ElementCount(flat.shape) / width;
   kernel.variant = "v" + std::to_string(width);
   kernel.block = {kThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
-  kernel.source = Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  if (!IsOfFloats(problem)) kernel.source = ElementFunctions();
+  kernel.source += Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
-$LOADS$  float result[kWidth];
+$LOADS$  $HELD$ result[kWidth];
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) {
 $NAMES$    result[j] = $EXPRESSION$;
   }
-  StoreVector<kWidth>(y0 + e, result);
+  $STORE$<kWidth>(y0 + e, result);
 }
 )",
                            {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"HELD", HeldName(result)},
+                            {"STORE", VectorFunction("Store", result)},
                             {"LOADS", loads},
                             {"NAMES", names},
                             {"EXPRESSION", expression}});
@@ -115,14 +128,22 @@ $NAMES$    result[j] = $EXPRESSION$;
 std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ElementwiseProblem>(&problem);
   if (p == nullptr) return {};
-  const Result<Expression> expression = Expression::Parse(p->expression, p->inputs.size());
+  const Result<Expression> expression = Expression::Of(*p);
   if (!expression.ok()) return {};
   const Flat flat = Flatten(*p, form.layout);
-  const int widest = VectorWidth(form, {flat.shape.back()});
+  // No vector is longer than one load, that of the longest elements.
+  ElementType longest = OutputType(problem);
+  for (size_t i = 0; i < p->inputs.size(); ++i) {
+    const ElementType type = InputType(problem, i);
+    if (ElementBytes(type, form.precision) > ElementBytes(longest, form.precision)) longest = type;
+  }
+  const int widest = VectorWidth(form, {flat.shape.back()}, longest);
   std::vector<GeneratedKernel> kernels;
-  // A small tensor wants many threads more than wide loads.
-  for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
-    kernels.push_back(Kernel(flat, expression.value().Source(), width));
+  // A small tensor wants many threads more than wide loads. Of masks, which are small, there is
+  // nothing to choose: see IsOfFloats().
+  const int narrowest = IsOfFloats(problem) ? std::max(1, widest / 4) : widest;
+  for (int width = widest; width >= narrowest; width /= 2) {
+    kernels.push_back(Kernel(problem, flat, expression.value().Source(), width));
   }
   return kernels;
 }

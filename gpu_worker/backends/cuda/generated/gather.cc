@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
@@ -20,23 +21,27 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   if (p == nullptr || p->kind != MovementProblem::Kind::kGather) return {};
   int64_t inner = 1;
   for (size_t d = p->axis + 1; d < p->inputs[0].size(); ++d) inner *= p->inputs[0][d];
-  const int width = VectorWidth(form, {inner});
+  const int width = VectorWidth(form, {inner}, p->type);
   const int64_t vectors = ElementCount(OutputShapes(*p)[0]) / width;
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0}, {Kind::kInput, 1}, {Kind::kOutput, 0}, {Kind::kErrorWord}};
+  kernel.arguments = {{Kind::kInput, 0, p->type},
+                      {Kind::kInput, 1, ElementType::kInt64},
+                      {Kind::kOutput, 0, p->type},
+                      {Kind::kErrorWord}};
   kernel.variant = "v" + std::to_string(width);
   kernel.block = {kThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
-  kernel.source = Constants({{"kVectors", vectors},
-                             {"kWidth", width},
-                             {"kThreads", kThreads},
-                             {"kInner", inner},
-                             {"kRows", p->inputs[0][p->axis]},
-                             {"kIndices", ElementCount(p->inputs[1])}});
+  kernel.source = ElementVectors(p->type);
+  kernel.source += Constants({{"kVectors", vectors},
+                              {"kWidth", width},
+                              {"kThreads", kThreads},
+                              {"kInner", inner},
+                              {"kRows", p->inputs[0][p->axis]},
+                              {"kIndices", ElementCount(p->inputs[1])}});
   // An index below zero counts from the end, as in ONNX.
-  kernel.source += R"(
+  kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads)
-plait_kernel(const T* __restrict__ x0, const long long* __restrict__ x1, T* __restrict__ y0,
+plait_kernel(const $E$* __restrict__ x0, const long long* __restrict__ x1, $E$* __restrict__ y0,
              long long* __restrict__ error) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
@@ -50,9 +55,10 @@ plait_kernel(const T* __restrict__ x0, const long long* __restrict__ x1, T* __re
     if (error != nullptr) *static_cast<volatile long long*>(error) = place + 1;
     index = index < 0 ? 0 : kRows - 1;
   }
-  CopyVector<kWidth>(y0 + e, x0 + (outer * kRows + index) * kInner + e % kInner);
+  $COPY$<kWidth>(y0 + e, x0 + (outer * kRows + index) * kInner + e % kInner);
 }
-)";
+)",
+                           {{"E", StoredName(p->type)}, {"COPY", VectorFunction("Copy", p->type)}});
   return {kernel};
 }
 

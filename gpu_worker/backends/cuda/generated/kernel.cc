@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 namespace plait::cuda {
@@ -148,9 +149,10 @@ std::string Replace(std::string text,
   return text;
 }
 
-int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes) {
-  const int64_t bytes = std::clamp<int64_t>(form.alignment_bytes, ElementBytes(form.precision), 16);
-  int width = static_cast<int>(bytes / ElementBytes(form.precision));
+int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes, ElementType type) {
+  const int64_t element = ElementBytes(type, form.precision);
+  const int64_t bytes = std::clamp<int64_t>(form.alignment_bytes, element, 16);
+  int width = static_cast<int>(bytes / element);
   for (int64_t size : sizes) {
     while (size % width != 0) width /= 2;
   }
@@ -163,8 +165,8 @@ std::string Parameters(const std::vector<KernelArgument>& arguments) {
     const bool output = argument.kind == KernelArgument::Kind::kOutput;
     if (!text.empty()) text += ", ";
     // __restrict__: outputs overlap nothing, so that loads may move across stores.
-    text +=
-        std::string(output ? "T*" : "const T*") + " __restrict__ " + ParameterName(argument.kind);
+    text += std::string(output ? "" : "const ") + StoredName(argument.type) + "* __restrict__ " +
+            ParameterName(argument.kind);
     if (output || argument.kind == KernelArgument::Kind::kInput) {
       text += std::to_string(argument.index);
     }

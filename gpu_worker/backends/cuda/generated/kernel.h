@@ -12,7 +12,8 @@
 // Kernels of our own, written as text for each problem and compiled at run time, for what libraries
 // have no fast kernel for. Each family is a file: elementwise, rows (softmax, layer norm,
 // reductions), transpose, movement (concat, slice, pad, copy), gather, pool, depthwise, separable,
-// scale_shift. kernel.h has what they share, source.cc lists them as candidates. Most only move
+// scale_shift. kernel.h has what they share, elements.h what those of integers and bools do,
+// source.cc lists them as candidates. Most only move
 // memory, so they are built for it: neighbouring threads touch neighbouring addresses, in vectors
 // of up to 16 bytes, and as a rule each element is read once and written once. fp16 and bf16 are
 // converted when they are loaded and stored; all arithmetic is fp32.
@@ -34,6 +35,7 @@ struct KernelArgument {
   };
   Kind kind = Kind::kInput;
   int index = 0;  // of the input or output
+  ElementType type = ElementType::kFloat;
 };
 
 // A kernel in the kernel language: CUDA C++ without includes, that reads its shape from constants
@@ -102,7 +104,9 @@ std::string Replace(std::string text,
 // 16 bytes are the widest load and store of one thread up to compute capability 9.0. Dividing every
 // size, it keeps each vector inside of its row and aligned. 1 at least.
 // REQUIRES: sizes are not negative.
-int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes);
+// `type`: of the elements, the longest where there are several.
+int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes,
+                ElementType type = ElementType::kFloat);
 
 // The argument list of a conv-like kernel: x, weights, then bias and residual if present, then y;
 // and the same as declarations of the kernel language.

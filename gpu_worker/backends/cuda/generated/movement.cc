@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
@@ -72,10 +73,10 @@ std::vector<Part> Parts(const MovementProblem& p, MemoryLayout layout) {
 std::vector<KernelArgument> PointersOf(const MovementProblem& p) {
   std::vector<KernelArgument> arguments;
   for (size_t i = 0; i < p.inputs.size(); ++i) {
-    arguments.push_back({Kind::kInput, static_cast<int>(i)});
+    arguments.push_back({Kind::kInput, static_cast<int>(i), p.type});
   }
   for (size_t i = 0; i < OutputShapes(p).size(); ++i) {
-    arguments.push_back({Kind::kOutput, static_cast<int>(i)});
+    arguments.push_back({Kind::kOutput, static_cast<int>(i), p.type});
   }
   return arguments;
 }
@@ -102,21 +103,25 @@ GeneratedKernel PartsKernel(const MovementProblem& p, const std::vector<Part>& p
   }
   kernel.block = {kThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(blocks), 1, 1};
-  kernel.source = Constants({{"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source = ElementVectors(p.type);
+  kernel.source += Constants({{"kWidth", width}, {"kThreads", kThreads}});
   kernel.source += Replace(R"(
 template <unsigned kRows, unsigned kChunk, unsigned kInputStride, unsigned kOutputStride>
-__device__ inline void MovePart(const T* from, T* to, unsigned block) {
+__device__ inline void MovePart(const $E$* from, $E$* to, unsigned block) {
   const unsigned e = (block * kThreads + threadIdx.x) * kWidth;
   const unsigned row = e / kChunk, column = e % kChunk;
   if (row < kRows) {
-    CopyVector<kWidth>(to + row * kOutputStride + column, from + row * kInputStride + column);
+    $COPY$<kWidth>(to + row * kOutputStride + column, from + row * kInputStride + column);
   }
 }
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned block = blockIdx.x;
 $CALLS$}
 )",
-                           {{"PARAMETERS", Parameters(kernel.arguments)}, {"CALLS", calls}});
+                           {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"E", StoredName(p.type)},
+                            {"COPY", VectorFunction("Copy", p.type)},
+                            {"CALLS", calls}});
   return kernel;
 }
 
@@ -129,7 +134,7 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
   const std::vector<int64_t> before = InMemoryOrder(p.starts, form.layout);
   GeneratedKernel kernel;
   kernel.arguments = PointersOf(p);
-  const int width = VectorWidth(form, {input.back(), output.back(), before.back()});
+  const int width = VectorWidth(form, {input.back(), output.back(), before.back()}, p.type);
   const int64_t vectors = ElementCount(output) / width;
   std::string inside = "true", offset = "0u";
   int64_t output_stride = 1, input_stride = 1;
@@ -144,21 +149,27 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
   kernel.variant = "pad/v" + std::to_string(width);
   kernel.block = {kThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
-  kernel.source = Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source = ElementVectors(p.type);
+  kernel.source += Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
   kernel.source += Replace(
       R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
-  float value[kWidth];
+  $HELD$ value[kWidth];
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) value[j] = 0.0f;
-  if ($INSIDE$) LoadVector<kWidth>(x0 + ($OFFSET$), value);
-  StoreVector<kWidth>(y0 + e, value);
+  if ($INSIDE$) $LOAD$<kWidth>(x0 + ($OFFSET$), value);
+  $STORE$<kWidth>(y0 + e, value);
 }
 )",
-      {{"PARAMETERS", Parameters(kernel.arguments)}, {"INSIDE", inside}, {"OFFSET", offset}});
+      {{"PARAMETERS", Parameters(kernel.arguments)},
+       {"HELD", HeldName(p.type)},
+       {"LOAD", VectorFunction("Load", p.type)},
+       {"STORE", VectorFunction("Store", p.type)},
+       {"INSIDE", inside},
+       {"OFFSET", offset}});
   return kernel;
 }
 
@@ -167,15 +178,19 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   if (p == nullptr || p->kind == Movement::kTranspose || p->kind == Movement::kGather) return {};
   if (p->kind == Movement::kPad) return {PadKernel(*p, form)};
   const std::vector<Part> parts = Parts(*p, form.layout);
-  int width = VectorWidth(form, {});
+  int width = VectorWidth(form, {}, p->type);
   for (const Part& part : parts) {
-    width = std::min(width, VectorWidth(form, {part.chunk, part.input_start, part.input_stride,
-                                               part.output_start, part.output_stride}));
+    width = std::min(width, VectorWidth(form,
+                                        {part.chunk, part.input_start, part.input_stride,
+                                         part.output_start, part.output_stride},
+                                        p->type));
   }
   // A copy has no rows, so only its length matters; strides of one would make vectors single.
   if (p->kind == Movement::kCopy) {
-    width = VectorWidth(form, {});
-    for (const Part& part : parts) width = std::min(width, VectorWidth(form, {part.chunk}));
+    width = VectorWidth(form, {}, p->type);
+    for (const Part& part : parts) {
+      width = std::min(width, VectorWidth(form, {part.chunk}, p->type));
+    }
   }
   return {PartsKernel(*p, parts, width)};
 }

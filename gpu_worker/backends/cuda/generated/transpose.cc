@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
@@ -79,25 +80,27 @@ std::vector<int64_t> OutputShape(const Collapsed& c) {
 
 // The last dimension stays: whole vectors move.
 // Reads jump from row to row; within one they are along memory.
-GeneratedKernel Rows(const Collapsed& c, const KernelForm& form) {
+GeneratedKernel Rows(const Collapsed& c, const KernelForm& form, ElementType type) {
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
+  kernel.arguments = {{Kind::kInput, 0, type}, {Kind::kOutput, 0, type}};
   const std::vector<int64_t> shape = OutputShape(c);
-  const int width = VectorWidth(form, {shape.back()});
+  const int width = VectorWidth(form, {shape.back()}, type);
   const int64_t vectors = ElementCount(shape) / width;
   kernel.variant = "rows/v" + std::to_string(width);
   kernel.block = {kThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
-  kernel.source = Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source = ElementVectors(type);
+  kernel.source += Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
-  CopyVector<kWidth>(y0 + e, x0 + ($OFFSET$));
+  $COPY$<kWidth>(y0 + e, x0 + ($OFFSET$));
 }
 )",
                            {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"COPY", VectorFunction("Copy", type)},
                             {"OFFSET", OffsetSource("e", shape, InputStrides(c),
                                                     std::vector<bool>(shape.size(), true))}});
   return kernel;
@@ -109,7 +112,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 // 32 elements along the input's last dimension (a) and writes 32 along the output's (b). Rows of 33
 // elements: a warp that reads a column of the tile meets 32 banks instead of one. All other
 // dimensions are counted by the block's number.
-GeneratedKernel Tiled(const Collapsed& c) {
+GeneratedKernel Tiled(const Collapsed& c, ElementType type) {
   const std::vector<int64_t> shape = OutputShape(c);
   const std::vector<int64_t> input_strides = InputStrides(c);
   const std::vector<int64_t> output_strides = StridesOf(shape, MemoryLayout::kNchw);
@@ -123,7 +126,7 @@ GeneratedKernel Tiled(const Collapsed& c) {
   const int64_t tiles_b = CeilDivide(shape.back(), kTile);
   const int64_t batches = ElementCount(shape) / shape[across] / shape.back();
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
+  kernel.arguments = {{Kind::kInput, 0, type}, {Kind::kOutput, 0, type}};
   kernel.variant = "tiled";
   kernel.block = {kTile, kThreads / kTile, 1};
   kernel.grid = {static_cast<unsigned>(tiles_a * tiles_b * batches), 1, 1};
@@ -138,12 +141,12 @@ GeneratedKernel Tiled(const Collapsed& c) {
   kernel.source += Replace(
       R"(
 PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
-  __shared__ T tile[kTile][kTile + 1];
+  __shared__ $E$ tile[kTile][kTile + 1];
   const unsigned a0 = blockIdx.x % kTilesA * kTile;
   const unsigned b0 = blockIdx.x / kTilesA % kTilesB * kTile;
   const unsigned batch = blockIdx.x / (kTilesA * kTilesB);
-  const T* from = x0 + ($INPUT$);
-  T* to = y0 + ($OUTPUT$);
+  const $E$* from = x0 + ($INPUT$);
+  $E$* to = y0 + ($OUTPUT$);
   for (unsigned i = threadIdx.y; i < kTile; i += kStep) {
     const unsigned a = a0 + threadIdx.x, b = b0 + i;
     if (a < kSizeA && b < kSizeB) tile[i][threadIdx.x] = from[b * kInputStrideB + a];
@@ -156,6 +159,7 @@ PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
 }
 )",
       {{"PARAMETERS", Parameters(kernel.arguments)},
+       {"E", StoredName(type)},
        {"INPUT", OffsetSource("batch", shape, input_strides, outer)},
        {"OUTPUT", OffsetSource("batch", shape, output_strides, outer)}});
   return kernel;
@@ -166,7 +170,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   if (p == nullptr || p->kind != MovementProblem::Kind::kTranspose) return {};
   const Collapsed c = Collapse(p->inputs[0], p->permutation);
   const bool last_stays = c.permutation.back() + 1 == static_cast<int64_t>(c.shape.size());
-  return {last_stays ? Rows(c, form) : Tiled(c)};
+  return {last_stays ? Rows(c, form, p->type) : Tiled(c, p->type)};
 }
 
 }  // namespace

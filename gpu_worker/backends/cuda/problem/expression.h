@@ -21,19 +21,29 @@ double Minimum(double a, double b);
 // with the names and arities listed at ElementwiseProblem. Thread-safe, being immutable.
 class Expression {
  public:
-  // `inputs`: how many x0, x1 ... there are.
+  // `inputs`: how many x0, x1 ... there are, all floats; or the type of each. Numbers are floats.
   // Inputs may be left unused or be used twice. Limits: 256 nodes, nested 64 deep.
-  // Errors: kInvalid, with the place.
+  // Errors: kInvalid, with the place; behind a call whose arguments are not of its types too.
   static Result<Expression> Parse(std::string_view text, size_t inputs);
+  static Result<Expression> Parse(std::string_view text, const std::vector<ElementType>& inputs);
+  // That of the problem, whose result is not looked at.
+  static Result<Expression> Of(const ElementwiseProblem& problem);
 
   // REQUIRES: as many numbers as Parse() was told. Follows C's math functions, so that max and min
-  // of a NaN and a number are the number.
+  // of a NaN and a number are the number. A bool is 0 or 1. Integers are right as far as a double
+  // holds them, and do not wrap around.
   double Evaluate(const std::vector<double>& inputs) const;
 
-  // In the language of generated kernels, where input i is called "x<i>", a float.
+  // In the language of generated kernels, where input i is called "x<i>", of its type.
   // Fully parenthesised, so that it can stand anywhere; the functions are those of KernelPrelude()
-  // and of CUDA's math library in single precision.
+  // and of CUDA's math library in single precision, and where anything is no float those of
+  // ElementsPrelude().
   std::string Source() const;
+
+  // Of the result.
+  ElementType type() const;
+  // Whether no input, no number and nothing in between is anything but a float, or is converted.
+  bool is_of_floats() const;
 
   // How many functions are applied per element; an exp counts as one, like an add.
   int operations() const;
@@ -49,6 +59,7 @@ class Expression {
     int input = 0;
     double number = 0;
     std::vector<int> arguments;  // indices of nodes_
+    ElementType type = ElementType::kFloat;
   };
   friend class ExpressionReader;
 

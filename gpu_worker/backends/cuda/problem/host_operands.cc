@@ -72,7 +72,24 @@ struct Distribution {
   float mean = 0;
   float deviation = 1;
   bool positive = false;  // between 0.5 and 2 instead
+  ElementType type = ElementType::kFloat;
 };
+
+float Number(uint64_t hash, const Distribution& distribution) {
+  const bool positive = distribution.positive;
+  switch (distribution.type) {
+    case ElementType::kBool:
+      return hash >> 63 != 0 ? 1.0f : 0.0f;
+    case ElementType::kInt64:
+    case ElementType::kInt32:
+      // So few that some are equal.
+      return static_cast<float>(static_cast<int>(hash % 9) + (positive ? 1 : -4));
+    case ElementType::kFloat:
+      break;
+  }
+  return positive ? 0.5f + 1.5f * static_cast<float>(hash >> 40) / 16777216.0f
+                  : distribution.mean + distribution.deviation * Normal(hash);
+}
 
 std::vector<float> Draw(int64_t count, uint64_t seed, Distribution distribution,
                         Precision precision) {
@@ -80,10 +97,7 @@ std::vector<float> Draw(int64_t count, uint64_t seed, Distribution distribution,
   const auto fill = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const uint64_t hash = Hash(seed + static_cast<uint64_t>(i));
-      const float value = distribution.positive
-                              ? 0.5f + 1.5f * static_cast<float>(hash >> 40) / 16777216.0f
-                              : distribution.mean + distribution.deviation * Normal(hash);
-      values[i] = RoundToStorage(value, precision);
+      values[i] = RoundToStorage(Number(hash, distribution), precision);
     }
   };
   // Below half a million numbers a thread costs more than it saves.
@@ -118,7 +132,7 @@ int64_t GatheredRows(const Problem& problem) {
 bool NeedsPositiveInputs(const Problem& problem) {
   const auto* p = std::get_if<ElementwiseProblem>(&problem);
   if (p == nullptr) return false;
-  const Result<Expression> expression = Expression::Parse(p->expression, p->inputs.size());
+  const Result<Expression> expression = Expression::Of(*p);
   return expression.ok() && expression.value().needs_positive_inputs();
 }
 
@@ -143,8 +157,9 @@ HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
         operands.indices.push_back(static_cast<int64_t>(Hash(stream + k) % (2 * rows)) - rows);
       }
     } else {
-      operands.inputs.push_back(
-          draw(shape.inputs[i], {.mean = 0, .positive = NeedsPositiveInputs(problem)}));
+      operands.inputs.push_back(draw(
+          shape.inputs[i],
+          {.mean = 0, .positive = NeedsPositiveInputs(problem), .type = InputType(problem, i)}));
     }
   }
   // A scale around 1, as trained normalizations have it.
@@ -197,6 +212,61 @@ std::vector<float> FromStorage(const std::byte* bytes, size_t count, Precision p
     values[i] = precision == Precision::kFp16 ? FromHalfBits(bits) : FromBfloatBits(bits);
   }
   return values;
+}
+
+namespace {
+
+template <typename Stored>
+std::vector<std::byte> Stores(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto stored = static_cast<Stored>(values[i]);
+    std::memcpy(bytes.data() + i * sizeof(Stored), &stored, sizeof(Stored));
+  }
+  return bytes;
+}
+
+template <typename Stored>
+std::vector<float> Loads(const std::byte* bytes, size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    Stored stored = 0;
+    std::memcpy(&stored, bytes + i * sizeof(Stored), sizeof(Stored));
+    values[i] = static_cast<float>(stored);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::byte> ToStorage(const std::vector<float>& values, ElementType type,
+                                 Precision precision) {
+  switch (type) {
+    case ElementType::kInt64:
+      return Stores<int64_t>(values);
+    case ElementType::kInt32:
+      return Stores<int32_t>(values);
+    case ElementType::kBool:
+      return Stores<uint8_t>(values);
+    case ElementType::kFloat:
+      break;
+  }
+  return ToStorage(values, precision);
+}
+
+std::vector<float> FromStorage(const std::byte* bytes, size_t count, ElementType type,
+                               Precision precision) {
+  switch (type) {
+    case ElementType::kInt64:
+      return Loads<int64_t>(bytes, count);
+    case ElementType::kInt32:
+      return Loads<int32_t>(bytes, count);
+    case ElementType::kBool:
+      return Loads<uint8_t>(bytes, count);
+    case ElementType::kFloat:
+      break;
+  }
+  return FromStorage(bytes, count, precision);
 }
 
 }  // namespace plait::cuda

@@ -11,7 +11,8 @@ namespace plait::cuda {
 
 // The operands of one problem in host memory, in the order of their place in memory. Floats hold
 // what the device's storage type holds exactly: they are rounded to it already.
-// So an error against the reference is the kernel's own, not that of its inputs. An operand that
+// So an error against the reference is the kernel's own, not that of its inputs. Integers are small
+// and bools 0 or 1, as floats. An operand that
 // the problem lacks is empty. About 4 bytes per element, whatever the precision.
 struct HostOperands {
   std::vector<std::vector<float>> inputs;  // a gather's second input is empty: see indices
@@ -41,5 +42,11 @@ float RoundToStorage(float value, Precision precision);
 std::vector<std::byte> ToStorage(const std::vector<float>& values, Precision precision);
 // Little-endian, as the device has it.
 std::vector<float> FromStorage(const std::byte* bytes, size_t count, Precision precision);
+
+// The same for elements of any type. A byte that is no bool comes back as its number.
+std::vector<std::byte> ToStorage(const std::vector<float>& values, ElementType type,
+                                 Precision precision);
+std::vector<float> FromStorage(const std::byte* bytes, size_t count, ElementType type,
+                               Precision precision);
 
 }  // namespace plait::cuda

@@ -26,6 +26,9 @@ enum class MemoryLayout { kNchw, kNhwc };
 // for the other change the results by more than a tolerance for fp32.
 enum class Activation { kNone, kRelu, kRelu6, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh };
 
+// What one element is. kFloat: of the precision's storage; bool is one byte, 0 or 1, as in ONNX.
+enum class ElementType { kFloat, kInt64, kInt32, kBool };
+
 // One kernel that the models need, free of precision and layout. All sizes are in elements.
 
 // y[n,k,oh,ow] = activation(conv(x[n,c,h,w], weights[k,c/groups,r,s]) + bias[k] + residual).
@@ -147,10 +150,16 @@ struct ScaleShiftProblem {
 // "relu(add(x0,mul(x1,0.5)))", of add sub mul div max min pow neg exp log sqrt rsqrt erf tanh
 // sigmoid relu silu gelu gelu_tanh abs clip(x,lo,hi). Inputs broadcast to `shape`.
 // Broadcasting is that of ONNX: shapes are aligned at their ends, and a size of one repeats.
+// Integers have add sub mul max min, which wrap around. equal less greater less_or_equal
+// greater_or_equal compare two of one type and give a bool; and or xor not are of bools;
+// where(c,a,b) chooses. float int64 int32 bool convert: a float is cut towards zero and kept in the
+// integer's range, NaN gives 0; an integer keeps its low bits; all but zero is true.
 struct ElementwiseProblem {
   std::string expression;
   std::vector<int64_t> shape;
   std::vector<std::vector<int64_t>> inputs;
+  std::vector<ElementType> input_types;  // empty: all are floats
+  ElementType result_type = ElementType::kFloat;
 
   friend bool operator==(const ElementwiseProblem&, const ElementwiseProblem&) = default;
 };
@@ -167,6 +176,8 @@ struct MovementProblem {
   std::vector<int64_t> permutation;
   int64_t axis = 0;
   std::vector<int64_t> starts, sizes;  // kSlice: one pair per output; kPad: before, after
+  // Of all that is moved; a gather's indices are int64. Any of its size does for other types.
+  ElementType type = ElementType::kFloat;
 
   friend bool operator==(const MovementProblem&, const MovementProblem&) = default;
 };

@@ -246,8 +246,14 @@ Result<ProblemShape> Shape(const ElementwiseProblem& p) {
     }
     shape.inputs.push_back(ElementCount(input));
   }
-  Result<Expression> expression = Expression::Parse(p.expression, p.inputs.size());
+  if (!p.input_types.empty() && p.input_types.size() != p.inputs.size()) {
+    return Invalid("elementwise: a type for each input, or none");
+  }
+  Result<Expression> expression = Expression::Of(p);
   if (!expression.ok()) return expression.error();
+  if (expression.value().type() != p.result_type) {
+    return Invalid("elementwise: the expression gives another type than the result's");
+  }
   shape.outputs = {ElementCount(p.shape)};
   shape.flops = shape.outputs[0] * expression.value().operations();
   return shape;

@@ -15,7 +15,8 @@ namespace plait::cuda {
 // `inputs`: conv, pool, rows, scale_shift: x; gemm: a, then b unless it is weights; attention: q,
 // k, v, then the mask; gather: data, then int64 indices. Scale and shift of a scale_shift and of a
 // layer norm are the weights and the bias.
-// The counts are what a caller allocates: elements, to be multiplied by ElementBytes().
+// The counts are what a caller allocates: elements, to be multiplied by their types'
+// ElementBytes().
 struct ProblemShape {
   std::vector<int64_t> inputs;
   int64_t weights = 0;
@@ -44,6 +45,18 @@ bool LayoutMatters(const Problem& problem);
 
 // 4 for kStrict and kTf32, else 2.
 int64_t ElementBytes(Precision precision);
+// The same for any type: 8, 4 and 1 for int64, int32 and bool.
+int64_t ElementBytes(ElementType type, Precision precision);
+
+// What the elements of an input, in the order of ProblemShape, and of every output are.
+// REQUIRES: ShapeOf() accepts the problem.
+ElementType InputType(const Problem& problem, size_t input);
+ElementType OutputType(const Problem& problem);
+
+// Whether all are floats, but for a gather's indices, and what is computed in between too. Trials
+// draw no others, and a comparison of rounded numbers may differ from the reference's.
+bool IsOfFloats(const Problem& problem);
+
 const char* PrecisionName(Precision precision);  // "strict", "tf32", "fp16", "bf16"
 const char* LayoutName(MemoryLayout layout);     // "nchw", "nhwc"
 

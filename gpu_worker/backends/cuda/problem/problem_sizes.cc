@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 // Bytes, strides and the shapes of outputs: what is asked of problems that ShapeOf() has accepted.
@@ -8,6 +9,43 @@ namespace plait::cuda {
 
 int64_t ElementBytes(Precision precision) {
   return precision == Precision::kFp16 || precision == Precision::kBf16 ? 2 : 4;
+}
+
+int64_t ElementBytes(ElementType type, Precision precision) {
+  switch (type) {
+    case ElementType::kFloat:
+      return ElementBytes(precision);
+    case ElementType::kInt64:
+      return 8;
+    case ElementType::kInt32:
+      return 4;
+    case ElementType::kBool:
+      return 1;
+  }
+  return 0;
+}
+
+ElementType InputType(const Problem& problem, size_t input) {
+  if (const auto* p = std::get_if<ElementwiseProblem>(&problem)) {
+    return p->input_types.empty() ? ElementType::kFloat : p->input_types[input];
+  }
+  const auto* p = std::get_if<MovementProblem>(&problem);
+  if (p == nullptr) return ElementType::kFloat;
+  const bool is_index = p->kind == MovementProblem::Kind::kGather && input == 1;
+  return is_index ? ElementType::kInt64 : p->type;
+}
+
+ElementType OutputType(const Problem& problem) {
+  if (const auto* p = std::get_if<ElementwiseProblem>(&problem)) return p->result_type;
+  const auto* p = std::get_if<MovementProblem>(&problem);
+  return p == nullptr ? ElementType::kFloat : p->type;
+}
+
+bool IsOfFloats(const Problem& problem) {
+  const auto* p = std::get_if<ElementwiseProblem>(&problem);
+  if (p == nullptr) return OutputType(problem) == ElementType::kFloat;
+  const Result<Expression> expression = Expression::Of(*p);
+  return p->input_types.empty() && expression.ok() && expression.value().is_of_floats();
 }
 
 const char* PrecisionName(Precision precision) {
@@ -22,23 +60,25 @@ const char* LayoutName(MemoryLayout layout) {
 int64_t BytesOf(const ProblemShape& shape, const Problem& problem, Precision precision) {
   const auto* movement = std::get_if<MovementProblem>(&problem);
   const int64_t element = ElementBytes(precision);
-  int64_t elements =
-      shape.weights + shape.second_weights + shape.bias + shape.second_bias + shape.residual;
-  for (int64_t output : shape.outputs) elements += output;
+  const int64_t output_element = ElementBytes(OutputType(problem), precision);
+  int64_t bytes =
+      (shape.weights + shape.second_weights + shape.bias + shape.second_bias + shape.residual) *
+      element;
+  for (int64_t output : shape.outputs) bytes += output * output_element;
   // Heads may lie in wider rows, of which the others' numbers are not read.
   if (const auto* p = std::get_if<AttentionProblem>(&problem)) {
-    elements += p->batch * p->heads * (p->query + 2 * p->keys) * p->dim;
-    return (elements + (p->mask ? shape.inputs[3] : 0)) * element;
+    bytes += p->batch * p->heads * (p->query + 2 * p->keys) * p->dim * element;
+    return bytes + (p->mask ? shape.inputs[3] : 0) * element;
   }
   // Only the gathered rows are read, as many elements as are written, and 8 bytes for each index.
   if (movement != nullptr && movement->kind == MovementProblem::Kind::kGather) {
-    return (elements + shape.outputs[0]) * element + shape.inputs[1] * 8;
+    return bytes + shape.outputs[0] * output_element + shape.inputs[1] * 8;
   }
-  if (movement != nullptr && movement->kind == MovementProblem::Kind::kSlice) {
-    return 2 * elements * element;
+  if (movement != nullptr && movement->kind == MovementProblem::Kind::kSlice) return 2 * bytes;
+  for (size_t i = 0; i < shape.inputs.size(); ++i) {
+    bytes += shape.inputs[i] * ElementBytes(InputType(problem, i), precision);
   }
-  for (int64_t input : shape.inputs) elements += input;
-  return elements * element;
+  return bytes;
 }
 
 int64_t ElementCount(const std::vector<int64_t>& shape) {

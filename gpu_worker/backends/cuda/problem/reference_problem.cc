@@ -219,7 +219,7 @@ Element Prepare(const ScaleShiftProblem& p, MemoryLayout layout, const HostOpera
 }
 
 Element Prepare(const ElementwiseProblem& p, MemoryLayout layout, const HostOperands& operands) {
-  const Result<Expression> parsed = Expression::Parse(p.expression, p.inputs.size());
+  const Result<Expression> parsed = Expression::Of(p);
   return [&p, layout, &operands, expression = parsed.value()](int, int64_t offset) {
     const Coordinates y = Locate(offset, p.shape, layout);
     std::vector<double> values;

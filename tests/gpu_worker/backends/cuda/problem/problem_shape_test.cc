@@ -53,6 +53,10 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
                       .starts = {INT64_MAX},
                       .sizes = {INT64_MAX}},
       MovementProblem{.kind = MovementProblem::Kind::kConcat, .inputs = {{2, 3}, {2, 4}}},
+      // A type too few, and a result that is not what the expression gives.
+      ElementwiseProblem{
+          "equal(x0,x1)", {4}, {{4}, {4}}, {ElementType::kInt64}, ElementType::kBool},
+      ElementwiseProblem{"equal(x0,x1)", {4}, {{4}, {4}}, {}, ElementType::kFloat},
       AttentionProblem{.scale = std::numeric_limits<float>::infinity()},
       AttentionProblem{
           .heads = 1 << 10, .query = 1 << 11, .keys = 1 << 11, .mask = true, .mask_heads = true},
@@ -98,6 +102,40 @@ TEST(HostOperandsTest, StorageRoundTripsAndRoundsToNearestEven) {
   EXPECT_EQ(RoundToStorage(1.0f + 1.0f / 256, Precision::kBf16), 1.0f);
   EXPECT_EQ(RoundToStorage(1.0f + 3.0f / 256, Precision::kBf16), 1.0f + 1.0f / 64);
   EXPECT_EQ(RoundToStorage(0.1f, Precision::kTf32), 0.1f);
+}
+
+TEST(ProblemShapeTest, CountsBytesOfEachType) {
+  const ElementwiseProblem mask{"where(x0,float(x1),x2)",
+                                {3, 5},
+                                {{3, 5}, {5}, {}},
+                                {ElementType::kBool, ElementType::kInt64, ElementType::kFloat}};
+  const ProblemShape shape = ShapeOf(mask).value();
+  EXPECT_EQ(BytesOf(shape, mask, Precision::kStrict), 15 * 1 + 5 * 8 + 1 * 4 + 15 * 4);
+  EXPECT_EQ(BytesOf(shape, mask, Precision::kFp16), 15 * 1 + 5 * 8 + 1 * 2 + 15 * 2);
+  EXPECT_EQ(InputType(mask, 1), ElementType::kInt64);
+  EXPECT_FALSE(IsOfFloats(mask));
+  for (const char* text : {"float(x0)", "where(greater(x0,1),x0,1)", "equal(x0,x0)"}) {
+    EXPECT_FALSE(IsOfFloats(ElementwiseProblem{text, {4}, {{4}}})) << text;
+  }
+  EXPECT_TRUE(IsOfFloats(ElementwiseProblem{"add(x0,1)", {4}, {{4}}}));
+  const MovementProblem gather{
+      .kind = MovementProblem::Kind::kGather, .inputs = {{9, 3}, {4}}, .type = ElementType::kBool};
+  EXPECT_EQ(BytesOf(ShapeOf(gather).value(), gather, Precision::kStrict), 12 + 12 + 4 * 8);
+  EXPECT_EQ(InputType(gather, 0), ElementType::kBool);
+  EXPECT_EQ(InputType(gather, 1), ElementType::kInt64);
+}
+
+TEST(HostOperandsTest, IntegersAndBoolsRoundTrip) {
+  const std::vector<float> values = {-4, 0, 1, 3};
+  for (const ElementType type : {ElementType::kInt64, ElementType::kInt32}) {
+    const std::vector<std::byte> bytes = ToStorage(values, type, Precision::kFp16);
+    EXPECT_EQ(bytes.size(), 4 * static_cast<size_t>(ElementBytes(type, Precision::kFp16)));
+    EXPECT_EQ(FromStorage(bytes.data(), 4, type, Precision::kFp16), values);
+  }
+  const std::vector<std::byte> bytes = ToStorage({0, 1}, ElementType::kBool, Precision::kStrict);
+  EXPECT_EQ(bytes, std::vector<std::byte>({std::byte{0}, std::byte{1}}));
+  const std::byte unwritten{0xff};
+  EXPECT_EQ(FromStorage(&unwritten, 1, ElementType::kBool, Precision::kStrict)[0], 255);
 }
 
 TEST(HostOperandsTest, AreSeededAndNeverZero) {

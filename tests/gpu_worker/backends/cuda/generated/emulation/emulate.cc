@@ -103,7 +103,8 @@ const std::vector<float>& FloatsOf(const KernelArgument& argument, const HostOpe
 GuardedBuffer MakeBuffer(const KernelArgument& argument, const ProblemShape& shape,
                          const HostOperands& operands, Precision precision) {
   if (argument.kind == KernelArgument::Kind::kOutput) {
-    return GuardedBuffer(shape.outputs[argument.index] * ElementBytes(precision), kOutputGuard);
+    return GuardedBuffer(shape.outputs[argument.index] * ElementBytes(argument.type, precision),
+                         kOutputGuard);
   }
   if (argument.kind == KernelArgument::Kind::kErrorWord) {
     GuardedBuffer word(8, kOutputGuard);
@@ -117,7 +118,7 @@ GuardedBuffer MakeBuffer(const KernelArgument& argument, const ProblemShape& sha
     bytes.resize(operands.indices.size() * 8);
     std::memcpy(bytes.data(), operands.indices.data(), bytes.size());
   } else {
-    bytes = ToStorage(FloatsOf(argument, operands), precision);
+    bytes = ToStorage(FloatsOf(argument, operands), argument.type, precision);
   }
   GuardedBuffer buffer(bytes.size(), kPoison);
   std::memcpy(buffer.data(), bytes.data(), bytes.size());
@@ -168,8 +169,8 @@ Result<std::vector<std::vector<float>>> Emulation::Run(size_t kernel, const Prob
       std::memcpy(error_word, buffers[i].data(), 8);
     }
     if (argument.kind != KernelArgument::Kind::kOutput) continue;
-    outputs[argument.index] =
-        FromStorage(buffers[i].data(), shape.outputs[argument.index], emulated.precision);
+    outputs[argument.index] = FromStorage(buffers[i].data(), shape.outputs[argument.index],
+                                          argument.type, emulated.precision);
   }
   return outputs;
 }

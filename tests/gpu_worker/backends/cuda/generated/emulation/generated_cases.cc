@@ -1,11 +1,14 @@
 #include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
 
+#include <utility>
+
 namespace plait::cuda {
 namespace {
 
 using Move = MovementProblem::Kind;
 using Pool = PoolProblem::Mode;
 using Rows = RowsProblem::Kind;
+using Type = ElementType;
 
 void AddRows(std::vector<GeneratedCase>* cases) {
   cases->push_back({"softmax", RowsProblem{.kind = Rows::kSoftmax, .rows = 7, .columns = 37}});
@@ -47,6 +50,57 @@ void AddElementwise(std::vector<GeneratedCase>* cases) {
   cases->push_back({"scalar", ElementwiseProblem{"mul(x0,x1)", {2, 3, 8}, {{2, 3, 8}, {}}}});
 }
 
+// Masks: what is no float, in odd shapes and in ones that make vectors.
+void AddMasks(std::vector<GeneratedCase>* cases) {
+  const auto add = [&](const char* name, const char* expression, std::vector<int64_t> shape,
+                       std::vector<std::vector<int64_t>> inputs, std::vector<Type> types,
+                       Type result) {
+    cases->push_back({name, ElementwiseProblem{expression, std::move(shape), std::move(inputs),
+                                               std::move(types), result}});
+  };
+  add("mask", "where(and(x0,bool(x1)),x2,-100)", {2, 3, 5, 7}, {{3, 1, 7}, {2, 1, 5, 1}, {5, 7}},
+      {Type::kBool, Type::kInt64, Type::kFloat}, Type::kFloat);
+  add("mask_even", "not(or(equal(x0,x1),xor(x2,greater(x3,0.5))))", {2, 8, 4, 16},
+      {{2, 8, 4, 16}, {16}, {8, 1, 1}, {2, 8, 4, 16}},
+      {Type::kInt64, Type::kInt64, Type::kBool, Type::kFloat}, Type::kBool);
+  add("order", "and(less(x0,x1),greater_or_equal(x1,int32(x2)))", {33}, {{33}, {33}, {1}},
+      {Type::kInt32, Type::kInt32, Type::kFloat}, Type::kBool);
+  add("order_of_floats", "less_or_equal(x0,x1)", {6, 32}, {{6, 32}, {6, 1}}, {}, Type::kBool);
+  add("positions", "max(mul(sub(x0,x1),x2),min(add(x0,int64(x3)),x1))", {4, 12},
+      {{4, 12}, {12}, {4, 1}, {}}, {Type::kInt64, Type::kInt64, Type::kInt64, Type::kInt32},
+      Type::kInt64);
+  add("casts", "add(float(x0),float(int32(mul(x1,3))))", {5, 8}, {{5, 8}, {5, 8}},
+      {Type::kInt64, Type::kFloat}, Type::kFloat);
+  add("narrow", "add(int32(x0),int32(x1))", {2, 5}, {{2, 5}, {5}}, {Type::kInt64, Type::kBool},
+      Type::kInt32);
+  add("chosen_by_floats", "mul(where(greater(x0,x1),x0,1),float(less(x1,0.25)))", {6, 12},
+      {{6, 12}, {12}}, {}, Type::kFloat);
+  add("expand_bool", "x0", {3, 4, 32}, {{4, 1}}, {Type::kBool}, Type::kBool);
+  add("expand_bool_rows", "x0", {3, 4, 32}, {{32}}, {Type::kBool}, Type::kBool);
+  add("expand_int64", "x0", {2, 3, 5}, {{3, 1}}, {Type::kInt64}, Type::kInt64);
+}
+
+void AddMovesOf(Type type, std::vector<GeneratedCase>* cases) {
+  const auto add = [&](const char* name, MovementProblem problem) {
+    problem.type = type;
+    cases->push_back({name, std::move(problem)});
+  };
+  add("transpose_others",
+      {.kind = Move::kTranspose, .inputs = {{3, 37, 41}}, .permutation = {0, 2, 1}});
+  add("transpose_rows_of_others",
+      {.kind = Move::kTranspose, .inputs = {{2, 5, 3, 16}}, .permutation = {0, 2, 1, 3}});
+  add("concat_others", {.kind = Move::kConcat, .inputs = {{2, 8, 3, 5}, {2, 1, 3, 5}}, .axis = 1});
+  add("slice_others",
+      {.kind = Move::kSlice, .inputs = {{5, 16}}, .axis = 1, .starts = {8, 3}, .sizes = {8, 5}});
+  add("copy_others", {.kind = Move::kCopy, .inputs = {{3, 7}, {32}}});
+  add("pad_others", {.kind = Move::kPad,
+                     .inputs = {{1, 4, 5, 6}},
+                     .starts = {0, 0, 1, 2},
+                     .sizes = {0, 4, 3, 0}});
+  add("gather_others", {.kind = Move::kGather, .inputs = {{19, 48}, {2, 7}}, .axis = 0});
+  add("gather_single_others", {.kind = Move::kGather, .inputs = {{9, 1}, {1, 5}}, .axis = 0});
+}
+
 void AddMovement(std::vector<GeneratedCase>* cases) {
   const auto transpose = [&](std::vector<int64_t> shape, std::vector<int64_t> permutation) {
     cases->push_back(
@@ -79,6 +133,7 @@ void AddMovement(std::vector<GeneratedCase>* cases) {
                                            .inputs = {{1, 4, 5, 6}},
                                            .starts = {0, 0, 1, 2},
                                            .sizes = {0, 4, 3, 0}}});
+  for (const Type type : {Type::kBool, Type::kInt32, Type::kInt64}) AddMovesOf(type, cases);
   cases->push_back({"crop", MovementProblem{.kind = Move::kPad,
                                             .inputs = {{2, 3, 9, 8}},
                                             .starts = {0, 0, -1, -4},
@@ -172,6 +227,7 @@ std::vector<GeneratedCase> GeneratedCases() {
   std::vector<GeneratedCase> cases;
   AddRows(&cases);
   AddElementwise(&cases);
+  AddMasks(&cases);
   AddMovement(&cases);
   AddPools(&cases);
   AddConvolutions(&cases);
