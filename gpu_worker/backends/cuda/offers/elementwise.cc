@@ -12,7 +12,7 @@ namespace {
 // An Expand is a read that repeats.
 bool IsExpand(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kExpand}) &&
-         graph.output_type(node).dtype == DataType::kFloat32;
+         ElementTypeOf(graph.output_type(node).dtype).has_value();
 }
 
 std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
@@ -34,12 +34,16 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
   if (!layout.has_value()) return std::nullopt;
   const NodeId last = kernel.nodes.back();
-  ElementwiseProblem problem{.expression = "x0", .shape = SizesOf(graph.output_type(last))};
+  const std::optional<ElementType> result = ElementTypeOf(graph.output_type(last).dtype);
+  if (!result.has_value()) return std::nullopt;
+  ElementwiseProblem problem{
+      .expression = "x0", .shape = SizesOf(graph.output_type(last)), .result_type = *result};
   if (kernel.nodes.size() == 1 && IsExpand(graph, last)) {
     const TensorId input = graph.node(last).inputs[0];
     const bool lies_alike = *layout == MemoryLayout::kNchw || graph.type(input).rank() == 4;
-    if (!lies_alike || graph.type(input).dtype != DataType::kFloat32) return std::nullopt;
+    if (!lies_alike || ElementTypeOf(graph.type(input).dtype) != *result) return std::nullopt;
     problem.inputs = {SizesOf(graph.type(input))};
+    if (*result != ElementType::kFloat) problem.input_types = {*result};
     return KernelProblem{.problem = std::move(problem),
                          .layout = *layout,
                          .inputs = {OperandOf(graph, input, *layout)}};
@@ -52,6 +56,7 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
   if (!expression.has_value()) return std::nullopt;
   problem.expression = std::move(expression->text);
   problem.inputs = std::move(expression->sizes);
+  problem.input_types = std::move(expression->types);
   return KernelProblem{
       .problem = std::move(problem), .layout = *layout, .inputs = std::move(expression->inputs)};
 }

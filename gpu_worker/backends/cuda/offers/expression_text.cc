@@ -20,6 +20,13 @@ namespace {
 // Longer texts are not worth a kernel: Expression::Parse takes 256 nodes.
 constexpr size_t kTextBytesMax = 4096;
 
+// The function that converts to a type; empty where there is none.
+absl::string_view ConversionTo(DataType dtype) {
+  const std::optional<ElementType> type = ElementTypeOf(dtype);
+  static constexpr const char* kNames[] = {"float", "int64", "int32", "bool"};
+  return type.has_value() ? kNames[static_cast<int>(*type)] : "";
+}
+
 // The function of an operator that is one; empty for all others.
 absl::string_view FunctionOf(const Node& node) {
   switch (node.op) {
@@ -28,14 +35,28 @@ absl::string_view FunctionOf(const Node& node) {
     case OpKind::kAdd:
     case OpKind::kSum:
       return "add";
+    case OpKind::kAnd:
+      return "and";
+    case OpKind::kCast:
+      return ConversionTo(static_cast<DataType>(node.attributes->Int("to", 0)));
     case OpKind::kDiv:
       return "div";
+    case OpKind::kEqual:
+      return "equal";
     case OpKind::kErf:
       return "erf";
     case OpKind::kExp:
       return "exp";
     case OpKind::kGelu:
       return UnaryParametersOf(node).alpha == 1 ? "gelu_tanh" : "gelu";
+    case OpKind::kGreater:
+      return "greater";
+    case OpKind::kGreaterOrEqual:
+      return "greater_or_equal";
+    case OpKind::kLess:
+      return "less";
+    case OpKind::kLessOrEqual:
+      return "less_or_equal";
     case OpKind::kLog:
       return "log";
     case OpKind::kMax:
@@ -46,6 +67,10 @@ absl::string_view FunctionOf(const Node& node) {
       return "mul";
     case OpKind::kNeg:
       return "neg";
+    case OpKind::kNot:
+      return "not";
+    case OpKind::kOr:
+      return "or";
     case OpKind::kPow:
       return "pow";
     case OpKind::kRelu:
@@ -58,6 +83,10 @@ absl::string_view FunctionOf(const Node& node) {
       return "sub";
     case OpKind::kTanh:
       return "tanh";
+    case OpKind::kWhere:
+      return "where";
+    case OpKind::kXor:
+      return "xor";
     default:
       return "";
   }
@@ -102,6 +131,9 @@ class Writer {
       return std::find(written_.begin(), written_.end(), node) != written_.end();
     });
     if (!fits_ || !is_whole || result_.text.size() > kTextBytesMax) return std::nullopt;
+    const bool all_floats = std::all_of(result_.types.begin(), result_.types.end(),
+                                        [](auto type) { return type == ElementType::kFloat; });
+    if (all_floats) result_.types.clear();
     return std::move(result_);
   }
 
@@ -118,6 +150,10 @@ class Writer {
     if (IsComposed(node.op)) return ComposedText(id);
     std::string text = Argument(node.inputs[0]);
     const absl::string_view function = FunctionOf(node);
+    if (node.op == OpKind::kWhere) {
+      return absl::StrCat(function, "(", text, ",", Argument(node.inputs[1]), ",",
+                          Argument(node.inputs[2]), ")");
+    }
     if (node.inputs.size() == 1) return absl::StrCat(function, "(", text, ")");
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       text = absl::StrCat(function, "(", text, ",", Argument(node.inputs[i]), ")");
@@ -186,19 +222,21 @@ class Writer {
     if (std::binary_search(nodes_.begin(), nodes_.end(), producer)) return NodeText(producer);
     const ConstantRef& constant = graph_.tensor(tensor).constant;
     const Tensor* const value = constant == nullptr ? nullptr : constant->inline_value();
-    if (value != nullptr && value->elements() == 1 && std::isfinite(value->at<float>(0))) {
+    const TensorType& type = graph_.type(tensor);
+    if (value != nullptr && type.dtype == DataType::kFloat32 && value->elements() == 1 &&
+        std::isfinite(value->at<float>(0))) {
       return NumberText(value->at<float>(0));
     }
     // Of three axes channels-last says nothing, though the result has four.
-    const TensorType& type = graph_.type(tensor);
     if (layout_ == MemoryLayout::kNhwc && type.rank() == 3 && type.shape[0] != 1 &&
         type.shape[1] * type.shape[2] != 1) {
       fits_ = false;
     }
-    return InputText(OperandOf(graph_, tensor, layout_), SizesOf(type));
+    return InputText(OperandOf(graph_, tensor, layout_), SizesOf(type), *ElementTypeOf(type.dtype));
   }
 
-  std::string InputText(OperandValue operand, std::vector<int64_t> sizes) {
+  std::string InputText(OperandValue operand, std::vector<int64_t> sizes,
+                        ElementType type = ElementType::kFloat) {
     const auto is_same = [&](const OperandValue& other) {
       return other.tensor == operand.tensor && other.constant == operand.constant;
     };
@@ -207,6 +245,7 @@ class Writer {
     if (found == result_.inputs.end()) {
       result_.inputs.push_back(std::move(operand));
       result_.sizes.push_back(std::move(sizes));
+      result_.types.push_back(type);
     }
     return absl::StrCat("x", index);
   }
@@ -224,8 +263,16 @@ class Writer {
 bool HasExpression(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (FunctionOf(node).empty() && !IsComposed(node.op)) return false;
-  return IsElementwise(graph, id) && graph.output_type(id).dtype == DataType::kFloat32 &&
-         graph.type(node.inputs[0]).dtype == DataType::kFloat32;
+  if (!IsElementwise(graph, id)) return false;
+  const auto has_type = [&](TensorId tensor) {
+    return tensor == kNoTensor || ElementTypeOf(graph.type(tensor).dtype).has_value();
+  };
+  if (!has_type(node.outputs[0]) ||
+      !std::all_of(node.inputs.begin(), node.inputs.end(), has_type)) {
+    return false;
+  }
+  // No integers are divided: the reference gives 0 for what has no quotient.
+  return node.op != OpKind::kDiv || graph.output_type(id).dtype == DataType::kFloat32;
 }
 
 std::optional<ExpressionText> ExpressionOf(const Graph& graph, absl::Span<const NodeId> nodes,

@@ -11,7 +11,7 @@ namespace plait::cuda {
 
 // Elementwise nodes as the expression of an ElementwiseProblem. Pure and thread-safe.
 
-// Whether an expression has the node's operator, with floats on both sides.
+// Whether an expression has the node's operator, with elements of its types.
 bool HasExpression(const Graph& graph, NodeId node);
 
 // An expression and what its x0, x1, ... are.
@@ -19,6 +19,7 @@ struct ExpressionText {
   std::string text;
   std::vector<OperandValue> inputs;
   std::vector<std::vector<int64_t>> sizes;  // of each input
+  std::vector<ElementType> types;           // of each; empty: all are floats
 };
 
 // What the last of the nodes makes of what they read. A value that several of them read is written

@@ -44,14 +44,16 @@ std::optional<KernelProblem> ProblemOfKernel(const Graph& graph, const Kernel& k
 // Images are [n, c, pixels] or [n, pixels, c].
 std::optional<KernelProblem> ProblemOfReorder(const TensorType& type, const Kernel& reorder) {
   if (reorder.input_formats.size() != 1 || reorder.output_formats.size() != 1) return std::nullopt;
-  if (type.rank() != 4 || type.dtype != DataType::kFloat32) return std::nullopt;
+  const std::optional<ElementType> moved_as = MovedAs(type.dtype);
+  if (type.rank() != 4 || !moved_as.has_value()) return std::nullopt;
   const Format from = reorder.input_formats[0];
   const bool is_known = (from == Format::kPlain || from == Format::kChannelsLast) &&
                         (reorder.output_formats[0] == Format::kPlain ||
                          reorder.output_formats[0] == Format::kChannelsLast);
   if (!is_known || from == reorder.output_formats[0]) return std::nullopt;
   const int64_t n = type.shape[0], c = type.shape[1], pixels = type.shape[2] * type.shape[3];
-  MovementProblem movement{.kind = MovementProblem::Kind::kTranspose, .permutation = {0, 2, 1}};
+  MovementProblem movement{
+      .kind = MovementProblem::Kind::kTranspose, .permutation = {0, 2, 1}, .type = *moved_as};
   movement.inputs = {from == Format::kPlain ? std::vector<int64_t>{n, c, pixels}
                                             : std::vector<int64_t>{n, pixels, c}};
   if (!ShapeOf(movement).ok()) return std::nullopt;

@@ -15,9 +15,9 @@ namespace {
 
 using Kind = MovementProblem::Kind;
 
-bool MovesFloats(const Graph& graph, NodeId id) {
-  return HasEnds(graph, id) && graph.input_type(id, 0).dtype == DataType::kFloat32 &&
-         graph.output_type(id).dtype == DataType::kFloat32 && IsMovable(graph, id);
+bool MovesElements(const Graph& graph, NodeId id) {
+  return HasEnds(graph, id) && graph.input_type(id, 0).dtype == graph.output_type(id).dtype &&
+         MovedAs(graph.output_type(id).dtype).has_value() && IsMovable(graph, id);
 }
 
 std::optional<MovementProblem> Concatenation(const Graph& graph, NodeId id) {
@@ -140,7 +140,7 @@ std::vector<int64_t> DenseOrder(const StridedView& view) {
 std::optional<KernelProblem> ChainProblem(const Graph& graph, const Kernel& kernel) {
   const NodeId first = kernel.nodes.front();
   if (kernel.input_formats.size() != 1 || kernel.output_formats.size() != 1) return std::nullopt;
-  if (!MovesFloats(graph, first)) return std::nullopt;
+  if (!MovesElements(graph, first)) return std::nullopt;
   const std::optional<StridedMove> move =
       MoveThrough(graph, kernel.nodes, kernel.input_formats[0], kernel.output_formats[0]);
   if (!move.has_value()) return std::nullopt;
@@ -148,6 +148,7 @@ std::optional<KernelProblem> ChainProblem(const Graph& graph, const Kernel& kern
   const std::vector<int64_t> target = DenseOrder(move->target);
   if (source.empty() || target.empty()) return std::nullopt;
   MovementProblem problem{.kind = Kind::kTranspose, .inputs = {{}}};
+  problem.type = *MovedAs(graph.output_type(first).dtype);
   for (const int64_t axis : source) problem.inputs[0].push_back(move->source.shape[axis]);
   for (const int64_t axis : target) {
     const auto place = std::find(source.begin(), source.end(), axis) - source.begin();
@@ -163,7 +164,7 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
   const bool moves = IsOneOf(graph, node,
                              {OpKind::kConcat, OpKind::kGather, OpKind::kPad, OpKind::kSlice,
                               OpKind::kSplit, OpKind::kTranspose}) &&
-                     MovesFloats(graph, node);
+                     MovesElements(graph, node);
   if (moves) groups.insert(groups.begin(), {node});
   return groups;
 }
@@ -179,13 +180,14 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
   if (kernel.nodes.size() > 1) return ChainProblem(graph, kernel);
   const NodeId id = kernel.nodes[0];
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
-  if (!layout.has_value() || !MovesFloats(graph, id)) return std::nullopt;
+  if (!layout.has_value() || !MovesElements(graph, id)) return std::nullopt;
   std::optional<MovementProblem> move = MovementAt(graph, id);
   if (!move.has_value()) return std::nullopt;
   const bool is_plain = move->kind == Kind::kGather || move->kind == Kind::kTranspose;
   if (is_plain && *layout != MemoryLayout::kNchw) return std::nullopt;
   if (move->inputs.empty()) move->inputs.emplace_back();
   if (move->inputs[0].empty()) move->inputs[0] = SizesOf(graph.input_type(id, 0));
+  move->type = *MovedAs(graph.output_type(id).dtype);
   KernelProblem problem{.layout = *layout};
   for (size_t i = 0; i < move->inputs.size(); ++i) {
     problem.inputs.push_back(OperandOf(graph, graph.node(id).inputs[i], *layout));

@@ -22,6 +22,35 @@ bool Agrees(const TensorType& type, Format format, std::optional<MemoryLayout>* 
 
 }  // namespace
 
+std::optional<ElementType> ElementTypeOf(DataType dtype) {
+  switch (dtype) {
+    case DataType::kFloat32:
+      return ElementType::kFloat;
+    case DataType::kInt64:
+      return ElementType::kInt64;
+    case DataType::kInt32:
+      return ElementType::kInt32;
+    case DataType::kBool:
+      return ElementType::kBool;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<ElementType> MovedAs(DataType dtype) {
+  if (dtype == DataType::kFloat32) return ElementType::kFloat;
+  switch (BytesOf(dtype)) {
+    case 8:
+      return ElementType::kInt64;
+    case 4:
+      return ElementType::kInt32;
+    case 1:
+      return ElementType::kBool;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::vector<int64_t> SizesOf(const TensorType& type) {
   return {type.shape.begin(), type.shape.end()};
 }

@@ -9,6 +9,12 @@ namespace plait::cuda {
 
 // What several families ask of a graph for a problem. Pure and thread-safe.
 
+// What expressions take a tensor's elements as; nullopt: they have nothing of that type.
+std::optional<ElementType> ElementTypeOf(DataType dtype);
+
+// What moves elements of the type: of those with as many bytes any does.
+std::optional<ElementType> MovedAs(DataType dtype);
+
 // A tensor's sizes, as problems have them.
 std::vector<int64_t> SizesOf(const TensorType& type);
 

@@ -6,10 +6,12 @@
 #include <utility>
 #include <variant>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/offers/forms.h"
+#include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "optimizer/kernels/strided_view.h"
 
@@ -61,24 +63,28 @@ int64_t AlignmentAt(int64_t offset_bytes) {
   return std::min(kDeviceAlignmentBytes, offset_bytes & -offset_bytes);
 }
 
+using ElementCheck = absl::FunctionRef<bool(DataType)>;
+
+bool IsFloat32(DataType dtype) { return dtype == DataType::kFloat32; }
+
 // Checks operands against the tensors that they are, and finds how these are aligned.
 class OperandCheck {
  public:
   OperandCheck(const plait::Graph& graph, const Plan& plan, const Step& step)
       : graph_(graph), plan_(plan), step_(step) {}
 
-  // An operand of `count` elements, or none where the problem has none.
-  absl::Status Check(const OperandValue& operand, int64_t count, DataType dtype,
+  // An operand of `count` elements that `reads` takes, or none where the problem has none.
+  absl::Status Check(const OperandValue& operand, int64_t count, ElementCheck reads,
                      int64_t* alignment) const {
     if (!operand.present()) return count == 0 ? absl::OkStatus() : Refuse(step_);
     const TensorType& type =
         operand.constant != nullptr ? operand.constant->type() : graph_.type(operand.tensor);
     const int64_t elements = type.elements();
-    if (type.dtype != dtype || operand.offset < 0 || operand.offset > elements ||
+    if (!reads(type.dtype) || operand.offset < 0 || operand.offset > elements ||
         count > elements - operand.offset) {
       return Refuse(step_);
     }
-    *alignment = std::min(*alignment, AlignmentAt(operand.offset * BytesOf(dtype)));
+    *alignment = std::min(*alignment, AlignmentAt(operand.offset * BytesOf(type.dtype)));
     if (operand.tensor == kNoTensor) return absl::OkStatus();
     const int value = InputValueOf(plan_, step_, operand.tensor);
     if (value < 0 || plan_.values[value].format != operand.format) return Refuse(step_);
@@ -102,11 +108,16 @@ absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const St
       step.outputs.size() != shape.outputs.size()) {
     return Refuse(step);
   }
+  const bool moves = std::holds_alternative<MovementProblem>(problem.problem);
   const bool gathers = IsGather(*work);
   for (size_t i = 0; i < shape.inputs.size(); ++i) {
-    const DataType dtype = gathers && i == 1 ? DataType::kInt64 : DataType::kFloat32;
+    const ElementType type = InputType(problem.problem, i);
+    const bool any_alike = moves && !(gathers && i == 1);
+    const auto reads = [&](DataType dtype) {
+      return (any_alike ? MovedAs(dtype) : ElementTypeOf(dtype)) == type;
+    };
     PLAIT_RETURN_IF_ERROR(
-        operands.Check(problem.inputs[i], shape.inputs[i], dtype, &alignment.inputs));
+        operands.Check(problem.inputs[i], shape.inputs[i], reads, &alignment.inputs));
   }
   const std::tuple<const OperandValue*, int64_t, int64_t*> others[] = {
       {&problem.weights, shape.weights, &alignment.weights},
@@ -115,11 +126,12 @@ absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const St
       {&problem.second_bias, shape.second_bias, &alignment.bias},
       {&problem.residual, shape.residual, &alignment.residual}};
   for (const auto& [operand, count, least] : others) {
-    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, DataType::kFloat32, least));
+    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, IsFloat32, least));
   }
   for (size_t i = 0; i < shape.outputs.size(); ++i) {
     const TensorType& type = graph.type(plan.values[step.outputs[i]].tensor);
-    if (type.dtype != DataType::kFloat32 || type.elements() != shape.outputs[i]) {
+    const auto written = moves ? MovedAs(type.dtype) : ElementTypeOf(type.dtype);
+    if (written != OutputType(problem.problem) || type.elements() != shape.outputs[i]) {
       return Refuse(step);
     }
   }

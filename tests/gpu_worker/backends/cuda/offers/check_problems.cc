@@ -3,6 +3,8 @@
 // the described device h200 and computes the problem of each distinct kernel beside its nodes, on
 // random numbers. Prints a line for each model: kernels, those without a problem by operator, those
 // too large to compute, the largest difference. Exits 1 where one differs by more than 1e-4.
+// Nodes that no kernel of the device computes are listed with their types, those of the model as it
+// was imported too: what a baseline leaves to the host.
 //
 //   cmake --build build --target check_problems && build/check_problems build/models/*.onnx
 #include <cstdio>
@@ -15,6 +17,8 @@
 #include "base/status_macros.h"
 #include "bench/search/described_search.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
+#include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "optimizer/cost/described_device.h"
 #include "optimizer/search/optimize.h"
@@ -83,8 +87,34 @@ void CheckOne(const Graph& graph, const Kernel& kernel, int64_t flops_max, Findi
   findings->largest = std::max(findings->largest, check->relative_l2);
 }
 
+// The nodes that only the host computes, by operator and types.
+std::map<std::string, int> HostNodesOf(const Graph& graph) {
+  std::map<std::string, int> nodes;
+  const cuda::CudaCatalog catalog({});
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    if (catalog.KernelsAt(graph, node, false).front().family != cuda::kHostFamily) continue;
+    std::string text = absl::StrCat(OpKindName(graph.node(node).op), "(");
+    for (const TensorId input : graph.node(node).inputs) {
+      if (input == kNoTensor) continue;
+      absl::StrAppend(&text, graph.tensor(input).constant != nullptr ? " const " : " ",
+                      graph.type(input).ToString());
+    }
+    ++nodes[absl::StrCat(text, " ) = ", graph.output_type(node).ToString())];
+  }
+  return nodes;
+}
+
+void PrintHostNodes(const char* where, const Graph& graph) {
+  for (const auto& [name, count] : HostNodesOf(graph)) {
+    std::printf("  on the host %s: %d x %s\n", where, count, name.c_str());
+  }
+}
+
 absl::StatusOr<Findings> CheckModel(const std::string& path, int64_t flops_max) {
+  PLAIT_ASSIGN_OR_RETURN(const DescribedModel model, DescribedModelOf(path));
+  PrintHostNodes("as imported", model.graph);
   PLAIT_ASSIGN_OR_RETURN(const Graph graph, NormalFormOf(path));
+  PrintHostNodes("in normal form", graph);
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansOf(graph));
   Findings findings;
   for (const Plan& plan : plans) {

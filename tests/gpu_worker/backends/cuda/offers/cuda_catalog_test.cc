@@ -13,7 +13,7 @@ constexpr char kGraph[] = R"(graph {
   const %w: float32[8,8] = synthetic 1
   %a = MatMul(%x, %w) {}
   %b = Relu(%a) {}
-  %c = Mul(%i, %i) {}
+  %c = Mod(%i, %i) {}
   output %b, %c
 })";
 

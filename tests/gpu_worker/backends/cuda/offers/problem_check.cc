@@ -29,8 +29,7 @@ int64_t GatheredRows(const Problem& problem) {
 bool NeedsPositive(const Problem& problem) {
   const auto* elementwise = std::get_if<ElementwiseProblem>(&problem);
   if (elementwise == nullptr) return false;
-  const Result<Expression> expression =
-      Expression::Parse(elementwise->expression, elementwise->inputs.size());
+  const Result<Expression> expression = Expression::Of(*elementwise);
   return expression.ok() && expression.value().needs_positive_inputs();
 }
 
@@ -40,11 +39,15 @@ Tensor RandomTensor(const TensorType& type, const Problem& problem, std::mt19937
   const bool is_positive = NeedsPositive(problem);
   std::vector<double> values(type.elements());
   for (double& value : values) value = is_positive ? positive(*random) : normal(*random);
-  if (type.dtype == DataType::kInt64) {
-    const int64_t rows = std::max<int64_t>(1, GatheredRows(problem));
+  // Indices of the rows, or so few that some are equal.
+  if (type.dtype == DataType::kInt64 || type.dtype == DataType::kInt32) {
+    const int64_t rows = GatheredRows(problem) > 0 ? GatheredRows(problem) : 4;
     for (double& value : values) {
       value = static_cast<double>(static_cast<int64_t>((*random)() % (2 * rows)) - rows);
     }
+  }
+  if (type.dtype == DataType::kBool) {
+    for (double& value : values) value = static_cast<double>((*random)() % 2);
   }
   return Tensor::FromDoubles(type, values);
 }
@@ -64,12 +67,12 @@ std::vector<int64_t> PlacesInMemory(const TensorType& type, Format format) {
   return places;
 }
 
-template <typename Number>
-std::vector<Number> InMemory(const Tensor& tensor, Format format) {
-  std::vector<Number> values;
-  values.reserve(tensor.elements());
+std::vector<float> InMemory(const Tensor& tensor, Format format) {
+  const std::vector<double> numbers = tensor.AsDoubles();
+  std::vector<float> values;
+  values.reserve(numbers.size());
   for (const int64_t place : PlacesInMemory(tensor.type(), format)) {
-    values.push_back(tensor.at<Number>(place));
+    values.push_back(static_cast<float>(numbers[place]));
   }
   return values;
 }
@@ -107,7 +110,7 @@ class Check {
       return absl::InternalError("an operand too many or too few");
     if (count == 0) return absl::OkStatus();
     PLAIT_ASSIGN_OR_RETURN(const Tensor tensor, ValueOf(value));
-    *numbers = InMemory<float>(tensor, value.format);
+    *numbers = InMemory(tensor, value.format);
     if (value.offset + count > tensor.elements()) {
       return absl::InternalError(absl::StrCat("an operand of ", tensor.elements(), " elements, of ",
                                               "which ", value.offset, " + ", count, " are read"));
@@ -139,7 +142,7 @@ class Check {
   absl::StatusOr<double> Compare(const ProblemShape& shape, const std::vector<Tensor>& outputs) {
     std::vector<std::vector<float>> wanted;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      wanted.push_back(InMemory<float>(outputs[i], kernel_.output_formats[i]));
+      wanted.push_back(InMemory(outputs[i], kernel_.output_formats[i]));
       if (static_cast<int64_t>(wanted[i].size()) != shape.outputs[i]) {
         return absl::InternalError("an output of another size");
       }

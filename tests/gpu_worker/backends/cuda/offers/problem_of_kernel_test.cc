@@ -248,6 +248,64 @@ const OfferCase kCases[] = {
   output %a
 })",
      {"elementwise Expand"}},
+    // BERT's: which keys hold a token, as what is added to the scores.
+    {"MaskOfTokens",
+     R"(graph {
+  input %tokens: int64[2,5]
+  input %x: float32[2,3,4,5]
+  const %places: int64[1,5] = [0,1,2,-2,4]
+  const %rows: bool[1,1,4,1] = [1,1,0,1]
+  const %sizes: int64[4] = [2,1,1,5]
+  const %shown: float32[] = [0]
+  const %hidden: float32[] = [-100]
+  %a = Cast(%tokens) {to=9}
+  %b = Gather(%a, %places) {axis=1}
+  %c = Reshape(%b, %sizes) {}
+  %d = And(%rows, %c) {}
+  %e = Where(%d, %shown, %hidden) {}
+  %f = Add(%x, %e) {}
+  output %f
+})",
+     {"elementwise Cast", "move Gather", "view Reshape", "elementwise And+Where",
+      "elementwise Where", "elementwise Add"}},
+    {"Comparisons",
+     R"(graph {
+  input %x: int64[3,7]
+  input %y: int64[7]
+  input %z: int32[3,1]
+  input %f: float32[3,7]
+  const %one: int64[] = [1]
+  const %half: float32[] = [0.5]
+  %a = Add(%x, %one) {}
+  %b = Equal(%a, %y) {}
+  %c = Greater(%f, %half) {}
+  %d = Cast(%z) {to=7}
+  %e = LessOrEqual(%x, %d) {}
+  %g = Or(%b, %c) {}
+  %h = Xor(%g, %e) {}
+  %i = Not(%h) {}
+  %j = Cast(%i) {to=1}
+  %k = Mul(%j, %f) {}
+  output %k
+})",
+     {"elementwise Add", "elementwise Add+Equal+Or+Xor+Not+Cast+Mul", "elementwise Cast",
+      "elementwise LessOrEqual+Xor+Not+Cast+Mul"}},
+    {"MovementsOfOthers",
+     R"(graph {
+  input %x: bool[1,6,4,5]
+  input %y: bool[1,2,4,5]
+  input %i: int64[2,3]
+  const %pads: int64[8] = [0,0,1,2,0,0,3,0]
+  const %sizes: int64[3] = [4,2,3]
+  %a = Concat(%x, %y) {axis=1}
+  %b = Pad(%a, %pads) {}
+  %d, %e = Split(%b) {axis=1, num_outputs=2}
+  %f = Transpose(%d) {perm=[0,2,3,1]}
+  %g = Expand(%i, %sizes) {}
+  %h = Transpose(%g) {perm=[2,0,1]}
+  output %e, %f, %h
+})",
+     {"move Concat", "move Pad", "move Split", "move Transpose", "elementwise Expand"}},
     {"ShuffledChannels",
      R"(graph {
   input %x: float32[1,6,4,5]
@@ -363,7 +421,11 @@ TEST(ProblemOfReorderTest, IsATransposeOfPixelsAndChannels) {
   const MovementProblem& move = std::get<MovementProblem>(problem->problem);
   EXPECT_EQ(move.inputs[0], std::vector<int64_t>({2, 3, 20}));
   EXPECT_EQ(move.permutation, std::vector<int64_t>({0, 2, 1}));
-  EXPECT_FALSE(ProblemOfReorder({DataType::kInt64, {2, 3, 4, 5}}, to_last).has_value());
+  EXPECT_EQ(move.type, ElementType::kFloat);
+  const auto masks = ProblemOfReorder({DataType::kBool, {2, 3, 4, 5}}, to_last);
+  ASSERT_TRUE(masks.has_value());
+  EXPECT_EQ(std::get<MovementProblem>(masks->problem).type, ElementType::kBool);
+  EXPECT_FALSE(ProblemOfReorder({DataType::kFloat16, {2, 3, 4, 5}}, to_last).has_value());
 }
 
 }  // namespace

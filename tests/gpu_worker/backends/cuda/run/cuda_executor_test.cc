@@ -167,7 +167,7 @@ TEST_F(CudaExecutorTest, RunsNodesOnTheHostBetweenGraphs) {
   %a = Tanh(%x)
   %y = CumSum(%a, %axis)
   %z = Neg(%y)
-  %m = Add(%n, %n)
+  %m = BitwiseNot(%n)
   output %z, %m
 })");
   const auto executable = Load(graph, PlanOf(graph, OnStreams(2)));
