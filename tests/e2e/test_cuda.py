@@ -105,7 +105,8 @@ def assert_equals_reference(cli, folder, optimized, original):
 
 
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
-@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_mobilenet", "tiny_inception", "tiny_bert"])
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_mobilenet", "tiny_inception", "tiny_bert",
+                                  "tiny_gpt"])
 def test_models_with_kernels_of_libraries(cli, server, folder, model_file, name):
     model, optimized = model_file(name), folder / "out.onnx"
     report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "120s",
@@ -113,6 +114,8 @@ def test_models_with_kernels_of_libraries(cli, server, folder, model_file, name)
     assert report["device"]["predicted"] and report["equivalence"]["verdict"] == "equivalent"
     # Kernels that no library has run in parts: none is a reason to refuse a plan.
     assert report["refused"] == [] and report["speedup"] > 1
+    # Masks and positions are the device's too.
+    assert report["baseline"]["fallback_nodes"] == report["optimized"]["fallback_nodes"] == 0
     assert_equals_reference(cli, folder, optimized, model)
     assert_replays(model, optimized, extensions=3)
 
