@@ -116,10 +116,9 @@ absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
     const int64_t element = cuda::ElementBytes(argument.type, work.precision);
     const int64_t size =
         output ? shape.outputs[argument.index] * element : static_cast<int64_t>(bytes.size());
-    const bool indices =
-        argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
-    addresses.push_back(memory.Allocate(NameOf(argument.kind), size,
-                                        indices ? address_offset / 8 * 8 : address_offset));
+    // Elements lie at multiples of their size, whatever the others do.
+    addresses.push_back(
+        memory.Allocate(NameOf(argument.kind), size, address_offset / element * element));
     PLAIT_RETURN_IF_ERROR(memory.Write(addresses.back(), bytes));
   }
   std::vector<const void*> arguments;
