@@ -59,13 +59,13 @@ absl::StatusOr<std::unique_ptr<Executable>> Executor::LoadKernel(const Graph& gr
   return LoadChecked(graph, plan, weights);
 }
 
-void Executor::Anticipate(absl::Span<const LoneKernel> kernels) {
+void Executor::Anticipate(absl::Span<const LoneKernel> kernels, const std::stop_token& stop) {
   std::vector<std::pair<const Graph*, Plan>> checked;
   for (const LoneKernel& lone : kernels) {
     absl::StatusOr<Plan> plan = CheckedKernelPlan(lone.graph, lone.kernel, device());
     if (plan.ok()) checked.emplace_back(&lone.graph, *std::move(plan));
   }
-  AnticipateChecked(checked);
+  AnticipateChecked(checked, stop);
 }
 
 }  // namespace plait

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -183,12 +184,14 @@ class Executor {
                                                          const WeightSource& weights);
 
   // Says that these kernels are about to be loaded: a backend that has to build them can do so with
-  // all of the host's processors. One that cannot be loaded is told of when it is.
-  void Anticipate(absl::Span<const LoneKernel> kernels);
+  // all of the host's processors. One that cannot be loaded is told of when it is. Stopped, it
+  // leaves some of them to be built when they are loaded.
+  void Anticipate(absl::Span<const LoneKernel> kernels, const std::stop_token& stop);
 
  private:
   // Whatever LoadChecked would have to build, for graphs and plans that it will be given.
-  virtual void AnticipateChecked(absl::Span<const std::pair<const Graph*, Plan>> /*kernels*/) {}
+  virtual void AnticipateChecked(absl::Span<const std::pair<const Graph*, Plan>> /*kernels*/,
+                                 const std::stop_token& /*stop*/) {}
 
   // Loads what Load or LoadKernel has checked. The plan passed CheckPlan or is OneKernelPlan's.
   // Whether the device has its kernels, and whether they run these nodes, is still to be checked.

@@ -76,8 +76,6 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileBatch(Executor& executor,
                                                         Yardsticks& reading) {
   const ProfileOptions half = {.samples_max = options.samples_max / 2,
                                .time_max = options.time_max / 2};
-  if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
-  executor.Anticipate(kernels);
   std::vector<VisitedKernel> visited(kernels.size());
   for (int visits = 0; visits < kVisitsMax; ++visits) {
     for (size_t i = 0; i < kernels.size(); ++i) {
@@ -104,6 +102,7 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileKernels(Executor& executor,
                                                           const std::stop_token& stop) {
   std::vector<KernelProfile> profiles;
   if (kernels.empty()) return profiles;
+  executor.Anticipate(kernels, stop);
   // The reading behind one batch is the one before the next.
   Yardsticks reading = executor.ReadYardsticks();
   for (size_t begin = 0; begin < kernels.size(); begin += kKernelsOfBatch) {

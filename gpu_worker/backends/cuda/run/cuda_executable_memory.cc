@@ -43,7 +43,7 @@ absl::Status CudaExecutable::SplitSteps() {
     absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
     if (work.ok()) steps.push_back(*std::move(work));
   }
-  device_.implementations->Anticipate(steps);
+  device_.implementations->Anticipate(steps, {});
   const auto can_compute = [&](const Step& step) {
     const absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
     if (!work.ok() || work->kind != StepProblem::Kind::kLaunch) return true;
@@ -62,7 +62,7 @@ absl::Status CudaExecutable::ReadSteps() {
     work_.push_back(*std::move(work));
   }
   // The parts of split steps; the others are known.
-  device_.implementations->Anticipate(work_);
+  device_.implementations->Anticipate(work_, {});
   return absl::OkStatus();
 }
 

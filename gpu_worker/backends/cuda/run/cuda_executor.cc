@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -75,14 +76,15 @@ class CudaExecutor : public Executor {
   }
 
   // Parts of what no candidate computes whole are found when the kernel is loaded.
-  void AnticipateChecked(absl::Span<const std::pair<const plait::Graph*, Plan>> kernels) override {
+  void AnticipateChecked(absl::Span<const std::pair<const plait::Graph*, Plan>> kernels,
+                         const std::stop_token& stop) override {
     if (!runtime_->CheckHealth().ok()) return;
     std::vector<StepProblem> steps;
     for (const auto& [graph, plan] : kernels) {
       absl::StatusOr<StepProblem> step = StepProblemOf(*graph, plan, plan.steps[0]);
       if (step.ok()) steps.push_back(*std::move(step));
     }
-    implementations_->Anticipate(steps);
+    implementations_->Anticipate(steps, stop);
   }
 
   Status Evict(Stream stream) {

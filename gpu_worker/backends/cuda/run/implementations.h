@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,22 +11,10 @@
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
+#include "gpu_worker/backends/cuda/run/prepare_candidates.h"
 #include "gpu_worker/backends/cuda/run/step_problem.h"
-#include "gpu_worker/backends/cuda/run/time_candidates.h"
 
 namespace plait::cuda {
-
-// What a source has to say about a problem: candidates, or why it has none to offer.
-struct SourceAnswer {
-  std::string source;
-  Result<std::vector<std::unique_ptr<Candidate>>> candidates;
-};
-
-// Asks every source (candidate_sources.def) for the ways to compute a problem. `has_libraries`:
-// whether cuDNN and cuBLASLt are there for the device; the sources of libraries are not asked where
-// they are not, since the real ones would take a simulated driver for a real one.
-std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& device,
-                                     bool has_libraries);
 
 // The ways in which one device computes problems: for each problem the fastest, by timing all of
 // them on the device once. On a simulated device, which has no times, it is the first one that can
@@ -45,34 +33,34 @@ class Implementations {
 
   // Chooses for all of these steps, so that Find() knows the answers. Candidates are listed and
   // built and their trials computed on all of the host's processors at once, which takes most of
-  // the time of a choice; the device times one problem after the other.
-  void Anticipate(absl::Span<const StepProblem> steps);
+  // the time of a choice; the device times one problem after the other meanwhile. A simulated
+  // device compiles and times nothing: there it does nothing. What is not chosen when it is stopped
+  // is left to Find().
+  void Anticipate(absl::Span<const StepProblem> steps, const std::stop_token& stop);
 
  private:
-  // What a choice depends on, and what was chosen or why there is nothing.
-  struct Choice {
+  // What a choice depends on.
+  struct Key {
     Problem problem;
     Precision precision;
     MemoryLayout layout;
     OperandAlignment alignment;
     std::string implementation;
+
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  // What was chosen, or why there is nothing.
+  struct Choice {
+    Key key;
     absl::StatusOr<std::shared_ptr<Candidate>> candidate;
   };
-  // What the host has to do before a choice.
-  struct Prepared {
-    std::vector<std::unique_ptr<Candidate>> candidates;
-    std::string reasons;  // why others are not among them
-    TrialData trial;      // of several candidates
-  };
 
-  const Choice* Known(const StepProblem& step) const;
+  static Key KeyOf(const StepProblem& step);
+  const Choice* Known(const Key& key) const;
   // But for what a device that has failed says.
-  void Remember(const StepProblem& step,
-                const absl::StatusOr<std::shared_ptr<Candidate>>& candidate);
-  // Thread-safe, but for what the libraries share.
-  Prepared Prepare(const StepProblem& step) const;
+  void Remember(Key key, const absl::StatusOr<std::shared_ptr<Candidate>>& candidate);
   absl::StatusOr<std::shared_ptr<Candidate>> Choose(const StepProblem& step,
-                                                    Prepared prepared) const;
+                                                    PreparedStep prepared) const;
 
   const CudaDevice& device_;
   const bool has_libraries_;

@@ -107,7 +107,7 @@ TEST_F(TimeCandidatesTest, WhatAnIllDeviceCouldNotPrepareIsAskedForAgain) {
   UnhealthyRuntime runtime(0, &driver_.library());
   const CudaDevice device = {.present = true, .runtime = &runtime};
   Implementations implementations(device, /*has_libraries=*/false, stream_.get(), staging_.get());
-  implementations.Anticipate({step_, step_});
+  implementations.Anticipate({step_, step_}, {});
   runtime.is_healthy = true;
   // The simulated driver refuses cubins, which is known only to who has tried.
   EXPECT_THAT(implementations.Find(step_).status().message(), HasSubstr("cuLibraryLoadData"));

@@ -1,0 +1,214 @@
+#include "gpu_worker/backends/cuda/run/prepare_candidates.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace plait::cuda {
+
+#define PLAIT_CANDIDATE_SOURCE(name, constant) extern const CandidateSource constant;
+#include "gpu_worker/backends/cuda/candidate_sources.def"
+#undef PLAIT_CANDIDATE_SOURCE
+
+namespace {
+
+constexpr const CandidateSource* kSources[] = {
+#define PLAIT_CANDIDATE_SOURCE(name, constant) &constant,
+#include "gpu_worker/backends/cuda/candidate_sources.def"
+#undef PLAIT_CANDIDATE_SOURCE
+};
+
+// Each thread of a library has a handle of its own, with memory of the device behind it.
+constexpr size_t kThreadsMax = 16;
+// What is prepared ahead of what is timed: candidates and trials take memory until then.
+constexpr size_t kStepsAhead = 48;
+// Of a library's candidates that it compiles when they are built, the first few: each takes up to a
+// second, and they are much alike.
+constexpr int kRuntimeCompiledMax = 3;
+
+// Whether the source's kernels are our own text, which a simulated device runs too.
+bool IsGenerated(const CandidateSource& source) {
+  return absl::string_view(source.name) == "generated";
+}
+
+// A candidate, and what came of preparing it.
+struct Listed {
+  std::unique_ptr<Candidate> candidate;
+  Status status = Ok();
+};
+
+// Those that are worth preparing. Why a source has none is added to `reasons`.
+std::vector<Listed> List(const StepProblem& step, const CudaDevice& device, bool has_libraries,
+                         std::string* reasons) {
+  std::vector<Listed> listed;
+  int runtime_compiled = 0;
+  for (SourceAnswer& answer : AskSources(step, device, has_libraries)) {
+    if (!answer.candidates.ok()) {
+      absl::StrAppend(reasons, "; ", answer.source, ": ", answer.candidates.error().message);
+      continue;
+    }
+    if (answer.candidates.value().empty()) absl::StrAppend(reasons, "; ", answer.source, ": none");
+    for (std::unique_ptr<Candidate>& candidate : answer.candidates.value()) {
+      if (!step.implementation.empty() && candidate->name() != step.implementation) continue;
+      if (IsRuntimeCompiled(*candidate) && runtime_compiled++ >= kRuntimeCompiledMax) continue;
+      listed.push_back({std::move(candidate)});
+    }
+  }
+  return listed;
+}
+
+// A step on its way. Tasks of one touch different fields.
+struct Item {
+  const StepProblem* step;
+  std::vector<Listed> listed;
+  std::string reasons;
+  TrialData trial;
+  int tasks_left = 1;  // guarded; the first one lists candidates
+};
+
+PreparedStep Finish(Item item) {
+  PreparedStep prepared{.reasons = std::move(item.reasons), .trial = std::move(item.trial)};
+  for (Listed& listed : item.listed) {
+    if (listed.status.ok()) {
+      prepared.candidates.push_back(std::move(listed.candidate));
+    } else {
+      absl::StrAppend(&prepared.reasons, "; ", listed.status.error().message);
+    }
+  }
+  return prepared;
+}
+
+// Threads that take tasks, those of earlier steps first. A task is a step with the number of a
+// candidate, or with one of these.
+constexpr int kListing = -2;
+constexpr int kTrial = -1;
+
+class Preparation {
+ public:
+  // `threads` of the host work until it goes.
+  Preparation(absl::Span<const StepProblem* const> steps, const CudaDevice& device,
+              bool has_libraries, size_t threads)
+      : device_(device), has_libraries_(has_libraries) {
+    for (const StepProblem* step : steps) items_.push_back({.step = step});
+    for (size_t t = 0; t < threads; ++t) threads_.emplace_back([this] { Work(); });
+  }
+
+  ~Preparation() { End(); }
+
+  // Waits for a step. False: it will not come.
+  bool Await(size_t item, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    for (; admitted_ < std::min(items_.size(), item + kStepsAhead); ++admitted_) {
+      tasks_.insert({admitted_, kListing});
+    }
+    has_tasks_.notify_all();
+    is_done_.wait(lock, stop, [&] { return has_ended_ || items_[item].tasks_left == 0; });
+    return items_[item].tasks_left == 0;
+  }
+
+  Item Take(size_t item) { return std::move(items_[item]); }
+
+ private:
+  void Work() {
+    // A library makes its handle for the context that is current in the thread.
+    if (!device_.runtime->CheckHealth().ok()) return End();
+    std::unique_lock lock(mutex_);
+    while (true) {
+      has_tasks_.wait(lock, [&] { return has_ended_ || !tasks_.empty(); });
+      if (has_ended_) return;
+      const auto [item, task] = *tasks_.begin();
+      tasks_.erase(tasks_.begin());
+      lock.unlock();
+      Do(items_[item], task);
+      lock.lock();
+      if (task == kListing) AddTasks(item);
+      if (--items_[item].tasks_left == 0) is_done_.notify_all();
+    }
+  }
+
+  void Do(Item& item, int task) const {
+    if (task == kListing) {
+      item.listed = List(*item.step, device_, has_libraries_, &item.reasons);
+    } else if (task == kTrial) {
+      item.trial = MakeTrialData(*item.step);
+    } else {
+      Listed& listed = item.listed[task];
+      listed.status = listed.candidate->Prepare();
+    }
+  }
+
+  // REQUIRES: the lock is held.
+  void AddTasks(size_t item) {
+    const int count = static_cast<int>(items_[item].listed.size());
+    for (int task = count > 1 ? kTrial : 0; task < count; ++task) {
+      tasks_.insert({item, task});
+      ++items_[item].tasks_left;
+    }
+    has_tasks_.notify_all();
+  }
+
+  void End() {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    has_tasks_.notify_all();
+    is_done_.notify_all();
+  }
+
+  const CudaDevice& device_;
+  const bool has_libraries_;
+  std::vector<Item> items_;
+  std::mutex mutex_;
+  std::condition_variable has_tasks_;
+  std::condition_variable_any is_done_;
+  std::set<std::pair<size_t, int>> tasks_;
+  size_t admitted_ = 0;
+  bool has_ended_ = false;
+  std::vector<std::jthread> threads_;  // the last member: it goes first
+};
+
+}  // namespace
+
+std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& device,
+                                     bool has_libraries) {
+  std::vector<SourceAnswer> answers;
+  for (const CandidateSource* source : kSources) {
+    if (!has_libraries && !IsGenerated(*source)) {
+      const std::string what = "the simulated device has no " + std::string(source->name);
+      answers.push_back({source->name, Error{ErrorCode::kUnavailable, what}});
+      continue;
+    }
+    answers.push_back(
+        {source->name, source->enumerate(step.problem.problem, step.problem.precision,
+                                         step.problem.layout, step.alignment, device)});
+  }
+  return answers;
+}
+
+PreparedStep PrepareFirst(const StepProblem& step, const CudaDevice& device, bool has_libraries) {
+  Item item = {.step = &step};
+  item.listed = List(step, device, has_libraries, &item.reasons);
+  for (size_t i = 0; i < item.listed.size(); ++i) {
+    item.listed[i].status = item.listed[i].candidate->Prepare();
+    if (item.listed[i].status.ok()) item.listed.resize(i + 1);
+  }
+  return Finish(std::move(item));
+}
+
+void PrepareSteps(absl::Span<const StepProblem* const> steps, const CudaDevice& device,
+                  bool has_libraries, const std::stop_token& stop,
+                  absl::FunctionRef<void(const StepProblem&, PreparedStep)> then) {
+  if (steps.empty()) return;
+  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kThreadsMax);
+  Preparation preparation(steps, device, has_libraries, threads);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!preparation.Await(i, stop)) return;
+    then(*steps[i], Finish(preparation.Take(i)));
+  }
+}
+
+}  // namespace plait::cuda

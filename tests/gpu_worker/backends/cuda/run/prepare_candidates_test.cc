@@ -1,0 +1,115 @@
+#include "gpu_worker/backends/cuda/run/prepare_candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu_worker/backends/cuda/driver/driver_runtime.h"
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
+#include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
+
+namespace plait::cuda {
+namespace {
+
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+StepProblem SoftmaxOf(int64_t columns) {
+  StepProblem step = {.kind = StepProblem::Kind::kLaunch};
+  step.problem.problem =
+      RowsProblem{.kind = RowsProblem::Kind::kSoftmax, .rows = 3, .columns = columns};
+  step.shape = ShapeOf(step.problem.problem).value();
+  return step;
+}
+
+std::vector<std::string> NamesOf(const PreparedStep& prepared) {
+  std::vector<std::string> names;
+  for (const auto& candidate : prepared.candidates) names.push_back(candidate->name());
+  return names;
+}
+
+// Fails from the beginning.
+class IllRuntime : public DriverRuntime {
+ public:
+  using DriverRuntime::DriverRuntime;
+  Status CheckHealth() override { return Error{ErrorCode::kDevice, "it is ill"}; }
+};
+
+class PrepareCandidatesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!NvrtcVersion().ok()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+    // More than are prepared ahead.
+    for (int i = 0; i < 60; ++i) steps_.push_back(SoftmaxOf(i % 6 == 0 ? 1000 + i : 10 + i));
+    for (const StepProblem& step : steps_) pointers_.push_back(&step);
+  }
+
+  simulated_gpu::SimulatedDriver driver_;
+  DriverRuntime runtime_{0, &driver_.library()};
+  const CudaDevice device_ = {.present = true, .runtime = &runtime_};
+  std::vector<StepProblem> steps_;
+  std::vector<const StepProblem*> pointers_;
+};
+
+TEST_F(PrepareCandidatesTest, GivesAllOfThemInTheOrderOfStepsAndSources) {
+  size_t next = 0;
+  PrepareSteps(pointers_, device_, /*has_libraries=*/false, {},
+               [&](const StepProblem& step, PreparedStep prepared) {
+                 ASSERT_LT(next, steps_.size());
+                 EXPECT_EQ(&step, pointers_[next++]);
+                 std::vector<std::string> listed;
+                 for (SourceAnswer& answer : AskSources(step, device_, false)) {
+                   if (!answer.candidates.ok()) continue;
+                   for (const auto& candidate : answer.candidates.value()) {
+                     listed.push_back(candidate->name());
+                   }
+                 }
+                 EXPECT_THAT(NamesOf(prepared), ElementsAreArray(listed));
+                 EXPECT_EQ(prepared.trial.reference.empty(), listed.size() < 2);
+                 EXPECT_THAT(prepared.reasons, HasSubstr("the simulated device has no cudnn"));
+               });
+  EXPECT_EQ(next, steps_.size());
+}
+
+TEST_F(PrepareCandidatesTest, TheFirstOfThemIsTheFirst) {
+  PrepareSteps({&pointers_[0], 1}, device_, false, {},
+               [&](const StepProblem& step, PreparedStep prepared) {
+                 ASSERT_GE(prepared.candidates.size(), 2u);
+                 const PreparedStep first = PrepareFirst(step, device_, false);
+                 ASSERT_THAT(first.candidates, SizeIs(1));
+                 EXPECT_EQ(NamesOf(first)[0], NamesOf(prepared)[0]);
+               });
+}
+
+TEST_F(PrepareCandidatesTest, IsStoppedBetweenSteps) {
+  std::stop_source stop;
+  int given = 0;
+  PrepareSteps(pointers_, device_, false, stop.get_token(), [&](const StepProblem&, PreparedStep) {
+    if (++given == 3) stop.request_stop();
+  });
+  // What was prepared by then may still be given.
+  EXPECT_GE(given, 3);
+  given = 0;
+  PrepareSteps(pointers_, device_, false, stop.get_token(),
+               [&](const StepProblem&, PreparedStep) { ++given; });
+  EXPECT_LT(given, static_cast<int>(steps_.size()));
+}
+
+TEST_F(PrepareCandidatesTest, AnIllDeviceEndsIt) {
+  IllRuntime ill(0, &driver_.library());
+  const CudaDevice device = {.present = true, .runtime = &ill};
+  PrepareSteps(pointers_, device, false, {},
+               [&](const StepProblem&, PreparedStep) { ADD_FAILURE() << "nothing is prepared"; });
+}
+
+TEST_F(PrepareCandidatesTest, OnlyTheCandidateThatTheStepNames) {
+  StepProblem step = SoftmaxOf(64);
+  step.implementation = NamesOf(PrepareFirst(step, device_, false))[0];
+  EXPECT_THAT(NamesOf(PrepareFirst(step, device_, false)), ElementsAreArray({step.implementation}));
+  step.implementation = "cudnn/none";
+  EXPECT_THAT(PrepareFirst(step, device_, false).candidates, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plait::cuda
