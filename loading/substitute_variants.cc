@@ -56,9 +56,12 @@ absl::StatusOr<int> SubstituteVariants(const Graph& graph, const KernelCatalog& 
   for (size_t i = 0; i < plan->steps.size(); ++i) {
     Step& step = plan->steps[i];
     const std::vector<Kernel> offers = OffersFor(graph, catalog, *plan, step);
+    std::string offered_variant = catalog.OfferedVariant(step.kernel);
+    const bool was_chosen = offered_variant != step.kernel.variant;
+    step.kernel.variant = std::move(offered_variant);
     const absl::StatusOr<bool> is_other = Substitute(offers, catalog, &step.kernel);
     if (!is_other.ok()) return Annotate(is_other.status(), absl::StrCat("step ", i));
-    if (*is_other) ++substituted;
+    if (*is_other || was_chosen) ++substituted;
   }
   return substituted;
 }

@@ -117,6 +117,11 @@ class Executable {
   // Nodes that run as reference code, because the backend has no kernel for them.
   virtual int fallback_nodes() const = 0;
 
+  // By step of the plan: its variant with the implementation that was chosen where the variant
+  // leaves that open, which names the same one when the plan is loaded again; empty for a step that
+  // left nothing open. None where the backend never chooses.
+  virtual std::vector<std::string> step_variants() const { return {}; }
+
   // The share of the device that it keeps busy, where the backend knows that of what it launches:
   // for a kernel of its own. None: it is the kernel's width that says so.
   virtual std::optional<double> compute_share() const { return std::nullopt; }

@@ -21,6 +21,10 @@ struct CandidateMeasurement {
   int fallback_nodes = 0;          // nodes that ran as reference code
   std::vector<double> load_ms;     // how long each load took; for reports only
   std::string error;  // why the candidate could not run; empty when it ran. Then: no samples
+  // One for each step of the plan: its variant with what the device chose where it leaves that
+  // open, so that a later load takes the same; empty where it left nothing open. None where the
+  // device never chooses.
+  std::vector<std::string> step_variants = {};
   // Of the steps whose errors were asked for, in the question's order. Where they were, nothing was
   // timed or compared. Finite and not negative.
   std::vector<LayerError> step_errors = {};

@@ -180,6 +180,7 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   measurement.fallback_nodes = reader.NextInteger<int>();
   measurement.error = reader.NextEscaped();
   if (reader.HasNext()) equivalence.exact_ratio = reader.NextDouble();
+  if (reader.HasNext()) measurement.step_variants = absl::StrSplit(reader.NextEscaped(), '\n');
   return measurement;
 }
 

@@ -48,17 +48,28 @@ std::string OutputsText(const std::vector<OutputError>& outputs) {
   });
 }
 
+// Those that most devices have nothing for.
+std::string LastFields(const CandidateMeasurement& measurement) {
+  const double exact_ratio = measurement.equivalence.exact_ratio;
+  const std::vector<std::string>& variants = measurement.step_variants;
+  if (exact_ratio == 0 && variants.empty()) return "";
+  const std::string ratio_text = absl::StrCat("\t", Number(exact_ratio));
+  if (variants.empty()) return ratio_text;
+  // A line for each variant, as a field.
+  return absl::StrCat(ratio_text, "\t", absl::CEscape(absl::StrJoin(variants, "\n")));
+}
+
 std::string CandidateLine(const CandidateMeasurement& measurement) {
   const Equivalence& equivalence = measurement.equivalence;
   const std::string samples = SamplesText(measurement);
-  return absl::StrCat(
-      "candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
-      NumbersText(measurement.load_ms), "\t", VerdictName(equivalence.verdict), "\t",
-      Number(equivalence.max_abs_error), "\t", Number(equivalence.max_rel_error), "\t",
-      Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
-      equivalence.dead_outputs ? 1 : 0, "\t", OutputsText(equivalence.outputs), "\t",
-      measurement.fallback_nodes, "\t", absl::CEscape(measurement.error),
-      equivalence.exact_ratio > 0 ? "\t" + Number(equivalence.exact_ratio) : "", "\n");
+  return absl::StrCat("candidate\t", absl::CEscape(measurement.candidate), "\t", samples, "\t",
+                      NumbersText(measurement.load_ms), "\t", VerdictName(equivalence.verdict),
+                      "\t", Number(equivalence.max_abs_error), "\t",
+                      Number(equivalence.max_rel_error), "\t",
+                      Number(equivalence.max_channel_error), "\t", equivalence.inputs_tried, "\t",
+                      equivalence.dead_outputs ? 1 : 0, "\t", OutputsText(equivalence.outputs),
+                      "\t", measurement.fallback_nodes, "\t", absl::CEscape(measurement.error),
+                      LastFields(measurement), "\n");
 }
 
 std::string StepErrorsLine(const ErrorMeasurement& measurement) {

@@ -43,6 +43,10 @@ class KernelCatalog {
   // first node is a Conv, MatMul or Gemm whose second input is a constant.
   virtual bool NeedsAdmission(const Kernel& /*kernel*/) const { return false; }
 
+  // The variant that was offered, of a kernel whose variant a device has completed with what it
+  // chose (CandidateMeasurement::step_variants).
+  virtual std::string OfferedVariant(const Kernel& kernel) const { return kernel.variant; }
+
   // The variant that is offered in place of one that was refused at its layer: it takes longer and
   // loses less. nullopt: there is none.
   virtual std::optional<std::string> MoreExact(const Kernel& /*kernel*/) const {

@@ -134,7 +134,8 @@ bool HasPlace(const Kernel& offered, const Kernel& kernel) {
          offered.output_formats == kernel.output_formats;
 }
 
-// What stands in for a kernel; nullptr: it stays, or there is nothing (`found` is false).
+// What stands in for a kernel as it was offered; nullptr: it stays, or there is nothing (`found` is
+// false).
 const Kernel* SubstituteFor(const Kernel& kernel, const std::vector<Kernel>& offers,
                             const KernelCatalog& catalog, bool* found) {
   *found = true;
@@ -152,6 +153,21 @@ const Kernel* SubstituteFor(const Kernel& kernel, const std::vector<Kernel>& off
   }
   *found = of_family != nullptr || other != nullptr;
   return of_family != nullptr ? of_family : other;
+}
+
+// Whether the kernel of a step was exchanged. Errors: those of SubstituteKernels.
+absl::StatusOr<bool> Substitute(const Graph& graph, const KernelCatalog& catalog, size_t step,
+                                Kernel* kernel) {
+  const std::vector<Kernel> offers = catalog.KernelsAt(graph, kernel->nodes.front(), /*fuse=*/true);
+  bool found = false;
+  const Kernel* const substitute = SubstituteFor(*kernel, offers, catalog, &found);
+  if (!found) {
+    return Differs("step ", step, ": nothing runs these sizes in the place of kernel family \"",
+                   kernel->family, "\" variant \"", kernel->variant, "\"");
+  }
+  if (substitute == nullptr) return false;
+  *kernel = *substitute;
+  return true;
 }
 
 }  // namespace
@@ -182,18 +198,15 @@ absl::StatusOr<int> SubstituteKernels(const Graph& graph, const KernelCatalog& c
   int substituted = 0;
   for (size_t i = 0; i < plan->steps.size(); ++i) {
     Kernel& kernel = plan->steps[i].kernel;
-    if (kernel.nodes.empty()) continue;
-    const std::vector<Kernel> offers =
-        catalog.KernelsAt(graph, kernel.nodes.front(), /*fuse=*/true);
-    bool found = false;
-    const Kernel* const substitute = SubstituteFor(kernel, offers, catalog, &found);
-    if (!found) {
-      return Differs("step ", i, ": nothing runs these sizes in the place of kernel family \"",
-                     kernel.family, "\" variant \"", kernel.variant, "\"");
+    // What a device chose for other sizes says nothing of these.
+    std::string offered_variant = catalog.OfferedVariant(kernel);
+    bool is_other = offered_variant != kernel.variant;
+    kernel.variant = std::move(offered_variant);
+    if (!kernel.nodes.empty()) {
+      PLAIT_ASSIGN_OR_RETURN(const bool was_refused, Substitute(graph, catalog, i, &kernel));
+      is_other |= was_refused;
     }
-    if (substitute == nullptr) continue;
-    kernel = *substitute;
-    ++substituted;
+    if (is_other) ++substituted;
   }
   return substituted;
 }

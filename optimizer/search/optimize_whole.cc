@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
+#include "optimizer/plan/step_variants.h"
 #include "optimizer/search/admit_plans.h"
 #include "optimizer/search/check_shapes.h"
 #include "optimizer/search/fit_precision.h"
@@ -308,7 +309,7 @@ class Optimizer {
     result_.origin = winner.origin;
     result_.schedule = winner.planned.schedule;
     result_.graph = winner.candidate.graph;
-    result_.plan = winner.candidate.plan;
+    result_.plan = WithStepVariants(winner.candidate.plan, verified.optimized.step_variants);
     result_.predicted_us = winner.planned.predicted_us;
     result_.rules_applied = winner.counts;
     result_.recipe = RecipeOf(result_.graph);

@@ -148,6 +148,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
   proto.set_inputs_tried(equivalence.inputs_tried);
   proto.set_dead_outputs(equivalence.dead_outputs);
   proto.set_fallback_nodes(measurement.fallback_nodes);
+  for (const std::string& variant : measurement.step_variants) proto.add_step_variants(variant);
   for (const OutputError& output : equivalence.outputs) {
     v1::OutputError& error = *proto.add_outputs();
     error.set_max_abs_error(output.max_abs_error);
@@ -168,6 +169,9 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   measurement.candidate = proto.id();
   measurement.error = proto.error();
   measurement.fallback_nodes = proto.fallback_nodes();
+  if (proto.step_variants_size() <= kStepsMax) {
+    measurement.step_variants.assign(proto.step_variants().begin(), proto.step_variants().end());
+  }
   measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
   measurement.load_rounds.assign(proto.load_rounds().begin(), proto.load_rounds().end());
   // Medians are taken of them, which needs numbers.

@@ -30,6 +30,7 @@ MeasurementLog SampleLog() {
       "b", {}, {}, {Verdict::kDifferent, 0.5, 1.0 / 7, 3, 0.1, true}, 2, {}, "it \"fell\"\n"};
   other.equivalence.outputs = {{0.5, 1.0 / 7, 1e-300, 0.25}, {0.1, infinity, infinity, infinity}};
   other.equivalence.exact_ratio = 1.0 / 3;
+  baseline.step_variants = {"", "strict/one\tof, many", "strict/parts:a|b"};
   log.AddVerification({baseline, other});
   log.AddVerification({});
   log.AddErrorMeasurement({"b\t", {0, 7}, {{0.1, 1.0 / 3, 1e-300, 5}, {}}});

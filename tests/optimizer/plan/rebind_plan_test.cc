@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "base/random.h"
 #include "tests/fakes/planned_graph.h"
 
@@ -149,6 +150,17 @@ TEST(RebindPlanTest, RefusesGraphsOfAnotherStructure) {
   }
 }
 
+// Of a device that completes variants.
+class ChoosingCatalog : public FakeCatalog {
+ public:
+  static constexpr absl::string_view kChosen = " and this one of them";
+
+  using FakeCatalog::FakeCatalog;
+  std::string OfferedVariant(const Kernel& kernel) const override {
+    return std::string(absl::StripSuffix(kernel.variant, kChosen));
+  }
+};
+
 TEST(SubstituteKernelsTest, ExchangesWhatIsNotOffered) {
   const Graph graph = GraphOf(kGraph);
   const FakeCatalog catalog(1);
@@ -166,6 +178,11 @@ TEST(SubstituteKernelsTest, ExchangesWhatIsNotOffered) {
   other_family.steps[0].kernel.family = "of no size";
   EXPECT_EQ(SubstituteKernels(graph, catalog, &other_family).value(), 1);
   EXPECT_EQ(other_family, plan);
+
+  Plan chosen = plan;
+  chosen.steps[0].kernel.variant += std::string(ChoosingCatalog::kChosen);
+  EXPECT_EQ(SubstituteKernels(graph, ChoosingCatalog(1), &chosen).value(), 1);
+  EXPECT_EQ(chosen, plan);
 
   Plan none = plan;
   none.steps[0].kernel.width = 7;

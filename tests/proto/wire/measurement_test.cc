@@ -102,6 +102,12 @@ TEST(WireMeasurementTest, AnErrorThatIsNoNumberIsADifference) {
   EXPECT_EQ(RoundTrip(Sample(kNaN)).equivalence.verdict, Verdict::kDifferent);
 }
 
+TEST(WireMeasurementTest, WhatADeviceChoseArrives) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.step_variants = {"", "strict/cudnn/eng28/k2=1"};
+  EXPECT_EQ(RoundTrip(measurement).step_variants, measurement.step_variants);
+}
+
 TEST(WireMeasurementTest, LoadTimesThatAreNoneAreUnknown) {
   for (const std::vector<double>& load_ms :
        {std::vector<double>{1, kNaN}, {kInfinity, 1}, {-1, 1}, {1, 2, 3}}) {

@@ -95,6 +95,12 @@ bool CudaCatalog::NeedsAdmission(const Kernel& kernel) const {
   return PrecisionOfForm(kernel.variant) == Precision::kTf32;
 }
 
+std::string CudaCatalog::OfferedVariant(const Kernel& kernel) const {
+  if (ImplementationOfForm(kernel.variant).empty()) return kernel.variant;
+  if (kernel.nodes.empty()) return Reorder({}, Format::kPlain, Format::kPlain).variant;
+  return std::string(NeedsAdmission(kernel) ? kTf32Form : kStrictForm);
+}
+
 std::optional<std::string> CudaCatalog::MoreExact(const Kernel& kernel) const {
   if (kernel.variant != kTf32Form) return std::nullopt;
   return std::string(kStrictForm);

@@ -23,6 +23,7 @@ class CudaCatalog : public KernelCatalog {
                                        bool fuse) const override;
   plait::Kernel Reorder(const TensorType& type, Format from, Format to) const override;
   bool NeedsAdmission(const plait::Kernel& kernel) const override;
+  std::string OfferedVariant(const plait::Kernel& kernel) const override;
   std::optional<std::string> MoreExact(const plait::Kernel& kernel) const override;
   std::optional<std::string> LessExact(const plait::Kernel& kernel) const override;
   bool ReadsParts(const plait::Kernel& kernel) const override;

@@ -1,16 +1,24 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
 namespace plait::cuda {
 
 // The variants of kernels of the cuda backend: in which numbers it computes, and which
 // implementation does, as in "strict/generated/rows/warp/v4". "auto" leaves that to the worker,
-// which times them all.
+// which times them all. Of a kernel that runs in parts (run/split_steps.h) those of all parts are
+// named, in order: "strict/parts:cudnn/eng28/k2=1|generated/elementwise/v4". A reorder has none
+// until its implementation is chosen, and computes nothing.
 constexpr absl::string_view kStrictForm = "strict/auto";
 // Operands of products may be rounded to 10 bits of mantissa.
 constexpr absl::string_view kTf32Form = "tf32/auto";
@@ -28,6 +36,25 @@ inline absl::string_view ImplementationOfForm(absl::string_view form) {
   const absl::string_view name =
       slash == absl::string_view::npos ? absl::string_view() : form.substr(slash + 1);
   return name == "auto" ? absl::string_view() : name;
+}
+
+constexpr absl::string_view kPartsMark = "parts:";
+
+// Those of the parts of a form that names them; none of any other.
+inline std::vector<absl::string_view> PartsOfForm(absl::string_view form) {
+  absl::string_view names = ImplementationOfForm(form);
+  if (!absl::ConsumePrefix(&names, kPartsMark)) return {};
+  return absl::StrSplit(names, '|');
+}
+
+// The form with these implementations in it: of the whole kernel, or of its parts. Without any it
+// is empty.
+inline std::string FormWith(absl::string_view form, absl::Span<const std::string> implementations,
+                            bool in_parts) {
+  if (implementations.empty()) return "";
+  const absl::string_view precision = form.empty() ? kStrictForm : form;
+  return absl::StrCat(precision.substr(0, precision.find('/')), "/", in_parts ? kPartsMark : "",
+                      absl::StrJoin(implementations, "|"));
 }
 
 }  // namespace plait::cuda

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/run/check_indices.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/host_layout.h"
@@ -164,6 +165,19 @@ int CudaExecutable::fallback_nodes() const {
   return static_cast<int>(std::count_if(work_.begin(), work_.end(), [](const StepProblem& work) {
     return work.kind == StepProblem::Kind::kHost;
   }));
+}
+
+std::vector<std::string> CudaExecutable::step_variants() const {
+  std::vector<std::string> variants;
+  for (size_t given = 0; given < given_.steps.size(); ++given) {
+    std::vector<std::string> names;
+    for (int step = first_steps_[given]; step < first_steps_[given + 1]; ++step) {
+      if (candidates_[step] != nullptr) names.push_back(candidates_[step]->name());
+    }
+    const bool in_parts = first_steps_[given + 1] - first_steps_[given] > 1;
+    variants.push_back(FormWith(given_.steps[given].kernel.variant, names, in_parts));
+  }
+  return variants;
 }
 
 size_t CudaExecutable::graph_nodes() const {

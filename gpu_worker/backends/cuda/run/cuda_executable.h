@@ -65,6 +65,7 @@ class CudaExecutable : public Executable {
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
   void EvictCaches() override;
   int fallback_nodes() const override;
+  std::vector<std::string> step_variants() const override;
   std::optional<double> compute_share() const override { return compute_share_; }
 
   // What a run launches: graphs, and the nodes and edges of all of them.
@@ -88,6 +89,7 @@ class CudaExecutable : public Executable {
   // The steps of Create, in this order.
   absl::Status SplitSteps();
   absl::Status ReadSteps();
+  absl::Status ReadPartsOf(size_t given);
   absl::Status ChooseImplementations();
   absl::Status PlaceValues(const PartialOrder& order);
   absl::Status PlaceOutputs(const WeightSource& weights);

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/host_layout.h"
@@ -40,11 +41,13 @@ std::vector<bool> WrittenValues(const Plan& plan) {
 absl::Status CudaExecutable::SplitSteps() {
   std::vector<StepProblem> steps;
   for (const Step& step : given_.steps) {
+    if (!PartsOfForm(step.kernel.variant).empty()) continue;
     absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
     if (work.ok()) steps.push_back(*std::move(work));
   }
   device_.implementations->Anticipate(steps, {});
   const auto can_compute = [&](const Step& step) {
+    if (!PartsOfForm(step.kernel.variant).empty()) return false;
     const absl::StatusOr<StepProblem> work = StepProblemOf(graph_, given_, step);
     if (!work.ok() || work->kind != StepProblem::Kind::kLaunch) return true;
     return !absl::IsUnimplemented(device_.implementations->Find(*work).status());
@@ -55,11 +58,26 @@ absl::Status CudaExecutable::SplitSteps() {
   return absl::OkStatus();
 }
 
-absl::Status CudaExecutable::ReadSteps() {
-  for (size_t step = 0; step < plan_.steps.size(); ++step) {
+// All that stand for one step, which may name an implementation of each.
+absl::Status CudaExecutable::ReadPartsOf(size_t given) {
+  const std::vector<absl::string_view> parts = PartsOfForm(given_.steps[given].kernel.variant);
+  size_t launches = 0;
+  for (int step = first_steps_[given]; step < first_steps_[given + 1]; ++step) {
     absl::StatusOr<StepProblem> work = StepProblemOf(graph_, plan_, plan_.steps[step]);
     if (!work.ok()) return Annotate(work.status(), NameOf(plan_, step));
     work_.push_back(*std::move(work));
+    if (parts.empty() || work_.back().kind != StepProblem::Kind::kLaunch) continue;
+    if (launches < parts.size()) work_.back().implementation = std::string(parts[launches]);
+    ++launches;
+  }
+  if (launches == parts.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(NameOf(given_, given), ": it names ", parts.size(),
+                                                 " parts and has ", launches));
+}
+
+absl::Status CudaExecutable::ReadSteps() {
+  for (size_t given = 0; given < given_.steps.size(); ++given) {
+    PLAIT_RETURN_IF_ERROR(ReadPartsOf(given));
   }
   // The parts of split steps; the others are known.
   device_.implementations->Anticipate(work_, {});

@@ -36,6 +36,20 @@ TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
   EXPECT_EQ(catalog.LessExact(kernel), std::nullopt);
 }
 
+TEST_F(CudaCatalogTest, WhatADeviceChoseWasOfferedOpen) {
+  const CudaCatalog catalog({.tf32 = true});
+  Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();
+  EXPECT_EQ(catalog.OfferedVariant(kernel), "strict/auto");
+  kernel.variant = "strict/cudnn/eng28/k2=1";
+  EXPECT_EQ(catalog.OfferedVariant(kernel), "strict/auto");
+  kernel.variant = "tf32/parts:cublaslt/algo13|generated/elementwise/v4";
+  EXPECT_EQ(catalog.OfferedVariant(kernel), "tf32/auto");
+  Kernel reorder = catalog.Reorder({}, Format::kPlain, Format::kChannelsLast);
+  const std::string offered = reorder.variant;
+  reorder.variant = "strict/generated/transpose/tiled";
+  EXPECT_EQ(catalog.OfferedVariant(reorder), offered);
+}
+
 TEST_F(CudaCatalogTest, OneNodeKernelsComeFirstAndAreAllThatABaselineTakes) {
   const CudaCatalog catalog({});
   const std::vector<Kernel> alone = catalog.KernelsAt(graph_, 0, false);

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/run/implementations.h"
 #include "gpu_worker/backends/cuda/run/plan_memory.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "gpu_worker/executor/profile_kernel.h"
 #include "optimizer/kernels/lone_kernel.h"
+#include "optimizer/plan/step_variants.h"
 #include "tests/gpu_worker/backends/cuda/run/simulated_executor.h"
 
 namespace plait::cuda {
@@ -135,6 +137,49 @@ TEST_F(CudaPlansTest, RunsTheImplementationThatAPlanNames) {
   ASSERT_GE(candidates.size(), 1u);
   plan.steps[3].kernel.variant = absl::StrCat("strict/", candidates.back()->name());
   ExpectEqualsReference(graph, Load(graph, plan).get());
+}
+
+// What a plan left open and a device chose is what the plan gets when it is loaded again.
+TEST_F(CudaPlansTest, NamesWhatItChose) {
+  const plait::Graph graph = Parse(kChain);
+  Plan plan = PlanOf(graph);
+  const std::vector<std::string> variants = Load(graph, plan)->step_variants();
+  ASSERT_EQ(variants.size(), plan.steps.size());
+  for (const std::string& variant : variants) EXPECT_THAT(variant, HasSubstr("strict/generated/"));
+  plan = WithStepVariants(plan, variants);
+  EXPECT_EQ(plan.steps[3].kernel.variant, variants[3]);
+  EXPECT_EQ(catalog_.OfferedVariant(plan.steps[3].kernel), "strict/auto");
+  const auto again = Load(graph, plan);
+  ExpectEqualsReference(graph, again.get());
+  EXPECT_EQ(again->step_variants(), variants);
+}
+
+TEST_F(CudaPlansTest, NamesTheImplementationsOfAllParts) {
+  const plait::Graph graph = Parse(R"(graph {
+  input %x: float32[3,40]
+  %a = Sigmoid(%x)
+  %b = Mul(%a, %x)
+  output %b
+})");
+  plait::Kernel kernel = catalog_.KernelsAt(graph, 0, /*fuse=*/true).back();
+  ASSERT_EQ(kernel.nodes.size(), 2u);
+  const auto whole = executor_->LoadKernel(graph, kernel, NoWeights());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const std::string variant = (*whole)->step_variants()[0];
+  const absl::string_view name = ImplementationOfForm(variant);
+  kernel.variant = absl::StrCat("strict/parts:", name, "|", name);
+  const auto parts = executor_->LoadKernel(graph, kernel, NoWeights());
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ExpectEqualsReference(graph, parts->get());
+  EXPECT_EQ((*parts)->step_variants()[0], kernel.variant);
+  for (const char* wrong : {"strict/parts:", "strict/parts:nothing|nothing"}) {
+    kernel.variant = wrong;
+    const auto refused = executor_->LoadKernel(graph, kernel, NoWeights());
+    EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  }
+  kernel.variant = absl::StrCat("strict/parts:", name, "|", name, "|", name);
+  EXPECT_THAT(std::string(executor_->LoadKernel(graph, kernel, NoWeights()).status().message()),
+              HasSubstr("it names 3 parts and has 2"));
 }
 
 // Without cuDNN and cuBLASLt a product has no kernel; who asks is told what is missing.
