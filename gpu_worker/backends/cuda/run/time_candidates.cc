@@ -69,17 +69,12 @@ class Bench {
   }
 
   // Launches once and compares. Errors: kUnsupported for wrong results; those of the launch.
-  Status TryOut(Candidate* candidate, OwnedMemory* workspace) {
-    if (const size_t bytes = candidate->workspace_bytes(); bytes > 0) {
-      const Result<void*> memory = device_.runtime->Allocate(bytes);
-      if (!memory.ok()) return memory.error();
-      *workspace = OwnedMemory(device_.runtime, memory.value());
-    }
+  Status TryOut(Candidate* candidate, const OwnedMemory& workspace) {
     for (size_t i = 0; i < operands_.outputs.size(); ++i) {
       PLAIT_CUDA_RETURN_IF_ERROR(
           device_.runtime->Fill(operands_.outputs[i], 0xff, OutputBytes(i), device_.stream));
     }
-    PLAIT_CUDA_RETURN_IF_ERROR(LaunchOn(candidate, *workspace, device_.stream));
+    PLAIT_CUDA_RETURN_IF_ERROR(LaunchOn(candidate, workspace, device_.stream));
     std::vector<std::vector<float>> outputs;
     for (size_t i = 0; i < operands_.outputs.size(); ++i) {
       std::vector<std::byte> bytes(OutputBytes(i));
@@ -125,7 +120,7 @@ class Bench {
   std::vector<OwnedMemory> memory_;
 };
 
-// A candidate that gave the right numbers.
+// A candidate that can be launched.
 struct Contender {
   size_t index;
   Candidate* candidate;
@@ -166,8 +161,13 @@ double MedianOf(std::vector<double> samples) {
   return *middle;
 }
 
-// Sets what a launch takes, by a few of them.
+// Sets what a launch takes, by a few of them. Whether the results are right is not looked at.
 Status TimeQuickly(Bench* bench, Contender* contender, const TimingDevice& device) {
+  if (const size_t bytes = contender->candidate->workspace_bytes(); bytes > 0) {
+    const Result<void*> memory = device.runtime->Allocate(bytes);
+    if (!memory.ok()) return memory.error();
+    contender->workspace = OwnedMemory(device.runtime, memory.value());
+  }
   PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, contender, kQuickLaunches, device));
   for (int i = 0; i < 2; ++i) {
     const Result<double> us = LaunchUs(*contender, device);
@@ -177,15 +177,25 @@ Status TimeQuickly(Bench* bench, Contender* contender, const TimingDevice& devic
   return Ok();
 }
 
-// The best few, the best first.
-void LeaveFinalists(std::vector<Contender>* contenders) {
-  std::stable_sort(contenders->begin(), contenders->end(),
+// Of those that give the right numbers the best few, the best first. The others are not compared:
+// most candidates are far from the best, and comparing takes longer than a launch.
+Result<std::vector<Contender>> FinalistsOf(std::vector<Contender> contenders, Bench* bench,
+                                           const TimingDevice& device, std::string* reasons) {
+  std::stable_sort(contenders.begin(), contenders.end(),
                    [](const Contender& a, const Contender& b) { return a.quick_us < b.quick_us; });
-  const double best_us = contenders->front().quick_us;
-  while (contenders->size() > kFinalistsMax ||
-         contenders->back().quick_us > kFinalistWithin * best_us) {
-    contenders->pop_back();
+  std::vector<Contender> finalists;
+  for (Contender& contender : contenders) {
+    if (finalists.size() == kFinalistsMax) break;
+    if (!finalists.empty() && contender.quick_us > kFinalistWithin * finalists[0].quick_us) break;
+    const Status status = bench->TryOut(contender.candidate, contender.workspace);
+    if (status.ok()) {
+      finalists.push_back(std::move(contender));
+    } else {
+      *reasons += "; " + status.error().message;
+      PLAIT_CUDA_RETURN_IF_ERROR(device.runtime->CheckHealth());
+    }
   }
+  return finalists;
 }
 
 // All of them in turn.
@@ -227,8 +237,7 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
   std::string reasons;
   for (size_t i = 0; i < candidates.size(); ++i) {
     Contender contender{.index = i, .candidate = candidates[i].get()};
-    Status status = bench.TryOut(contender.candidate, &contender.workspace);
-    if (status.ok()) status = TimeQuickly(&bench, &contender, device);
+    const Status status = TimeQuickly(&bench, &contender, device);
     if (status.ok()) {
       contenders.push_back(std::move(contender));
     } else {
@@ -236,12 +245,15 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
       PLAIT_CUDA_RETURN_IF_ERROR(device.runtime->CheckHealth());
     }
   }
-  if (contenders.empty()) return Error{ErrorCode::kUnsupported, "no candidate is right" + reasons};
-  LeaveFinalists(&contenders);
-  if (contenders.size() > 1) {
-    PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(&bench, &contenders, device));
+  Result<std::vector<Contender>> compared =
+      FinalistsOf(std::move(contenders), &bench, device, &reasons);
+  if (!compared.ok()) return compared.error();
+  std::vector<Contender>& finalists = compared.value();
+  if (finalists.empty()) return Error{ErrorCode::kUnsupported, "no candidate is right" + reasons};
+  if (finalists.size() > 1) {
+    PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(&bench, &finalists, device));
   }
-  return std::min_element(contenders.begin(), contenders.end(),
+  return std::min_element(finalists.begin(), finalists.end(),
                           [](const Contender& a, const Contender& b) {
                             return MedianOf(a.launch_us) < MedianOf(b.launch_us);
                           })
