@@ -24,11 +24,12 @@ using Kind = cuda::KernelArgument::Kind;
 
 constexpr size_t kStagingBytes = size_t{1} << 20;
 
-// A work's operands in the device's memory, and the outputs among them.
-struct Placed {
-  std::vector<void*> pointers;                 // in the order of the kernel's arguments
-  std::vector<std::pair<int, void*>> outputs;  // by the output's index
-};
+// A work's operands in the device's memory, in the order of the kernel's arguments.
+using Placed = std::vector<void*>;
+
+int64_t ElementBytesOf(const cuda::KernelArgument& argument, const Work& work) {
+  return cuda::ElementBytes(argument.type, work.precision);
+}
 
 class DriverGraphTest : public testing::TestWithParam<const cuda::GeneratedFamily*> {
  protected:
@@ -46,19 +47,17 @@ class DriverGraphTest : public testing::TestWithParam<const cuda::GeneratedFamil
     Placed placed;
     for (const cuda::KernelArgument& argument : work.kernel.arguments) {
       // What is no operand of the problem may be null.
-      placed.pointers.push_back(nullptr);
+      placed.push_back(nullptr);
       if (argument.kind > Kind::kOutput) continue;
       const bool output = argument.kind == Kind::kOutput;
       std::vector<std::byte> bytes;
       if (!output) bytes = BytesOf(argument, operands, work.precision);
-      const size_t size = output
-                              ? shape.outputs[argument.index] * cuda::ElementBytes(work.precision)
-                              : bytes.size();
+      const size_t size =
+          output ? shape.outputs[argument.index] * ElementBytesOf(argument, work) : bytes.size();
       const auto memory = runtime_.Allocate(size);
       EXPECT_TRUE(memory.ok()) << memory.error().message;
       if (!memory.ok()) return placed;
-      placed.pointers.back() = memory.value();
-      if (output) placed.outputs.emplace_back(argument.index, memory.value());
+      placed.back() = memory.value();
       if (!output) {
         EXPECT_TRUE(staging_->Upload(memory.value(), bytes.data(), size, stream_).ok());
       }
@@ -69,12 +68,15 @@ class DriverGraphTest : public testing::TestWithParam<const cuda::GeneratedFamil
   void ExpectResult(const Work& work, const cuda::HostOperands& operands, const Placed& placed) {
     const cuda::ProblemShape shape = cuda::ShapeOf(work.problem).value();
     std::vector<std::vector<float>> outputs(shape.outputs.size());
-    for (const auto& [index, memory] : placed.outputs) {
-      const int64_t count = shape.outputs[index];
-      std::vector<std::byte> bytes(count * cuda::ElementBytes(work.precision));
-      const cuda::Status read = staging_->Download(bytes.data(), memory, bytes.size(), stream_);
+    for (size_t i = 0; i < placed.size(); ++i) {
+      const cuda::KernelArgument& argument = work.kernel.arguments[i];
+      if (argument.kind != Kind::kOutput) continue;
+      const int64_t count = shape.outputs[argument.index];
+      std::vector<std::byte> bytes(count * ElementBytesOf(argument, work));
+      const cuda::Status read = staging_->Download(bytes.data(), placed[i], bytes.size(), stream_);
       ASSERT_TRUE(read.ok()) << work.name << ": " << read.error().message;
-      outputs[index] = cuda::FromStorage(bytes.data(), count, work.precision);
+      outputs[argument.index] =
+          cuda::FromStorage(bytes.data(), count, argument.type, work.precision);
     }
     const cuda::Difference difference =
         cuda::Compare(ReferenceOf(work, operands), outputs, work.precision);
@@ -105,7 +107,7 @@ TEST_P(DriverGraphTest, KernelsOfOneGraphAgreeWithTheReference) {
     placed.push_back(Place(all[i], operands.back()));
     const auto added = builder.AddOperation(all[i].name, [&](cuda::Stream stream) {
       std::vector<void*> arguments;
-      for (void*& pointer : placed.back().pointers) arguments.push_back(&pointer);
+      for (void*& pointer : placed.back()) arguments.push_back(&pointer);
       return runtime_.LaunchKernel(kernel.value(),
                                    {.grid = all[i].kernel.grid, .block = all[i].kernel.block},
                                    arguments.data(), stream);
@@ -138,10 +140,10 @@ TEST_P(DriverGraphTest, ACandidateIsPreparedAndLaunchedByTheRuntime) {
   const Placed placed = Place(work, host);
   cuda::Operands operands;
   operands.inputs.resize(host.inputs.size());
-  operands.outputs.resize(placed.outputs.size());
-  for (size_t i = 0; i < placed.pointers.size(); ++i) {
+  operands.outputs.resize(cuda::ShapeOf(work.problem).value().outputs.size());
+  for (size_t i = 0; i < placed.size(); ++i) {
     const cuda::KernelArgument& argument = work.kernel.arguments[i];
-    void* const pointer = placed.pointers[i];
+    void* const pointer = placed[i];
     if (argument.kind == Kind::kInput) {
       if (operands.inputs.size() <= static_cast<size_t>(argument.index)) {
         operands.inputs.resize(argument.index + 1);
