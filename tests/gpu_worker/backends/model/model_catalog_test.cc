@@ -19,7 +19,7 @@ namespace {
 // A residual block, a separable convolution with what is in front of it, a concatenation, and a
 // head with a softmax.
 constexpr char kNet[] = R"(graph {
-  input %x: float32[1,16,14,14]
+  input %x: float32[1,16,28,28]
   const %w0: float32[16,16,3,3] = synthetic 1
   const %b0: float32[16] = synthetic 2
   const %w1: float32[16,1,3,3] = synthetic 3

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/substitute.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait::cuda {
@@ -58,6 +59,25 @@ TEST_F(CudaCatalogTest, OneNodeKernelsComeFirstAndAreAllThatABaselineTakes) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all.front(), alone.front());
   EXPECT_EQ(all.back().nodes, std::vector<NodeId>({0, 1}));
+}
+
+// Few blocks with much to do each take longer than both halves apart.
+TEST(SeparableOffersTest, AreOfManyBlocksForTheirChannels) {
+  for (const auto& [size, channels, is_offered] :
+       {std::tuple(56, 11, true), {28, 22, true}, {28, 44, false}, {7, 176, false}}) {
+    const absl::StatusOr<Graph> graph = ParseTypedGraph(absl::Substitute(R"(graph {
+  input %x: float32[1,$0,$1,$1]
+  const %d: float32[$0,1,3,3] = synthetic 1
+  const %p: float32[$0,$0,1,1] = synthetic 2
+  %a = Conv(%x, %d) {group=$0, pads=[1,1,1,1]}
+  %b = Conv(%a, %p) {}
+  output %b
+})",
+                                                                         channels, size));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const std::vector<Kernel> kernels = CudaCatalog({}).KernelsAt(*graph, 0, true);
+    EXPECT_EQ(kernels.back().family == "separable", is_offered) << size << " " << channels;
+  }
 }
 
 TEST_F(CudaCatalogTest, WhatTheDeviceDoesNotRunIsTheHosts) {

@@ -69,8 +69,8 @@ const OfferCase kCases[] = {
      {"conv Conv"}},
     {"Separable",
      R"(graph {
-  input %x: float32[1,8,9,9]
-  input %r: float32[1,12,5,5]
+  input %x: float32[1,8,33,33]
+  input %r: float32[1,12,17,17]
   const %w0: float32[8,1,3,3] = synthetic 1
   const %b0: float32[8] = synthetic 2
   const %w1: float32[12,8,1,1] = synthetic 3

@@ -33,7 +33,7 @@ constexpr char kChain[] = R"(graph {
 // one, which alone needs a library.
 std::string Families(bool pointwise) {
   return absl::StrCat(R"(graph {
-  input %x: float32[1,8,9,9]
+  input %x: float32[1,8,19,19]
   input %ids: int64[3]
   const %w: float32[8,1,3,3] = synthetic 1
   const %b: float32[8] = synthetic 2
