@@ -135,7 +135,11 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   std::vector<GeneratedKernel> kernels;
   for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
     for (int pixels : {1, 2, 4}) {
-      if (pixels <= p->output_w()) kernels.push_back(Kernel(*p, width, pixels, channels_last));
+      if (pixels > p->output_w()) continue;
+      kernels.push_back(Kernel(*p, width, pixels, channels_last));
+      // Of 100 convolutions of nasnet_mobile none was the fastest with more for a thread.
+      const int64_t threads = p->n * p->c * p->output_h() * p->output_w() / (width * pixels);
+      kernels.back().is_listed = width * pixels <= 2 || threads >= kThreadsToFill;
     }
   }
   return kernels;

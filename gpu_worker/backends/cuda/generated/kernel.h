@@ -50,7 +50,15 @@ struct GeneratedKernel {
   std::array<unsigned, 3> grid = {1, 1, 1};
   std::array<unsigned, 3> block = {1, 1, 1};
   std::vector<KernelArgument> arguments;
+  // Whether it is worth compiling as a candidate. All of a family's kernels are right, and tests
+  // run all of them; those that are not listed lost wherever they were timed (on an H200,
+  // 2026-11-26).
+  bool is_listed = true;
 };
+
+// As many threads as leave no multiprocessor of a large device waiting: with fewer of them more
+// threads are worth more than longer vectors or larger tiles.
+inline constexpr int64_t kThreadsToFill = 65536;
 
 // In which form kernels are wanted: `alignment_bytes` is that of every operand, at least.
 struct KernelForm {

@@ -151,8 +151,11 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   }
   const int widest = channels_last ? VectorWidth(form, {p->c}) : 1;
   // Right for global pools, too, so it is listed behind the special one.
-  kernels.push_back(Kernel(*p, widest, channels_last, false));
-  if (widest > 1) kernels.push_back(Kernel(*p, widest / 2, channels_last, false));
+  for (int width = widest; width >= 1; width /= 2) {
+    kernels.push_back(Kernel(*p, width, channels_last, false));
+    const int64_t threads = p->n * p->c * p->output_h * p->output_w / width;
+    kernels.back().is_listed = width <= 2 || threads >= kThreadsToFill;
+  }
   return kernels;
 }
 

@@ -125,6 +125,7 @@ Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem
   const KernelForm form{precision, layout, std::min<int64_t>(alignment.least(), 16)};
   for (const GeneratedFamily* family : GeneratedFamilies()) {
     for (GeneratedKernel& kernel : family->list(problem, form)) {
+      if (!kernel.is_listed) continue;
       candidates.push_back(
           std::make_unique<GeneratedCandidate>(family->name, std::move(kernel), form, device));
     }

@@ -92,8 +92,20 @@ TEST_F(GeneratedSourceTest, AKernelThatIsNotFoundLeavesNothing) {
   EXPECT_TRUE(candidates[0]->Prepare().ok()) << "it may be tried again";
 }
 
+// Shorter vectors, where longer ones would leave multiprocessors without threads.
+TEST_F(GeneratedSourceTest, SmallTensorsHaveShortVectors) {
+  const ElementwiseProblem middle = {"relu(x0)", {1 << 18}, {{1 << 18}}};
+  for (const auto& [problem, name] : {std::pair(kRelu, "generated/elementwise/v2"),
+                                      std::pair(middle, "generated/elementwise/v4")}) {
+    const Candidates candidates = List(problem);
+    ASSERT_EQ(candidates.size(), 1u);
+    EXPECT_EQ(candidates[0]->name(), name);
+  }
+}
+
 // Vectors are as wide as the least aligned operand allows.
 TEST_F(GeneratedSourceTest, VectorsAreNoWiderThanTheOperandsAlignment) {
+  const ElementwiseProblem large = {"relu(x0)", {1 << 20}, {{1 << 20}}};
   const struct {
     int64_t alignment;
     const char* widest;
@@ -102,7 +114,7 @@ TEST_F(GeneratedSourceTest, VectorsAreNoWiderThanTheOperandsAlignment) {
                {8, "generated/elementwise/v4"},
                {2, "generated/elementwise/v1"}};
   for (const auto& c : cases) {
-    const auto candidates = kGeneratedSource.enumerate(kRelu, Precision::kFp16, MemoryLayout::kNchw,
+    const auto candidates = kGeneratedSource.enumerate(large, Precision::kFp16, MemoryLayout::kNchw,
                                                        {.outputs = c.alignment}, device_);
     ASSERT_TRUE(candidates.ok());
     EXPECT_EQ(candidates.value().front()->name(), c.widest) << c.alignment;
