@@ -8,6 +8,15 @@
 namespace plait {
 namespace {
 
+// Whether the kernel's error at the layer that it starts with can be measured; see
+// KernelCatalog::NeedsAdmission.
+bool HasMeasurableLayer(const Graph& graph, const Kernel& kernel) {
+  const Node& layer = graph.node(kernel.nodes.front());
+  const bool multiplies =
+      layer.op == OpKind::kConv || layer.op == OpKind::kMatMul || layer.op == OpKind::kGemm;
+  return multiplies && graph.tensor(layer.inputs[1]).constant != nullptr;
+}
+
 // Asks the catalog about one node, and the admissions about what it answers.
 class OfferSearch {
  public:
@@ -20,7 +29,9 @@ class OfferSearch {
       if (needs_admission && !options_.fuse) continue;
       AddShape(offered.nodes);
       if (!needs_admission) {
+        const std::vector<Kernel> less_exact = LessExactOf(offered);
         Add(std::move(offered), false);
+        for (const Kernel& kernel : less_exact) Add(kernel, true);
         continue;
       }
       for (Kernel& kernel : VariantsOf(offered)) Add(std::move(kernel), true);
@@ -58,25 +69,42 @@ class OfferSearch {
     return true;
   }
 
+  bool AdmitsLosses() const {
+    return options_.admissions != nullptr && options_.admissions->AdmitsLosses();
+  }
+
+  // The variants that may run beside the kernel where a plan may lose accuracy.
+  std::vector<Kernel> LessExactOf(const Kernel& kernel) const {
+    if (!AdmitsLosses() || !options_.fuse || !HasMeasurableLayer(graph_, kernel)) return {};
+    return VariantsBy(kernel, [&](const Kernel& of) { return options_.catalog.LessExact(of); });
+  }
+
+  // One after the other as `next` names them, but for those that are refused.
+  template <typename Next>
+  std::vector<Kernel> VariantsBy(const Kernel& kernel, Next next) const {
+    std::vector<Kernel> variants;
+    Kernel variant = kernel;
+    while (std::optional<std::string> name = next(variant)) {
+      variant.variant = *std::move(name);
+      if (!IsRefused(variant)) variants.push_back(variant);
+    }
+    return variants;
+  }
+
   // What may run in the kernel's place: itself, or the one that it is exchanged for. Where losses
   // are admitted, all of its variants, because each has its price.
   std::vector<Kernel> VariantsOf(const Kernel& kernel) const {
-    if (options_.admissions == nullptr || !options_.admissions->AdmitsLosses()) {
+    if (!AdmitsLosses()) {
       Kernel exchanged = kernel;
       if (!ExchangeRefused(exchanged)) return {};
       return {std::move(exchanged)};
     }
-    std::vector<Kernel> variants;
-    const auto add = [&](auto next) {
-      Kernel variant = kernel;
-      while (std::optional<std::string> name = next(variant)) {
-        variant.variant = *std::move(name);
-        if (!IsRefused(variant)) variants.push_back(variant);
-      }
-    };
-    add([&](const Kernel& of) { return options_.catalog.LessExact(of); });
+    std::vector<Kernel> variants = LessExactOf(kernel);
     if (!IsRefused(kernel)) variants.push_back(kernel);
-    add([&](const Kernel& of) { return options_.catalog.MoreExact(of); });
+    for (Kernel& variant :
+         VariantsBy(kernel, [&](const Kernel& of) { return options_.catalog.MoreExact(of); })) {
+      variants.push_back(std::move(variant));
+    }
     return variants;
   }
 

@@ -54,7 +54,8 @@ class KernelCatalog {
   }
 
   // The variant that is offered beside one where a plan may lose accuracy: it is faster and loses
-  // more. nullopt: there is none.
+  // more. nullopt: there is none. It needs admission, even where the other one does not, and is
+  // offered only at layers whose errors can be measured.
   virtual std::optional<std::string> LessExact(const Kernel& /*kernel*/) const {
     return std::nullopt;
   }
