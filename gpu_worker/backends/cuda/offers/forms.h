@@ -4,9 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
@@ -38,23 +35,12 @@ inline absl::string_view ImplementationOfForm(absl::string_view form) {
   return name == "auto" ? absl::string_view() : name;
 }
 
-constexpr absl::string_view kPartsMark = "parts:";
-
 // Those of the parts of a form that names them; none of any other.
-inline std::vector<absl::string_view> PartsOfForm(absl::string_view form) {
-  absl::string_view names = ImplementationOfForm(form);
-  if (!absl::ConsumePrefix(&names, kPartsMark)) return {};
-  return absl::StrSplit(names, '|');
-}
+std::vector<absl::string_view> PartsOfForm(absl::string_view form);
 
 // The form with these implementations in it: of the whole kernel, or of its parts. Without any it
 // is empty.
-inline std::string FormWith(absl::string_view form, absl::Span<const std::string> implementations,
-                            bool in_parts) {
-  if (implementations.empty()) return "";
-  const absl::string_view precision = form.empty() ? kStrictForm : form;
-  return absl::StrCat(precision.substr(0, precision.find('/')), "/", in_parts ? kPartsMark : "",
-                      absl::StrJoin(implementations, "|"));
-}
+std::string FormWith(absl::string_view form, absl::Span<const std::string> implementations,
+                     bool in_parts);
 
 }  // namespace plait::cuda

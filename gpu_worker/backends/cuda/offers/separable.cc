@@ -22,10 +22,11 @@ struct Halves {
   NodeId pointwise = kNoNode;
 };
 
-// Whether both halves in one kernel take less time than one after the other. A block computes 16
-// pixels of 64 outputs, 32 channels after the other, so that many channels of a small image are few
-// blocks that take long. Of 228 of nasnet_mobile on an H200, at batch 1, those with fewer than two
-// blocks for a channel took 1.04 to 5.5 times as long as the halves apart, the others 0.57 to 1.58.
+// Whether both halves in one kernel take less time than one after the other. A block of the
+// smallest tile (generated/separable.cc) computes 16 pixels of 64 outputs, 32 channels after the
+// other, so that many channels of a small image are few blocks that take long. Of 228 of
+// nasnet_mobile on an H200, at batch 1, those with fewer than two blocks for a channel took 1.04
+// to 5.5 times as long as the halves apart, the others 0.57 to 1.58.
 bool MayPay(const ConvProblem& depthwise, const ConvProblem& pointwise) {
   const int64_t pixels = pointwise.output_h() * pointwise.output_w();
   const int64_t blocks = pointwise.n * ((pixels + 15) / 16) * ((pointwise.k + 63) / 64);

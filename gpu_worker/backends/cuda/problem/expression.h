@@ -37,7 +37,7 @@ class Expression {
   // In the language of generated kernels, where input i is called "x<i>", of its type.
   // Fully parenthesised, so that it can stand anywhere; the functions are those of KernelPrelude()
   // and of CUDA's math library in single precision, and where anything is no float those of
-  // ElementsPrelude().
+  // ElementFunctions() (generated/elements.h).
   std::string Source() const;
 
   // Of the result.

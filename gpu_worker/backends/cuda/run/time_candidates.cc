@@ -177,6 +177,12 @@ Status TimeQuickly(Bench* bench, Contender* contender, const TimingDevice& devic
   return Ok();
 }
 
+// Adds why a candidate is out. Errors: kDevice where it is the device that has failed.
+Status LeaveOut(const Status& why, const TimingDevice& device, std::string* reasons) {
+  *reasons += "; " + why.error().message;
+  return device.runtime->CheckHealth();
+}
+
 // Of those that give the right numbers the best few, the best first. The others are not compared:
 // most candidates are far from the best, and comparing takes longer than a launch.
 Result<std::vector<Contender>> FinalistsOf(std::vector<Contender> contenders, Bench* bench,
@@ -191,8 +197,7 @@ Result<std::vector<Contender>> FinalistsOf(std::vector<Contender> contenders, Be
     if (status.ok()) {
       finalists.push_back(std::move(contender));
     } else {
-      *reasons += "; " + status.error().message;
-      PLAIT_CUDA_RETURN_IF_ERROR(device.runtime->CheckHealth());
+      PLAIT_CUDA_RETURN_IF_ERROR(LeaveOut(status, device, reasons));
     }
   }
   return finalists;
@@ -241,8 +246,7 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
     if (status.ok()) {
       contenders.push_back(std::move(contender));
     } else {
-      reasons += "; " + status.error().message;
-      PLAIT_CUDA_RETURN_IF_ERROR(device.runtime->CheckHealth());
+      PLAIT_CUDA_RETURN_IF_ERROR(LeaveOut(status, device, &reasons));
     }
   }
   Result<std::vector<Contender>> compared =
