@@ -40,7 +40,11 @@ def test_a_small_model_goes_through_all_steps(tmp_path, monkeypatch):
     assert all(device["yardsticks"]["read_bytes_per_us"] > 0 for device in results["devices"])
     entry = results["models"]["tiny_bert"]
     assert entry["optimize"]["equivalence"]["verdict"] == "equivalent"
-    assert entry["optimize_again"]["profiles_measured"] == 0
+    # What is known is not measured again. A search with times of another moment may still ask for
+    # kernels that the first one never met.
+    again = entry["optimize_again"]
+    assert again["profiles_measured"] + again["profiles_cached"] > 0
+    assert again["profiles_measured"] < again["profiles_cached"] / 4
     assert entry["gain_in_bench"]["median"] > 0 and entry["gain_of_plan"]["median"] > 0
     assert entry["onnxruntime"]["max_rel_error"] < 1e-3
     assert "geometric mean of 1" in done.stdout
