@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""What plait says of a GPU that only a GPU can show, and what a recorded folder says to it.
+
+    bench/gpu/claims.py bench/results/gpu/nvidia-h200/2026-11-26 > docs/gpu-claims.md
+
+Each claim is confirmed, refuted, or not run on a GPU, with the figure that decides it and the
+command that settles it.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import typing
+
+import recorded
+import results_folder
+from results_folder import markdown_table
+
+CONFIRMED, REFUTED, NOT_RUN = "confirmed", "refuted", "not run on a GPU"
+
+# The bounds of gpu_worker/backends/cuda/problem/difference.h and of a strict job.
+KERNEL_ERROR_MAX = 1e-5
+JOB_ERROR_MAX = 1e-4
+RATIO_GOAL, RATIO_GOAL_BRANCHED = 1.10, 1.4
+BRANCHED = ("inception_v3", "nasnet_mobile", "nasnet_large")
+# What model:h200 is made with (optimizer/cost/devices/h200.cc).
+DATA_SHEET_GB_PER_S = 4800
+COPY_SHARE = 0.9
+
+RUN = "bench/gpu/run --out FOLDER"
+JOB = "plait optimize MODEL --device cuda:0 --json"
+
+
+class Recorded:
+    """A folder's files, as claims ask for them."""
+
+    def __init__(self, folder):
+        results = results_folder.Results(folder)
+        self.profiles = [line for line in results.profiles if line.get("record") == "profile"]
+        constants = results_folder.read_json(folder / "constants.json") or {}
+        # Some names say by which kernel: "gemm_rate_strict by ...".
+        self.constants = {(one["name"].split()[0], one["parameter"]): one["value"]
+                          for one in constants.get("constants", [])}
+        self.jobs = results_folder.read_json(folder / "jobs.json") or []
+        self.peers = results_folder.read_json(folder / "peers.json") or {"entries": []}
+        self.has_contention = (folder / "contention.jsonl").is_file()
+        self.device = (results_folder.read_json(folder / "device.json") or {}).get("name", "")
+
+    def constant(self, name, parameter=0):
+        return self.constants.get((name, parameter))
+
+    def ratios(self, models=None):
+        """By model: the fastest peer's time over plait's, of the last job."""
+        peers = recorded.fastest_peers(self.peers)
+        jobs = {job["model"]: job for job in self.jobs}
+        return {model: peers[model][0] / jobs[model]["optimized"]["latency_us_median"]
+                for model in jobs if model in peers and (models is None or model in models)}
+
+    def peer_names(self):
+        return sorted({name for entry in self.peers["entries"]
+                       for name, peer in entry["peers"].items() if peer.get("latency_us_median")})
+
+
+def decided(holds, evidence):
+    return (CONFIRMED if holds else REFUTED), evidence
+
+
+def not_run(_):
+    return NOT_RUN, ""
+
+
+def of_constants(*names):
+    """Decorates a judgement of constants, which are all there or nothing is said."""
+    def wrap(judge):
+        def judged(found):
+            values = [found.constant(*name) for name in names]
+            return (NOT_RUN, "") if None in values else judge(*values)
+        return judged
+    return wrap
+
+
+@of_constants(("captured_crossing", 10), ("explicit_crossing", 10))
+def copied_nodes(captured_us, explicit_us):
+    return decided(abs(explicit_us / captured_us - 1) < 0.05,
+                   f"{explicit_us:.2f} us as built, {captured_us:.2f} us as captured")
+
+
+@of_constants(("graph_device_straight", 100), ("graph_device_branches4", 100))
+def streams(straight_us, branches_us):
+    return decided(straight_us / branches_us >= 1.3,
+                   f"100 empty kernels: {straight_us:.1f} us in a chain, {branches_us:.1f} us in "
+                   "four")
+
+
+@of_constants(("pair_with_plain_edge", 20), ("pair_with_programmatic_edge", 20))
+def programmatic(plain_us, programmatic_us):
+    return decided(programmatic_us < plain_us,
+                   f"a pair: {plain_us:.2f} us, {programmatic_us:.2f} us with the edge")
+
+
+@of_constants(("gap_between_dependent_kernels",))
+def gap(us):
+    return decided(0.8 <= us <= 1.8, f"{us:.2f} us")
+
+
+@of_constants(("memory_read_rate", 1 << 30))
+def memory(gb_per_s):
+    return decided(gb_per_s >= COPY_SHARE * DATA_SHEET_GB_PER_S,
+                   f"{gb_per_s:.0f} GB/s read of {DATA_SHEET_GB_PER_S}")
+
+
+@of_constants(("gemm_rate_strict", 4096))
+def strict_products(gflops_per_s):
+    return decided(gflops_per_s >= 0.8 * 60e3, f"{gflops_per_s / 1e3:.0f} TFLOP/s of 60 assumed")
+
+
+def kernel_errors(found):
+    errors = [profile["relative_l2"] for profile in found.profiles if "relative_l2" in profile]
+    if not errors:
+        return NOT_RUN, ""
+    return decided(max(errors) <= KERNEL_ERROR_MAX,
+                   f"{len(errors)} candidates, the largest {max(errors):.1e}")
+
+
+def equivalence(found):
+    if not found.jobs:
+        return NOT_RUN, ""
+    errors = [job["equivalence"]["max_rel_error"] for job in found.jobs]
+    is_equal = all(job["equivalence"]["verdict"] == "equivalent" for job in found.jobs)
+    models = {job["model"] for job in found.jobs}
+    return decided(is_equal and max(errors) <= JOB_ERROR_MAX,
+                   f"{len(found.jobs)} jobs of {len(models)} models, error at most "
+                   f"{max(errors):.1e}")
+
+
+def no_host_nodes(found):
+    if not found.jobs:
+        return NOT_RUN, ""
+    nodes = sum(job["optimized"]["fallback_nodes"] for job in found.jobs)
+    return decided(nodes == 0, f"{nodes} nodes in {len(found.jobs)} jobs")
+
+
+def never_slower(found):
+    if not found.jobs:
+        return NOT_RUN, ""
+    lows = [job["speedup"][0] for job in found.jobs if job["optimized"]["origin"] != "baseline"]
+    return decided(not lows or min(lows) >= 1,
+                   f"the lowest bound of {len(lows)} jobs is {min(lows, default=1):.3f}; "
+                   f"{len(found.jobs) - len(lows)} returned the original")
+
+
+def over_peers(found):
+    ratios = found.ratios()
+    if not ratios:
+        return NOT_RUN, ""
+    mean = recorded.geometric_mean(list(ratios.values()))
+    return decided(mean >= RATIO_GOAL,
+                   f"{mean:.2f} of {len(ratios)} models, over {', '.join(found.peer_names())}")
+
+
+def over_peers_branched(found):
+    ratios = found.ratios(BRANCHED)
+    if not ratios:
+        return NOT_RUN, ""
+    told = ", ".join(f"{model} {ratio:.2f}" for model, ratio in sorted(ratios.items()))
+    return decided(min(ratios.values()) >= RATIO_GOAL_BRANCHED, told)
+
+
+def contention(found):
+    return (CONFIRMED, "contention.jsonl") if found.has_contention else (NOT_RUN, "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    text: str
+    judge: typing.Callable
+    command: str
+
+
+CLAIMS = (
+    Claim("A plan in strict fp32 computes what the original does, relative to its largest output "
+          f"within {JOB_ERROR_MAX:.0e}", equivalence, JOB),
+    Claim("A plan is not slower than the original on the same device", never_slower, JOB),
+    Claim("No node of the recorded models runs on the host", no_host_nodes, JOB),
+    Claim(f"Geometric mean of the fastest peer's time over plait's >= {RATIO_GOAL}", over_peers,
+          f"{JOB}; bench/gpu/peers.py"),
+    Claim(f"The same of Inception-v3 and each NasNet >= {RATIO_GOAL_BRANCHED}",
+          over_peers_branched, f"{JOB}; bench/gpu/peers.py"),
+    Claim("The same with torch.compile, TensorRT and jax among the peers", not_run,
+          f"{RUN} --steps peers"),
+    Claim("Several streams over one: Inception-v3 >= 1.3, each NasNet >= 1.5", not_run,
+          f"{JOB} --schedule sequential, and --schedule plait"),
+    Claim("Plans in TF32, fp16 and bf16 keep the error that was asked for", not_run,
+          f"{JOB} --precision auto --max-rel-error 1e-3"),
+    Claim("Plans at batch 8 and 32 are right and faster", not_run,
+          f"{JOB} --shape INPUT=8x3x224x224"),
+    Claim(f"Each candidate's relative L2 error in strict fp32 <= {KERNEL_ERROR_MAX:.0e}",
+          kernel_errors, f"{RUN} --steps seeds"),
+    Claim("A node copied out of a library's captured graph runs as in that graph", copied_nodes,
+          f"{RUN} --steps constants"),
+    Claim("Chains of one graph run beside each other", streams, f"{RUN} --steps constants"),
+    Claim("A programmatic edge brings the second kernel forward", programmatic,
+          f"{RUN} --steps constants"),
+    Claim("Between dependent kernels of a graph lie 1.3 us, give or take half a microsecond", gap,
+          f"{RUN} --steps constants"),
+    Claim(f"Memory is read at {COPY_SHARE:.0%} of its data sheet's rate", memory,
+          f"{RUN} --steps constants"),
+    Claim("A large product in strict fp32 reaches 80 % of what model:h200 assumes",
+          strict_products, f"{RUN} --steps constants"),
+    Claim("What kernels take from each other is as the simulator says", contention,
+          f"{RUN} --steps contention"),
+    Claim("A sticky error of the driver ends the worker with exit code 10, and the next one works",
+          not_run, "plait-worker --check --device cuda:0, after a kernel that touches address 0"),
+    Claim("What ptxas makes of the generated kernels has no spills and the counted memory traffic",
+          not_run, "ncu plait bench MODEL --device cuda:0"),
+)
+
+
+def table(found):
+    """A row for each claim: it, how it stands, by which figure, and the command."""
+    return [["claim", "stands", "evidence", "settled by"],
+            *([claim.text, *claim.judge(found), claim.command] for claim in CLAIMS)]
+
+
+def text_of(folder, found):
+    head, *rows = table(found)
+    counts = {status: sum(row[1] == status for row in rows)
+              for status in (CONFIRMED, REFUTED, NOT_RUN)}
+    rows = [head] + [[*row[:-1], f"`{row[-1]}`"] for row in rows]
+    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    name = re.sub(r".*/(?=bench/)", "", str(folder.resolve()))
+    return (f"# What a GPU has shown\n\n"
+            f"Most of the CUDA backend can be checked without a GPU, and is. What cannot is listed "
+            f"here, with what an\n{found.device} said (`{name}`): {told}. Made by\n"
+            f"`bench/gpu/claims.py {name}`.\n\n{markdown_table(rows)}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
+    print(text_of(folder, Recorded(folder)), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What is said to have been shown on a GPU follows from the recorded files."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import claims
+
+ROOT = pathlib.Path(claims.__file__).parents[2]
+H200 = ROOT / "bench/results/gpu/nvidia-h200/2026-11-26"
+
+
+def standings(folder):
+    return {row[0]: row[1] for row in claims.table(claims.Recorded(folder))[1:]}
+
+
+def folder_with(folder, **files):
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+def job(model, us, origin="searched", low=1.1, verdict="equivalent"):
+    return {"model": model, "baseline": {"latency_us_median": 10},
+            "optimized": {"latency_us_median": us, "origin": origin, "fallback_nodes": 0},
+            "speedup": [low, low, low],
+            "equivalence": {"verdict": verdict, "max_rel_error": 1e-6}}
+
+
+def peers_of(**models):
+    return {"entries": [{"model": model, "peers": {"cuda_graph": {"latency_us_median": us}}}
+                        for model, us in models.items()]}
+
+
+def test_nothing_is_claimed_of_an_empty_folder(tmp_path):
+    assert set(standings(tmp_path).values()) == {claims.NOT_RUN}
+
+
+def test_the_page_is_of_the_recorded_folder():
+    said = subprocess.run([sys.executable, claims.__file__, H200], check=True,
+                          capture_output=True, text=True).stdout
+    assert (ROOT / "docs" / "gpu-claims.md").read_text() == said
+
+
+def test_each_way_a_job_can_refute(tmp_path):
+    right = [job("m", 5), job("n", 10, "baseline", low=1)]
+    found = standings(folder_with(tmp_path, jobs=right))
+    assert list(found.values())[:3] == [claims.CONFIRMED] * 3
+    for wrong, place in ((job("m", 5, verdict="different"), 0), (job("m", 5, low=0.99), 1)):
+        found = standings(folder_with(tmp_path, jobs=[wrong]))
+        assert list(found.values())[place] == claims.REFUTED
+
+
+def test_ratios_are_those_of_models_with_a_peer(tmp_path):
+    jobs = [job("inception_v3", 5), job("nasnet_mobile", 5), job("m", 1)]
+    recorded = claims.Recorded(folder_with(
+        tmp_path, jobs=jobs, peers=peers_of(inception_v3=6, nasnet_mobile=10)))
+    assert recorded.ratios() == {"inception_v3": 1.2, "nasnet_mobile": 2}
+    assert claims.over_peers(recorded)[0] == claims.CONFIRMED
+    assert claims.over_peers_branched(recorded) == (
+        claims.REFUTED, "inception_v3 1.20, nasnet_mobile 2.00")
+
+
+def test_constants_decide_only_together(tmp_path):
+    def constants(**values):
+        return {"constants": [{"name": f"{name} by kernel", "parameter": 100, "value": value}
+                              for name, value in values.items()]}
+    found = claims.Recorded(folder_with(tmp_path, constants=constants(graph_device_straight=52)))
+    assert claims.streams(found) == (claims.NOT_RUN, "")
+    found = claims.Recorded(folder_with(
+        tmp_path, constants=constants(graph_device_straight=52, graph_device_branches4=25)))
+    assert claims.streams(found)[0] == claims.CONFIRMED
+    found = claims.Recorded(folder_with(
+        tmp_path, constants=constants(graph_device_straight=52, graph_device_branches4=50)))
+    assert claims.streams(found)[0] == claims.REFUTED
