@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <system_error>
+#include <utility>
 
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,10 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "base/file_descriptor.h"
-#include "base/process.h"
-#include "base/status_macros.h"
+#include "base/run_program.h"
 
 namespace plait {
 namespace {
@@ -26,43 +22,13 @@ constexpr absl::Duration kProgramTimeMax = absl::Seconds(60);
 // What an optimization of a large model keeps.
 constexpr double kFreeBytesLow = 2e9;
 
-// A program that is over.
-struct Finished {
-  ProcessEnd end;
-  std::string out;
-  std::string err;
-};
-
-std::string TextIn(const FileDescriptor& file) {
-  std::string text(64 * 1024, '\0');
-  const ssize_t count = pread(file.number(), text.data(), text.size(), 0);
-  text.resize(count < 0 ? 0 : static_cast<size_t>(count));
-  return text;
-}
-
-// Errors: Unavailable when it cannot be started, DeadlineExceeded when it does not end.
-absl::StatusOr<Finished> RunProgram(const std::string& program,
-                                    const std::vector<std::string>& arguments) {
-  const FileDescriptor out(memfd_create("out", MFD_CLOEXEC));
-  const FileDescriptor err(memfd_create("err", MFD_CLOEXEC));
-  if (!out.is_open() || !err.is_open()) return absl::ErrnoToStatus(errno, "memfd_create");
+absl::StatusOr<FinishedProgram> RunProgram(const std::string& program,
+                                           const std::vector<std::string>& arguments) {
   ProcessOptions options;
   options.program = program;
   options.arguments = {program};
   options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
-  options.descriptors = {{out.number(), STDOUT_FILENO}, {err.number(), STDERR_FILENO}};
-  PLAIT_ASSIGN_OR_RETURN(Process process, Process::Start(options));
-  const std::optional<ProcessEnd> end = process.Await(kProgramTimeMax);
-  if (!end) return absl::DeadlineExceededError(absl::StrCat(program, " does not end"));
-  return Finished{*end, TextIn(out), TextIn(err)};
-}
-
-std::string LastLine(const std::string& text) {
-  std::string last;
-  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
-    last = std::string(line);
-  }
-  return last;
+  return RunProgram(std::move(options), kProgramTimeMax);
 }
 
 // The folder, or the nearest one above it that is there.
@@ -118,10 +84,10 @@ Finding CacheFinding(const std::string& folder) {
 }
 
 Finding DaemonFinding(const std::string& program, const std::string& version) {
-  const absl::StatusOr<Finished> finished = RunProgram(program, {"--version"});
+  const absl::StatusOr<FinishedProgram> finished = RunProgram(program, {"--version"});
   if (!finished.ok()) return Missing("plaitd", std::string(finished.status().message()));
   const std::string found = LastLine(finished->out);
-  if (finished->end.exit_code != 0 || finished->end.signal != 0 || found.empty()) {
+  if (!finished->Succeeded() || found.empty()) {
     return Missing("plaitd", absl::StrCat(program, " fails: ", LastLine(finished->err)));
   }
   Finding finding = {"plaitd", FindingLevel::kOk, absl::StrCat("version ", found)};
@@ -134,7 +100,8 @@ Finding DaemonFinding(const std::string& program, const std::string& version) {
 }
 
 Finding WorkerFinding(const std::string& program) {
-  const absl::StatusOr<Finished> finished = RunProgram(program, {"--check", "--device", "cpu"});
+  const absl::StatusOr<FinishedProgram> finished =
+      RunProgram(program, {"--check", "--device", "cpu"});
   if (!finished.ok()) return Missing("worker", std::string(finished.status().message()));
   if (finished->end.signal != 0) {
     return {"worker", FindingLevel::kError,
