@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <memory>
+#include <vector>
 
 #include <nvrtc.h>
 
@@ -9,6 +10,9 @@
 
 namespace plait::cuda {
 namespace {
+
+// C++17 is what the kernels' texts need; the host's emulation compiles the same text.
+constexpr const char* kOptions[] = {"--std=c++17", "--extra-device-vectorization"};
 
 // Opened at run time, as machines that only run plans need no compiler.
 struct Nvrtc {
@@ -82,10 +86,9 @@ Result<std::string> Compile(const std::string& source, const std::string& archit
   const auto destroy = [&nvrtc](nvrtcProgram program) { nvrtc.destroy(&program); };
   const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(raw, destroy);
   const std::string architecture_option = "--gpu-architecture=" + architecture;
-  // C++17 is what the kernels' texts need; the host's emulation compiles the same text.
-  const char* options[] = {architecture_option.c_str(), "--std=c++17",
-                           "--extra-device-vectorization"};
-  if (nvrtc.compile(raw, std::size(options), options) != NVRTC_SUCCESS) {
+  std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
+  options.push_back(architecture_option.c_str());
+  if (nvrtc.compile(raw, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
     return Error{ErrorCode::kInternal, "NVRTC for " + architecture + ": " + LogOf(nvrtc, raw)};
   }
   size_t size = 0;
@@ -120,6 +123,14 @@ Result<std::string> NvrtcVersion() {
     return Error{ErrorCode::kInternal, "nvrtcVersion failed"};
   }
   return std::to_string(major) + "." + std::to_string(minor);
+}
+
+Result<std::string> CompilationKey(const std::string& source, const std::string& architecture) {
+  const Result<std::string> version = NvrtcVersion();
+  if (!version.ok()) return version.error();
+  std::string key = "nvrtc " + version.value() + " " + architecture;
+  for (const char* option : kOptions) key += std::string(" ") + option;
+  return key + "\n" + source;
 }
 
 std::string ArchitectureOf(int sm_major, int sm_minor) {

@@ -20,6 +20,11 @@ Result<std::string> CompileToPtx(const std::string& source, const std::string& a
 // "13.0". Errors: kUnavailable without libnvrtc.so.13.
 Result<std::string> NvrtcVersion();
 
+// A text that two compilations have in common only if they give the same code: the source, the
+// architecture, the options and NVRTC's version.
+// Errors: as NvrtcVersion's.
+Result<std::string> CompilationKey(const std::string& source, const std::string& architecture);
+
 // The architecture to compile for on a device of this compute capability.
 // "sm_90a" for 9.0, so that instructions which exist on that architecture alone may be used; its
 // cubins run on no other. Else "sm_" with both numbers.

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "gpu_worker/backends/cuda/driver/kernel_cache.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
@@ -43,7 +45,8 @@ class GeneratedCandidate : public Candidate {
         kernel_(std::move(kernel)),
         form_(form),
         architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
-        runtime_(device.present ? device.runtime : nullptr) {}
+        runtime_(device.present ? device.runtime : nullptr),
+        kernel_cache_(device.kernel_cache) {}
 
   std::string name() const override { return name_; }
   // Says that Prepare() compiles. About numbers there is nothing to note: fp32, in a fixed order.
@@ -92,9 +95,17 @@ class GeneratedCandidate : public Candidate {
  private:
   Result<std::string> Compile() const {
     const std::string text = DeviceSource(kernel_, form_.precision);
-    if (runtime_ == nullptr || !runtime_->TakesPtx()) return CompileToCubin(text, architecture_);
+    const bool to_ptx = runtime_ != nullptr && runtime_->TakesPtx();
     // PTX has the same numbers: compute_90a for sm_90a.
-    return CompileToPtx(text, "compute_" + architecture_.substr(3));
+    const std::string target = to_ptx ? "compute_" + architecture_.substr(3) : architecture_;
+    const auto compile = to_ptx ? CompileToPtx : CompileToCubin;
+    if (kernel_cache_ == nullptr) return compile(text, target);
+    const Result<std::string> key = CompilationKey(text, target);
+    if (!key.ok()) return key;
+    if (std::optional<std::string> kept = kernel_cache_->Find(key.value())) return *std::move(kept);
+    Result<std::string> code = compile(text, target);
+    if (code.ok()) kernel_cache_->Keep(key.value(), code.value());
+    return code;
   }
 
   const std::string name_;
@@ -102,6 +113,7 @@ class GeneratedCandidate : public Candidate {
   const KernelForm form_;
   const std::string architecture_;
   Runtime* const runtime_;  // null where the device is only described
+  KernelCache* const kernel_cache_;
   bool prepared_ = false;
   std::shared_ptr<const OwnedLibrary> library_;
   Kernel loaded_ = nullptr;

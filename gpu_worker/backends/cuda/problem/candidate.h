@@ -13,8 +13,9 @@
 struct CUstream_st;
 
 namespace plait::cuda {
+class KernelCache;
 class Runtime;
-}
+}  // namespace plait::cuda
 
 // The vocabulary of the cuda backend: what is to be computed, and the ways to compute it. The map:
 //   problem.h            one kernel's worth of work as plain data: a conv, a gemm, a pool ...
@@ -144,6 +145,8 @@ struct CudaDevice {
   // What candidates of our own kernels load and launch with where the device is present. Not owned;
   // outlives them.
   Runtime* runtime = nullptr;
+  // Where these find and leave the code that NVRTC compiles; null: nowhere. Not owned, too.
+  KernelCache* kernel_cache = nullptr;
 };
 
 // Lists the candidates of one library. Constants, one line each in candidate_sources.def.

@@ -1,4 +1,9 @@
+#include <map>
+#include <optional>
+#include <string>
+
 #include "gpu_worker/backends/cuda/driver/graph_builder.h"
+#include "gpu_worker/backends/cuda/driver/kernel_cache.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
@@ -59,6 +64,43 @@ TEST_F(GeneratedSourceTest, PreparingTwiceLoadsOnce) {
     EXPECT_EQ(runtime_.Count("LoadLibrary"), 1);
   }
   EXPECT_EQ(runtime_.Leaks(), std::vector<std::string>());
+}
+
+// Keeps code in memory, and counts.
+class CountingCache : public KernelCache {
+ public:
+  std::optional<std::string> Find(const std::string& key) override {
+    const auto kept = kept_.find(key);
+    if (kept == kept_.end()) return std::nullopt;
+    ++found;
+    return kept->second;
+  }
+  void Keep(const std::string& key, const std::string& code) override { kept_[key] = code; }
+
+  size_t kept() const { return kept_.size(); }
+  int found = 0;
+
+ private:
+  std::map<std::string, std::string> kept_;
+};
+
+TEST_F(GeneratedSourceTest, WhatACacheHasIsNotCompiledAgain) {
+  CountingCache cache;
+  device_.kernel_cache = &cache;
+  ASSERT_TRUE(List(kRelu)[0]->Prepare().ok());
+  EXPECT_EQ(cache.kept(), 1u);
+  EXPECT_EQ(cache.found, 0);
+  ASSERT_TRUE(List(kRelu)[0]->Prepare().ok());
+  EXPECT_EQ(cache.kept(), 1u);
+  EXPECT_EQ(cache.found, 1);
+  EXPECT_EQ(runtime_.Count("LoadLibrary"), 2);
+  // Another architecture, and another kernel, have code of their own.
+  device_.sm_major = 8;
+  ASSERT_TRUE(List(kRelu)[0]->Prepare().ok());
+  EXPECT_EQ(cache.kept(), 2u);
+  ASSERT_TRUE(List(ElementwiseProblem{"exp(x0)", {64}, {{64}}})[0]->Prepare().ok());
+  EXPECT_EQ(cache.kept(), 3u);
+  EXPECT_EQ(cache.found, 1);
 }
 
 TEST_F(GeneratedSourceTest, AGraphOutlivesItsCandidate) {
