@@ -79,7 +79,7 @@ Profile OnEnvelope(const DescribedDevice& device, const KernelWork& work) {
   const double compute_us = static_cast<double>(work.flops) / device.flops_per_us;
   const double memory_us = work.weight_bytes / device.bytes_per_us;
   Profile profile =
-      ProfileOf(device.kernel_us + std::max(compute_us, memory_us) / kEnvelopeShare, work);
+      ProfileOf(device.envelope_kernel_us + std::max(compute_us, memory_us) / kEnvelopeShare, work);
   profile.compute_share = 0;
   return profile;
 }
@@ -103,7 +103,8 @@ Profile InBlocks(const DescribedDevice& device, const KernelWork& work,
                 (memory_bytes + cache_bytes) / (readers * device.multiprocessor_bytes_per_us)});
   const double work_us = std::max(rounds * block_us, bytes_us);
   // Between the steps of a recurrence all blocks meet, which costs them as much as to begin.
-  const double fixed_us = device.kernel_us * static_cast<double>(blocks.steps_in_turn);
+  const double fixed_us = device.kernel_us * static_cast<double>(blocks.steps_in_turn) +
+                          (blocks.kind == BlockKind::kElements ? 0 : device.product_us);
   Profile profile = ProfileOf(fixed_us + work_us, work);
   // It takes the multiply-adds that it makes, and keeps its blocks' places for as long as it works.
   const double computing_us = count * block_us / multiprocessors;

@@ -31,15 +31,17 @@ struct DescribedDevice {
       0;  // that one multiprocessor reads at most, wherever it lies
   int64_t l2_bytes = 0;
   int64_t memory_bytes = 0;
-  double kernel_us = 0;        // of every kernel beside its work: see Profile
-  double cross_stream_us = 0;  // added where a kernel waits for another stream
+  double kernel_us = 0;             // of every kernel beside its work: see Profile
+  double product_us = 0;            // of kernels that multiply tiles, to fill and drain them
+  double envelope_kernel_us = 2.5;  // as kernel_us, on the back of an envelope
+  double cross_stream_us = 0;       // added where a kernel waits for another stream
   int streams_max = 1;
 
   // Shares of flops_per_us that a multiprocessor reaches in blocks that multiply tiles of 128x128
-  // and of 64x64, and in those that compute element by element.
+  // and of 64x64, and in those that compute element by element: as an H200 did.
   double large_tile_share = 0.8;
-  double small_tile_share = 0.6;
-  double element_share = 0.25;
+  double small_tile_share = 0.45;
+  double element_share = 0.08;
 };
 
 #define PLAIT_DESCRIBED_DEVICE(name, Name) extern const DescribedDevice k##Name##Device;
@@ -63,7 +65,8 @@ DeviceDescription DescriptionOf(const DescribedDevice& device);
 enum class PredictionDetail {
   // Blocks, tiles, caches, and what kernels take from each other.
   kBlocks,
-  // `kernel_us`, and 60 % of flops_per_us and bytes_per_us, whatever the kernel; values stay in the
+  // envelope_kernel_us, and 60 % of flops_per_us and bytes_per_us, whatever the kernel; values stay
+  // in the
   // second cache, and it takes nothing from others. The usual estimate on the back of an envelope,
   // to check the other one against.
   kEnvelope,
@@ -72,12 +75,12 @@ enum class PredictionDetail {
 // Says how long kernels take on a described device, of the families that its catalog offers
 // (gpu_worker/backends/model/offers). Nothing runs, and equal questions have equal answers.
 //
-// A kernel is blocks, which are given to multiprocessors in rounds. It takes kernel_us, and the
-// longest of three: its rounds of multiply-adds, by blocks whose tiles may stick out of the result;
-// its weights, and values beyond half of the second cache, from memory; its other values from that
-// cache. Few blocks read no more than their multiprocessors can. (S. Williams et al., Roofline,
-// CACM 2009; tiles and rounds as in NVIDIA's Matrix Multiplication Background User's Guide.)
-// Thread-safe.
+// A kernel is blocks, which are given to multiprocessors in rounds. It takes kernel_us, product_us
+// if it multiplies tiles, and the longest of three: its rounds of multiply-adds, by blocks whose
+// tiles may stick out of the result; its weights, and values beyond half of the second cache, from
+// memory; its other values from that cache. Few blocks read no more than their multiprocessors can.
+// (S. Williams et al., Roofline, CACM 2009; tiles and rounds as in NVIDIA's Matrix Multiplication
+// Background User's Guide.) Thread-safe.
 class DescribedProfiler : public Profiler {
  public:
   // `device` must outlive the profiler.

@@ -19,8 +19,10 @@ const DescribedDevice kL40sDevice = {
     // Ada architecture white paper: 96 MB.
     .l2_bytes = int64_t{96} << 20,
     .memory_bytes = int64_t{48} * 1000 * 1000 * 1000,
-    .kernel_us = 2.5,
-    .cross_stream_us = 0.75,
+    // As of H200.
+    .kernel_us = 1.2,
+    .product_us = 1.6,
+    .cross_stream_us = 1.0,
     .streams_max = 16,
 };
 

@@ -23,6 +23,8 @@ constexpr DescribedDevice kTen = {.name = "ten",
                                   .multiprocessor_bytes_per_us = 1e9,
                                   .l2_bytes = 1 << 22,
                                   .kernel_us = 2,
+                                  .product_us = 0.5,
+                                  .envelope_kernel_us = 3,
                                   .cross_stream_us = 1,
                                   .streams_max = 4,
                                   .large_tile_share = 1,
@@ -49,9 +51,9 @@ constexpr double kTileFlops = 2.0 * 64 * 64 * 256;
 
 TEST(DescribedDeviceTest, BlocksAreComputedInRounds) {
   const double block_us = kTileFlops / 100;
-  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(640)).latency_us_median, 2 + block_us);
+  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(640)).latency_us_median, 2.5 + block_us);
   // Three blocks more take as long as ten.
-  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(832)).latency_us_median, 2 + 2 * block_us);
+  EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(832)).latency_us_median, 2.5 + 2 * block_us);
 }
 
 TEST(DescribedDeviceTest, ATileThatSticksOutIsComputedWhole) {
@@ -62,7 +64,7 @@ TEST(DescribedDeviceTest, ATileThatSticksOutIsComputedWhole) {
 TEST(DescribedDeviceTest, ManyTilesAreLarge) {
   // 10 of 128 rows, half of whose columns lie outside.
   EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(1280)).latency_us_median,
-                   2 + 4 * kTileFlops / 100);
+                   2.5 + 4 * kTileFlops / 100);
 }
 
 TEST(DescribedDeviceTest, TheDepthOfAFewTilesIsDivided) {
@@ -70,7 +72,7 @@ TEST(DescribedDeviceTest, TheDepthOfAFewTilesIsDivided) {
       "graph {\n  input %x: float32[64,1024]\n  const %w: float32[1024,64] = synthetic 1\n"
       "  %y = MatMul(%x, %w) {}\n  output %y\n}";
   const Profile profile = Predict(kTen, "matmul", deep);
-  EXPECT_DOUBLE_EQ(profile.latency_us_median, 2 + kTileFlops / 100);
+  EXPECT_DOUBLE_EQ(profile.latency_us_median, 2.5 + kTileFlops / 100);
   EXPECT_NEAR(profile.compute_share, 0.4, 0.001);
 }
 
@@ -98,7 +100,7 @@ TEST(DescribedDeviceTest, WeightsComeFromMemoryAndValuesFromTheCache) {
   device.bytes_per_us = 1000;
   const Profile profile = Predict(device, "matmul", Product(640));
   EXPECT_EQ(profile.bytes, 4 * 256 * 64);
-  EXPECT_NEAR(profile.latency_us_median, 2 + 65.536, 0.01);
+  EXPECT_NEAR(profile.latency_us_median, 2.5 + 65.536, 0.01);
   // Too much for half of the cache.
   device.l2_bytes = 1 << 19;
   EXPECT_EQ(Predict(device, "matmul", Product(640)).bytes, 4 * (256 * 64 + 640 * (256 + 64)));
@@ -115,7 +117,7 @@ TEST(DescribedDeviceTest, AViewIsNoKernel) {
 
 TEST(DescribedDeviceTest, TheEnvelopeKnowsNoBlocks) {
   const Profile profile = Predict(kTen, "matmul", Product(832), PredictionDetail::kEnvelope);
-  EXPECT_DOUBLE_EQ(profile.latency_us_median, 2 + 2.0 * 832 * 64 * 256 / 1000 / 0.6);
+  EXPECT_DOUBLE_EQ(profile.latency_us_median, 3 + 2.0 * 832 * 64 * 256 / 1000 / 0.6);
   EXPECT_EQ(profile.compute_share, 0);
   EXPECT_EQ(profile.bytes, 0);
 }
@@ -143,7 +145,8 @@ TEST(DescribedDeviceTest, EveryDeviceIsWhole) {
     SCOPED_TRACE(std::string(device->name));
     for (const double rate :
          {device->flops_per_us, device->bytes_per_us, device->l2_bytes_per_us,
-          device->multiprocessor_bytes_per_us, device->kernel_us, device->cross_stream_us}) {
+          device->multiprocessor_bytes_per_us, device->kernel_us, device->product_us,
+          device->envelope_kernel_us, device->cross_stream_us}) {
       EXPECT_GT(rate, 0);
     }
     const DeviceDescription description = DescriptionOf(*device);
