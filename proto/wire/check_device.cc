@@ -1,11 +1,22 @@
 #include "proto/wire/check_device.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
 
 namespace plait::wire {
+namespace {
+
+// Times and rates that schedules are computed with.
+absl::Status CheckRate(absl::string_view field, double value) {
+  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("must be a number of 0 or more, is ", value));
+}
+
+}  // namespace
 
 absl::Status CheckDevice(const v1::Device& device) {
   if (device.runtime_version().empty()) {
@@ -30,6 +41,14 @@ absl::Status CheckDevice(const v1::Device& device) {
     return FieldError("device.memory_bytes",
                       absl::StrCat("must be 0 or more, is ", device.memory_bytes()));
   }
+  if (device.streams_max() < 0) {
+    return FieldError("device.streams_max",
+                      absl::StrCat("must be 0 or more, is ", device.streams_max()));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckRate("device.launch_gap_us", device.launch_gap_us()));
+  PLAIT_RETURN_IF_ERROR(CheckRate("device.cross_stream_us", device.cross_stream_us()));
+  PLAIT_RETURN_IF_ERROR(
+      CheckRate("device.bandwidth_bytes_per_us", device.bandwidth_bytes_per_us()));
   return absl::OkStatus();
 }
 

@@ -19,6 +19,10 @@ v1::Device DeviceToProto(const DeviceDescription& device) {
   proto.set_instruction_set(device.instruction_set);
   proto.set_cores(device.threads);
   proto.set_memory_bytes(device.memory_bytes);
+  proto.set_streams_max(device.streams_max);
+  proto.set_launch_gap_us(device.launch_gap_us);
+  proto.set_cross_stream_us(device.cross_stream_us);
+  proto.set_bandwidth_bytes_per_us(device.bandwidth_bytes_per_us);
   return proto;
 }
 
@@ -33,7 +37,6 @@ absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto) {
   if (IsSimulated(proto)) said.clear_predicted();
   PLAIT_RETURN_IF_ERROR(CheckDevice(said));
   DeviceDescription device;
-  if (IsSimulated(proto)) device = DescriptionOf(kH200Device);
   device.id = proto.id();
   device.backend = proto.backend();
   device.name = proto.name();
@@ -41,6 +44,14 @@ absl::StatusOr<DeviceDescription> DeviceFromProto(const v1::Device& proto) {
   device.instruction_set = proto.instruction_set();
   device.threads = proto.cores();
   device.memory_bytes = proto.memory_bytes();
+  // A simulated one has the times of a described one, and so all that goes with these.
+  const DeviceDescription described = DescriptionOf(kH200Device);
+  const bool is_simulated = IsSimulated(proto);
+  device.streams_max = is_simulated ? described.streams_max : proto.streams_max();
+  device.launch_gap_us = is_simulated ? described.launch_gap_us : proto.launch_gap_us();
+  device.cross_stream_us = is_simulated ? described.cross_stream_us : proto.cross_stream_us();
+  device.bandwidth_bytes_per_us =
+      is_simulated ? described.bandwidth_bytes_per_us : proto.bandwidth_bytes_per_us();
   return device;
 }
 

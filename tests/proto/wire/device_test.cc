@@ -20,6 +20,10 @@ DeviceDescription SampleDevice() {
   device.instruction_set = "sm_90";
   device.threads = 132;
   device.memory_bytes = std::numeric_limits<int64_t>::max();
+  device.streams_max = 16;
+  device.launch_gap_us = 0.5;
+  device.cross_stream_us = 1.25;
+  device.bandwidth_bytes_per_us = 4.3e6;
   return device;
 }
 
@@ -35,6 +39,11 @@ TEST(WireDeviceTest, EveryFieldComesBack) {
   EXPECT_EQ(read->instruction_set, device.instruction_set);
   EXPECT_EQ(read->threads, device.threads);
   EXPECT_EQ(read->memory_bytes, device.memory_bytes);
+  // What schedules are made by.
+  EXPECT_EQ(read->streams_max, device.streams_max);
+  EXPECT_EQ(read->launch_gap_us, device.launch_gap_us);
+  EXPECT_EQ(read->cross_stream_us, device.cross_stream_us);
+  EXPECT_EQ(read->bandwidth_bytes_per_us, device.bandwidth_bytes_per_us);
 }
 
 // It runs kernels itself, and takes times, as how they run beside each other, from a described one.
@@ -89,6 +98,14 @@ TEST(WireDeviceTest, RefusesWhatNoDeviceSays) {
       {"device.cores", [](auto& device) { device.set_cores(0); }},
       {"device.cores", [](auto& device) { device.set_cores(-1); }},
       {"device.memory_bytes", [](auto& device) { device.set_memory_bytes(-1); }},
+      {"device.streams_max", [](auto& device) { device.set_streams_max(-1); }},
+      {"device.launch_gap_us", [](auto& device) { device.set_launch_gap_us(-1); }},
+      {"device.cross_stream_us",
+       [](auto& device) { device.set_cross_stream_us(std::numeric_limits<double>::infinity()); }},
+      {"device.bandwidth_bytes_per_us",
+       [](auto& device) {
+         device.set_bandwidth_bytes_per_us(std::numeric_limits<double>::quiet_NaN());
+       }},
   };
   for (const auto& [field, change] : kCases) {
     v1::Device device = DeviceToProto(SampleDevice());
