@@ -6,6 +6,10 @@
 
 namespace plait {
 
+// What a step usually takes, and no more, in seconds: a batch of measurements, or a stretch of
+// search.
+inline constexpr double kStepSeconds = 1.5;
+
 // When a search has to come to an end. The search has no clock: it asks once per step, and whoever
 // implements this decides by time, by cost or by a log. That is what makes a search repeatable: the
 // only trace of the clock is the number of the step that was refused, and it is in the log. The
@@ -19,8 +23,9 @@ class Budget {
   // late. Once it has said no it is not asked again (see BudgetedProfiles).
   virtual bool Allows(int64_t step) = 0;
 
-  // Steps end so many seconds earlier: what is left then belongs to the verification. May be called
-  // again; the last number counts. Nothing, for a budget without a clock.
+  // Steps end so many seconds earlier, of which kStepSeconds are for the last one: what is left
+  // then belongs to the verification. Where steps turn out to be longer, so is what is kept for
+  // one. May be called again; the last number counts. Nothing, for a budget without a clock.
   virtual void Reserve(double /*seconds*/) {}
 
   // Whether so many seconds are left, those that were reserved included. Whoever asks writes the

@@ -23,9 +23,6 @@
 namespace plait {
 namespace {
 
-// 1.5 s: measuring a batch of kernels, or a stretch of search (see Budget).
-constexpr double kSecondsPerStep = 1.5;
-
 // From 0.1 up to 0.6: nobody knows how many rounds there will be.
 double SearchFraction(double round) { return 0.6 - 0.5 / round; }
 
@@ -77,11 +74,11 @@ class Optimizer {
     if (profiles_.exhausted()) {
       result_.budget_exhausted = true;
       result_.seconds_needed =
-          kSecondsPerStep * (BaselineStepsMissing(graph_, device_) + 1) + seconds_to_decide_;
+          kStepSeconds * (BaselineStepsMissing(graph_, device_) + 1) + seconds_to_decide_;
     }
     // A search that leaves no time to verify what it has found has found nothing. The last step may
     // begin just before that time does.
-    context_.budget.Reserve(kSecondsPerStep + SecondsForAdmission() + seconds_to_decide_ +
+    context_.budget.Reserve(kStepSeconds + SecondsForAdmission() + seconds_to_decide_ +
                             shape_check_.SecondsToCheck());
     return absl::OkStatus();
   }
@@ -97,7 +94,7 @@ class Optimizer {
       seconds += SecondsToFitPrecision(plans_[0].candidate, options_.verification.given_inputs);
     }
     const bool has_seconds =
-        context_.budget.HasSeconds(2 * seconds + kSecondsPerStep + seconds_to_decide_);
+        context_.budget.HasSeconds(2 * seconds + kStepSeconds + seconds_to_decide_);
     context_.log.AddTimeAnswer(has_seconds);
     if (has_seconds) return seconds;
     admissions_.RefuseUnknown();

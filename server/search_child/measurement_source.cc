@@ -1,5 +1,8 @@
 #include "server/search_child/measurement_source.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,7 +42,10 @@ class TimeBudget : public Budget {
              ChildConnection& connection)
       : clock_(clock), end_(end), task_time_max_(task_time_max), connection_(connection) {}
 
-  bool Allows(int64_t) override { return !connection_.stop_requested() && IsLeft(reserved_); }
+  bool Allows(int64_t) override {
+    NoteStep();
+    return !connection_.stop_requested() && IsLeft(reserved_ + LongerThanUsual());
+  }
   void Reserve(double seconds) override { reserved_ = absl::Seconds(seconds); }
   bool HasSeconds(double seconds) override {
     return !connection_.stop_requested() && IsLeft(absl::Seconds(seconds));
@@ -59,11 +65,30 @@ class TimeBudget : public Budget {
     return now + time < end_ + stopped_;
   }
 
+  // The step that ends now.
+  void NoteStep() {
+    const absl::Duration now = clock_.Monotonic();
+    if (step_begin_.has_value()) {
+      steps_[0] = steps_[1];
+      steps_[1] = now - *step_begin_;
+    }
+    step_begin_ = now;
+  }
+
+  // How much more than the usual a step takes, by the shorter one of the last two: beside a longer
+  // one another job may have had the device.
+  absl::Duration LongerThanUsual() const {
+    return std::max(absl::ZeroDuration(),
+                    std::min(steps_[0], steps_[1]) - absl::Seconds(kStepSeconds));
+  }
+
   Clock& clock_;
   const absl::Duration end_;
   const absl::Duration task_time_max_;
   ChildConnection& connection_;
   absl::Duration reserved_;
+  std::optional<absl::Duration> step_begin_;  // none before the first
+  std::array<absl::Duration, 2> steps_;       // the last two
   // What was known of it when it was last asked for.
   absl::Duration stopped_;
 };

@@ -208,9 +208,9 @@ TEST_F(MeasurementSourceTest, TimeThatOthersTookIsNotOfTheBudget) {
   EXPECT_TRUE((*source)->budget().Allows(0));
   clock_.Advance(absl::Seconds(75));
   EXPECT_TRUE(AllowsWhenStoppedFor(absl::Seconds(20), **source, 1));
-  clock_.Advance(absl::Seconds(4));
-  EXPECT_TRUE((*source)->budget().Allows(2));
   clock_.Advance(absl::Seconds(1));
+  EXPECT_TRUE((*source)->budget().Allows(2));
+  clock_.Advance(absl::Seconds(4));
   EXPECT_TRUE(AllowsWhenStoppedFor(absl::Seconds(21), **source, 3));
   clock_.Advance(absl::Seconds(1));
   EXPECT_FALSE(AllowsWhenStoppedFor(absl::Seconds(21), **source, 4));
@@ -236,6 +236,34 @@ TEST_F(MeasurementSourceTest, WhatIsReservedIsLeftForTheVerification) {
   EXPECT_FALSE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 1));
   EXPECT_TRUE(budget.HasSeconds(19));
   EXPECT_FALSE(WhenStoppedFor(absl::ZeroDuration(), [&] { return budget.HasSeconds(21); }));
+}
+
+// A GPU's worker may compile for seconds before it measures a batch.
+TEST_F(MeasurementSourceTest, LongStepsEndEarlier) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  Budget& budget = (*source)->budget();
+  budget.Reserve(5);
+  EXPECT_TRUE(budget.Allows(0));
+  for (int step = 1; step < 4; ++step) {
+    clock_.Advance(absl::Seconds(12));
+    EXPECT_TRUE(budget.Allows(step));
+  }
+  // Another one of 12 s would end at 60.
+  clock_.Advance(absl::Seconds(12));
+  EXPECT_FALSE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 4));
+  EXPECT_TRUE(budget.HasSeconds(5)) << "what was reserved is there";
+}
+
+TEST_F(MeasurementSourceTest, OneLongStepIsNoReasonToEndEarlier) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  Budget& budget = (*source)->budget();
+  EXPECT_TRUE(budget.Allows(0));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(budget.Allows(1));
+  clock_.Advance(absl::Seconds(50));
+  EXPECT_TRUE(budget.Allows(2));
 }
 
 TEST_F(MeasurementSourceTest, ATaskMayTakeMostOfWhatTheDaemonAllows) {
