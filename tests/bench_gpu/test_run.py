@@ -35,6 +35,10 @@ CONSTANTS = {"device": "NVIDIA H200", "constants": [
 CONTENTION = [{"record": "alone", "kernels": 1, "held_out": False},
               {"record": "contention", "kernels": 2, "held_out": True},
               {"record": "contention", "kernels": 2, "held_out": False}]
+JOBS = [{"model": "resnet50", "setting": setting, "baseline": {"latency_us_median": 1600.0},
+         "optimized": {"latency_us_median": us, "origin": "searched"}, "time_utc": "10:00",
+         "equivalence": {"verdict": "equivalent", "max_rel_error": 1e-7}}
+        for setting, us in (("strict", 1000.0), ("tf32", 400.0))]
 PEERS = {"device": "cuda", "entries": [{"model": "resnet50", "precision": "tf32", "peers": {
     "eager": {"latency_us_median": 5000.4, "latency_us_p10": 4900.0, "timer": "events"},
     "jax": {"latency_us_median": 700.0, "latency_us_p10": 690.0, "timer": "host"},
@@ -48,7 +52,7 @@ def write_folder(folder, **changes):
                  json.dumps(r) + "\n" for r in (PROFILE, {**PROFILE, "cold_weights": False},
                                                 FAILED, DONE)),
              "peers.json": json.dumps(PEERS), "run.log": "done\n",
-             "constants.json": json.dumps(CONSTANTS),
+             "constants.json": json.dumps(CONSTANTS), "jobs.json": json.dumps(JOBS),
              "contention.jsonl": "".join(json.dumps(r) + "\n" for r in CONTENTION)}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in {**files, **{k.replace("__", "."): v for k, v in changes.items()}}.items():
@@ -73,7 +77,9 @@ def test_import_writes_a_folder_and_its_readme(tmp_path):
                  "| 1 | wrong: relative L2 error 0.5 |",
                  "| copy | 1024 | 4000 | GB/s | 3900 | 40 |", "| clocks | no NVML |",
                  "| resnet50 | tf32 | 5000 (4900) | 700* (690) | failed |",
-                 "no answer within 75 s", "| 2 | 2 | 1 |", "| ? | ? | 1 |"):
+                 "no answer within 75 s", "| 2 | 2 | 1 |", "| ? | ? | 1 |",
+                 # In strict fp32; the peers were in TF32.
+                 "| resnet50 | 1600 | 1000 | searched | 1.0e-07 | not run |"):
         assert part in text, part
     assert (target / "profiles.jsonl").read_bytes() == (folder / "profiles.jsonl").read_bytes()
     again = run_import(folder, tmp_path / "into")
