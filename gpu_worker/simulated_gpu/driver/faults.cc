@@ -1,6 +1,7 @@
 #include "gpu_worker/simulated_gpu/driver/faults.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace plait::simulated_gpu {
@@ -8,6 +9,11 @@ namespace plait::simulated_gpu {
 void Faults::Add(Fault fault) {
   const std::lock_guard<std::mutex> lock(mutex_);
   faults_.push_back(std::move(fault));
+}
+
+void Faults::TellEach() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_told_ = true;
 }
 
 CUresult Faults::Begin(const std::string& function, bool needs_context) {
@@ -18,6 +24,7 @@ CUresult Faults::Begin(const std::string& function, bool needs_context) {
   if (found == faults_.end() || found->calls_before-- > 0) return CUDA_SUCCESS;
   const Fault::Kind kind = found->kind;
   faults_.erase(found);
+  if (is_told_) std::fprintf(stderr, "simulated fault: %s\n", function.c_str());
   switch (kind) {
     case Fault::Kind::kError:
       return CUDA_ERROR_UNKNOWN;

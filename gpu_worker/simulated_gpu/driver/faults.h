@@ -27,6 +27,8 @@ struct Fault {
 class Faults {
  public:
   void Add(Fault fault);
+  // From here on standard error has a line for each fault that came.
+  void TellEach();
 
   // A call of `function` begins. Hangs where it is to. Returns what the call fails with instead of
   // doing anything; CUDA_SUCCESS for one that goes well.
@@ -43,6 +45,7 @@ class Faults {
   std::vector<Fault> faults_;
   CUresult sticky_ = CUDA_SUCCESS;
   bool may_hang_ = true;
+  bool is_told_ = false;
   int hanging_ = 0;
 };
 

@@ -31,7 +31,13 @@ DriverOptions OptionsOfProcess() {
   return options;
 }
 
-const SimulatedDriver kDriver(OptionsOfProcess());
+SimulatedDriver& DriverOfProcess() {
+  static SimulatedDriver driver(OptionsOfProcess());
+  driver.faults().TellEach();
+  return driver;
+}
+
+const SimulatedDriver& kDriver = DriverOfProcess();
 
 }  // namespace
 }  // namespace plait::simulated_gpu
