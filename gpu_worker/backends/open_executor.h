@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,5 +18,9 @@ namespace plait {
 // FailedPrecondition for instructions that the processor lacks.
 absl::StatusOr<std::unique_ptr<Executor>> OpenExecutor(absl::string_view device_id,
                                                        const ExecutorOptions& options = {});
+
+// The ids of the backend's devices that there are now; a backend that is for no job has none.
+// Errors: NotFound for a name that is no backend's; Unavailable saying what is missing.
+absl::StatusOr<std::vector<std::string>> DeviceIdsOf(absl::string_view backend);
 
 }  // namespace plait

@@ -148,6 +148,9 @@ struct ExecutorOptions {
   // The best instructions that kernels may use, as the device's instruction_set names them; "": all
   // that there are. Counts for the whole process, and its first executor decides.
   std::string instruction_set = {};
+  // Where a backend that compiles kernels keeps them for later processes, a folder of this user's
+  // own; "": nowhere.
+  std::string kernel_cache = {};
 };
 
 // A device, free of RPC, storage and server code: the same library serves the worker and
@@ -187,6 +190,11 @@ class Executor {
   // has no such kernel; Unimplemented when the library refuses it; ResourceExhausted.
   absl::StatusOr<std::unique_ptr<Executable>> LoadKernel(const Graph& graph, const Kernel& kernel,
                                                          const WeightSource& weights);
+
+  // Whether the device still works: after some failures, as of a kernel that touched what is not
+  // its own, a GPU does nothing for this process any more. What was enqueued has ended then.
+  // Errors: what the device says.
+  virtual absl::Status CheckHealth() { return absl::OkStatus(); }
 
   // Says that these kernels are about to be loaded: a backend that has to build them can do so with
   // all of the host's processors. One that cannot be loaded is told of when it is. Stopped, it

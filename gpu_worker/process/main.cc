@@ -27,6 +27,7 @@ namespace {
 constexpr int kExitInternal = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnreachable = 9;
+constexpr int kExitDeviceFailed = 10;
 
 constexpr char kSummary[] =
     "plait-worker: measures kernels and plans on one device for a plaitd\n\n";
@@ -34,6 +35,7 @@ constexpr char kSummary[] =
 constexpr char kExamples[] = R"(
 Examples:
   plait-worker --check --device cpu
+  plait-worker --list cuda
   plait-worker --device cpu --server plait.example.com:7402 --tls-cert w.pem --tls-key w.key
 )";
 
@@ -59,6 +61,9 @@ constexpr OptionSpec kOptions[] = {
     {"--blobs", OptionKind::kAnyText, "FOLDER",
      "where a daemon of this machine keeps its blobs, to read them there (default: ask\nit for "
      "them)"},
+    {"--kernel-cache", OptionKind::kAnyText, "FOLDER",
+     "where kernels that a GPU's worker compiles are kept for the next one: a folder of\nthis user "
+     "alone (default: nowhere)"},
     {"--id", OptionKind::kAnyText, "NAME",
      "the worker's name; unique (default: host, device and process id)"},
     {"--parent", OptionKind::kInteger, "PID", "end when this process, the parent, ends", "",
@@ -71,6 +76,9 @@ constexpr OptionSpec kOptions[] = {
     {"--check", OptionKind::kSwitch, "",
      "open the device, compare its kernels with the reference, print it as JSON, and\n"
      "end (0: it works, 1: a kernel is wrong, 9: it is not there)"},
+    {"--list", OptionKind::kAnyText, "BACKEND",
+     "print the ids of the devices that there are of cpu or cuda, one a line, and end\n"
+     "(0: there are some, 9: there is none)"},
     {"--help", OptionKind::kSwitch, "", "print this and end", "-h"},
 };
 
@@ -84,7 +92,7 @@ std::string UniqueId(absl::string_view device) {
 // Errors: InvalidArgument.
 absl::StatusOr<Arguments> ParseWords(const std::vector<std::string>& words) {
   PLAIT_ASSIGN_OR_RETURN(Arguments arguments, ParseArguments(words, kOptions, ""));
-  if (!arguments.Has("--server") && !arguments.Has("--check")) {
+  if (!arguments.Has("--server") && !arguments.Has("--check") && !arguments.Has("--list")) {
     return absl::InvalidArgumentError("--server ADDRESS is required");
   }
   return arguments;
@@ -139,7 +147,17 @@ int Work(const Arguments& arguments, absl::string_view device, Executor& executo
   options.family_version = [&catalog](absl::string_view family) {
     return std::string(catalog.Version(family));
   };
-  return Fail(SynchronizeForever(executor, *channel, options), kExitUnreachable);
+  const absl::Status ended = SynchronizeForever(executor, *channel, options);
+  return Fail(ended, absl::IsDataLoss(ended) ? kExitDeviceFailed : kExitUnreachable);
+}
+
+int List(absl::string_view backend) {
+  const absl::StatusOr<std::vector<std::string>> ids = DeviceIdsOf(backend);
+  if (!ids.ok()) return Fail(ids.status(), kExitUnreachable);
+  for (const std::string& id : *ids) std::printf("%s\n", id.c_str());
+  if (!ids->empty()) return 0;
+  return Fail(absl::NotFoundError(absl::StrCat(backend, ": there are no devices")),
+              kExitUnreachable);
 }
 
 int Main(const std::vector<std::string>& words) {
@@ -151,6 +169,7 @@ int Main(const std::vector<std::string>& words) {
   }
   const absl::StatusOr<Arguments> arguments = ParseWords(words);
   if (!arguments.ok()) return Fail(arguments.status(), kExitUsage);
+  if (arguments->Has("--list")) return List(arguments->Text("--list"));
   if (const int64_t parent = arguments->Integer("--parent"); parent != 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // It may have died before the kernel was told.
@@ -161,7 +180,8 @@ int Main(const std::vector<std::string>& words) {
       OpenExecutor(device, {.threads = static_cast<int>(arguments->Integer("--threads")),
                             .memory_bytes_max = arguments->Integer("--memory-bytes"),
                             .pins_threads = true,
-                            .instruction_set = arguments->Text("--instruction-set")});
+                            .instruction_set = arguments->Text("--instruction-set"),
+                            .kernel_cache = arguments->Text("--kernel-cache")});
   if (!executor.ok()) return Fail(executor.status(), kExitUnreachable);
   const absl::StatusOr<std::unique_ptr<KernelCatalog>> catalog = CatalogFor((*executor)->device());
   if (!catalog.ok()) return Fail(catalog.status(), kExitInternal);

@@ -71,12 +71,17 @@ absl::StatusOr<std::shared_ptr<const MappedBlob>> Fetch(v1::BlobService::Stub& s
   return Download(stub, options.worker_id, proto);
 }
 
-worker::v1::TaskResult DeadlineResult(double deadline_seconds) {
+worker::v1::TaskResult ErrorResult(absl::StatusCode code, std::string message) {
   worker::v1::TaskResult result;
-  result.mutable_error()->set_code(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
-  result.mutable_error()->set_message(
-      absl::StrCat("the task took longer than its ", deadline_seconds, " s (task_seconds_max)"));
+  result.mutable_error()->set_code(static_cast<int>(code));
+  result.mutable_error()->set_message(std::move(message));
   return result;
+}
+
+worker::v1::TaskResult DeadlineResult(double deadline_seconds) {
+  return ErrorResult(
+      absl::StatusCode::kDeadlineExceeded,
+      absl::StrCat("the task took longer than its ", deadline_seconds, " s (task_seconds_max)"));
 }
 
 // Calls the server while a task runs, from construction to destruction, hears whether the task is
@@ -184,8 +189,26 @@ bool IsRefusal(const absl::Status& status) {
          absl::IsPermissionDenied(status);
 }
 
+// Whether something in it failed, which may have been the device.
+bool HasFailure(const worker::v1::TaskResult& result) {
+  const auto failed = [](const auto& one) { return !one.error().empty(); };
+  const auto& profiles = result.profile().profiles();
+  const auto& candidates = result.measure().candidates();
+  return result.has_error() || std::any_of(profiles.begin(), profiles.end(), failed) ||
+         std::any_of(candidates.begin(), candidates.end(), failed);
+}
+
 bool IsCancelled(const worker::v1::TaskResult& result) {
   return result.error().code() == static_cast<int>(absl::StatusCode::kCancelled);
+}
+
+// DataLoss where the device does nothing for this process any more.
+absl::Status FailureOf(Executor& executor) {
+  const absl::Status health = executor.CheckHealth();
+  if (health.ok()) return health;
+  return absl::DataLossError(
+      absl::StrCat("device \"", executor.device().id,
+                   "\" has failed, and its worker is started again: ", health.message()));
 }
 
 void Pause(absl::Duration duration) { absl::SleepFor(duration); }
@@ -215,6 +238,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
   request.mutable_idle();
   absl::Duration answered_at = SystemClock().Monotonic();
   absl::Duration pause = kPauseMin;
+  absl::Status device_failure;
   while (true) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
@@ -230,6 +254,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
     }
     answered_at = SystemClock().Monotonic();
     pause = kPauseMin;
+    if (!device_failure.ok()) return device_failure;
     if (!response.has_task()) {
       const bool was_idle = request.has_idle();
       request.mutable_idle();
@@ -247,10 +272,16 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
     {
       Heartbeat heartbeat(*worker, options, request, task);
       result = runner.Run(task, heartbeat.stop());
+      if (HasFailure(result)) device_failure = FailureOf(executor);
       heartbeat.End();
       if (heartbeat.IsOverdue() && IsCancelled(result)) {
         result = DeadlineResult(task.deadline_seconds());
       }
+    }
+    if (!device_failure.ok()) {
+      // As of a worker that died of it: what it says of the task's parts is not to be believed.
+      result = ErrorResult(absl::StatusCode::kAborted, std::string(device_failure.message()));
+      request.set_prefer_being_idle(true);
     }
     worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(task.task_id());

@@ -44,8 +44,10 @@ struct SynchronizeOptions {
 // A task that the server does not want any more, or that is past its deadline, is stopped between
 // two runs of a kernel. Where that does not come about within a few calls, the worker gives up its
 // life: whoever started it starts it again. Of a deadline the server is told before.
+// After a task that failed, or a part of it, the device is asked whether it still works.
 // Errors: InvalidArgument, Unauthenticated and PermissionDenied at once, when the server refuses
-// the worker; the last error of a call when it was silent for server_silence_max.
+// the worker; the last error of a call when it was silent for server_silence_max; DataLoss when the
+// device has failed, which the server has been told as the task's error.
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
                                 const SynchronizeOptions& options);
 

@@ -32,6 +32,9 @@ class ScriptedExecutor : public Executor {
   }
 
   const DeviceDescription& device() const override { return device_; }
+  absl::Status CheckHealth() override { return health; }
+
+  absl::Status health;
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph&, const Plan&,
@@ -189,6 +192,35 @@ TEST_F(SynchronizeLoopTest, EndsATaskAtItsDeadlineBetweenTwoKernels) {
   EXPECT_EQ(server.ResultOf("task-1").error().code(),
             static_cast<int>(absl::StatusCode::kDeadlineExceeded));
   EXPECT_FALSE(gave_up_.HasBeenNotified());
+}
+
+// After such an error a GPU does nothing any more for the process that met it.
+TEST_F(SynchronizeLoopTest, EndsWhenItsDeviceHasFailed) {
+  ScriptedServer server([&](const auto& request, auto& response) {
+    // Also where the server has the next task already: it is for a worker whose device works.
+    EXPECT_EQ(request.prefer_being_idle(), request.has_completed());
+    *response.mutable_task() = TwoKernels(0);
+    return grpc::Status::OK;
+  });
+  ScriptedExecutor executor([] {});
+  executor.health = absl::InternalError("cuCtxSynchronize: an illegal memory access");
+  const absl::Status ended = SynchronizeForever(executor, server.Channel(), options_);
+  EXPECT_TRUE(absl::IsDataLoss(ended)) << ended;
+  const worker::v1::TaskError error = server.ResultOf("task-1").error();
+  EXPECT_EQ(error.code(), static_cast<int>(absl::StatusCode::kAborted));
+  EXPECT_THAT(error.message(), HasSubstr("illegal memory access"));
+}
+
+TEST_F(SynchronizeLoopTest, GoesOnAfterAFailureThatTheDeviceSurvives) {
+  int tasks = 0;
+  ScriptedServer server([&](const auto& request, auto& response) {
+    if (request.has_completed() && ++tasks == 2) return Refuse();
+    *response.mutable_task() = TwoKernels(0);
+    return grpc::Status::OK;
+  });
+  ScriptedExecutor executor([] {});
+  EXPECT_TRUE(absl::IsPermissionDenied(SynchronizeForever(executor, server.Channel(), options_)));
+  EXPECT_TRUE(server.ResultOf("task-1").has_profile());
 }
 
 // Its graph is no graph, which is found once the blobs are there.

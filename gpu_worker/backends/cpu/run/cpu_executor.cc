@@ -74,6 +74,8 @@ absl::Status LimitInstructions(absl::string_view name) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> CpuDeviceIds() { return std::vector<std::string>{"cpu"}; }
+
 absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view device_id,
                                                           const ExecutorOptions& options) {
   if (device_id != "cpu") {

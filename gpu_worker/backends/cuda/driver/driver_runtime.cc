@@ -9,6 +9,13 @@ namespace {
 
 CUdeviceptr Address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
+Result<int> CountOf(const DriverLibrary& driver) {
+  PLAIT_CUDA_RETURN_IF_ERROR(driver.Check("cuInit", driver.cuInit(0)));
+  int count = 0;
+  PLAIT_CUDA_RETURN_IF_ERROR(driver.Check("cuDeviceGetCount", driver.cuDeviceGetCount(&count)));
+  return count;
+}
+
 }  // namespace
 
 DriverRuntime::~DriverRuntime() {
@@ -23,12 +30,11 @@ Status DriverRuntime::Open() {
     library_ = library.value();
   }
   const DriverLibrary& driver = *library_;
-  PLAIT_CUDA_RETURN_IF_ERROR(driver.Check("cuInit", driver.cuInit(0)));
-  int count = 0;
-  PLAIT_CUDA_RETURN_IF_ERROR(driver.Check("cuDeviceGetCount", driver.cuDeviceGetCount(&count)));
-  if (device_index_ < 0 || device_index_ >= count) {
+  const Result<int> count = CountOf(driver);
+  if (!count.ok()) return count.error();
+  if (device_index_ < 0 || device_index_ >= count.value()) {
     return Error{ErrorCode::kUnavailable, "cuda:" + std::to_string(device_index_) + ": there are " +
-                                              std::to_string(count) + " devices"};
+                                              std::to_string(count.value()) + " devices"};
   }
   PLAIT_CUDA_RETURN_IF_ERROR(
       driver.Check("cuDeviceGet", driver.cuDeviceGet(&device_, device_index_)));
@@ -198,6 +204,12 @@ Status DriverRuntime::LaunchKernel(Kernel kernel, const LaunchShape& shape, void
   return Call(PLAIT_DRIVER_CALL(cuLaunchKernel), reinterpret_cast<CUfunction>(kernel),
               shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
               shape.block[2], shape.shared_bytes, stream, arguments, nullptr);
+}
+
+Result<int> DeviceCount() {
+  const Result<const DriverLibrary*> library = DriverLibrary::Get();
+  if (!library.ok()) return library.error();
+  return CountOf(*library.value());
 }
 
 std::unique_ptr<Runtime> MakeDriverRuntime(int device_index) {

@@ -204,4 +204,7 @@ class Runtime {
 // driver or no such device.
 std::unique_ptr<Runtime> MakeDriverRuntime(int device_index);
 
+// How many devices the driver reports. Errors: kUnavailable without a driver; kDevice.
+Result<int> DeviceCount();
+
 }  // namespace plait::cuda

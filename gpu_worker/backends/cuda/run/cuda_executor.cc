@@ -16,6 +16,7 @@
 #include "gpu_worker/backends/cuda/run/device.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
 #include "gpu_worker/backends/cuda/run/graph_start.h"
+#include "gpu_worker/backends/cuda/run/kernel_folder.h"
 
 namespace plait {
 namespace cuda {
@@ -28,12 +29,14 @@ constexpr int64_t kEvictedBytesMin = int64_t{192} << 20;
 
 class CudaExecutor : public Executor {
  public:
+  // `kernel_cache` may be null.
   CudaExecutor(std::unique_ptr<Runtime> runtime, DeviceFacts facts, DeviceDescription device,
-               bool has_libraries)
+               bool has_libraries, std::unique_ptr<KernelCache> kernel_cache)
       : runtime_(std::move(runtime)),
         facts_(std::move(facts)),
         device_(std::move(device)),
-        has_libraries_(has_libraries) {}
+        has_libraries_(has_libraries),
+        kernel_cache_(std::move(kernel_cache)) {}
 
   // What a device needs before anything is loaded on it.
   absl::Status Prepare() {
@@ -43,6 +46,7 @@ class CudaExecutor : public Executor {
     Result<CudaDevice> described = Error{ErrorCode::kUnavailable, "no cuDNN"};
     if (has_libraries_) described = DescribeDevice(DeviceIndexOf(device_.id).value_or(0));
     cuda_device_ = PresentDevice(runtime_.get(), facts_, described);
+    cuda_device_.kernel_cache = kernel_cache_.get();
     implementations_ =
         std::make_unique<Implementations>(cuda_device_, has_libraries_, stream, staging_.get());
     if (is_simulated()) return absl::OkStatus();
@@ -54,6 +58,7 @@ class CudaExecutor : public Executor {
   }
 
   const DeviceDescription& device() const override { return device_; }
+  absl::Status CheckHealth() override { return ToStatus(runtime_->CheckHealth()); }
 
  private:
   bool is_simulated() const { return runtime_->TakesPtx(); }
@@ -102,6 +107,7 @@ class CudaExecutor : public Executor {
   const DeviceFacts facts_;
   const DeviceDescription device_;
   const bool has_libraries_;
+  const std::unique_ptr<KernelCache> kernel_cache_;
   CudaDevice cuda_device_;
   OwnedMemory evicting_;
   OwnedStream stream_;
@@ -159,13 +165,25 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenOn(std::unique_ptr<Runtime> runtim
   versions.nvrtc = nvrtc.value();
   DeviceDescription device =
       DescribeGpu(index, facts.value(), versions, is_simulated, options.memory_bytes_max);
-  auto executor = std::make_unique<CudaExecutor>(std::move(runtime), std::move(facts).value(),
-                                                 std::move(device), has_libraries);
+  std::unique_ptr<KernelCache> kernel_cache;
+  if (!options.kernel_cache.empty()) {
+    PLAIT_ASSIGN_OR_RETURN(kernel_cache, KernelFolder::Open(options.kernel_cache));
+  }
+  auto executor =
+      std::make_unique<CudaExecutor>(std::move(runtime), std::move(facts).value(),
+                                     std::move(device), has_libraries, std::move(kernel_cache));
   PLAIT_RETURN_IF_ERROR(Annotate(executor->Prepare(), absl::StrCat("device \"", name, "\"")));
   return executor;
 }
 
 }  // namespace cuda
+
+absl::StatusOr<std::vector<std::string>> CudaDeviceIds() {
+  PLAIT_ASSIGN_OR_RETURN(const int count, cuda::ToStatusOr(cuda::DeviceCount()));
+  std::vector<std::string> ids;
+  for (int index = 0; index < count; ++index) ids.push_back(absl::StrCat("cuda:", index));
+  return ids;
+}
 
 absl::StatusOr<std::unique_ptr<Executor>> OpenCudaExecutor(absl::string_view device_id,
                                                            const ExecutorOptions& options) {

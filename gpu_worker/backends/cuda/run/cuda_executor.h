@@ -14,6 +14,7 @@
 //   device_description   the same for cuDNN, which has words of its own
 //   cuda_executable      a plan on it: loaded, run, timed
 //   step_problem         what a step of a plan is to the device, and why it may run
+//   kernel_folder        compiled kernels, kept for later processes
 //   split_steps          steps that nothing computes as one, in parts
 //   implementations      which candidate computes a problem; time_candidates finds the fastest
 //   plan_memory          where values and workspaces lie, and the order that this rests on
@@ -31,7 +32,7 @@ std::optional<int> DeviceIndexOf(absl::string_view device_id);
 // runtime that a test has made. The executor owns the runtime. `has_libraries`: whether cuDNN and
 // cuBLASLt, as their Get() gives them, are for this device; those of a simulated one are stand-ins.
 // Errors: Unavailable naming everything that is missing of driver, device and NVRTC;
-// InvalidArgument for threads or instructions, which a GPU has not.
+// InvalidArgument for threads or instructions, which a GPU has not; those of KernelFolder::Open.
 absl::StatusOr<std::unique_ptr<Executor>> OpenOn(std::unique_ptr<Runtime> runtime, int index,
                                                  const ExecutorOptions& options,
                                                  bool has_libraries);

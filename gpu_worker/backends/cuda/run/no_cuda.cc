@@ -13,4 +13,8 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCudaExecutor(absl::string_view dev
                    "cuDNN are needed"));
 }
 
+absl::StatusOr<std::vector<std::string>> CudaDeviceIds() {
+  return absl::UnavailableError("this build has no cuda backend");
+}
+
 }  // namespace plait

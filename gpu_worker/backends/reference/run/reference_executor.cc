@@ -151,6 +151,8 @@ class ReferenceExecutor : public Executor {
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> ReferenceDeviceIds() { return std::vector<std::string>(); }
+
 absl::StatusOr<std::unique_ptr<Executor>> OpenReferenceExecutor(absl::string_view /*device_id*/,
                                                                 const ExecutorOptions& options) {
   return std::make_unique<ReferenceExecutor>(options.memory_bytes_max);
