@@ -188,7 +188,7 @@ absl::Status CheckConfig(const Config& config) {
   }
   // Otherwise its worker would be started again and again.
   for (const std::string& device : config.workers) {
-    PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId("workers", device));
+    if (device != kAllGpus) PLAIT_RETURN_IF_ERROR(wire::CheckDeviceId("workers", device));
     PLAIT_RETURN_IF_ERROR(wire::CheckBackend("workers", wire::BackendOf(device)));
   }
   return IsPlaintext(config) ? CheckInsecure(config) : CheckTls(config);

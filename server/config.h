@@ -16,6 +16,9 @@
 // it from each source, its bounds, help) follows from the row. Pure and thread-safe.
 namespace plait {
 
+// What stands for each GPU of this machine in the list of workers.
+inline constexpr char kAllGpus[] = "cuda";
+
 // The settings, checked. A default stands here and nowhere else.
 struct Config {
   // A path of at most 95 bytes: the workers' socket lies in it, and a socket's path is short.
@@ -41,10 +44,11 @@ struct Config {
   // Workers decide what is fast and what is equal, so that they are never anonymous: required for
   // `worker_listen` with TLS. A client's certificate must not be one of these.
   std::string tls_worker_ca;
-  std::vector<std::string> workers = {"cpu"};  // devices of this machine's workers
-  int64_t worker_threads = 0;                  // 0: all cores
-  std::string worker_instruction_set;          // empty: all that the processor has
-  std::string worker_program;                  // empty: plait-worker beside plaitd
+  // Devices of this machine's workers; kAllGpus stands for each GPU that there is.
+  std::vector<std::string> workers = {"cpu", kAllGpus};
+  int64_t worker_threads = 0;          // 0: all cores
+  std::string worker_instruction_set;  // empty: all that the processor has
+  std::string worker_program;          // empty: plait-worker beside plaitd
   // Of Python, with the runtimes in which results are measured: a path, or a name that PATH has.
   std::string runtimes_python = "python3";  // "none": no runtimes
   // One: searches that run at the same time take each other's processor and finish later.

@@ -1,16 +1,25 @@
 #include "server/local_workers.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <unistd.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/blob_path.h"
 #include "base/machine_cores.h"
 #include "base/machine_memory.h"
+#include "base/run_program.h"
+#include "proto/wire/names.h"
+#include "server/telemetry/log.h"
 
 namespace plait {
 namespace {
+
+// A driver that was not in use takes seconds to begin.
+constexpr absl::Duration kListTimeMax = absl::Seconds(20);
 
 // By the kernel's link and not argv[0], which is whatever the caller wrote there.
 std::string ProgramBeside(absl::string_view name) {
@@ -32,6 +41,29 @@ std::vector<std::string> WorkerEnvironment() {
   return {absl::StrCat("LD_LIBRARY_PATH=", path)};
 }
 
+std::string WorkerProgram(const Config& config) {
+  return config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
+}
+
+// As a worker finds them: it opens the driver, and the daemon does not.
+std::vector<std::string> GpusHere(const Config& config) {
+  ProcessOptions options;
+  options.program = WorkerProgram(config);
+  options.arguments = {options.program, "--list", kAllGpus};
+  options.environment = WorkerEnvironment();
+  const absl::StatusOr<FinishedProgram> listed = RunProgram(options, kListTimeMax);
+  if (listed.ok() && listed->Succeeded()) {
+    std::vector<std::string> ids = absl::StrSplit(listed->out, '\n', absl::SkipWhitespace());
+    std::erase_if(ids, [](const std::string& id) {
+      return !absl::StartsWith(id, "cuda:") || !wire::CheckDeviceId("workers", id).ok();
+    });
+    if (!ids.empty()) return ids;
+  }
+  LogInfo("gpu.none", {{"reason", listed.ok() ? LastLine(listed->err)
+                                              : std::string(listed.status().message())}});
+  return {};
+}
+
 }  // namespace
 
 // As an address.
@@ -41,16 +73,31 @@ std::string WorkerSocket(const std::string& data_dir) {
 
 WorkerSupervisorOptions LocalWorkerOptions(const Config& config, const std::string& device) {
   WorkerSupervisorOptions options;
-  options.program =
-      config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
+  options.program = WorkerProgram(config);
   options.environment = WorkerEnvironment();
   options.device = device;
   options.server_address = WorkerSocket(config.data_dir);
   options.blobs_folder = BlobsFolder(config.data_dir);
+  // Those of a processor are assembled in no time.
+  if (absl::StartsWith(device, "cuda:")) {
+    options.kernel_cache = absl::StrCat(config.data_dir, "/kernels");
+  }
   options.threads = static_cast<int>(config.worker_threads);
   options.instruction_set = config.worker_instruction_set;
   options.memory_bytes_max = WorkerMemoryBytes(config);
   return options;
+}
+
+std::vector<std::string> LocalDevices(const Config& config) {
+  std::vector<std::string> devices;
+  for (const std::string& device : config.workers) {
+    const std::vector<std::string> named =
+        device == kAllGpus ? GpusHere(config) : std::vector<std::string>{device};
+    for (const std::string& id : named) {
+      if (std::find(devices.begin(), devices.end(), id) == devices.end()) devices.push_back(id);
+    }
+  }
+  return devices;
 }
 
 RuntimeWorkersOptions LocalRuntimesOptions(const Config& config) {

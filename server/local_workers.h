@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "server/config.h"
 #include "server/workers/runtime_workers.h"
@@ -13,7 +14,11 @@ namespace plait {
 // Where they call, as an address.
 std::string WorkerSocket(const std::string& data_dir);
 
-// Of plait-worker, for one of Config::workers.
+// The devices that Config::workers means, each once: with every GPU that plait-worker finds where
+// it says kAllGpus. Asks it, which takes up to 20 s where a driver hangs.
+std::vector<std::string> LocalDevices(const Config& config);
+
+// Of plait-worker, for one of them.
 WorkerSupervisorOptions LocalWorkerOptions(const Config& config, const std::string& device);
 
 // Of the workers of runtimes.

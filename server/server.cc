@@ -290,10 +290,12 @@ void Server::Parts::StartWorkers() {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Clock& clock) {
-  auto parts = std::make_unique<Parts>(config, clock);
+  Config served = config;
+  served.workers = LocalDevices(config);
+  auto parts = std::make_unique<Parts>(served, clock);
   PLAIT_RETURN_IF_ERROR(parts->OpenStorage());
   parts->runtimes =
-      std::make_unique<RuntimeWorkers>(parts->pool, clock, LocalRuntimesOptions(config));
+      std::make_unique<RuntimeWorkers>(parts->pool, clock, LocalRuntimesOptions(served));
   parts->StartJobs();
   // From here on the parts have threads, which the destructor of the server stops.
   std::unique_ptr<Server> server(new Server(std::move(parts)));

@@ -119,6 +119,10 @@ ProcessOptions WorkerSupervisor::WorkerProcess(const std::string& worker_id) con
     process.arguments.push_back("--blobs");
     process.arguments.push_back(options_.blobs_folder);
   }
+  if (!options_.kernel_cache.empty()) {
+    process.arguments.push_back("--kernel-cache");
+    process.arguments.push_back(options_.kernel_cache);
+  }
   if (options_.threads > 0) {
     process.arguments.push_back("--threads");
     process.arguments.push_back(absl::StrCat(options_.threads));

@@ -22,6 +22,7 @@ struct WorkerSupervisorOptions {
   std::string device;                               // what the worker shall own: "cpu"
   std::string server_address;                       // where it calls: "unix:PATH"
   std::string blobs_folder;     // of the server's blobs, which the worker reads there; may be empty
+  std::string kernel_cache;     // a folder for the kernels that the worker compiles; may be empty
   int threads = 0;              // granted to the device; 0: all
   std::string instruction_set;  // the best that kernels may use; empty: all there are
   // A worker that has not called for this long hangs, and is killed.

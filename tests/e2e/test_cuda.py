@@ -13,6 +13,7 @@ import models
 import programs
 import schemas
 import skeleton
+from waiting import wait_until
 
 SKELETONS = programs.ROOT / "bench" / "models" / "skeletons"
 SIMULATED = programs.BUILD / "simulated_gpu"
@@ -93,6 +94,24 @@ def test_a_job_on_a_simulated_gpu(cli, server, folder):
     models.assert_equal_in_onnx_runtime(model.read_bytes(), optimized.read_bytes())
 
     assert_equals_reference(cli, folder, optimized, model)
+
+
+def test_compiled_kernels_are_kept_for_the_next_worker(cli, simulated, new_daemon, folder):
+    model = folder / "rows.onnx"
+    model.write_bytes(rows_model())
+    daemon = new_daemon("--workers", "cuda:0")
+
+    def kernels_after_a_job():
+        daemon.start().wait_for_worker()
+        cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0", "--budget",
+                "60s", "--no-result-cache", "--server", daemon.address).expect(0)
+        daemon.stop()
+        # A kernel that is compiled again is another file of the same name.
+        return {path.name: path.stat().st_ino for path in (daemon.data_dir / "kernels").iterdir()}
+
+    first = kernels_after_a_job()
+    assert len(first) > 3
+    assert kernels_after_a_job() == first
 
 
 def assert_equals_reference(cli, folder, optimized, original):
@@ -181,6 +200,79 @@ def test_nobody_takes_predictions_for_times(cli, server, folder):
     assert refused.code != 0 and "cuda:0 is simulated" in refused.err
 
 
+def failing_worker(folder, faults, times):
+    """A program that is plait-worker, and whose simulated GPU fails in its first `times` lives."""
+    program = folder / "failing-worker"
+    program.write_text(f"""#!/bin/sh
+case "$*" in *--server*)
+  for life in $(seq {times}); do
+    if mkdir {folder}/life-$life 2>/dev/null; then
+      export PLAIT_SIMULATED_FAULTS={faults}
+      break
+    fi
+  done
+esac
+exec {programs.program("plait-worker")} "$@"
+""")
+    program.chmod(0o755)
+    return program
+
+
+# After such an error a GPU does nothing for the process that met it, but for the next one.
+def test_a_worker_whose_gpu_has_failed_is_started_again(cli, simulated, new_daemon, folder):
+    model = folder / "rows.onnx"
+    model.write_bytes(rows_model())
+    daemon = new_daemon("--workers", "cuda:0", "--worker-program",
+                        failing_worker(folder, "cuLaunchKernel:sticky:3", times=1)).start()
+    daemon.wait_for_worker()
+    report = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
+                     "--budget", "60s", "--server", daemon.address, "--json").expect(0).json
+    assert report["equivalence"]["verdict"] == "equivalent" and report["speedup"] > 1
+    ends = [event for event in daemon.log_events() if event.get("event") == "worker.ended"]
+    assert [event["exit_code"] for event in ends] == ["10"]
+
+
+def test_a_job_whose_gpu_fails_again_and_again_says_so(cli, simulated, new_daemon, folder):
+    model = folder / "rows.onnx"
+    model.write_bytes(rows_model())
+    daemon = new_daemon("--workers", "cuda:0", "--worker-program",
+                        failing_worker(folder, "cuLaunchKernel:sticky:3", times=99)).start()
+    daemon.wait_for_worker()
+    failed = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
+                     "--budget", "60s", "--server", daemon.address)
+    assert failed.code != 0
+    assert 'device "cuda:0" has failed' in failed.err and "ILLEGAL_ADDRESS" in failed.err
+    assert daemon.is_alive()
+
+
+def test_the_table_of_faults(folder):
+    model, table = folder / "rows.onnx", folder / "table.json"
+    model.write_bytes(rows_model())
+    done = subprocess.run(
+        [sys.executable, programs.ROOT / "bench" / "simulated_gpu" / "faults.py", model,
+         "--build", programs.BUILD, "--out", folder / "faults", "--json", table,
+         "--functions", "cuGraphLaunch", "--kinds", "error,sticky,hang", "--task-seconds", "4"],
+        capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+        env=programs.environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    error, sticky, hang = json.loads(table.read_text())
+    assert error["reached"] and sticky["reached"] and hang["reached"]
+    # Once is a kernel or a plan that could not be had; the other two end the worker.
+    assert error["workers_ended"] == 0 and sticky["workers_ended"] == 1
+    assert sticky["exit_code"] == 0 and sticky["is_equal"]
+    assert "| `cuGraphLaunch` |" in done.stdout
+
+
+def test_each_gpu_has_a_worker(cli, simulated, new_daemon):
+    daemon = new_daemon().start()
+
+    def devices():
+        listed = cli.run("devices", "--server", daemon.address, "--json").expect(0).json["devices"]
+        return {device["id"] for device in listed}
+
+    wait_until(lambda: {"cpu", "cuda:0", "cuda:1"} <= devices(), "all workers connect", 60)
+
+
 def worker(*words, **variables):
     return subprocess.run([programs.program("plait-worker"), *words], capture_output=True,
                           text=True, timeout=SECONDS_MAX, check=False,
@@ -194,7 +286,11 @@ def test_a_worker_says_what_is_missing():
         finished = worker("--device", "cuda:0", "--check")
         assert finished.returncode == 9
         assert 'device "cuda:0"' in finished.stderr and "libcuda.so.1" in finished.stderr
+        finished = worker("--list", "cuda")
+        assert finished.returncode == 9 and "libcuda.so.1" in finished.stderr
     finished = worker("--device", "cuda:7", "--check", LD_LIBRARY_PATH=str(SIMULATED))
     assert finished.returncode == 9 and "there are 2 devices" in finished.stderr
+    finished = worker("--list", "cuda", LD_LIBRARY_PATH=str(SIMULATED))
+    assert finished.returncode == 0 and finished.stdout == "cuda:0\ncuda:1\n"
     finished = worker("--device", "cuda", "--check", LD_LIBRARY_PATH=str(SIMULATED))
     assert finished.returncode == 9 and '"cuda:0", "cuda:1"' in finished.stderr
