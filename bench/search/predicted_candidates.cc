@@ -105,8 +105,9 @@ DescribedKernel KernelOf(const std::string& problem) {
 double MeasuredUs(const nlohmann::json& record) {
   double fastest_us = 0;
   for (const char* field : {"us", "finalist_us"}) {
-    for (const auto& [name, us] : record.value(field, nlohmann::json::object()).items()) {
-      const double value = us.get<double>();
+    const nlohmann::json times = record.value(field, nlohmann::json::object());
+    for (const auto& [name, us] : times.items()) {
+      const double value = us.is_number() ? us.get<double>() : 0;
       if (value > 0 && (fastest_us == 0 || value < fastest_us)) fastest_us = value;
     }
   }
