@@ -81,7 +81,8 @@ def job_with(arguments, function, kind):
              "exit_code": done.returncode, "error": last_line(done.stderr)}
     log = (folder / "cache" / "plaitd.log").read_text(errors="replace")
     entry["reached"] = f"simulated fault: {function}" in log
-    entry["workers_ended"] = sum('"worker.ended"' in line for line in log.splitlines())
+    # The last one ends with the daemon.
+    entry["workers_lost"] = sum('"worker.started"' in line for line in log.splitlines()) - 1
     if done.returncode == 0:
         entry["verdict"] = json.loads(done.stdout)["equivalence"]["verdict"]
         compared = run(arguments, folder, "verify", arguments.model, target, "--json")
@@ -120,7 +121,7 @@ def outcome_of(entry):
         return "not reached"
     if entry["exit_code"] != 0:
         return f"failed with words ({entry['exit_code']})"
-    return "right" + (", by another worker" if entry["workers_ended"] else "")
+    return "right" + (", by another worker" if entry["workers_lost"] else "")
 
 
 def print_table(entries):
