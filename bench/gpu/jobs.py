@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Optimizes models on a GPU as a user does, through one plaitd and its worker, and keeps the reports.
+"""Optimizes models on a GPU as a user does, through a plaitd and its worker; keeps the reports.
 
     bench/gpu/jobs.py --wheel plait-*.whl --out results/jobs.json [--models ...] [--settings ...]
 

@@ -5,8 +5,8 @@ import json
 
 import profile_packing
 
-FILES = ("device.json", "kernels.jsonl", "constants.json", "jobs.json", *profile_packing.PACKED_FILES,
-         "peers.json", "contention.jsonl", "run.log")
+FILES = ("device.json", "kernels.jsonl", "constants.json", "jobs.json",
+         *profile_packing.PACKED_FILES, "peers.json", "contention.jsonl", "run.log")
 FILE_BYTES_MAX = 16 << 20
 REASONS_MAX = 12
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lets each call of a simulated GPU's driver and libraries fail in a job, and prints what becomes of it.
+"""Lets each call of a simulated GPU's driver and libraries fail in a job: what becomes of it.
 
 For each function and kind of fault a daemon with one worker optimizes the model. The worker's GPU
 fails in its first life: at the call after `--calls-before` good ones
