@@ -2,7 +2,8 @@
 """Lets each call of a simulated GPU's driver and libraries fail in a job: what becomes of it.
 
 For each function and kind of fault a daemon with one worker optimizes the model. The worker's GPU
-fails in its first life: at the call after `--calls-before` good ones
+fails in its first life, at the call after `--calls-before` good ones, or, where no job makes so
+many, at the first:
 
     error    once, and works again        memory   once, for want of memory
     sticky   and from then on always      hang     by not returning
@@ -60,8 +61,8 @@ def run(arguments, folder, *words):
                           env={**os.environ, **variables})
 
 
-def job_with(arguments, function, kind):
-    """What becomes of a job while `function` fails."""
+def job_with(arguments, function, kind, calls_before):
+    """What becomes of a job in which `function` fails after so many calls."""
     folder = arguments.out / f"{function}-{kind}"
     shutil.rmtree(folder, ignore_errors=True)
     # Compiled kernels are kept from job to job, so that a minute's work is not done each time.
@@ -71,14 +72,15 @@ def job_with(arguments, function, kind):
     shutil.copytree(kernels, folder / "cache" / "data" / "kernels")
     worker = folder / "worker"
     worker.write_text(WORKER.format(folder=folder, build=arguments.build,
-                                    fault=f"{function}:{kind}:{arguments.calls_before}"))
+                                    fault=f"{function}:{kind}:{calls_before}"))
     worker.chmod(0o755)
     target = folder / "out.onnx"
     began = time.monotonic()
     done = run(arguments, folder, "optimize", arguments.model, "-o", target, "--device", "cuda:0",
                "--budget", f"{arguments.budget}s", "--cache-dir", folder / "cache", "--json")
-    entry = {"function": function, "kind": kind, "seconds": time.monotonic() - began,
-             "exit_code": done.returncode, "error": last_line(done.stderr)}
+    entry = {"function": function, "kind": kind, "calls_before": calls_before,
+             "seconds": time.monotonic() - began, "exit_code": done.returncode,
+             "error": last_line(done.stderr)}
     log = (folder / "cache" / "plaitd.log").read_text(errors="replace")
     entry["reached"] = f"simulated fault: {function}" in log
     # The last one ends with the daemon.
@@ -165,7 +167,10 @@ def main():
     entries = []
     for function in functions:
         for kind in arguments.kinds.split(","):
-            entries.append(job_with(arguments, function, kind))
+            entry = job_with(arguments, function, kind, arguments.calls_before)
+            if not entry["reached"] and arguments.calls_before > 0:
+                entry = job_with(arguments, function, kind, 0)
+            entries.append(entry)
             print(f"{function} {kind}: {outcome_of(entries[-1])}", file=sys.stderr, flush=True)
     print_table(entries)
     if arguments.json:
