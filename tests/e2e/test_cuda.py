@@ -218,28 +218,28 @@ exec {programs.program("plait-worker")} "$@"
     return program
 
 
-# After such an error a GPU does nothing for the process that met it, but for the next one.
-def test_a_worker_whose_gpu_has_failed_is_started_again(cli, simulated, new_daemon, folder):
+def job_on_a_gpu_that_fails(cli, new_daemon, folder, times):
+    """The daemon, and what becomes of a job there."""
     model = folder / "rows.onnx"
     model.write_bytes(rows_model())
     daemon = new_daemon("--workers", "cuda:0", "--worker-program",
-                        failing_worker(folder, "cuLaunchKernel:sticky:3", times=1)).start()
+                        failing_worker(folder, "cuLaunchKernel:sticky:3", times)).start()
     daemon.wait_for_worker()
-    report = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
-                     "--budget", "60s", "--server", daemon.address, "--json").expect(0).json
+    return daemon, cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
+                           "--budget", "60s", "--server", daemon.address, "--json")
+
+
+# After such an error a GPU does nothing for the process that met it, but for the next one.
+def test_a_worker_whose_gpu_has_failed_is_started_again(cli, simulated, new_daemon, folder):
+    daemon, finished = job_on_a_gpu_that_fails(cli, new_daemon, folder, times=1)
+    report = finished.expect(0).json
     assert report["equivalence"]["verdict"] == "equivalent" and report["speedup"] > 1
     ends = [event for event in daemon.log_events() if event.get("event") == "worker.ended"]
     assert [event["exit_code"] for event in ends] == ["10"]
 
 
 def test_a_job_whose_gpu_fails_again_and_again_says_so(cli, simulated, new_daemon, folder):
-    model = folder / "rows.onnx"
-    model.write_bytes(rows_model())
-    daemon = new_daemon("--workers", "cuda:0", "--worker-program",
-                        failing_worker(folder, "cuLaunchKernel:sticky:3", times=99)).start()
-    daemon.wait_for_worker()
-    failed = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
-                     "--budget", "60s", "--server", daemon.address)
+    daemon, failed = job_on_a_gpu_that_fails(cli, new_daemon, folder, times=99)
     assert failed.code != 0
     assert 'device "cuda:0" has failed' in failed.err and "ILLEGAL_ADDRESS" in failed.err
     assert daemon.is_alive()
