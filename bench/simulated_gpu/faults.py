@@ -80,7 +80,7 @@ def job_with(arguments, function, kind, calls_before):
                "--budget", f"{arguments.budget}s", "--cache-dir", folder / "cache", "--json")
     entry = {"function": function, "kind": kind, "calls_before": calls_before,
              "seconds": time.monotonic() - began, "exit_code": done.returncode,
-             "error": last_line(done.stderr)}
+             "error": last_line(done.stderr) if done.returncode != 0 else ""}
     log = (folder / "cache" / "plaitd.log").read_text(errors="replace")
     entry["reached"] = f"simulated fault: {function}" in log
     # The last one ends with the daemon.
