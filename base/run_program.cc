@@ -15,7 +15,7 @@ namespace plait {
 namespace {
 
 std::string TextIn(const FileDescriptor& file) {
-  std::string text(64 * 1024, '\0');
+  std::string text(size_t{64} * 1024, '\0');
   const ssize_t count = pread(file.number(), text.data(), text.size(), 0);
   text.resize(count < 0 ? 0 : static_cast<size_t>(count));
   return text;
