@@ -10,6 +10,9 @@
 namespace plait::wire {
 namespace {
 
+// More than any device runs at a time: schedules keep something for each.
+constexpr int kStreamsMax = 1024;
+
 // Times and rates that schedules are computed with.
 absl::Status CheckRate(absl::string_view field, double value) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
@@ -41,9 +44,9 @@ absl::Status CheckDevice(const v1::Device& device) {
     return FieldError("device.memory_bytes",
                       absl::StrCat("must be 0 or more, is ", device.memory_bytes()));
   }
-  if (device.streams_max() < 0) {
-    return FieldError("device.streams_max",
-                      absl::StrCat("must be 0 or more, is ", device.streams_max()));
+  if (device.streams_max() < 0 || device.streams_max() > kStreamsMax) {
+    return FieldError("device.streams_max", absl::StrCat("must be 0 to ", kStreamsMax, ", is ",
+                                                         device.streams_max()));
   }
   PLAIT_RETURN_IF_ERROR(CheckRate("device.launch_gap_us", device.launch_gap_us()));
   PLAIT_RETURN_IF_ERROR(CheckRate("device.cross_stream_us", device.cross_stream_us()));

@@ -99,6 +99,7 @@ TEST(WireDeviceTest, RefusesWhatNoDeviceSays) {
       {"device.cores", [](auto& device) { device.set_cores(-1); }},
       {"device.memory_bytes", [](auto& device) { device.set_memory_bytes(-1); }},
       {"device.streams_max", [](auto& device) { device.set_streams_max(-1); }},
+      {"device.streams_max", [](auto& device) { device.set_streams_max(1025); }},
       {"device.launch_gap_us", [](auto& device) { device.set_launch_gap_us(-1); }},
       {"device.cross_stream_us",
        [](auto& device) { device.set_cross_stream_us(std::numeric_limits<double>::infinity()); }},
