@@ -45,8 +45,8 @@ absl::Status CheckDevice(const v1::Device& device) {
                       absl::StrCat("must be 0 or more, is ", device.memory_bytes()));
   }
   if (device.streams_max() < 0 || device.streams_max() > kStreamsMax) {
-    return FieldError("device.streams_max", absl::StrCat("must be 0 to ", kStreamsMax, ", is ",
-                                                         device.streams_max()));
+    return FieldError("device.streams_max",
+                      absl::StrCat("must be 0 to ", kStreamsMax, ", is ", device.streams_max()));
   }
   PLAIT_RETURN_IF_ERROR(CheckRate("device.launch_gap_us", device.launch_gap_us()));
   PLAIT_RETURN_IF_ERROR(CheckRate("device.cross_stream_us", device.cross_stream_us()));
