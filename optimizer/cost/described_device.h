@@ -66,9 +66,8 @@ enum class PredictionDetail {
   // Blocks, tiles, caches, and what kernels take from each other.
   kBlocks,
   // envelope_kernel_us, and 60 % of flops_per_us and bytes_per_us, whatever the kernel; values stay
-  // in the
-  // second cache, and it takes nothing from others. The usual estimate on the back of an envelope,
-  // to check the other one against.
+  // in the second cache, and it takes nothing from others. The usual estimate on the back of an
+  // envelope, to check the other one against.
   kEnvelope,
 };
 

@@ -60,6 +60,11 @@ def test_ratios_are_those_of_models_with_a_peer(tmp_path):
     assert claims.over_peers(recorded)[0] == claims.CONFIRMED
     assert claims.over_peers_branched(recorded) == (
         claims.REFUTED, "inception_v3 1.20, nasnet_mobile 2.00")
+    # What is claimed of each is not confirmed by some.
+    goals = {"a": 1.4, "b": 1.4}
+    assert claims.of_each_branched({"a": 2}, goals) == (claims.NOT_RUN, "a 2.00; without b")
+    assert claims.of_each_branched({"a": 2, "b": 1.5}, goals)[0] == claims.CONFIRMED
+    assert claims.of_each_branched({}, goals) == (claims.NOT_RUN, "")
 
 
 def test_constants_decide_only_together(tmp_path):
