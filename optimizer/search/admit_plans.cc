@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
-#include "optimizer/search/verify_candidates.h"
+#include "optimizer/search/verification_seconds.h"
 
 // Two plans of a graph with three products. Both run the first two by a kernel that computes in
 // int8, and the second plan also the third. The first plan is loaded, and the errors of its steps

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "optimizer/plan/rebind_plan.h"
 #include "optimizer/search/predicted_plan.h"
-#include "optimizer/search/verify_candidates.h"
+#include "optimizer/search/verification_seconds.h"
 
 // A model of [N,8] has a plan for two rows. It is bound to three rows and to five, as a session
 // binds it, and runs there beside the original with one kernel for each node:

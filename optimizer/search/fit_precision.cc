@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "optimizer/search/measure_batch.h"
-#include "optimizer/search/verify_candidates.h"
+#include "optimizer/search/verification_seconds.h"
 
 // Of a plan of 100 us, 1e-5 is allowed. At no price it runs twelve layers in two planes of digits,
 // whose errors are about 1e-5 each, and the outputs are off by 4e-5. Plans that do so in one third

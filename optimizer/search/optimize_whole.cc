@@ -18,6 +18,7 @@
 #include "optimizer/search/region_cost.h"
 #include "optimizer/search/rehearse.h"
 #include "optimizer/search/search_policy.h"
+#include "optimizer/search/verification_seconds.h"
 #include "optimizer/search/verify_predicted.h"
 
 namespace plait {

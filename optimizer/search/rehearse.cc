@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "optimizer/cost/measuring_rules.h"
 #include "optimizer/plan/step_work.h"
-#include "optimizer/search/verify_candidates.h"
+#include "optimizer/search/verification_seconds.h"
 
 // A plan of three convolutions. The first may run by Winograd's algorithm (a) or by oneDNN's (b) in
 // the same formats, the second by a or c, the third only by a. By profile a is the fastest

@@ -65,18 +65,6 @@ struct VerificationResult {
   bool task_too_long = false;
 };
 
-// Seconds that loading a graph once is likely to take, one kernel per node.
-double SecondsToLoad(const Graph& graph);
-
-// The same of one kernel of it, alone.
-double SecondsToLoadKernel(const Graph& graph, absl::Span<const NodeId> nodes);
-
-// Seconds that a batch is likely to take, by the simulator's times, the number of kernels and the
-// bytes of weights: what a budget is asked for before the device is. `given_inputs`: see
-// VerificationOptions.
-double SecondsToVerify(absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch,
-                       int given_inputs = 0);
-
 // Seconds that deciding about one candidate takes at least.
 double SecondsToDecide(const PlanCandidate& baseline, const PlanCandidate& candidate,
                        const VerificationOptions& options);
