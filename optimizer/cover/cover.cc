@@ -21,6 +21,11 @@
 // {0,1}{2} costs 26: {0}{1,2} wins with 25. A kernel that covers a node ahead of an open one leaves
 // that node in the state's `ahead`, so kernels need not be intervals.
 //
+// Where the times of some kernels are unknown the best states may all lead nowhere: each holds some
+// tensor in channels_last, the next kernel reads plain, and no reorder was measured. Then the
+// search runs again and keeps, beside the best states, the best of those whose tensors all exist in
+// plain: it can go on by plain kernels of single nodes, which every node has.
+//
 // O(N * states_max * kernels per node) extensions; each looks at the live tensors, and where a node
 // ahead is covered, for a set of several nodes at the nodes up to that. Of the past only choices
 // are kept.
@@ -54,21 +59,12 @@ class CoverSearch {
 
   // The indices of the chosen groups, or an error.
   absl::StatusOr<std::vector<int>> Run() {
-    positions_[0].emplace_back();
-    for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      // States are dropped behind their position: what stays of one is the choice that led to it.
-      const std::vector<CoverState> states = std::move(positions_[node]);
-      if (states.empty()) continue;
-      const int first = table_.first_group_at[node];
-      const int past = table_.first_group_at[node + 1];
-      if (stuck_ == kNoNode && first == past) stuck_ = node;
-      for (const size_t place : BestOf(states)) {
-        const CoverState& state = states[place];
-        choices_.push_back({state.parent, state.group});
-        for (int group = first; group < past; ++group) Extend(state, node, group);
-      }
-    }
     const std::vector<CoverState>& complete = positions_[graph_.node_count()];
+    Walk();
+    if (complete.empty() && stuck_ == kNoNode) {
+      keeps_plain_ = true;
+      Walk();
+    }
     if (complete.empty()) return NothingCovers();
     const CoverState& best = complete[BestOf(complete).front()];
     std::vector<int> groups;
@@ -89,6 +85,33 @@ class CoverSearch {
 
   double CostUs(const CoverGroup& group) const { return group.cost.At(options_.width); }
 
+  // From the state before any choice to those that cover the graph, if there are any.
+  void Walk() {
+    choices_.clear();
+    positions_[0].emplace_back();
+    for (NodeId node = 0; node < graph_.node_count(); ++node) {
+      // States are dropped behind their position: what stays of one is the choice that led to it.
+      const std::vector<CoverState> states = std::exchange(positions_[node], {});
+      if (states.empty()) continue;
+      const int first = table_.first_group_at[node];
+      const int past = table_.first_group_at[node + 1];
+      if (stuck_ == kNoNode && first == past) stuck_ = node;
+      for (const size_t place : BestOf(states)) {
+        const CoverState& state = states[place];
+        choices_.push_back({state.parent, state.group});
+        for (int group = first; group < past; ++group) Extend(state, node, group);
+      }
+    }
+  }
+
+  // Whether what is live exists in plain or may come in it, so that plain kernels can follow.
+  static bool CanGoOnInPlain(const CoverState& state) {
+    return std::all_of(state.live.begin(), state.live.end(), [](const LiveTensor& live) {
+      if (live.available != 0) return Has(live.available, Format::kPlain);
+      return (live.demanded & ~MaskOf(Format::kPlain)) == 0;
+    });
+  }
+
   // Of states with the same future only the cheapest stay, and of those the best few, best first. A
   // state that has covered more nodes ahead has paid for them already, so it is ranked without
   // their usual price.
@@ -107,7 +130,19 @@ class CoverSearch {
       kept.push_back(place);
       if (static_cast<int>(kept.size()) == options_.states_max) break;
     }
+    if (keeps_plain_) KeepPlain(states, kept);
     return kept;
+  }
+
+  // Adds the best of the states that can go on in plain, unless one is kept. REQUIRES: order_ is
+  // that of `states`.
+  void KeepPlain(const std::vector<CoverState>& states, std::vector<size_t>& kept) const {
+    const auto can_go_on = [&](size_t place) { return CanGoOnInPlain(states[place]); };
+    if (std::any_of(kept.begin(), kept.end(), can_go_on)) return;
+    const auto best = std::find_if(order_.begin(), order_.end(), [&](const auto& ranked) {
+      return CanGoOnInPlain(states[ranked.second]);
+    });
+    if (best != order_.end()) kept.push_back(best->second);
   }
 
   absl::Status NothingCovers() const {
@@ -284,6 +319,7 @@ class CoverSearch {
   std::vector<Choice> choices_;                     // of the states that were kept
   std::vector<std::pair<double, size_t>> order_;    // of states by rank; kept for its memory
   NodeId stuck_ = kNoNode;         // the first one that states came to and no kernel runs
+  bool keeps_plain_ = false;       // see CanGoOnInPlain
   std::vector<double> single_us_;  // per node: its cheapest one-node kernel
   std::vector<std::optional<bool>> is_convex_;  // per group, as far as asked
   std::vector<int> seen_in_walk_;               // per node: the number of a walk

@@ -390,6 +390,40 @@ TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {
   EXPECT_FALSE(convert(plain, last)[0].can_run());
 }
 
+// A kernel of one node of a chain.
+void AddKernel(const Graph& graph, NodeId node, Format to, double latency_us, KernelTable& table) {
+  KernelGroup group;
+  group.nodes = {node};
+  group.inputs = InputsOf(graph, group.nodes);
+  group.outputs = OutputsOf(graph, group.nodes);
+  group.input_formats = {Format::kPlain};
+  group.output_formats = {to};
+  group.whole.latency_us = group.part.latency_us = latency_us;
+  table.groups_at[node].push_back(static_cast<int>(table.groups.size()));
+  table.groups.push_back(group);
+}
+
+// A budget that ended before any reorder was measured.
+TEST(CoverTest, GoesOnInPlainWhereTheBestKernelsLeadNowhere) {
+  const Graph chain = GraphOf(R"(graph {
+    input %x: float32[1,2,3,3]
+    %a = Relu(%x) {}
+    %b = Exp(%a) {}
+    %c = Tanh(%b) {}
+    output %c
+  })");
+  KernelTable table;
+  table.groups_at.resize(chain.node_count());
+  table.reorders.resize(chain.tensor_count());
+  for (NodeId node = 0; node < chain.node_count(); ++node) {
+    AddKernel(chain, node, Format::kPlain, 10, table);
+    AddKernel(chain, node, Format::kChannelsLast, 1, table);
+  }
+  const absl::StatusOr<Cover> cover = FindCover(chain, table, {.states_max = 1});
+  ASSERT_TRUE(cover.ok()) << cover.status();
+  EXPECT_EQ(cover->latency_us, 30);
+}
+
 TEST(CoverErrorTest, NamesTheNodeWithoutAKernel) {
   const Graph graph = GraphOf("graph {\n input %x: float32[4]\n %y = Relu(%x) {}\n output %y\n}");
   KernelTable table;
