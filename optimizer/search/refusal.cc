@@ -90,7 +90,7 @@ absl::string_view RefusalReasonName(RefusalReason reason) {
 }
 
 Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, double rel_error_max,
-                  const LoadEffect& effect) {
+                  const LoadEffect& effect, int looks) {
   const CandidateMeasurement& measurement = refused.measurement;
   Refusal refusal = Untimed(baseline, refused, ReasonOf(baseline, refused), rel_error_max);
   if (refusal.reason == RefusalReason::kFailed && refusal.message.empty()) {
@@ -101,7 +101,7 @@ Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, dou
   }
   const Speedup speedup = EstimateSpeedup(
       {baseline.measurement.latency_us, measurement.latency_us, baseline.measurement.load_rounds},
-      effect);
+      effect, looks);
   refusal.latency_us = Median(measurement.latency_us);
   refusal.speedup = speedup.median;
   refusal.speedup_certain = speedup.certain;

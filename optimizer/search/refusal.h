@@ -60,8 +60,9 @@ struct MeasuredPlan {
 
 // What is told of a candidate that does not win by what was measured of it. It is kNotFaster unless
 // it did not run or its outputs are not proven equal. `rel_error_max` is what these were judged by.
+// `looks`: see EstimateSpeedup.
 Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, double rel_error_max,
-                  const LoadEffect& effect);
+                  const LoadEffect& effect, int looks = 1);
 
 // The same where nothing is timed: the plan's outputs were compared, and predicted times decide. It
 // is kInconclusive unless it did not run or its outputs differ.

@@ -27,12 +27,19 @@ constexpr double kReach = 3;
 // No device was seen to differ by less from load to load; twenty loads may agree by chance.
 constexpr double kLoadDeviationMin = 0.003;
 
-// The 97.5 % quantile of Student's t, within 0.3 % from three degrees of freedom on, and 3 % too
-// small at two (the first terms of its expansion for many degrees).
-double StudentQuantile(double degrees) {
-  constexpr double kNormal = 1.959964;
-  return kNormal + 2.3723 / degrees + 2.8225 / (degrees * degrees) +
-         2.5558 / (degrees * degrees * degrees);
+// The quantiles of a normal distribution that leave 2.5 % above, and a half and a third of that.
+constexpr double kNormalOfLooks[kLooksMax] = {1.959964, 2.241403, 2.393980};
+
+// The quantile of Student's t where a normal distribution has its own at `normal`: within 2.5 %
+// from three degrees of freedom on, and 8 % too small at two (the first terms of its expansion for
+// many degrees).
+double StudentQuantile(double normal, double degrees) {
+  const double square = normal * normal;
+  const double first = (square + 1) / 4;
+  const double second = ((5 * square + 16) * square + 3) / 96;
+  const double third = (((3 * square + 19) * square + 17) * square - 15) / 384;
+  return normal * (1 + first / degrees + second / (degrees * degrees) +
+                   third / (degrees * degrees * degrees));
 }
 
 double Variance(absl::Span<const double> values) {
@@ -78,7 +85,7 @@ LoadLogs LogsOf(const PairedRounds& rounds) {
 
 }  // namespace
 
-Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect) {
+Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks) {
   const LoadLogs loads = LogsOf(rounds);
   if (loads.medians.empty()) return {};
   const auto count = static_cast<double>(loads.medians.size());
@@ -95,11 +102,18 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect) {
 
   // What a few loads show is known less well than what all those of the device did.
   const double degrees = std::max(2.0, (seen > expected ? 0 : effect.loads - 1) + count - 1);
-  const double quantile = StudentQuantile(degrees);
-  const double certain = quantile * std::sqrt(variance / count);
-  const double predicted = quantile * std::sqrt(variance / count + later / kLaterLoads);
+  const double certain =
+      StudentQuantile(kNormalOfLooks[looks - 1], degrees) * std::sqrt(variance / count);
+  const double predicted = StudentQuantile(kNormalOfLooks[0], degrees) *
+                           std::sqrt(variance / count + later / kLaterLoads);
   return {std::exp(mean), std::exp(mean - certain), std::exp(mean - predicted),
           std::exp(mean + predicted)};
+}
+
+bool MayBecomeCertain(const Speedup& speedup, int look, int looks) {
+  const double half_width = std::log(speedup.median / speedup.certain);
+  const double later_half_width = half_width * std::sqrt(static_cast<double>(look) / looks);
+  return 2 * std::log(speedup.median) > later_half_width;
 }
 
 LoadEffect LoadEffectOf(const PairedRounds& rounds) {

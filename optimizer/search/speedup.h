@@ -12,7 +12,7 @@ struct Speedup {
   double median = 1;
   // Of the ratio itself, over all loads that there might be: 97.5 % of such bounds lie below it.
   // What is accepted by it being above 1 is slower in 2.5 % of cases at most, however many rounds
-  // were taken.
+  // were taken, and however many of the looks that were allowed.
   double certain = 1;
   // Where 95 % of later measurements find it, which take 15 rounds in two loads of their own, as
   // `plait bench` does.
@@ -31,12 +31,22 @@ struct PairedRounds {
   absl::Span<const int> load_rounds;  // how many rounds each load had; their sum is all
 };
 
+// At how many points of growing rounds one may look whether a speedup is certain yet, at most.
+inline constexpr int kLooksMax = 3;
+
 // The speedup of `after` over `before`. Within a load the median of the ratios counts, so that a
 // round that something has disturbed moves nothing; loads are averaged. Their spread is what these
 // loads show or what the device's load effect says, whichever is more: a few loads alone tell
-// little. Without rounds: 1, 1, 1, 1. Pure; symmetric: what is x times as fast one way round is 1/x
-// times as fast the other. REQUIRES: equal numbers of samples, all > 0; no load without rounds.
-Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect);
+// little. Whoever may look again with more rounds if nothing is certain says how often at most,
+// before the first look: each of them has its share of the error. Without rounds: 1, 1, 1, 1. Pure;
+// symmetric: what is x times as fast one way round is 1/x times as fast the other.
+// REQUIRES: equal numbers of samples, all > 0; no load without rounds; looks is 1 to kLooksMax.
+Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks = 1);
+
+// Whether `looks` times as many rounds as the first look had may make the speedup certain, if those
+// that there are at look `look` show at least half of what is more than 1 in it. No rounds are
+// worth taking otherwise.
+bool MayBecomeCertain(const Speedup& speedup, int look, int looks);
 
 // What is between the loads of two plans, without the noise of the rounds: of a plan beside itself,
 // or of any two, since a speedup is the same in every load. Without the loads that are far from the

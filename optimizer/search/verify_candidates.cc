@@ -41,6 +41,16 @@ bool MayWin(const CandidateMeasurement& measurement, const CandidateMeasurement&
          AreComparable(baseline, measurement);
 }
 
+// Adds the loads and rounds of a later batch; what was found about outputs stays.
+void AddRounds(const CandidateMeasurement& more, CandidateMeasurement& measurement) {
+  const auto append = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(more.latency_us, measurement.latency_us);
+  append(more.load_rounds, measurement.load_rounds);
+  append(more.load_ms, measurement.load_ms);
+}
+
 class Verification {
  public:
   Verification(absl::Span<const PlanCandidate> candidates, const VerificationOptions& options,
@@ -231,10 +241,10 @@ class Verification {
 
   // What is told of a candidate unless it wins. Replaces what was told of it before.
   Refusal& Refuse(int index, const CandidateMeasurement& baseline,
-                  const CandidateMeasurement& measurement) {
+                  const CandidateMeasurement& measurement, int looks = 1) {
     return refusals_[index] =
                RefusalOf({candidates_[0], baseline}, {candidates_[index], measurement},
-                         options_.rel_error_max, context_.load_effect);
+                         options_.rel_error_max, context_.load_effect, looks);
   }
 
   // Beside a winner, that others were not chosen needs no word.
@@ -252,9 +262,22 @@ class Verification {
            context_.is_right_elsewhere(finalist, seconds_to_decide_);
   }
 
+  double SecondsOfFinal(const VerificationBatch& batch) const {
+    return std::min(SecondsOfAllRounds(), batch.seconds_max);
+  }
+
+  // How often the rounds of such a batch may be looked at, taking as many more each time. Asked
+  // before there are any: what these show must not decide it.
+  int LooksAtMost(double seconds_of_batch) {
+    int looks = options_.looks_max;
+    while (looks > 1 && !HasSeconds(looks * seconds_of_batch, seconds_of_batch)) --looks;
+    return looks;
+  }
+
   absl::Status Decide() {
     const VerificationBatch batch = {options_.loads_final, options_.rounds_final,
                                      options_.rounds_min, FinalSeconds()};
+    const int looks = LooksAtMost(SecondsOfFinal(batch));
     bool is_first = true;
     for (const int finalist : Ranked()) {
       if (!is_first && !HasSeconds(seconds_to_decide_)) return absl::OkStatus();
@@ -265,26 +288,59 @@ class Verification {
       if (is_overdue_) return absl::OkStatus();
       result_.baseline = measurements[0];
       result_.optimized = measurements[0];
-      Refusal& refusal = Refuse(finalist, measurements[0], measurements[1]);
-      if (!IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) {
-        unusable_.insert(finalist);
-        continue;
+      if (IsUsable(measurements[1], measurements[0], options_.accept_inconclusive)) {
+        // Judging a second one would double the chance of accepting what is slower.
+        return Judge(finalist, batch, looks, std::move(measurements));
       }
-      refusal.reason = RefusalReason::kNotFaster;
-      const PairedRounds rounds = {measurements[0].latency_us, measurements[1].latency_us,
-                                   measurements[0].load_rounds};
-      if (rounds.load_rounds.size() > 1) result_.load_effect = LoadEffectOf(rounds);
-      const Speedup speedup = EstimateSpeedup(rounds, context_.load_effect);
-      TellMeasured(speedup.median);
-      if (speedup.certain > 1) {
-        result_.winner = finalist;
-        result_.speedup = speedup;
-        result_.optimized = std::move(measurements[1]);
-      }
-      // Judging a second one would double the chance of accepting what is slower.
-      return absl::OkStatus();
+      Refuse(finalist, measurements[0], measurements[1]);
+      unusable_.insert(finalist);
     }
     return absl::OkStatus();
+  }
+
+  // Looks at the rounds, and takes as many again, until the finalist is certainly faster or has no
+  // prospect of it.
+  absl::Status Judge(int finalist, VerificationBatch batch, int looks,
+                     std::vector<CandidateMeasurement> measurements) {
+    // Outputs are compared once.
+    batch.random_inputs = 1;
+    batch.has_given_inputs = false;
+    const double seconds = SecondsOfFinal(batch);
+    for (int look = 1;; ++look) {
+      const Speedup speedup = Look(finalist, looks, measurements);
+      if (result_.winner != 0 || look == looks || !MayBecomeCertain(speedup, look, looks) ||
+          !HasSeconds(seconds)) {
+        return absl::OkStatus();
+      }
+      seconds_ahead_ = seconds_behind_ + seconds;
+      PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> more,
+                             Measure({0, finalist}, batch));
+      if (std::exchange(is_overdue_, false)) return absl::OkStatus();
+      if (!MayWin(more[1], more[0])) {
+        Refuse(finalist, more[0], more[1]);
+        unusable_.insert(finalist);
+        return absl::OkStatus();
+      }
+      for (size_t i = 0; i < more.size(); ++i) AddRounds(more[i], measurements[i]);
+    }
+  }
+
+  // Lets all rounds so far decide.
+  Speedup Look(int finalist, int looks, const std::vector<CandidateMeasurement>& measurements) {
+    result_.baseline = measurements[0];
+    result_.optimized = measurements[0];
+    Refuse(finalist, measurements[0], measurements[1], looks).reason = RefusalReason::kNotFaster;
+    const PairedRounds rounds = {measurements[0].latency_us, measurements[1].latency_us,
+                                 measurements[0].load_rounds};
+    if (rounds.load_rounds.size() > 1) result_.load_effect = LoadEffectOf(rounds);
+    const Speedup speedup = EstimateSpeedup(rounds, context_.load_effect, looks);
+    TellMeasured(speedup.median);
+    if (speedup.certain > 1) {
+      result_.winner = finalist;
+      result_.speedup = speedup;
+      result_.optimized = measurements[1];
+    }
+    return speedup;
   }
 
   const absl::Span<const PlanCandidate> candidates_;

@@ -26,7 +26,10 @@ struct VerificationOptions {
   // That may take so long in any case, and longer where there is budget for it, as long as more
   // rounds or loads come of it: those of slow models need them most.
   double final_seconds_least = 4;
-  double final_seconds_max = 64;
+  double final_seconds_max = 32;
+  // A finalist that is not certainly faster then, but may turn out to be, runs as long again where
+  // there is budget for it, and is judged by all rounds.
+  int looks_max = kLooksMax;
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).
   // One that was never compared may not.
   bool accept_inconclusive = false;
@@ -75,8 +78,9 @@ bool IsAccepted(const Equivalence& equivalence, bool accept_inconclusive);
 
 // Finds the best candidate. Short runs of all choose one finalist, by all of its samples; then that
 // one runs beside the baseline, and only these rounds decide: it wins if its outputs equal the
-// baseline's and its speedup is certainly above 1 (see Speedup). One candidate is judged, once, so
-// a slower plan is accepted in 2.5 % of cases at most. A finalist that is wrong, here or elsewhere,
+// baseline's and its speedup is certainly above 1 (see Speedup), at the first look or at a later
+// one. One candidate is judged, and it is known before how often at most, so a slower plan is
+// accepted in 2.5 % of cases at most. A finalist that is wrong, here or elsewhere,
 // or does not run is not judged, and the next best takes its place. When a batch takes longer than
 // the device may be had, nothing more is compared, and the baseline stays. Blocks for as long as
 // the device runs. REQUIRES: candidates is not empty; they are in the order of their predictions,

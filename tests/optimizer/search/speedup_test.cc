@@ -37,6 +37,13 @@ class Machine {
     }
   }
 
+  // What another measurement found, behind what this one did.
+  void Add(const Machine& more) {
+    before_us.insert(before_us.end(), more.before_us.begin(), more.before_us.end());
+    after_us.insert(after_us.end(), more.after_us.begin(), more.after_us.end());
+    load_rounds.insert(load_rounds.end(), more.load_rounds.begin(), more.load_rounds.end());
+  }
+
   Speedup Estimate(const LoadEffect& effect) const {
     return EstimateSpeedup({before_us, after_us, load_rounds}, effect);
   }
@@ -91,6 +98,59 @@ TEST(SpeedupTest, AcceptsAnEqualPlanInFivePerCentOfCasesAtMost) {
       EXPECT_LE(accepted, kTrials / 20) << load_deviation << " " << design.loads;
     }
   }
+}
+
+// What is decided by up to three looks at a machine, of which each adds as many rounds.
+bool IsAcceptedInLooks(Machine& machine, const LoadEffect& effect, const Design& design,
+                       double speedup) {
+  Machine all = machine;
+  all.Measure(design.loads, design.rounds_per_load, speedup);
+  for (int look = 1;; ++look) {
+    const Speedup estimate =
+        EstimateSpeedup({all.before_us, all.after_us, all.load_rounds}, effect, kLooksMax);
+    if (estimate.certain > 1) return true;
+    if (look == kLooksMax || !MayBecomeCertain(estimate, look, kLooksMax)) return false;
+    machine.Measure(design.loads, design.rounds_per_load, speedup);
+    all.Add(machine);
+  }
+}
+
+TEST(SpeedupTest, LooksAcceptAnEqualPlanNoMoreOften) {
+  for (const double load_deviation : {0.001, 0.01, 0.03}) {
+    for (const Design& design : kDesigns) {
+      int accepted = 0;
+      for (int trial = 0; trial < kTrials; ++trial) {
+        Machine machine(trial, load_deviation);
+        const LoadEffect effect = machine.Calibrate();
+        accepted += IsAcceptedInLooks(machine, effect, design, 1);
+      }
+      EXPECT_LE(accepted, kTrials / 20) << load_deviation << " " << design.loads;
+    }
+  }
+}
+
+TEST(SpeedupTest, LooksFindASmallGain) {
+  constexpr Design kDesign = {6, 6};
+  int at_once = 0;
+  int in_looks = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    Machine machine(trial, 0.01);
+    const LoadEffect effect = machine.Calibrate();
+    machine.Measure(kDesign.loads, kDesign.rounds_per_load, 1.02);
+    at_once += machine.Estimate(effect).certain > 1;
+    in_looks += IsAcceptedInLooks(machine, effect, kDesign, 1.02);
+  }
+  EXPECT_LE(at_once, kTrials * 0.7);
+  EXPECT_GE(in_looks, kTrials * 0.85);
+}
+
+// Four times the rounds halve the width: 1.02 with 0.97 for certain may become certain by them, if
+// they show 1.03, and 1.01 with 0.96 may not.
+TEST(SpeedupTest, MoreRoundsAreWorthTakingWhereTheyMayDecide) {
+  EXPECT_TRUE(MayBecomeCertain({.median = 1.02, .certain = 0.97}, 1, 4));
+  EXPECT_FALSE(MayBecomeCertain({.median = 1.01, .certain = 0.96}, 1, 4));
+  EXPECT_FALSE(MayBecomeCertain({.median = 0.98, .certain = 0.95}, 1, 4));
+  EXPECT_FALSE(MayBecomeCertain({}, 1, 3));
 }
 
 TEST(SpeedupTest, AcceptsARealGain) {
