@@ -122,6 +122,7 @@ struct Server::Parts {
   }
 
   const Config config;
+  std::vector<std::string> local_devices;  // that have a worker of this daemon's
   Clock& clock;
   const absl::Duration began;
   std::atomic<bool> draining = false;
@@ -223,7 +224,7 @@ ServiceContext Server::Parts::ContextFor(Roles roles, StreamSlots& streams, Requ
           .version = Version(),
           .engine_version = EngineVersion(),
           .warnings = WarningsOf(config),
-          .local_devices = config.workers,
+          .local_devices = local_devices,
           .runtimes = runtimes.get(),
           .tenant_queued_jobs_max = config.tenant_queued_jobs_max,
           .uploads_bytes_max = config.blobs_bytes_max / 2,
@@ -280,7 +281,7 @@ absl::Status Server::Parts::ServeHttp() {
 
 // Last, because workers call the services at once.
 void Server::Parts::StartWorkers() {
-  for (const std::string& device : config.workers) {
+  for (const std::string& device : local_devices) {
     WorkerSupervisorOptions options = LocalWorkerOptions(config, device);
     options.restarted = [this] { metrics.WorkerRestarted(); };
     supervisors.push_back(std::make_unique<WorkerSupervisor>(pool, clock, options));
@@ -290,12 +291,12 @@ void Server::Parts::StartWorkers() {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Clock& clock) {
-  Config served = config;
-  served.workers = LocalDevices(config);
-  auto parts = std::make_unique<Parts>(served, clock);
+  auto parts = std::make_unique<Parts>(config, clock);
   PLAIT_RETURN_IF_ERROR(parts->OpenStorage());
+  // Takes seconds where a driver has to begin, which nobody waits for who may not have the storage.
+  parts->local_devices = LocalDevices(config);
   parts->runtimes =
-      std::make_unique<RuntimeWorkers>(parts->pool, clock, LocalRuntimesOptions(served));
+      std::make_unique<RuntimeWorkers>(parts->pool, clock, LocalRuntimesOptions(config));
   parts->StartJobs();
   // From here on the parts have threads, which the destructor of the server stops.
   std::unique_ptr<Server> server(new Server(std::move(parts)));

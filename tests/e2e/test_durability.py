@@ -134,6 +134,17 @@ def test_a_second_daemon_on_the_same_data_is_refused(daemon):
     assert daemon.get("/livez")[0] == 200
 
 
+def test_a_second_daemon_on_the_same_data_asks_for_no_gpus(daemon, folder):
+    asked = folder / "asked"
+    worker = folder / "worker"
+    worker.write_text(f"#!/bin/sh\ntouch {asked}\nsleep 30\n")
+    worker.chmod(0o755)
+    words = [programs.program("plaitd"), "--data-dir", str(daemon.data_dir), "--insecure",
+             "--worker-program", str(worker)]
+    done = subprocess.run(words, env=programs.environment(), timeout=20)
+    assert done.returncode != 0 and not asked.exists()
+
+
 def test_a_second_daemon_on_the_same_port_is_refused(daemon, folder):
     other = Daemon(folder / "other", listen=daemon.address)
     assert daemon.address in start_expecting_refusal(other)
