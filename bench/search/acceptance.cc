@@ -57,7 +57,8 @@ class Subject {
   }
 
  private:
-  // By the rules of a job: the result and the candidate's measurement.
+  // By the rules of a job: the result and the candidate's measurement, of all batches, since of two
+  // plans all of them decide.
   absl::StatusOr<VerificationResult> Verify(const PlanCandidate& baseline,
                                             CandidateMeasurement* candidate) {
     UnlimitedBudget budget;
@@ -65,7 +66,10 @@ class Subject {
     PLAIT_ASSIGN_OR_RETURN(
         VerificationResult result,
         VerifyCandidates({baseline, plan_}, {}, {verifier_, budget, log, effect_}));
-    *candidate = log.verifications().back()[1];
+    *candidate = {};
+    for (const std::vector<CandidateMeasurement>& batch : log.verifications()) {
+      AddRounds(batch[1], *candidate);
+    }
     return result;
   }
 

@@ -25,6 +25,15 @@ bool AreComparable(const CandidateMeasurement& a, const CandidateMeasurement& b)
          all_positive(b.latency_us);
 }
 
+void AddRounds(const CandidateMeasurement& more, CandidateMeasurement& measurement) {
+  const auto append = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(more.latency_us, measurement.latency_us);
+  append(more.load_rounds, measurement.load_rounds);
+  append(more.load_ms, measurement.load_ms);
+}
+
 absl::StatusOr<std::vector<std::vector<double>>> Verifier::TimeSteps(
     absl::Span<const PlanCandidate> candidates, const RehearsalBatch& /*batch*/) {
   return std::vector<std::vector<double>>(candidates.size());

@@ -49,6 +49,9 @@ std::string CandidateId(const Graph& graph, const Plan& plan);
 // and round by round and load by load they were taken beside each other.
 bool AreComparable(const CandidateMeasurement& a, const CandidateMeasurement& b);
 
+// Adds the loads and rounds of a later batch; what was found about outputs stays.
+void AddRounds(const CandidateMeasurement& more, CandidateMeasurement& measurement);
+
 // Runs whole plans on the device beside each other: the only place where a search meets the truth.
 // One implementation per way to the device; fakes and logs answer in tests and replays. The search
 // calls from one thread.

@@ -41,16 +41,6 @@ bool MayWin(const CandidateMeasurement& measurement, const CandidateMeasurement&
          AreComparable(baseline, measurement);
 }
 
-// Adds the loads and rounds of a later batch; what was found about outputs stays.
-void AddRounds(const CandidateMeasurement& more, CandidateMeasurement& measurement) {
-  const auto append = [](const auto& from, auto& to) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
-  append(more.latency_us, measurement.latency_us);
-  append(more.load_rounds, measurement.load_rounds);
-  append(more.load_ms, measurement.load_ms);
-}
-
 class Verification {
  public:
   Verification(absl::Span<const PlanCandidate> candidates, const VerificationOptions& options,
