@@ -110,10 +110,9 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, in
           std::exp(mean + predicted)};
 }
 
-bool MayBecomeCertain(const Speedup& speedup, int look, int looks) {
-  const double half_width = std::log(speedup.median / speedup.certain);
-  const double later_half_width = half_width * std::sqrt(static_cast<double>(look) / looks);
-  return 2 * std::log(speedup.median) > later_half_width;
+bool IsWorthAnotherLook(const Speedup& speedup) {
+  constexpr double kSpeedupMin = 1.005;
+  return speedup.certain <= 1 && speedup.median >= kSpeedupMin;
 }
 
 LoadEffect LoadEffectOf(const PairedRounds& rounds) {

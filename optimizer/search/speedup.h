@@ -43,10 +43,9 @@ inline constexpr int kLooksMax = 3;
 // REQUIRES: equal numbers of samples, all > 0; no load without rounds; looks is 1 to kLooksMax.
 Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks = 1);
 
-// Whether `looks` times as many rounds as the first look had may make the speedup certain, if those
-// that there are at look `look` show at least half of what is more than 1 in it. No rounds are
-// worth taking otherwise.
-bool MayBecomeCertain(const Speedup& speedup, int look, int looks);
+// Whether a speedup that is not certain yet is worth another look: 0.5 % at least. How noisy the
+// first rounds were is no reason to stop, for further ones may be less so.
+bool IsWorthAnotherLook(const Speedup& speedup);
 
 // What is between the loads of two plans, without the noise of the rounds: of a plan beside itself,
 // or of any two, since a speedup is the same in every load. Without the loads that are far from the

@@ -288,8 +288,8 @@ class Verification {
     return absl::OkStatus();
   }
 
-  // Looks at the rounds, and takes as many again, until the finalist is certainly faster or has no
-  // prospect of it.
+  // Looks at the rounds, and takes as many again, until the finalist is certainly faster or does
+  // not seem so any more.
   absl::Status Judge(int finalist, VerificationBatch batch, int looks,
                      std::vector<CandidateMeasurement> measurements) {
     // Outputs are compared once.
@@ -298,8 +298,7 @@ class Verification {
     const double seconds = SecondsOfFinal(batch);
     for (int look = 1;; ++look) {
       const Speedup speedup = Look(finalist, looks, measurements);
-      if (result_.winner != 0 || look == looks || !MayBecomeCertain(speedup, look, looks) ||
-          !HasSeconds(seconds)) {
+      if (look == looks || !IsWorthAnotherLook(speedup) || !HasSeconds(seconds)) {
         return absl::OkStatus();
       }
       seconds_ahead_ = seconds_behind_ + seconds;

@@ -27,7 +27,7 @@ struct VerificationOptions {
   // rounds or loads come of it: those of slow models need them most.
   double final_seconds_least = 4;
   double final_seconds_max = 32;
-  // A finalist that is not certainly faster then, but may turn out to be, runs as long again where
+  // A finalist that is not certainly faster then, but seems to be, runs as long again where
   // there is budget for it, and is judged by all rounds.
   int looks_max = kLooksMax;
   // A candidate whose outputs agree may win also where that proves little (Verdict::kInconclusive).

@@ -26,8 +26,8 @@ internal::Start Asks(double seconds, double seconds_max) {
 }
 
 TEST(JobBudgetTest, GrowsWithTheWorkOfTheModel) {
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(12'000)), 60);   // 24 GFLOP
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(40'000)), 200);  // 80 GFLOP
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(7'000)), 60);    // 14 GFLOP
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(40'000)), 320);  // 80 GFLOP
   EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(1'000'000)), 600);
 }
 
