@@ -75,19 +75,23 @@ std::string EntryOf(size_t work) { return absl::StrCat(cuda::kKernelEntry, "_", 
 
 bool HasNvrtc() { return cuda::CompileToPtx("__global__ void f() {}", "compute_90").ok(); }
 
-absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
-                                      const std::string& architecture) {
+std::string SourceOfWork(const std::vector<Work>& all) {
   std::string text = cuda::KernelIntrinsics();
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string entry = absl::StrCat(cuda::kKernelEntry, "(");
     std::string source = all[i].kernel.source;
     const size_t at = source.find(entry);
-    if (at == std::string::npos) return absl::InternalError("no entry in " + all[i].name);
+    PLAIT_CHECK(at != std::string::npos);
     source.replace(at, entry.size(), EntryOf(i) + "(");
     absl::StrAppend(&text, "namespace kernel_", i, " {\n", cuda::KernelPrelude(all[i].precision),
                     source, "}\n");
   }
-  const cuda::Result<std::string> ptx = cuda::CompileToPtx(text, architecture);
+  return text;
+}
+
+absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
+                                      const std::string& architecture) {
+  const cuda::Result<std::string> ptx = cuda::CompileToPtx(SourceOfWork(all), architecture);
   if (!ptx.ok()) return absl::InternalError(ptx.error().message);
   return ptx.value();
 }

@@ -37,6 +37,8 @@ absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
 // The same as text. Errors: kInternal with NVRTC's words.
 absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
                                       const std::string& architecture);
+// What is compiled: CUDA C++, one namespace for each kernel.
+std::string SourceOfWork(const std::vector<Work>& all);
 std::string EntryOf(size_t work);  // the kernel's name in that module
 
 struct GeneratedRun {
