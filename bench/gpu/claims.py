@@ -50,7 +50,9 @@ class Recorded:
                           for one in constants.get("constants", [])}
         self.jobs = results_folder.read_json(folder / "jobs.json") or []
         self.peers = results_folder.read_json(folder / "peers.json") or {"entries": []}
-        self.device = (results_folder.read_json(folder / "device.json") or {}).get("name", "")
+        facts = results_folder.read_json(folder / "device.json") or {}
+        self.device = facts.get("name", "")
+        self.conformance = facts.get("conformance")
 
     def constant(self, name, parameter=0):
         return self.constants.get((name, parameter))
@@ -87,6 +89,14 @@ def of_constants(*names):
             return (NOT_RUN, "") if None in values else judge(*values)
         return judged
     return wrap
+
+
+def conformance(found):
+    if found.conformance is None:
+        return NOT_RUN, ""
+    failures = found.conformance["failures"]
+    return decided(not failures, f"{found.conformance['kernels']} kernels, "
+                                 f"{len(failures)} failures")
 
 
 @of_constants(("captured_crossing", 10), ("explicit_crossing", 10))
@@ -237,6 +247,8 @@ CLAIMS = (
           f"{JOBS} --settings batch8"),
     Claim(f"Each candidate's relative L2 error in strict fp32 <= {KERNEL_ERROR_MAX:.0e}",
           kernel_errors, f"{RUN} --steps seeds"),
+    Claim("Every generated kernel of the conformance cases is right, writes nothing beside its "
+          "outputs, and gives the same bits again", conformance, f"{RUN} --steps conformance"),
     Claim("A node copied out of a library's captured graph runs as in that graph", copied_nodes,
           f"{RUN} --steps constants"),
     Claim("Chains of one graph run beside each other", streams, f"{RUN} --steps constants"),

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Runs the conformance cases of the generated kernels on the GPU that is here.
+
+    bench/gpu/conformance.py --pack build/conformance   # where plait is built
+    bench/gpu/conformance.py --program build/conformance/gpu_conformance_test
+
+Every kernel of every case in fp32, fp16 and bf16 is compiled for the device, run twice and compared
+with the reference. The summary becomes `conformance` of --device-file. Packing copies the
+test's program with the shared libraries that it needs into a folder that can be brought along.
+Exit codes: 0 all right, 1 a kernel failed, 2 usage, 3 nothing was run.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT = ROOT / "build" / "tests" / "gpu_conformance_test"
+# Every machine has these.
+SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s)\.so")
+
+
+def pack(program, folder):
+    """Copies a program and its libraries, which conformance() finds beside it."""
+    libraries = folder / "lib"
+    libraries.mkdir(parents=True, exist_ok=True)
+    shutil.copy(program, folder)
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    for name, path in re.findall(r"(\S+) => (/\S+)", listed):
+        if not SYSTEM_LIBRARIES.match(name):
+            shutil.copy(path, libraries / name)
+
+
+def summary_of(results):
+    """What a file of googletest's says: tests, kernels and the first lines of failures."""
+    tests = [test for suite in results["testsuites"] for test in suite["testsuite"]]
+    failures = [(test, failure["failure"].splitlines()) for test in tests
+                for failure in test.get("failures", [])]
+    return {
+        "tests": sum(test["result"] == "COMPLETED" for test in tests),
+        "skipped": sum(test["result"] == "SKIPPED" for test in tests),
+        "kernels": sum(int(test.get("kernels", 0)) for test in tests),
+        "failures": [f"{test['name']}: {' '.join(lines)[:300]}" for test, lines in failures],
+    }
+
+
+def conformance(program):
+    """The summary of a run; None where the program does not get as far as having one."""
+    paths = [str(program.parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder) / "results.json"
+        subprocess.run([program, f"--gtest_output=json:{results}"], stdout=subprocess.DEVNULL,
+                       env={**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, paths))},
+                       check=False)
+        return summary_of(json.loads(results.read_text())) if results.is_file() else None
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, default=BUILT, metavar="FILE",
+                        help="the test's program (build/tests/gpu_conformance_test)")
+    parser.add_argument("--device-file", type=pathlib.Path, metavar="FILE",
+                        help="device.json of a results folder, which gets the summary")
+    parser.add_argument("--pack", type=pathlib.Path, metavar="FOLDER",
+                        help="copy the program and its libraries, and run nothing")
+    arguments = parser.parse_args()
+    if not arguments.program.is_file():
+        parser.error(f"no {arguments.program}: build gpu_conformance_test, or name it (--program)")
+    return arguments
+
+
+def main():
+    arguments = parse()
+    if arguments.pack:
+        pack(arguments.program, arguments.pack)
+        return 0
+    summary = conformance(arguments.program.resolve())
+    if summary is None:
+        print("conformance.py: the program has failed before its end", file=sys.stderr)
+        return 3
+    print(f"{summary['tests']} tests, {summary['skipped']} skipped, {summary['kernels']} kernels, "
+          f"{len(summary['failures'])} failures", *summary["failures"], sep="\n")
+    if summary["tests"] == 0:
+        return 3
+    if arguments.device_file:
+        facts = json.loads(arguments.device_file.read_text())
+        facts["conformance"] = summary
+        arguments.device_file.write_text(json.dumps(facts, indent=1) + "\n")
+    return 1 if summary["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
