@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import claims
+import side_by_side
 
 ROOT = pathlib.Path(claims.__file__).parents[2]
 H200 = ROOT / "bench/results/gpu/nvidia-h200/2026-11-26"
@@ -79,3 +80,35 @@ def test_constants_decide_only_together(tmp_path):
     found = claims.Recorded(folder_with(
         tmp_path, constants=constants(graph_device_straight=52, graph_device_branches4=50)))
     assert claims.streams(found)[0] == claims.REFUTED
+
+
+def profile(graph, us, share):
+    return {"record": "profile", "graph": graph, "variant": "v", "cold_weights": False,
+            "latency_us_median": us, "compute_share": share, "bytes": 0}
+
+
+def pair(together_us):
+    return {"record": "contention", "graphs": ["a", "b"], "variants": ["v", "v"],
+            "alone_us": [10, 4], "makespan_us_median": together_us}
+
+
+def test_kernels_side_by_side_share_the_device():
+    both = [(10, (0.75,)), (4, (0.75,))]
+    assert side_by_side.makespan_us(both) == 12
+    assert side_by_side.makespan_us([(10, (0.5,)), (4, (0.5,))]) == 10
+    # The scarcer resource decides.
+    assert side_by_side.makespan_us([(10, (0.1, 1)), (10, (0.1, 1))]) == 20
+    assert side_by_side.makespan_us([]) == 0
+
+
+def test_contention_is_judged_by_kernels_with_profiles():
+    found = claims.Recorded(pathlib.Path("/nowhere"))
+    assert claims.kernels_side_by_side(found)[0] == claims.NOT_RUN
+    found.side_by_side = [pair(12.5)]
+    found.constants = {claims.READ_RATE: 4000}
+    assert claims.kernels_side_by_side(found)[0] == claims.NOT_RUN
+    found.profiles = [profile("a", 10, 0.75), profile("b", 4, 0.75)]
+    assert claims.kernels_side_by_side(found) == (claims.CONFIRMED,
+                                                  "1 sets of kernels, median error 0.04")
+    found.side_by_side = [pair(20)]
+    assert claims.kernels_side_by_side(found)[0] == claims.REFUTED
