@@ -22,6 +22,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "tests" / "gpu_conformance_test"
+STICKY_ERROR = "IsReportedUntilTheProcessEnds"
 # Every machine has these.
 SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s)\.so")
 
@@ -38,7 +39,10 @@ def pack(program, folder):
 
 
 def summary_of(results):
-    """What a file of googletest's says: tests, kernels and the first lines of failures."""
+    """What a file of googletest's says: tests, kernels and the first lines of failures.
+
+    `sticky_error`: whether the device behaved as a worker relies on; None where nobody asked.
+    """
     tests = [test for suite in results["testsuites"] for test in suite["testsuite"]]
     failures = [(test, failure["failure"].splitlines()) for test in tests
                 for failure in test.get("failures", [])]
@@ -46,6 +50,8 @@ def summary_of(results):
         "tests": sum(test["result"] == "COMPLETED" for test in tests),
         "skipped": sum(test["result"] == "SKIPPED" for test in tests),
         "kernels": sum(int(test.get("kernels", 0)) for test in tests),
+        "sticky_error": next((test["result"] == "COMPLETED" and "failures" not in test
+                              for test in tests if test["name"] == STICKY_ERROR), None),
         "failures": [f"{test['name']}: {' '.join(lines)[:300]}" for test, lines in failures],
     }
 

@@ -9,6 +9,7 @@ import claims
 import conformance
 
 RIGHT = {"testsuites": [{"testsuite": [
+    {"name": conformance.STICKY_ERROR, "result": "COMPLETED"},
     {"name": "AgreesWithTheReference/rows_strict", "result": "COMPLETED", "kernels": "12"},
     {"name": "AgreesWithTheReference/rows_fp16", "result": "COMPLETED", "kernels": "10"}]}]}
 WRONG = {"testsuites": [{"testsuite": [
@@ -44,8 +45,10 @@ def standing(folder):
 def test_what_is_right_confirms_the_claim(tmp_path):
     code, summary = run(tmp_path, RIGHT)
     assert code == 0
-    assert summary == {"tests": 2, "skipped": 0, "kernels": 22, "failures": []}
+    assert summary == {"tests": 3, "skipped": 0, "kernels": 22, "sticky_error": True,
+                       "failures": []}
     assert standing(tmp_path) == [claims.CONFIRMED, "22 kernels, 0 failures"]
+    assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
 
 
 def test_what_is_wrong_refutes_it(tmp_path):
@@ -53,6 +56,7 @@ def test_what_is_wrong_refutes_it(tmp_path):
     assert code == 1
     assert summary["failures"] == ["AgreesWithTheReference/rows_strict: rows/odd_3: 0.5 more"]
     assert standing(tmp_path)[0] == claims.REFUTED
+    assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.NOT_RUN
 
 
 def test_without_a_device_nothing_is_said(tmp_path):
