@@ -53,6 +53,7 @@ def summary_of(results):
         "sticky_error": next((test["result"] == "COMPLETED" and "failures" not in test
                               for test in tests if test["name"] == STICKY_ERROR), None),
         "failures": [f"{test['name']}: {' '.join(lines)[:300]}" for test, lines in failures],
+        "kernel_failures": sum(test["name"] != STICKY_ERROR for test, _ in failures),
     }
 
 

@@ -5,7 +5,7 @@
 
 namespace plait {
 
-// The seconds that a job may take: those of its options, or, where nobody named them, 0.8 for each
+// The seconds that a job may take: those of its options, or, where nobody named them, 4 for each
 // GFLOP of a run of its model if that is more, up to `Start.budget_seconds_max`. A candidate that
 // runs for seconds takes minutes to verify beside the original: what is returned after a minute
 // would be the original. Says nothing about the device, so that it is the same everywhere. Pure.

@@ -18,6 +18,19 @@
 namespace plait {
 namespace {
 
+void AddGroup(const Graph& graph, const std::vector<NodeId>& nodes, Format from, Format to,
+              double latency_us, KernelTable& table) {
+  KernelGroup group;
+  group.nodes = nodes;
+  group.inputs = InputsOf(graph, nodes);
+  group.outputs = OutputsOf(graph, nodes);
+  group.input_formats.assign(group.inputs.size(), from);
+  group.output_formats.assign(group.outputs.size(), to);
+  group.whole.latency_us = group.part.latency_us = latency_us;
+  table.groups_at[nodes[0]].push_back(static_cast<int>(table.groups.size()));
+  table.groups.push_back(group);
+}
+
 // A table over plain kernels whose latencies are drawn from a seed: every node alone, and every
 // pair and triple of consecutive nodes of a path.
 KernelTable RandomTable(const Graph& graph, Random& random) {
@@ -26,16 +39,9 @@ KernelTable RandomTable(const Graph& graph, Random& random) {
   table.reorders.resize(graph.tensor_count());
   const auto add = [&](const std::vector<NodeId>& nodes, bool channels_last_input,
                        bool channels_last_output) {
-    KernelGroup group;
-    group.nodes = nodes;
-    group.inputs = InputsOf(graph, nodes);
-    group.outputs = OutputsOf(graph, nodes);
-    group.input_formats.assign(group.inputs.size(), static_cast<Format>(channels_last_input));
-    group.output_formats.assign(group.outputs.size(), static_cast<Format>(channels_last_output));
-    group.whole.latency_us = random.Uniform(5, 10) * (1 + 0.4 * static_cast<double>(nodes.size()));
-    group.part = group.whole;
-    table.groups_at[nodes[0]].push_back(static_cast<int>(table.groups.size()));
-    table.groups.push_back(group);
+    const double latency_us = random.Uniform(5, 10) * (1 + 0.4 * static_cast<double>(nodes.size()));
+    AddGroup(graph, nodes, static_cast<Format>(channels_last_input),
+             static_cast<Format>(channels_last_output), latency_us, table);
   };
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     for (int variant = 0; variant < 4; ++variant) add({node}, variant & 1, variant & 2);
@@ -390,19 +396,6 @@ TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {
   EXPECT_FALSE(convert(plain, last)[0].can_run());
 }
 
-// A kernel of one node of a chain.
-void AddKernel(const Graph& graph, NodeId node, Format to, double latency_us, KernelTable& table) {
-  KernelGroup group;
-  group.nodes = {node};
-  group.inputs = InputsOf(graph, group.nodes);
-  group.outputs = OutputsOf(graph, group.nodes);
-  group.input_formats = {Format::kPlain};
-  group.output_formats = {to};
-  group.whole.latency_us = group.part.latency_us = latency_us;
-  table.groups_at[node].push_back(static_cast<int>(table.groups.size()));
-  table.groups.push_back(group);
-}
-
 // A budget that ended before any reorder was measured.
 TEST(CoverTest, GoesOnInPlainWhereTheBestKernelsLeadNowhere) {
   const Graph chain = GraphOf(R"(graph {
@@ -416,8 +409,8 @@ TEST(CoverTest, GoesOnInPlainWhereTheBestKernelsLeadNowhere) {
   table.groups_at.resize(chain.node_count());
   table.reorders.resize(chain.tensor_count());
   for (NodeId node = 0; node < chain.node_count(); ++node) {
-    AddKernel(chain, node, Format::kPlain, 10, table);
-    AddKernel(chain, node, Format::kChannelsLast, 1, table);
+    AddGroup(chain, {node}, Format::kPlain, Format::kPlain, 10, table);
+    AddGroup(chain, {node}, Format::kPlain, Format::kChannelsLast, 1, table);
   }
   const absl::StatusOr<Cover> cover = FindCover(chain, table, {.states_max = 1});
   ASSERT_TRUE(cover.ok()) << cover.status();

@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "gpu_worker/backends/cuda/driver/driver_runtime.h"
-#include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/difference.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cuda/gpu/device_code.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 #include "tests/gpu_worker/simulated_gpu/odd_cases.h"
 
@@ -60,12 +60,6 @@ const Result<std::unique_ptr<Gpu>>& TheGpu() {
   return *gpu;
 }
 
-Result<std::string> CompileFor(Gpu& gpu, const std::vector<Work>& work) {
-  const std::string source = simulated_gpu::SourceOfWork(work);
-  if (gpu.runtime.TakesPtx()) return CompileToPtx(source, "compute_90");
-  return CompileToCubin(source, ArchitectureOf(gpu.facts.sm_major, gpu.facts.sm_minor));
-}
-
 struct Module {
   std::vector<Work> work;
   Result<std::string> code = Error{};
@@ -81,7 +75,8 @@ std::vector<Module> Compile(Gpu& gpu, const std::vector<Work>& all) {
   std::atomic<size_t> next = 0;
   const auto compile = [&] {
     for (size_t i = next++; i < modules.size(); i = next++) {
-      modules[i].code = CompileFor(gpu, modules[i].work);
+      modules[i].code =
+          CompileForDevice(gpu.runtime, gpu.facts, simulated_gpu::SourceOfWork(modules[i].work));
     }
   };
   std::vector<std::jthread> threads;

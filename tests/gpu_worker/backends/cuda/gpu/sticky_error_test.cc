@@ -2,8 +2,8 @@
 #include <string>
 
 #include "gpu_worker/backends/cuda/driver/driver_runtime.h"
-#include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gtest/gtest.h"
+#include "tests/gpu_worker/backends/cuda/gpu/device_code.h"
 
 namespace plait::cuda {
 namespace {
@@ -14,9 +14,7 @@ constexpr int kUnhealthy = 10;  // as a worker's exit code
 Result<Kernel> MakeKernel(DriverRuntime& runtime) {
   const Result<DeviceFacts> facts = runtime.Describe();
   if (!facts.ok()) return facts.error();
-  const std::string architecture = ArchitectureOf(facts.value().sm_major, facts.value().sm_minor);
-  const Result<std::string> code = runtime.TakesPtx() ? CompileToPtx(kSource, "compute_90")
-                                                      : CompileToCubin(kSource, architecture);
+  const Result<std::string> code = CompileForDevice(runtime, facts.value(), kSource);
   if (!code.ok()) return code.error();
   const Result<Library> library = runtime.LoadLibrary(code.value());
   if (!library.ok()) return library.error();
