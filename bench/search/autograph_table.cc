@@ -11,8 +11,7 @@
 //
 //   schedule_used   the policy that placed the plan: of a job's plans one runs in line
 //   predicted_us    by the simulator, at the constants that the search had
-//   bound_us        what no schedule of the same kernels is under: the longest path of them, or all
-//                   that they take of the cores or of the memory's bandwidth
+//   bound_us        what no schedule of the same kernels is under (schedule/makespan_bound.h)
 //   drawn_us        the same plan at 20 other sets of constants, each times or by up to 1.3, that
 //                   the search did not have
 //   search_seconds  of one core; import and export are not in it
@@ -36,7 +35,7 @@
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
-#include "optimizer/cost/critical_path_cost.h"
+#include "optimizer/schedule/makespan_bound.h"
 
 namespace plait {
 namespace {
@@ -88,18 +87,6 @@ absl::StatusOr<std::vector<SearchOptions>> ParsePairs(absl::string_view text) {
   return pairs;
 }
 
-double BoundUs(const ScheduleProblem& problem) {
-  std::vector<CostedStep> steps;
-  double compute_us = 0;
-  double bandwidth_us = 0;
-  for (const Launch& launch : problem.launches) {
-    steps.push_back({launch.part.latency_us, launch.predecessors});
-    compute_us += launch.part.compute_share * launch.part.latency_us;
-    bandwidth_us += launch.part.bandwidth_share * launch.part.latency_us;
-  }
-  return std::max({MeasurePaths(steps).critical_us, compute_us, bandwidth_us});
-}
-
 // The plan at constants that the search did not have: kernels, streams and order stay.
 std::vector<double> DrawnUs(const CoveredGraph& covered, const Schedule& schedule,
                             const Setting& setting) {
@@ -140,8 +127,8 @@ absl::StatusOr<std::string> RowOf(const Graph& original, const SearchOptions& op
       R"("candidates": %d, "kernels": %d, )"
       R"("streams": %d, "rewrites": %d, "rules": {%s}, "drawn_us": [%s]})",
       options.search, options.schedule, options.candidates_max, result.schedule, us,
-      BoundUs(problem), seconds, result.candidates, result.plan.steps.size(), result.plan.streams,
-      rewrites, absl::StrJoin(rules, ", "),
+      BoundMakespan(problem).makespan_us, seconds, result.candidates, result.plan.steps.size(),
+      result.plan.streams, rewrites, absl::StrJoin(rules, ", "),
       absl::StrJoin(DrawnUs(covered, schedule, setting), ", ", [](std::string* out, double drawn) {
         absl::StrAppendFormat(out, "%.3f", drawn);
       }));

@@ -12,6 +12,8 @@
 // answer (a placement per launch) and the list of policies. Read then
 //   policies/        one policy per file; see policies.def
 //   list_schedule    what greedy and plait build on
+//   fluid_schedule, fluid_search   the same where launches take parts of a device, for plait
+//   makespan_bound   what no schedule is under
 //   blocks           the fork-joins that plait and ios schedule one by one
 //   stages           what ios solves for each of them
 //   matching, reachability   what nimble and blocks ask of a graph of launches
@@ -25,6 +27,7 @@ struct LaunchMode {
   bool alone = false;          // takes the whole device; a barrier against everything else
   double compute_share = 1;    // of the device's cores, as profiled
   double bandwidth_share = 0;  // of the device's memory bandwidth; 0 where that is unknown
+  friend bool operator==(const LaunchMode&, const LaunchMode&) = default;
 };
 
 // One launch that has to be placed.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "optimizer/schedule/blocks.h"
+#include "optimizer/schedule/fluid_search.h"
 #include "optimizer/schedule/list_schedule.h"
 #include "optimizer/schedule/policy.h"
 
@@ -12,6 +13,9 @@
 // the schedule is 6 + 20 + 6 = 32. Had the inner launches taken 3 us whole, in line would win with
 // 12 against 20. A block is simulated 3 + 3 * 2 * launches times at most, which is why its size
 // is bounded.
+//
+// Where launches have one way to run, as on a GPU, widths decide nothing; there priorities are
+// searched instead, and how much may run at once (fluid_search).
 
 namespace plait {
 
@@ -64,9 +68,14 @@ std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
   return best;
 }
 
-// Decides per fork-join between one wide kernel after the other and narrow ones side by
-// side, then keeps the shortest of that and the other policies' schedules under the simulator.
-Schedule AssignPlait(const ScheduleProblem& problem) {
+bool HasOneWidth(const ScheduleProblem& problem) {
+  return std::all_of(problem.launches.begin(), problem.launches.end(), [](const Launch& launch) {
+    return launch.whole == launch.part && !launch.part.alone;
+  });
+}
+
+// Decides per fork-join between one wide kernel after the other and narrow ones side by side.
+Schedule ListWithWidths(const ScheduleProblem& problem) {
   std::vector<WidthChoice> widths = FastestWidths(problem);
   if (problem.device.streams_max > 1) {
     for (const Block& block : FindBlocks(problem, kBlockLaunchesMax)) {
@@ -74,6 +83,11 @@ Schedule AssignPlait(const ScheduleProblem& problem) {
       std::copy(inner.begin(), inner.end(), widths.begin() + block.first);
     }
   }
+  return ListSchedule(problem, widths);
+}
+
+// The shortest of its own schedule and the other policies' under the simulator.
+Schedule AssignPlait(const ScheduleProblem& problem) {
   Schedule best;
   double best_us = std::numeric_limits<double>::infinity();
   // Of equals the first is kept, so the simplest.
@@ -86,7 +100,13 @@ Schedule AssignPlait(const ScheduleProblem& problem) {
   for (const SchedulePolicy* other : AllPolicies()) {
     if (other != &kPlaitPolicy) offer(other->assign(problem));
   }
-  offer(ListSchedule(problem, widths));
+  if (!HasOneWidth(problem)) {
+    offer(ListWithWidths(problem));
+  } else if (problem.device.streams_max > 1) {
+    if (FluidSchedule fluid = SearchFluid(problem); !fluid.schedule.empty()) {
+      offer(std::move(fluid.schedule));
+    }
+  }
   return best;
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "optimizer/schedule/fluid_schedule.h"
+
+namespace plait {
+
+// The best of ScheduleFluid by how much may run at once, and then by changing priorities, which
+// begin as the longest remaining paths, at random from a fixed seed while that helps. Stops at a
+// thousandth above what no schedule is under (BoundMakespan), and bounds its own work.
+// REQUIRES: as ScheduleFluid.
+FluidSchedule SearchFluid(const ScheduleProblem& problem);
+
+}  // namespace plait
