@@ -211,7 +211,7 @@ class Compiler {
     int left = RegisterOf(node.inputs[0]);
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       Emit(floats ? RunBinary : RunInteger, node.outputs[0], {left, RegisterOf(node.inputs[i])},
-           {.loop = loop});
+           {.loop = loop, .dtype = graph_.type(node.outputs[0]).dtype});
       left = RegisterOf(node.outputs[0]);
     }
     return absl::OkStatus();
@@ -243,7 +243,7 @@ class Compiler {
              {input(0), input(1), input(2)});
         return absl::OkStatus();
       case OpKind::kBitwiseNot:
-        Emit(RunBitwiseNot, result, {input(0)});
+        Emit(RunBitwiseNot, result, {input(0)}, {.dtype = graph_.type(result).dtype});
         return absl::OkStatus();
       case OpKind::kNot:
         Emit(RunNot, result, {input(0)});

@@ -30,7 +30,7 @@ struct TileInstruction {
   int loop = 0;                    // a UnaryLoop, BinaryLoop, CompareLoop or IntegerLoop, by `run`
   float alpha = 0;
   float beta = 0;
-  DataType dtype = DataType::kUndefined;  // what an integer cast narrows to
+  DataType dtype = DataType::kUndefined;  // what integers wrap, or saturate, to
 };
 
 // A group of elementwise nodes as straight-line code over tiles. The first registers are the

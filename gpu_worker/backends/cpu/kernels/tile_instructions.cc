@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace plait {
 namespace {
@@ -41,6 +42,25 @@ int64_t Narrowed(DataType dtype, int64_t value) {
   }
 }
 
+template <typename Integer>
+std::pair<int64_t, int64_t> LimitsOf() {
+  return {std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()};
+}
+
+// The smallest and the largest value of a type that registers are narrowed to.
+std::pair<int64_t, int64_t> RangeOf(DataType dtype) {
+  switch (dtype) {
+    case DataType::kInt32:
+      return LimitsOf<int32_t>();
+    case DataType::kUint8:
+      return LimitsOf<uint8_t>();
+    case DataType::kInt8:
+      return LimitsOf<int8_t>();
+    default:
+      return LimitsOf<int64_t>();
+  }
+}
+
 // Sums wrap around, as two's complement does; signed overflow would be undefined.
 int64_t Wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 
@@ -50,6 +70,12 @@ int64_t Quotient(int64_t a, int64_t b) {
   return b == -1 ? Wrapped(0 - static_cast<uint64_t>(a)) : a / b;
 }
 
+// What a later instruction reads from the register has to be what it would read from memory.
+void NarrowAll(DataType dtype, int64_t* tile, int64_t size) {
+  if (dtype == DataType::kInt64 || dtype == DataType::kUndefined) return;
+  for (int64_t i = 0; i < size; ++i) tile[i] = Narrowed(dtype, tile[i]);
+}
+
 template <typename Function>
 void ForEach(const TileInstruction& instruction, std::byte* const* registers, int64_t size,
              const Function& function) {
@@ -57,6 +83,7 @@ void ForEach(const TileInstruction& instruction, std::byte* const* registers, in
   const int64_t* const b = Integers(instruction, registers, 1);
   int64_t* const y = IntegerResult(instruction, registers);
   for (int64_t i = 0; i < size; ++i) y[i] = function(a[i], b[i]);
+  NarrowAll(instruction.dtype, y, size);
 }
 
 template <typename Element>
@@ -150,6 +177,7 @@ void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registe
   const int64_t* const a = Integers(instruction, registers, 0);
   int64_t* const y = IntegerResult(instruction, registers);
   for (int64_t i = 0; i < size; ++i) y[i] = ~a[i];
+  NarrowAll(instruction.dtype, y, size);
 }
 
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
@@ -183,14 +211,18 @@ void RunToFloat(const TileInstruction& instruction, std::byte* const* registers,
 void RunToInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
   const float* const a = Floats(instruction, registers, 0);
   int64_t* const y = IntegerResult(instruction, registers);
-  constexpr float kBound = 9.2e18f;
+  if (instruction.dtype == DataType::kBool) {
+    for (int64_t i = 0; i < size; ++i) y[i] = a[i] != 0 ? 1 : 0;
+    return;
+  }
+  const auto [low, high] = RangeOf(instruction.dtype);
   for (int64_t i = 0; i < size; ++i) {
-    if (instruction.dtype == DataType::kBool) {
-      y[i] = a[i] != 0 ? 1 : 0;
-      continue;
+    if (a[i] >= 0x1p63f) {
+      y[i] = high;  // no float is the largest int64
+    } else {
+      const float bounded = std::isnan(a[i]) ? 0.0f : std::max(a[i], -0x1p63f);
+      y[i] = std::clamp(static_cast<int64_t>(bounded), low, high);
     }
-    const float bounded = std::isnan(a[i]) ? 0.0f : std::clamp(a[i], -kBound, kBound);
-    y[i] = Narrowed(instruction.dtype, static_cast<int64_t>(bounded));
   }
 }
 

@@ -37,7 +37,8 @@ void RunMultiplyAdd(const TileInstruction& instruction, std::byte* const* regist
 void RunSelect(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIntegerSelect(const TileInstruction& instruction, std::byte* const* registers,
                       int64_t size);
-// The IntegerLoop that `loop` names. Sums wrap around; a division by zero gives 0.
+// The IntegerLoop that `loop` names. Sums wrap around, in the instruction's dtype where it has one;
+// a division by zero gives 0.
 void RunInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 // Of an integer, every bit turned.
 void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
@@ -45,8 +46,8 @@ void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registe
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIsInf(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIsNaN(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
-// Casts. To integers toward zero, saturating, NaN as 0; then narrowed to the instruction's dtype as
-// two's complement does (bool: 1 for all but 0).
+// Casts. Floats to integers toward zero, saturating at the bounds of the instruction's dtype, NaN as
+// 0; integers are narrowed to it as two's complement does (bool: 1 for all but 0).
 void RunToFloat(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunToInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
