@@ -342,8 +342,8 @@ bool AttentionReader::AddMask(TensorId mask, const Shape& scores, absl::Span<con
   return true;
 }
 
-// Nothing is left over, only the result is seen from outside, and matrices fit each other. Rows of
-// queries and results are read and written as they lie.
+// Nothing is left over, only the result is seen from outside, and matrices fit each other and have
+// elements. Rows of queries and results are read and written as they lie.
 bool AttentionReader::IsWhole() const {
   const std::vector<TensorId> outputs = OutputsOf(graph_, nodes_);
   if (read_.size() != nodes_.size() || outputs.size() != 1) return false;
@@ -354,6 +354,9 @@ bool AttentionReader::IsWhole() const {
   const StridedView& result = pattern_.result.view;
   if (!SameHeads(query, key) || !SameHeads(query, value) || !SameHeads(query, result)) {
     return false;
+  }
+  for (const StridedView* view : {&query, &key, &value, &result}) {
+    if (ElementsOf(view->shape) == 0) return false;  // no kernel multiplies nothing
   }
   for (const AttentionPattern::Matrices& mask : pattern_.masks) {
     if (!SameHeads(query, mask.view) || mask.view.strides.back() != 1) return false;

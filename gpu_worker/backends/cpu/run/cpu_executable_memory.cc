@@ -4,15 +4,18 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "optimizer/ops/evaluation/evaluate.h"
+#include "optimizer/ops/shared/axes.h"
 
 // Where a loaded plan has its memory, and each value in it.
 
 namespace plait {
 namespace {
 
-// 256 MiB of address space per lane, of which only what kernels touch becomes memory: oneDNN's
-// largest known scratch (matrix products in blocks) is a few MiB per thread.
-constexpr int64_t kScratchBytes = int64_t{256} << 20;
+// Address space for a lane's scratch, of which only what kernels touch becomes memory: 256 MiB, and
+// 32 times the largest value where that is more. A recurrent layer projects all steps at once, four
+// gates for each output, and a convolution that makes rows has a row of taps for each.
+constexpr int64_t kScratchBytesMin = int64_t{256} << 20;
+constexpr int64_t kScratchOfLargestValue = 32;
 
 // Slots of shared working memory: lanes come behind the activations.
 constexpr size_t kActivationsSlot = 0;
@@ -34,12 +37,27 @@ int64_t Aligned(int64_t bytes) {
 
 // Address space for packed weights: blocked formats round channels up to a vector, which makes
 // narrow weights up to 16 times as large; whatever is not touched is never memory.
+// Each step packs its own, also of a constant that others read, too.
 int64_t WeightBytesMax(const Graph& graph, const Plan& plan) {
   int64_t bytes = int64_t{64} << 20;
-  for (const TensorInfo& tensor : graph.tensors()) {
-    if (tensor.constant != nullptr) bytes += 16 * tensor.type.bytes();
+  for (const Step& step : plan.steps) {
+    bytes = SaturatingAdd(bytes, 65536);
+    for (const NodeId node : step.kernel.nodes) {
+      for (const TensorId input : graph.node(node).inputs) {
+        if (input == kNoTensor || graph.tensor(input).constant == nullptr) continue;
+        bytes = SaturatingAdd(bytes, SaturatingMultiply(16, graph.type(input).bytes()));
+      }
+    }
   }
-  return bytes + static_cast<int64_t>(plan.steps.size()) * 65536;
+  return bytes;
+}
+
+int64_t ScratchBytesMax(const Graph& graph, const Plan& plan) {
+  int64_t largest_bytes = 0;
+  for (const Value& value : plan.values) {
+    largest_bytes = std::max(largest_bytes, graph.type(value.tensor).bytes());
+  }
+  return std::max(kScratchBytesMin, SaturatingMultiply(kScratchOfLargestValue, largest_bytes));
 }
 
 // Values that a step writes; the others are the caller's, in whatever format a step reads them.
@@ -70,8 +88,9 @@ absl::Status CpuExecutable::ReserveMemory(const Plan& plan) {
     PLAIT_ASSIGN_OR_RETURN(sharing_, SharingExecutable::Create(shared_.weights, weight_bytes_max));
   }
   if (shares_memory) return ReserveWorkingMemory(plan);
+  const int64_t scratch_bytes_max = ScratchBytesMax(graph_, plan);
   for (int i = 0; i < plan.threads; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, MemoryRegion::Reserve(kScratchBytes));
+    PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, MemoryRegion::Reserve(scratch_bytes_max));
     scratch_.push_back(std::move(region));
   }
   return absl::OkStatus();
@@ -83,10 +102,11 @@ absl::Status CpuExecutable::ReserveWorkingMemory(const Plan& plan) {
   PLAIT_ASSIGN_OR_RETURN(WorkingMemory::Share activations,
                          memory.Take(kActivationsSlot, bytes, kRoomOfActivations * bytes));
   working_memory_.push_back(std::move(activations));
+  const int64_t scratch_bytes_max = ScratchBytesMax(graph_, plan);
   for (int lane = 0; lane < plan.threads; ++lane) {
-    PLAIT_ASSIGN_OR_RETURN(
-        WorkingMemory::Share scratch,
-        memory.Take(kFirstLaneSlot + static_cast<size_t>(lane), kScratchBytes, kScratchBytes));
+    PLAIT_ASSIGN_OR_RETURN(WorkingMemory::Share scratch,
+                           memory.Take(kFirstLaneSlot + static_cast<size_t>(lane),
+                                       scratch_bytes_max, scratch_bytes_max));
     scratch_.push_back(scratch.Region());
     working_memory_.push_back(std::move(scratch));
   }

@@ -39,14 +39,14 @@ absl::StatusOr<SharingExecutable> SharingExecutable::Create(SharedWeights* share
 absl::StatusOr<SharingExecutable::Place> SharingExecutable::Allocate(const Fingerprint& key,
                                                                      int64_t bytes) {
   SharedWeights::Piece known = shared_->Find(key);
-  if (known.region != nullptr && known.region != own_) {
-    if (std::find(taken_.begin(), taken_.end(), known.region) == taken_.end()) {
-      taken_.push_back(std::move(known.region));
-    }
+  if (known.region != nullptr) {
+    const bool is_new = known.region != own_ &&
+                        std::find(taken_.begin(), taken_.end(), known.region) == taken_.end();
+    if (is_new) taken_.push_back(std::move(known.region));
     return Place{known.data, true};
   }
   PLAIT_ASSIGN_OR_RETURN(std::byte* const data, own_->Allocate(bytes));
-  if (known.region == nullptr) pending_.push_back({key, data});
+  pending_.push_back({key, data});
   return Place{data, false};
 }
 

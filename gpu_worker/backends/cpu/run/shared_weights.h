@@ -51,8 +51,8 @@ class SharingExecutable {
     std::byte* data;
     bool is_packed;  // and must not be written
   };
-  // A place for a piece, where another executable has packed it or in memory of its own. The same
-  // piece of this executable gets a place of its own each time: it lies where its step reads it.
+  // A place for a piece, where another executable has packed it, or an earlier step of this one
+  // (layers that share their weights), or in memory of its own.
   // Errors: ResourceExhausted.
   absl::StatusOr<Place> Allocate(const Fingerprint& key, int64_t bytes);
 
