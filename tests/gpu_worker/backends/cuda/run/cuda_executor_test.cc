@@ -180,8 +180,10 @@ TEST_F(CudaExecutorTest, RefusesAnIndexThatIsOutOfRange) {
   const plait::Graph graph = Parse(R"(graph {
   input %ids: int64[2]
   const %table: float32[3,4] = synthetic 1
+  const %other: float32[3,4] = synthetic 2
   %y = Gather(%table, %ids)
-  output %y
+  %z = Gather(%other, %ids)
+  output %y, %z
 })");
   const auto executable = Load(graph, PlanOf(graph));
   ASSERT_NE(executable, nullptr);
