@@ -117,13 +117,15 @@ std::optional<TensorId> BiasOfSums(const Graph& graph, const QuantizedProduct& p
                                    RewriteBuilder* builder) {
   const TensorId bias = InputOr(graph, product.product, 2);
   if (bias == kNoTensor) return kNoTensor;
-  if (graph.tensor(bias).constant == nullptr || graph.type(bias).elements() != channels) {
-    return std::nullopt;
-  }
+  const TensorType& type = graph.type(bias);
+  // A column has as many elements where the product is square, and is a bias of rows.
+  const bool is_row =
+      type.elements() == channels && type.rank() > 0 && type.shape.back() == channels;
+  if (graph.tensor(bias).constant == nullptr || !is_row) return std::nullopt;
   const auto dequantized = DequantizedInput(graph, product.product, 2);
   const bool in_units = dequantized && IsInUnits(*dequantized, x, w);
   if (!in_units && !MayBeRounded(product, x, w)) return std::nullopt;
-  const bool is_vector = graph.type(bias).rank() == 1;
+  const bool is_vector = type.rank() == 1;
   const TensorId vector = is_vector ? bias : builder->Reshape(bias, {channels});
   const TensorId units = builder->Fold(OpKind::kMul, {ScaleOf(x, builder), ScaleOf(w, builder)});
   const TensorId quotients = builder->Fold(OpKind::kDiv, {vector, units});
