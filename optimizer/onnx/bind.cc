@@ -148,7 +148,9 @@ class Binder {
     while (!names.empty() && names.back().empty()) names.pop_back();
     if (names.empty()) return absl::OkStatus();  // nothing can read it
     const int output_count = static_cast<int>(names.size());
-    PLAIT_ASSIGN_OR_RETURN(node, RaiseNode(std::move(node), parts_.opset, output_count, &builder_));
+    // Older opsets cut into as many parts as are listed, whether anything reads them or not.
+    const int count = op == OpKind::kSplit ? static_cast<int>(proto.output.size()) : output_count;
+    PLAIT_ASSIGN_OR_RETURN(node, RaiseNode(std::move(node), parts_.opset, count, &builder_));
     PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                            InferTypes(builder_, node, output_count));
     if (const auto constants = FoldNode(builder_, node, types)) {

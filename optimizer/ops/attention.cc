@@ -67,7 +67,10 @@ absl::Status CheckMask(const OpCall& call, const AttentionShape& shape) {
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
-    PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
+  }
+  PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, 1));
+  if (call.input_types[2].dtype != call.input_types[0].dtype) {
+    return absl::UnimplementedError("values of another type than the queries' are not implemented");
   }
   PLAIT_ASSIGN_OR_RETURN(const AttentionShape shape,
                          ReadAttentionShape(call.attributes, call.input_types));

@@ -14,7 +14,9 @@ namespace {
 
 // X [n, c, spatial...], grid [n, spatial of the result..., as many numbers as there are axes].
 Types Infer(const OpCall& call) {
-  PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
+  if (call.has_input(0) && !Contains(TypeSet::kFloat, call.input_types[0].dtype)) {
+    return absl::UnimplementedError("samples of anything but floats are not implemented");
+  }
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kFloat));
   PLAIT_RETURN_IF_ERROR(ReadGridSampling(call.attributes).status());
   const TensorType& x = call.input_types[0];

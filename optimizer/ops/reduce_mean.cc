@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/matrix_product.h"
 #include "optimizer/ops/shared/quotient.h"
@@ -13,13 +15,26 @@ Types Infer(const OpCall& call) {
   return InferReduce(call, TypeSet::kNumber);
 }
 
+// uint64 lies in int64. No other type asks for this.
+template <typename T>
+T UnsignedQuotient(T sum, int64_t count) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return static_cast<int64_t>(static_cast<uint64_t>(sum) / static_cast<uint64_t>(count));
+  }
+  return sum;
+}
+
 absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
+  const bool is_unsigned = outputs[0].type.dtype == DataType::kUint64;
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
         Reduce(
             reduction, *inputs[0], T(0), [](T a, T b) { return MultiplyAdd(a, T(1), b); }, &output);
-        for (T& value : output) value = Quotient(value, reduction.count);
+        for (T& sum : output) {
+          sum =
+              is_unsigned ? UnsignedQuotient(sum, reduction.count) : Quotient(sum, reduction.count);
+        }
       },
       outputs[0].values);
   return absl::OkStatus();

@@ -46,8 +46,14 @@ absl::Status EvaluateReduceExtreme(const OpCall& call, EvalInputs inputs, EvalOu
     const auto combine = [](double a, double b) { return Better{}(a, b) || std::isnan(a) ? a : b; };
     Reduce(reduction, *inputs[0], WorstOf<Better, double>(), combine, floats);
   } else if (auto* integers = std::get_if<std::vector<int64_t>>(&outputs[0].values)) {
-    const auto combine = [](int64_t a, int64_t b) { return Better{}(a, b) ? a : b; };
-    Reduce(reduction, *inputs[0], WorstOf<Better, int64_t>(), combine, integers);
+    const bool is_unsigned = outputs[0].type.dtype == DataType::kUint64;
+    const auto combine = [is_unsigned](int64_t a, int64_t b) {
+      const bool is_better = is_unsigned ? Better{}(uint64_t(a), uint64_t(b)) : Better{}(a, b);
+      return is_better ? a : b;
+    };
+    const int64_t worst = is_unsigned ? static_cast<int64_t>(WorstOf<Better, uint64_t>())
+                                      : WorstOf<Better, int64_t>();
+    Reduce(reduction, *inputs[0], worst, combine, integers);
   } else {
     return absl::UnimplementedError("a field has no order");
   }

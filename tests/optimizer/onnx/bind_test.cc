@@ -83,6 +83,21 @@ TEST(BindTest, RaisesOldFormsToTheNewestOpset) {
 )");
 }
 
+// Nobody reads the third part, which is one all the same.
+TEST(BindTest, CountsPartsThatAreListedAndOmitted) {
+  EXPECT_EQ(Printed(GraphBytes(
+                13, R"(g (float[6] x) => (float[2] a, float[2] b) {
+      a, b, c = Split <axis = 0> (x)
+    })",
+                [](auto* model) { model->mutable_graph()->mutable_node(0)->set_output(2, ""); })),
+            R"(graph {
+  input %x: float32[6]
+  %a: float32[2], %b: float32[2] = Split(%x) {axis=0, num_outputs=3}
+  output %a, %b
+}
+)");
+}
+
 TEST(BindTest, FoldsTheArithmeticOfShapes) {
   const std::string bytes = GraphBytes(13, R"(g (float[batch,2,8] x) => (float[batch,16] y) {
       shape = Shape(x)
@@ -177,6 +192,21 @@ TEST(BindTest, KeepsOperatorsThatItDoesNotKnow) {
   EXPECT_EQ(bound->opaque_nodes[2].reason, "unknown operator");
   EXPECT_EQ(bound->graph.node(0).op, OpKind::kRelu);
   EXPECT_EQ(bound->graph.node(1).op, OpKind::kOpaque);
+}
+
+// The rest of the model is optimized.
+TEST(BindTest, KeepsTypesThatItCannotCompute) {
+  const absl::StatusOr<Bound> bound = BindBytes(BytesFromText(
+      R"(<ir_version: 10, opset_import: ["" : 23]>
+    g (uint8[1,1,4,4] x, float[1,2,2,2] grid, float[1,2,4,8] q, float16[1,2,4,8] v)
+        => (uint8[1,1,2,2] a, float[1,2,4,8] b) {
+      a = GridSample <mode = "nearest"> (x, grid)
+      b = Attention (q, q, v)
+    })"));
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  ASSERT_EQ(bound->opaque_nodes.size(), 2u);
+  EXPECT_EQ(bound->opaque_nodes[0].op_type, "GridSample");
+  EXPECT_EQ(bound->opaque_nodes[1].op_type, "Attention");
 }
 
 TEST(BindTest, TrustsDeclaredTypesOfOpaqueResults) {

@@ -35,5 +35,14 @@ TEST(ReduceTest, NothingReducesToTheNeutralElement) {
               ElementsAre(-std::numeric_limits<double>::infinity()));
 }
 
+// They are held in int64, of which those above its largest are negative.
+TEST(ReduceTest, OrdersAndDividesLargeUnsignedNumbers) {
+  const int64_t numbers[] = {1, std::numeric_limits<int64_t>::min()};
+  const Tensor x = Tensor::FromInt64s({DataType::kUint64, {2}}, numbers);
+  EXPECT_THAT(Results("%y = ReduceMax(%i0) {keepdims=0}", {x}), ElementsAre(0x1p63));
+  EXPECT_THAT(Results("%y = ReduceMin(%i0) {keepdims=0}", {x}), ElementsAre(1));
+  EXPECT_THAT(Results("%y = ReduceMean(%i0) {keepdims=0}", {x}), ElementsAre(0x1p62));
+}
+
 }  // namespace
 }  // namespace plait
