@@ -65,6 +65,11 @@ bool FitsHeads(const TensorType& key, const TensorType& value, const TensorType&
          key.shape[1] > 0 && query.shape[1] % key.shape[1] == 0;
 }
 
+// Add repeats what Attention fills up with -infinity.
+bool CoversKeys(const TensorType& mask, const TensorType& key) {
+  return mask.rank() > 0 && mask.shape.back() == key.shape[2];
+}
+
 // Of keys or values of [batch, heads * group, rows, columns] that are [batch, heads, 1, rows,
 // columns], each of whose heads was repeated for a group: those; kNoTensor for any others.
 TensorId RepeatedHeads(const Graph& graph, TensorId tensor) {
@@ -136,6 +141,9 @@ Rewrites Match(const Rule& rule, const Graph& graph, NodeId softmax) {
   }
   if (!FitsHeads(builder.type(key), builder.type(value), graph.type(query))) {
     return miss(product, " has keys or values whose batch or heads do not fit the queries");
+  }
+  if (mask != kNoTensor && !CoversKeys(graph.type(mask), builder.type(key))) {
+    return miss(softmax, " has a mask that is one number for all keys");
   }
   // A layout of the key is no part of the attention: a cut may run behind it.
   builder.Spare(graph.node(transpose).outputs[0]);
