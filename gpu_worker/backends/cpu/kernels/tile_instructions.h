@@ -46,8 +46,8 @@ void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registe
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIsInf(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunIsNaN(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
-// Casts. Floats to integers toward zero, saturating at the bounds of the instruction's dtype, NaN as
-// 0; integers are narrowed to it as two's complement does (bool: 1 for all but 0).
+// Casts. Floats to integers toward zero, saturating at the bounds of the instruction's dtype, NaN
+// as 0; integers are narrowed to it as two's complement does (bool: 1 for all but 0).
 void RunToFloat(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunToInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
