@@ -63,11 +63,6 @@ std::string OtherDevice(const Plan& plan, const DeviceDescription& device) {
                       " and ", device.threads, "; optimize the model on this one)");
 }
 
-bool IsOfOtherEngine(const FilePlan& plan) {
-  const absl::string_view engine = plan.texts.version;
-  return engine.substr(0, engine.find('+')) != PlanEngineVersion();
-}
-
 // One plan on its way to being loaded, or the reason why it is not.
 class Candidate {
  public:
@@ -97,8 +92,13 @@ class Candidate {
       }
       PLAIT_ASSIGN_OR_RETURN(bound, Bind(model_, ShapesFor(model_, planned.graph, given_)));
     }
-    if (!HaveSameInterface(planned.graph, part_ == nullptr ? bound.graph : *part_)) {
+    const Graph& original = part_ == nullptr ? bound.graph : *part_;
+    if (!HaveSameInterface(planned.graph, original)) {
       return absl::FailedPreconditionError(kOtherInterface);
+    }
+    if (IsOfOtherModel(plan_, original)) {
+      return absl::FailedPreconditionError(
+          "the model was changed after the plan was made (optimize it again)");
     }
     // Loading proves that graph and plan read and write only where they may, and finds weights that
     // the file lacks.

@@ -22,6 +22,7 @@ std::optional<Graph> RewrittenGraph(absl::Span<const FilePlan> plans, const Grap
     absl::StatusOr<Graph> graph = ParseTypedGraph(plan.texts.graph);
     if (!graph.ok() || graph->node_count() > bound.node_count()) continue;
     if (!HaveSameInterface(*graph, bound) || !CheckTypes(*graph).ok()) continue;
+    if (IsOfOtherModel(plan, bound)) continue;
     return *std::move(graph);
   }
   return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -11,6 +12,23 @@ namespace {
 bool IsOpen(const ModelValue& input) {
   return std::any_of(input.shape.begin(), input.shape.end(),
                      [](const Dimension& dimension) { return !dimension.known(); });
+}
+
+// By the names of dimensions.
+using Sizes = absl::flat_hash_map<std::string, int64_t>;
+
+// Of the dimensions with a name that the inputs of these shapes have.
+Sizes SizesOf(const Model& model, const Bindings& given) {
+  Sizes sizes;
+  for (const ModelValue& input : model.inputs()) {
+    const auto shape = given.find(input.name);
+    if (shape == given.end() || shape->second.size() != input.shape.size()) continue;
+    for (size_t axis = 0; axis < input.shape.size(); ++axis) {
+      const std::string& symbol = input.shape[axis].symbol;
+      if (!symbol.empty()) sizes[symbol] = shape->second[axis];
+    }
+  }
+  return sizes;
 }
 
 FilePlan Unusable(absl::Status status, PlanReason reason) {
@@ -85,6 +103,16 @@ int ThreadsOfPlans(absl::Span<const FilePlan> plans, const DeviceDescription& de
   return best.second > 0 ? best.second : device.threads;
 }
 
+bool IsOfOtherEngine(const FilePlan& plan) {
+  const absl::string_view engine = plan.texts.version;
+  return engine.substr(0, engine.find('+')) != PlanEngineVersion();
+}
+
+bool IsOfOtherModel(const FilePlan& plan, const Graph& original) {
+  return !plan.texts.original.empty() && !IsOfOtherEngine(plan) &&
+         plan.texts.original != original.fingerprint().ToString();
+}
+
 bool HaveSameInterface(const Graph& a, const Graph& b) {
   const auto same = [&](absl::Span<const TensorId> of_a, absl::Span<const TensorId> of_b) {
     return std::equal(
@@ -98,11 +126,18 @@ bool HaveSameInterface(const Graph& a, const Graph& b) {
 }
 
 Bindings ShapesFor(const Model& model, const Graph& graph, Bindings given) {
+  const Sizes settled = SizesOf(model, given);
   for (const ModelValue& input : model.inputs()) {
     if (!IsOpen(input) || given.contains(input.name)) continue;
     for (const TensorId id : graph.inputs()) {
       const auto& name = graph.tensor(id).name;
-      if (name != nullptr && *name == input.name) given[*name] = graph.type(id).shape;
+      if (name == nullptr || *name != input.name) continue;
+      Shape shape = graph.type(id).shape;
+      for (size_t axis = 0; axis < std::min(shape.size(), input.shape.size()); ++axis) {
+        const auto size = settled.find(input.shape[axis].symbol);
+        if (size != settled.end()) shape[axis] = size->second;
+      }
+      given[*name] = std::move(shape);
     }
   }
   return given;

@@ -71,11 +71,19 @@ PlanGrade GradeOn(const Plan& header, const DeviceDescription& device);
 // has; of any, where none does. All that the device has where every plan is for more.
 int ThreadsOfPlans(absl::Span<const FilePlan> plans, const DeviceDescription& device);
 
+// Whether the plan was made from another graph than this one, which is the model at its shapes or a
+// part of that: somebody changed the model. False where this cannot be said, as of plans that do
+// not name what they were made from, or were made by an engine that may read models differently.
+bool IsOfOtherModel(const FilePlan& plan, const Graph& original);
+
+// Whether another version of plait wrote the plan.
+bool IsOfOtherEngine(const FilePlan& plan);
+
 // Whether inputs and outputs have the same names and types, in the same order.
 bool HaveSameInterface(const Graph& a, const Graph& b);
 
 // The shapes given, and of inputs whose dimensions the model leaves open and nobody gives, those of
-// the graph, which is that of a plan.
+// the graph, which is that of a plan, but for dimensions whose names the shapes given settle.
 Bindings ShapesFor(const Model& model, const Graph& graph, Bindings given);
 
 // The same of the first plan whose graph can be read; what is given where there is none.

@@ -54,6 +54,7 @@ class PlanReader {
     if (rewrites != entries_.end()) {
       PLAIT_ASSIGN_OR_RETURN(embedded.rewrites, Unpack(rewrites->second));
     }
+    embedded.original = entries_[KeyOf(kOriginalKey, number)];
     return embedded;
   }
 
@@ -81,8 +82,10 @@ std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const Emb
     entries.emplace_back(KeyOf(kPlanKey, i), PackText(plans[i].plan));
     entries.emplace_back(KeyOf(kGraphKey, i),
                          owner < i ? absl::StrCat(kSameGraph, owner) : PackText(plans[i].graph));
-    if (plans[i].rewrites.empty()) continue;
-    entries.emplace_back(KeyOf(kRewritesKey, i), PackText(plans[i].rewrites));
+    if (!plans[i].rewrites.empty()) {
+      entries.emplace_back(KeyOf(kRewritesKey, i), PackText(plans[i].rewrites));
+    }
+    if (!plans[i].original.empty()) entries.emplace_back(KeyOf(kOriginalKey, i), plans[i].original);
   }
   return entries;
 }

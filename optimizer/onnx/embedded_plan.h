@@ -17,9 +17,11 @@ constexpr absl::string_view kPlanKey = "plait.plan";
 constexpr absl::string_view kGraphKey = "plait.graph";
 constexpr absl::string_view kVersionKey = "plait.version";
 constexpr absl::string_view kRewritesKey = "plait.rewrites";
+constexpr absl::string_view kOriginalKey = "plait.original";
 
 // What an exported model carries for plait's own runtime; other runtimes ignore it, and a tool that
-// changes the model invalidates it without knowing: the plan is bound to the graph's hash.
+// changes the model invalidates it without knowing: the plan is bound to the hash of its own graph,
+// and to that of what this was made from.
 struct EmbeddedPlan {
   std::string plan;     // the text form of a Plan
   std::string graph;    // the text form of the graph that the plan is for
@@ -27,6 +29,9 @@ struct EmbeddedPlan {
   // How the graph was rewritten (PrintRecipe), to do it again at other shapes; "": it was not, or
   // nobody knows.
   std::string rewrites = {};
+  // The fingerprint of the model at the plan's shapes, or of the part of it that the plan is for,
+  // before anything was rewritten; "": nobody knows.
+  std::string original = {};
 };
 
 // Key and value of each entry of the metadata that carries the plans, their texts packed. A graph
@@ -35,7 +40,7 @@ struct EmbeddedPlan {
 std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const EmbeddedPlan> plans);
 
 // The plans inside a model, in order; the first one that lacks one of its three entries ends them:
-// what says how a graph was rewritten may be missing.
+// what says how a graph was rewritten, and of what, may be missing.
 // The texts may come from anyone: their parsers check them. A plan whose texts are not packed as
 // they should be has an error of its own: InvalidArgument; ResourceExhausted above
 // kGraphTextBytesMax, and for those that take all of them together above kPlanTextsBytesMax.

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/attach_plan.h"
+#include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/check_export.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/plan/embed_plan.h"
@@ -17,6 +18,18 @@ namespace {
 
 constexpr char kWhat[] = "the optimized model";
 
+// What the model is at the shapes of the graph, whose inputs are the model's; "" where that cannot
+// be said.
+std::string OriginalOf(const Model& model, const Graph& graph) {
+  Bindings shapes;
+  for (const TensorId input : graph.inputs()) {
+    const auto& name = graph.tensor(input).name;
+    if (name != nullptr) shapes[*name] = graph.type(input).shape;
+  }
+  const absl::StatusOr<Bound> bound = Bind(model, shapes);
+  return bound.ok() ? bound->graph.fingerprint().ToString() : "";
+}
+
 // The plans, or a warning for each that is missing. Each names the device as it is with the plan's
 // threads, and not with all that the worker has which measured it.
 std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::string>& warnings) {
@@ -27,14 +40,19 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
         "named, and plait plans it when it is loaded");
     return plans;
   }
-  const auto add = [&](const Graph& graph, Plan plan, const RewriteRecipe& recipe) {
+  const auto add = [&](const Graph& graph, Plan plan, const RewriteRecipe& recipe,
+                       const Graph* part) {
     plan.device_fingerprint = FingerprintWithThreads(plan.device_fingerprint, plan.threads);
     absl::StatusOr<EmbeddedPlan> embedded =
         result.body == Body::kOriginal
             ? EmbedPlanInOriginal(graph, plan, result.engine_version)
             : EmbedPlan(graph, plan, result.model.weights(), result.engine_version);
     if (embedded.ok()) {
-      if (result.body == Body::kOriginal) embedded->rewrites = PrintRecipe(recipe);
+      if (result.body == Body::kOriginal) {
+        embedded->rewrites = PrintRecipe(recipe);
+        embedded->original =
+            part != nullptr ? part->fingerprint().ToString() : OriginalOf(result.model, graph);
+      }
       plans.push_back(*std::move(embedded));
     } else {
       warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
@@ -44,8 +62,10 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
   const auto add_all = [&](const SearchResult& found) {
     // Of a model that is nothing but nodes which plait lacks there is none.
     const bool is_planned = !found.plan.steps.empty() || found.graph.node_count() == 0;
-    if (found.islands.empty() && is_planned) add(found.graph, found.plan, found.recipe);
-    for (const PlannedIsland& island : found.islands) add(island.graph, island.plan, {});
+    if (found.islands.empty() && is_planned) add(found.graph, found.plan, found.recipe, nullptr);
+    for (const PlannedIsland& island : found.islands) {
+      add(island.graph, island.plan, {}, &island.original);
+    }
   };
   add_all(result.found);
   for (const SearchedPlan& further : result.further) add_all(further.found);

@@ -8,6 +8,8 @@
 #include "gpu_worker/backends/catalogs.h"
 #include "loading/default_plan.h"
 #include "loading/substitute_variants.h"
+#include "onnx/onnx_pb.h"
+#include "optimizer/onnx/import.h"
 #include "tests/fuzz/mutate_text.h"
 #include "tests/loading/planned_model.h"
 
@@ -41,6 +43,30 @@ TEST_F(ChoosePlanTest, UsesAPlanOfThisDevice) {
   EXPECT_EQ(choice.reason, PlanReason::kFits);
   EXPECT_EQ(choice.explanation, "the plan in the model is used");
   EXPECT_EQ(RunOnOnes(*choice.loaded)[0], 224.0f);
+}
+
+// By a tool that keeps the metadata: what the plan computes is what the model was.
+TEST_F(ChoosePlanTest, IgnoresAPlanOfAModelThatWasChanged) {
+  const std::vector<EmbeddedPlan> plans = {PlanOfRows(2, device())};
+  std::string bytes = OpenModel();
+  onnx::ModelProto changed;
+  ASSERT_TRUE(changed.ParseFromString(bytes));
+  changed.mutable_graph()->mutable_node(1)->set_op_type("Neg");
+  for (const auto& [key, value] : MetadataOf(plans)) {
+    auto* const entry = changed.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  const Model model = *ImportOnnx(changed.SerializeAsString());
+  const PlanChoice choice = ChoosePlan(model, ReadFilePlans(model), {}, *executor_);
+  EXPECT_FALSE(choice.loaded.has_value());
+  EXPECT_EQ(choice.reason, PlanReason::kOtherModel);
+  EXPECT_THAT(choice.explanation, HasSubstr("the model was changed after the plan was made"));
+  const Bound bound = *Bind(model, {{"x", {2, 8}}});
+  const absl::StatusOr<LoadedPlan> loaded =
+      LoadDefaultPlan(model, bound, ReadFilePlans(model), *executor_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(RunOnOnes(*loaded)[0], -224.0f);
 }
 
 TEST_F(ChoosePlanTest, UsesAPlanOfAnotherProcessorAndSaysSo) {

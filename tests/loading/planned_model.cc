@@ -59,9 +59,10 @@ EmbeddedPlan PlanOfShapes(const std::string& bytes, const Bindings& shapes,
   EXPECT_TRUE(planned.ok()) << planned.status();
   planned->plan.predicted = false;
   change(&planned->plan);
-  const absl::StatusOr<EmbeddedPlan> embedded =
+  absl::StatusOr<EmbeddedPlan> embedded =
       EmbedPlanInOriginal(bound.graph, planned->plan, std::string(PlanEngineVersion()));
   EXPECT_TRUE(embedded.ok()) << embedded.status();
+  embedded->original = bound.graph.fingerprint().ToString();
   return *embedded;
 }
 

@@ -10,6 +10,7 @@
 #include "optimizer/onnx/attach_plan.h"
 #include "plait/runtime.h"
 #include "tests/loading/planned_model.h"
+#include "tests/optimizer/onnx/model_text.h"
 
 // Sessions of a model with an open batch: runs of any size of it, by the plan for it, or the
 // nearest one bound to it.
@@ -197,6 +198,26 @@ TEST(RuntimeShapesTest, ASessionMayBeCreatedForShapesThatNoPlanIsFor) {
   EXPECT_EQ(plan.reason, PLAIT_PLAN_OTHER_SHAPES);
   EXPECT_THAT(plan.explanation, HasSubstr("the plan in the model for x of [4,8] is used"));
   EXPECT_EQ(RunRows(session.get(), 3), nullptr);
+}
+
+TEST(RuntimeShapesTest, ANameThatOneInputSettlesHoldsForOthers) {
+  const std::string model =
+      GraphBytes(17, "g (float[N, 8] a, float[N, 8] b) => (float[N, 8] y) { y = Add(a, b) }");
+  const auto executor = OpenCpu(1);
+  const EmbeddedPlan plan = PlanOfShapes(model, {{"a", {2, 8}}, {"b", {2, 8}}}, executor->device());
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  const int64_t dims[] = {5, 8};
+  plait_input_shape shape = PLAIT_INPUT_SHAPE_INIT;
+  shape.name = "a";
+  shape.dims = dims;
+  shape.rank = 2;
+  options.input_shapes = &shape;
+  options.input_shape_count = 1;
+  const Session session = CreatedOf(ModelWithPlans(model, {plan}), options);
+  ASSERT_NE(session, nullptr);
+  plait_plan_info info = PLAIT_PLAN_INFO_INIT;
+  ASSERT_EQ(plait_session_get_plan(session.get(), &info), nullptr);
+  EXPECT_EQ(info.reason, PLAIT_PLAN_OTHER_SHAPES) << info.explanation;
 }
 
 TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
