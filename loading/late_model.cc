@@ -116,6 +116,13 @@ absl::StatusOr<LateModel::Loaded*> LateModel::Find(absl::Span<const Tensor> inpu
 absl::StatusOr<std::unique_ptr<LateModel::Loaded>> LateModel::Load(
     absl::Span<const Tensor> inputs) {
   auto loaded = std::make_unique<Loaded>();
+  // An input that has a value of its own is none of the model's.
+  const auto given = std::count_if(inputs.begin(), inputs.end(),
+                                   [](const Tensor& input) { return input.type().known(); });
+  if (static_cast<size_t>(given) != model_->inputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("a subgraph takes ", model_->inputs().size(),
+                                                   " inputs, and is given ", given));
+  }
   Bindings shapes;
   std::vector<std::string> names;  // "" where the model lacks the input
   size_t next = 0;

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "loading/host_nodes/operators.h"
 
@@ -16,6 +17,9 @@ struct Pooling {
   int64_t samples = 0;  // along each side of a bin; 0: about one a pixel
   float scale = 1;
 };
+
+// Samples of one region: 200 MB of them.
+constexpr int64_t kSamplesMax = int64_t{1} << 22;
 
 // A sample between four pixels, with their weights.
 struct Sample {
@@ -37,11 +41,11 @@ Between Locate(float at, int64_t size) {
   return {low, low + 1, at - static_cast<float>(low)};
 }
 
-// One that lies more than a pixel outside counts nothing.
+// One that lies more than a pixel outside, or nowhere (NaN), counts nothing.
 Sample SampleAt(float y, float x, int64_t height, int64_t width) {
-  if (y < -1 || y > static_cast<float>(height) || x < -1 || x > static_cast<float>(width)) {
-    return {};
-  }
+  const bool is_inside =
+      y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width);
+  if (!is_inside) return {};
   const Between row = Locate(y, height);
   const Between column = Locate(x, width);
   return {{row.low * width + column.low, row.low * width + column.high,
@@ -81,6 +85,12 @@ absl::StatusOr<Samples> SamplesOf(const float* region, const Pooling& pooling, c
   }
   Samples samples;
   samples.per_bin = static_cast<int64_t>(std::max(rows, 0.0F) * std::max(columns, 0.0F));
+  if (pooling.height >
+      kSamplesMax / std::max<int64_t>(1, samples.per_bin) / std::max<int64_t>(1, pooling.width)) {
+    return absl::ResourceExhaustedError(absl::StrCat(samples.per_bin, " samples for each of ",
+                                                     pooling.height, " by ", pooling.width,
+                                                     " bins are too many"));
+  }
   for (int64_t bin_row = 0; bin_row < pooling.height; ++bin_row) {
     for (int64_t bin_column = 0; bin_column < pooling.width; ++bin_column) {
       for (float row = 0; row < rows; ++row) {
@@ -147,6 +157,12 @@ absl::StatusOr<std::vector<Tensor>> RoiAlign(absl::Span<const Tensor> inputs,
   const TensorType type = {DataType::kFloat32, {count, shape[1], pooling.height, pooling.width}};
   if (!IsValidShape(type.shape)) {
     return absl::InvalidArgumentError(absl::StrCat("a result of ", type.ToString()));
+  }
+  if (shape[2] == 0 || shape[3] == 0) {
+    return absl::InvalidArgumentError("an image without pixels has no regions");
+  }
+  if (type.elements() > kEvaluatedElementsMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("a result of ", type.ToString()));
   }
   std::vector<float> result;
   result.reserve(static_cast<size_t>(type.elements()));

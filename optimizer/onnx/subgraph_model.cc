@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/onnx/messages/captured_names.h"
@@ -39,8 +40,13 @@ absl::StatusOr<Model> SubgraphModel(const Model& original, const Graph& graph, N
     if (one.name() == attribute) body = one.g();
   }
   const size_t own = body.input.size();
-  for (size_t i = 0; i < own; ++i) body.input[i].type = OfAnyShape(types[i]);
   const std::vector<std::string> captured = CapturedNames(proto);
+  if (types.size() != own + captured.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(attribute, " has ", own, " inputs and reads ",
+                                                   captured.size(), " outer values, and is given ",
+                                                   types.size()));
+  }
+  for (size_t i = 0; i < own; ++i) body.input[i].type = OfAnyShape(types[i]);
   const ModelWeights weights = original.weights();
   for (size_t i = 0; i < captured.size(); ++i) {
     const TensorId tensor = graph.node(node).inputs[proto.input.size() + i];

@@ -163,6 +163,38 @@ TEST(HostNodesTest, RoiAlignTakesTheMeanOfSamples) {
   EXPECT_FALSE(Compute("RoiAlign", {Integer("output_height", 1 << 20)}, inputs).ok());
 }
 
+TEST(HostNodesTest, RoiAlignReadsNoPixelThatIsNotThere) {
+  const std::vector<onnx::AttributeProto> bins = {Integer("sampling_ratio", 2)};
+  const Tensor first = Tensor::Int64s({0});
+  EXPECT_FALSE(
+      Compute("RoiAlign", bins, {Floats({1, 1, 0, 4}, {}), Floats({1, 4}, {0, 0, 0, 0}), first})
+          .ok());
+  const float nan = std::nanf("");
+  const auto nowhere = Compute(
+      "RoiAlign", bins, {Floats({1, 1, 1, 1}, {7}), Floats({1, 4}, {nan, nan, nan, nan}), first});
+  ASSERT_TRUE(nowhere.ok()) << nowhere.status();
+  EXPECT_EQ(nowhere->at(0).at<float>(0), 0);
+}
+
+// 4 TiB of results, and 2^40 samples of a region.
+TEST(HostNodesTest, RoiAlignRefusesWhatNoMemoryHolds) {
+  const Tensor image = Floats({1, 256, 1, 1}, std::vector<float>(256, 1));
+  const Tensor regions = Floats({4096, 4}, std::vector<float>(4096 * 4, 0));
+  const Tensor images = Tensor::Int64s(std::vector<int64_t>(4096, 0));
+  EXPECT_EQ(Compute("RoiAlign", {Integer("output_height", 1024), Integer("output_width", 1024)},
+                    {image, regions, images})
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Compute("RoiAlign",
+                    {Integer("output_height", 1024), Integer("output_width", 1024),
+                     Integer("sampling_ratio", 1024)},
+                    {Floats({1, 1, 1, 1}, {1}), Floats({1, 4}, {0, 0, 1, 1}), Tensor::Int64s({0})})
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
 TEST(HostNodesTest, KnowsItsOperators) {
   EXPECT_TRUE(IsHostOperator("Loop"));
   EXPECT_FALSE(IsHostOperator("Conv"));

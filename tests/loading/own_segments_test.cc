@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/load_segments.h"
 #include "loading/segmented_executable.h"
@@ -278,6 +279,32 @@ TEST(OwnSegmentsTest, LoopCarriesStatesAndCollects) {
   outputs = parts.Run({x, Tensor::ScalarInt64(0)});
   EXPECT_EQ(outputs[0], Floats({2}, {0, 1}));
   EXPECT_EQ(outputs[1], Floats({0, 2}, {}));
+}
+
+// What no checker passes, but a file may hold.
+TEST(OwnSegmentsTest, SubgraphsThatTakeOtherInputsThanTheyAreGivenAreErrors) {
+  const Tensor x = Floats({4}, {-1, 2, 3, 4});
+  const auto conditional = [](const std::string& node) {
+    return GraphBytes(
+        17, absl::StrCat("g (float[4] x, bool flag) => (float[4] y) {\n", node, "y = Neg(b)\n}"));
+  };
+  Parts more_than_a_flag(conditional(R"(b = If (flag, x) <
+      then_branch = g1 () => (float[4] z) { z = Constant<value_floats=[1.0,2.0,3.0,4.0]>() },
+      else_branch = g2 () => (float[4] z) { z = Constant<value_floats=[4.0,3.0,2.0,1.0]>() }>
+  )"));
+  EXPECT_FALSE(more_than_a_flag.TryRun({x, Flag(true)}).ok());
+  Parts branches_with_inputs(conditional(R"(b = If (flag) <
+      then_branch = g1 (float[4] p, float[4] q) => (float[4] z) { z = Add(p, x) },
+      else_branch = g2 (float[4] p, float[4] q) => (float[4] z) { z = Add(q, x) }>
+  )"));
+  EXPECT_FALSE(branches_with_inputs.TryRun({x, Flag(true)}).ok());
+  onnx::ModelProto loop;
+  ASSERT_TRUE(loop.ParseFromString(Loop("Identity(going)")));
+  onnx::GraphProto& body =
+      *loop.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
+  *body.add_initializer() = FloatTensor(body.input(2).name(), {2});
+  Parts hidden(loop.SerializeAsString());
+  EXPECT_FALSE(hidden.TryRun({Floats({2}, {-1, 1}), Tensor::ScalarInt64(3)}).ok());
 }
 
 TEST(OwnSegmentsTest, LoopEndsWhereItsConditionSays) {
