@@ -85,8 +85,8 @@ absl::StatusOr<Model> Import(std::shared_ptr<ModelParts> parts, int threads) {
     return absl::InvalidArgumentError("not an ONNX model: it has no graph");
   }
   PLAIT_RETURN_IF_ERROR(CheckNames(parts->proto));
-  PLAIT_ASSIGN_OR_RETURN(parts->opset, FindOpset(parts->proto));
   PLAIT_RETURN_IF_ERROR(InlineFunctions(&parts->proto));
+  PLAIT_ASSIGN_OR_RETURN(parts->opset, FindOpset(parts->proto));
   PLAIT_ASSIGN_OR_RETURN(parts->node_order, OrderNodes(parts->proto.graph()));
   PLAIT_RETURN_IF_ERROR(ReadConstants(threads, parts.get()));
   ReadInputsAndOutputs(parts.get());

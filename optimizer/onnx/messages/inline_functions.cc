@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
@@ -162,9 +163,10 @@ class Inliner {
  public:
   explicit Inliner(int64_t model_bytes) : budget_(kInlinedBytesMax + model_bytes) {}
 
-  absl::Status AddFunctions(const onnx::ModelProto& model) {
-    for (const FunctionProto& proto : model.functions) {
-      PLAIT_RETURN_IF_ERROR(CheckFunction(model, proto));
+  absl::Status AddFunctions(onnx::ModelProto* model) {
+    for (const FunctionProto& proto : model->functions) {
+      ImportOnnxOf(proto, model);
+      PLAIT_RETURN_IF_ERROR(CheckFunction(*model, proto));
       Function function{proto, {}};
       for (const NodeProto& node : proto.node) function.body_bytes += MemoryBytes(node);
       for (const AttributeProto& attribute : proto.attribute_proto) {
@@ -196,6 +198,17 @@ class Inliner {
   }
 
  private:
+  // A model of nothing but calls need not import ONNX's operators itself: its functions do, and
+  // what they are expanded to means what their opset says.
+  static void ImportOnnxOf(const FunctionProto& function, onnx::ModelProto* model) {
+    const auto is_onnx = [](const auto& import) {
+      return KeyOf(import.domain(), "") == KeyOf("", "");
+    };
+    if (absl::c_any_of(model->opset_import, is_onnx)) return;
+    const auto import = absl::c_find_if(function.opset_import, is_onnx);
+    if (import != function.opset_import.end()) model->opset_import.push_back(*import);
+  }
+
   // What would need more than renaming is refused with the tool that can do it.
   static absl::Status CheckFunction(const onnx::ModelProto& model, const FunctionProto& function) {
     if (!function.overload().empty()) {
@@ -309,7 +322,7 @@ class Inliner {
 absl::Status InlineFunctions(onnx::ModelProto* model) {
   if (model->functions.empty()) return absl::OkStatus();
   Inliner inliner(MemoryBytes(*model));
-  PLAIT_RETURN_IF_ERROR(inliner.AddFunctions(*model));
+  PLAIT_RETURN_IF_ERROR(inliner.AddFunctions(model));
   PLAIT_RETURN_IF_ERROR(inliner.Expand(&model->graph.mutable_value()->node));
   model->functions.clear();
   return absl::OkStatus();

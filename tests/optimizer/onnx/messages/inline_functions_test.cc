@@ -11,6 +11,7 @@ namespace plait {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kCall[] = R"(<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
     g (float[2] x) => (float[2] y) {
@@ -107,6 +108,26 @@ TEST(InlineFunctionsTest, AFunctionMayReturnItsInput) {
   const absl::StatusOr<Bound> bound = BindWith({function});
   ASSERT_TRUE(bound.ok()) << bound.status();
   EXPECT_EQ(bound->graph.node(0).op, OpKind::kIdentity);
+}
+
+// Softmax over the last axis since opset 13, over all behind the first one before.
+TEST(InlineFunctionsTest, BodiesMeanWhatTheirOpsetSaysWhereTheModelHasNone) {
+  constexpr char kOnlyCalls[] = R"(<ir_version: 8, opset_import: ["local" : 1]>
+    g (float[2,3,4] x) => (float[2,3,4] y) { y = local.Twice(x) })";
+  const auto imported = [&](const std::vector<onnx::FunctionProto>& functions) {
+    return ImportOnnx(BytesFromText(kOnlyCalls, [&](onnx::ModelProto* proto) {
+      for (const auto& function : functions) *proto->add_functions() = function;
+    }));
+  };
+  const absl::StatusOr<Model> model = imported({Function("Twice", {"Softmax"}, 11)});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Bound> bound = Bind(*model, {});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  // Which no Softmax of the newest opset is, so that it stays what it was.
+  EXPECT_THAT(PrintGraph(bound->graph), Not(HasSubstr("= Softmax(%x)")));
+  ExpectRefused(
+      imported({Function("Twice", {"Softmax"}, 11), Function("Other", {"Relu"}, 13)}).status(),
+      "imports opset 13");
 }
 
 TEST(InlineFunctionsTest, RefusesRecursion) {
