@@ -1,10 +1,12 @@
 #include "runtime/c_host_runner.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "runtime/c_tensors.h"
@@ -53,13 +55,23 @@ absl::StatusOr<HostTensor> ReadResult(const plait_tensor& given, size_t index) {
   return result;
 }
 
+// The program's functions, and what keeps two threads out of them: one may load a session's model
+// for other shapes, or let go of them, while another one runs it.
+struct Program {
+  plait_host_runner runner;
+  absl::Mutex mutex;
+};
+
 class ProgramsSegment : public HostSegment {
  public:
-  ProgramsSegment(const plait_host_runner& runner, void* segment, std::vector<DataType> types)
-      : runner_(runner), segment_(segment), types_(std::move(types)) {}
+  ProgramsSegment(std::shared_ptr<Program> program, void* segment, std::vector<DataType> types)
+      : program_(std::move(program)), segment_(segment), types_(std::move(types)) {}
   ProgramsSegment(const ProgramsSegment&) = delete;
   ProgramsSegment& operator=(const ProgramsSegment&) = delete;
-  ~ProgramsSegment() override { runner_.unload(runner_.context, segment_); }
+  ~ProgramsSegment() override {
+    const absl::MutexLock lock(&program_->mutex);
+    program_->runner.unload(program_->runner.context, segment_);
+  }
 
   DataType OutputType(size_t index) const override { return types_[index]; }
 
@@ -74,8 +86,10 @@ class ProgramsSegment : public HostSegment {
       given[i].byte_size = static_cast<size_t>(type.bytes());
     }
     std::vector<plait_tensor> made = EmptyTensors(outputs.size());
-    const char* const error = runner_.run(runner_.context, segment_, given.data(), given.size(),
-                                          made.data(), made.size());
+    const plait_host_runner& runner = program_->runner;
+    const absl::MutexLock lock(&program_->mutex);
+    const char* const error =
+        runner.run(runner.context, segment_, given.data(), given.size(), made.data(), made.size());
     if (error != nullptr) {
       return absl::FailedPreconditionError(absl::StrCat("the host runner: ", error));
     }
@@ -86,30 +100,34 @@ class ProgramsSegment : public HostSegment {
   }
 
  private:
-  const plait_host_runner runner_;
+  const std::shared_ptr<Program> program_;
   void* const segment_;
   const std::vector<DataType> types_;
 };
 
 class ProgramsRunner : public HostRunner {
  public:
-  explicit ProgramsRunner(const plait_host_runner& runner) : runner_(runner) {}
+  explicit ProgramsRunner(const plait_host_runner& runner) : program_(std::make_shared<Program>()) {
+    program_->runner = runner;
+  }
 
   absl::StatusOr<std::unique_ptr<HostSegment>> Load(absl::string_view model, int threads,
                                                     size_t output_count) override {
     std::vector<plait_tensor> outputs = EmptyTensors(output_count);
     void* segment = nullptr;
-    const char* const error = runner_.load(runner_.context, model.data(), model.size(), threads,
-                                           outputs.data(), outputs.size(), &segment);
+    const plait_host_runner& runner = program_->runner;
+    const absl::MutexLock lock(&program_->mutex);
+    const char* const error = runner.load(runner.context, model.data(), model.size(), threads,
+                                          outputs.data(), outputs.size(), &segment);
     if (error != nullptr) return absl::UnimplementedError(error);
     std::vector<DataType> types;
     types.reserve(outputs.size());
     for (const plait_tensor& output : outputs) types.push_back(TypeOfElement(output.element_type));
-    return std::make_unique<ProgramsSegment>(runner_, segment, std::move(types));
+    return std::make_unique<ProgramsSegment>(program_, segment, std::move(types));
   }
 
  private:
-  const plait_host_runner runner_;
+  const std::shared_ptr<Program> program_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import threading
@@ -172,7 +173,9 @@ class InferenceSession:
         """Runs the model on the buffers of a binding. Raises ValueError for an input that is not
         bound."""
         del run_options  # there are none so far
-        self._handle.run(*iobinding._addresses())
+        # A run takes away what another thread's `run` is about to copy.
+        with self._lock if self._has_open else contextlib.nullcontext():
+            self._handle.run(*iobinding._addresses())
 
     def input_buffer(self, name: str) -> Array:
         """The session's own buffer of an input, which the model reads in place: bound, it is not
