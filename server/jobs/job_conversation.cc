@@ -180,9 +180,14 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
       return ConversationEnd{
           deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kResult,
           absl::OkStatus(), std::move(*message.mutable_result())};
-    case internal::ChildMessage::kFailure:
-      return EndOf(deadline_sent_ ? ConversationOutcome::kDeadline : ConversationOutcome::kFailure,
-                   wire::Error(message.failure().reason(), message.failure().message()));
+    case internal::ChildMessage::kFailure: {
+      status = wire::Error(message.failure().reason(), message.failure().message());
+      // It writes to the daemon's disk, and meets a full one first: the job is not at fault.
+      const bool is_storage = message.failure().reason() == v1::ERROR_REASON_STORAGE_UNAVAILABLE;
+      if (deadline_sent_) return EndOf(ConversationOutcome::kDeadline, std::move(status));
+      return EndOf(is_storage ? ConversationOutcome::kStorage : ConversationOutcome::kFailure,
+                   std::move(status));
+    }
     case internal::ChildMessage::MESSAGE_NOT_SET:
       status = Lie("an empty message");
   }

@@ -160,7 +160,11 @@ absl::StatusOr<std::optional<internal::ChildMessage>> SearchChildProcess::Receiv
     ReadErrorText();
   }
   // What it has said before it stopped listening still counts; its end is seen when reading.
-  if ((files[0].revents & POLLOUT) != 0 && !WriteMessages()) unsent_.clear();
+  if ((files[0].revents & POLLOUT) != 0 && !WriteMessages()) {
+    unsent_.clear();
+    sent_of_first_ = 0;
+    unsent_bytes_ = 0;
+  }
   if ((files[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !ReadMessages()) return Death();
   PLAIT_ASSIGN_OR_RETURN(complete, reader_.Next(&message));
   if (complete) return message;

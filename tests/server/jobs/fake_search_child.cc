@@ -46,9 +46,9 @@ void WriteWeights(const std::string& table) {
   Send(message);
 }
 
-int Refuse(const std::string& why) {
+int Refuse(const std::string& why, v1::ErrorReason reason = v1::ERROR_REASON_MODEL_REJECTED) {
   internal::ChildMessage message;
-  message.mutable_failure()->set_reason(v1::ERROR_REASON_MODEL_REJECTED);
+  message.mutable_failure()->set_reason(reason);
   message.mutable_failure()->set_message(why);
   Send(message);
   return 0;
@@ -122,6 +122,9 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
   }
   if (how == "refuse") {
     return Refuse("conv3: no");
+  }
+  if (how == "disk_full") {
+    return Refuse("no space left on device", v1::ERROR_REASON_STORAGE_UNAVAILABLE);
   }
   if (how == "tell_limits") return Refuse(limits);
   if (how == "tell_task_time") return Refuse(absl::StrCat(start.task_seconds_max()));

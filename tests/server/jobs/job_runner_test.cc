@@ -234,6 +234,15 @@ TEST_F(JobRunnerTest, RunsAJobAgainAfterAPauseWhenItsResultCouldNotBeStored) {
   EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_SUCCEEDED);
 }
 
+// The child writes its result to the daemon's disk before the daemon stores it.
+TEST_F(JobRunnerTest, RunsAJobAgainWhoseChildMetAFullDisk) {
+  Submit("disk_full");
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(job.faults(), 0);
+  EXPECT_TRUE(IsIdle());
+}
+
 // A full disk is not the child's fault, of which a job may have two.
 TEST_F(JobRunnerTest, PostponesAJobWhoseTableOfWeightsCannotBeStored) {
   Submit("write_weights_twice");
