@@ -106,7 +106,9 @@ class FileBlobStore : public BlobStore {
     // With the lock, so that the blob cannot be deleted between the two.
     absl::MutexLock lock(&mutex_);
     PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(PathOf(digest)));
-    if (!size.has_value()) return false;
+    // One that a damaged disk has cut is not there, so that whoever has the bytes brings them
+    // again.
+    if (size != digest.size_bytes) return false;
     // The time of the last use is the file's own, so that it survives a restart.
     PLAIT_RETURN_IF_ERROR(Touch(PathOf(digest)));
     return true;

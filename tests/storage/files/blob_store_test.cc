@@ -41,6 +41,9 @@ TEST(FilesBlobStoreTest, ReportsABlobWhoseFileWasCut) {
                    digest.sha256_hex, "-5"),
       3);
   EXPECT_TRUE(absl::IsDataLoss(stores->blobs->Read(digest, 0, 5).status()));
+  EXPECT_FALSE(*stores->blobs->Find(digest));
+  ASSERT_TRUE(PutBlob(*stores->blobs, "hello").ok());
+  EXPECT_EQ(*stores->blobs->Read(digest, 0, 5), "hello");
 }
 
 }  // namespace
