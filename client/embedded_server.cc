@@ -80,16 +80,11 @@ absl::Status EmbeddedServer::Lock(const Options& options, std::ostream& messages
 absl::Status EmbeddedServer::Spawn(const Options& options) {
   ProcessOptions process;
   process.program = options.program;
-  process.arguments = {options.program,
-                       "--data-dir",
-                       absl::StrCat(options.cache_folder, "/data"),
-                       "--listen",
-                       address_,
-                       "--insecure",
-                       "--workers",
-                       options.device,
-                       "--blobs-bytes-max",
-                       absl::StrCat(kCachedBlobBytesMax)};
+  process.arguments = {options.program, "--data-dir", absl::StrCat(options.cache_folder, "/data"),
+                       "--listen", address_, "--insecure", "--workers", options.device,
+                       "--blobs-bytes-max", absl::StrCat(kCachedBlobBytesMax),
+                       // It lives for one job, and has no other client.
+                       "--blobs-seen-unused-seconds", "0"};
   if (options.threads > 0) {
     process.arguments.push_back("--worker-threads");
     process.arguments.push_back(absl::StrCat(options.threads));

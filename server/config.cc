@@ -70,6 +70,8 @@ constexpr Setting kSettings[] = {
      "Days until a job that is over is deleted; 0: never", 0, 36'500},
     {"blobs_bytes_max", &Config::blobs_bytes_max, "N",
      "Models and results above this go, the least recently used first; 0: no limit"},
+    {"blobs_seen_unused_seconds", &Config::blobs_seen_unused_seconds, "N",
+     "What the daemon itself has to have seen a model or result unused, whatever its clock says"},
     {"log_level", &Config::log_level, "LEVEL", "debug, info, warning, error or off"},
 };
 

@@ -74,6 +74,8 @@ struct Config {
   // A month: long enough to fetch a result, and a store that grows all the time ends somewhere.
   int64_t jobs_kept_days = 30;  // after their end; 0: for ever
   int64_t blobs_bytes_max = 0;  // 0: no limit
+  // An hour, so that a clock that is set forward deletes nothing that somebody is about to fetch.
+  int64_t blobs_seen_unused_seconds = 3600;
   std::string log_level = "info";
 };
 

@@ -30,6 +30,7 @@ StorageUpkeepOptions UpkeepOptions(const Config& config) {
   StorageUpkeepOptions options;
   if (config.jobs_kept_days > 0) options.jobs_kept = absl::Hours(24) * config.jobs_kept_days;
   options.blobs_bytes_max = config.blobs_bytes_max;
+  options.blobs_seen_unused = absl::Seconds(config.blobs_seen_unused_seconds);
   return options;
 }
 

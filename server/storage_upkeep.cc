@@ -16,8 +16,6 @@ constexpr absl::Duration kCollectionInterval = absl::Hours(1);
 constexpr absl::Duration kUnusedTime = absl::Hours(24);
 // A client fetches what its job has made within this time, also when the store is full.
 constexpr absl::Duration kFetchTime = absl::Hours(1);
-// Whatever the wall clock does meanwhile.
-constexpr absl::Duration kSeenUnusedTime = absl::Hours(1);
 constexpr absl::Duration kTickInterval = absl::Seconds(1);
 // 10 jobs: with up to kEventsPerJobMax events each, a transaction that others wait for stays short.
 constexpr int kJobsPerDeletion = 10;
@@ -80,7 +78,7 @@ void StorageUpkeep::DeleteOldJobs() {
 
 void StorageUpkeep::CollectGarbage() {
   const absl::Time now = clock_.Now();
-  const BlobRetention retention = {.seen_unused_for = kSeenUnusedTime,
+  const BlobRetention retention = {.seen_unused_for = options_.blobs_seen_unused,
                                    .unused_before = now - kUnusedTime,
                                    .bytes_max = options_.blobs_bytes_max,
                                    .evicted_before = now - kFetchTime};

@@ -16,6 +16,9 @@ namespace plait {
 struct StorageUpkeepOptions {
   absl::Duration jobs_kept = absl::InfiniteDuration();  // from a job's end
   int64_t blobs_bytes_max = 0;                          // 0: no limit; see BlobRetention
+  // By this object, whatever the wall clock does meanwhile. A daemon that lives for one job never
+  // sees anything for an hour, and has no client that could be about to fetch it.
+  absl::Duration blobs_seen_unused = absl::Hours(1);
 };
 
 // What a daemon does for its storage from time to time: counts what is stored, and deletes jobs

@@ -119,6 +119,20 @@ TEST_F(StorageUpkeepTest, KeepsBlobsBelowTheirLimitOfBytes) {
   EXPECT_TRUE(IsThere("fifteen bytes 2"));
 }
 
+// The cache of `plait optimize`, whose daemon lives for one job.
+TEST_F(StorageUpkeepTest, ADaemonOfOneJobKeepsTheLimitToo) {
+  for (const absl::string_view blob : {"fifteen bytes 1", "fifteen bytes 2", "fifteen bytes 3"}) {
+    StorageUpkeep of_a_run(stores_, metrics_, clock_,
+                           {.blobs_bytes_max = 20, .blobs_seen_unused = absl::ZeroDuration()});
+    of_a_run.Tick();
+    ASSERT_TRUE(PutBlob(*stores_.blobs, blob).ok());
+    clock_.Advance(absl::Hours(2));
+  }
+  EXPECT_FALSE(IsThere("fifteen bytes 1"));
+  EXPECT_TRUE(IsThere("fifteen bytes 2"));
+  EXPECT_TRUE(IsThere("fifteen bytes 3"));
+}
+
 TEST_F(StorageUpkeepTest, WorksOnAThreadOfItsOwn) {
   ASSERT_TRUE(PutBlob(*stores_.blobs, "12345").ok());
   StorageUpkeep upkeep(stores_, metrics_, clock_, {});
