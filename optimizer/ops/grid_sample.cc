@@ -14,7 +14,7 @@ namespace {
 
 // X [n, c, spatial...], grid [n, spatial of the result..., as many numbers as there are axes].
 Types Infer(const OpCall& call) {
-  if (call.has_input(0) && !Contains(TypeSet::kFloat, call.input_types[0].dtype)) {
+  if (!call.has_input(0) || !Contains(TypeSet::kFloat, call.input_types[0].dtype)) {
     return absl::UnimplementedError("samples of anything but floats are not implemented");
   }
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kFloat));
