@@ -1,5 +1,6 @@
 # plait_library(NAME SOURCES file... DEPS target... [PRECOMPILED target]): one static library per folder.
-# plait_binary(NAME SOURCES file... DEPS target...): a program, left in the top of the build folder.
+# plait_binary(NAME SOURCES file... DEPS target... [PRECOMPILED target]): a program, left in the top of
+#   the build folder; what is linked with threads needs plait_precompiled_grpc.
 # plait_names(FILE MACRO VARIABLE): the names that FILE lists as MACRO(name, ...), lines of a .def.
 # plait_test(NAME SOURCES file... DEPS target... [LABELS label...]): a GoogleTest program, run by ctest.
 
@@ -35,18 +36,18 @@ function(plait_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PRECOMPILED" "SOURCES;DEPS")
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC plait_options ${arg_DEPS})
-  if(NOT arg_PRECOMPILED)
-    set(arg_PRECOMPILED plait_precompiled)
-  endif()
-  target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED})
+  plait_reuse_precompiled(${name} "${arg_PRECOMPILED}")
 endfunction()
 
 function(plait_binary name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PRECOMPILED" "SOURCES;DEPS")
   string(REPLACE "-" "_" target ${name}_binary)
   add_executable(${target} ${arg_SOURCES})
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
+  # Compiled as the libraries are, with whom it shares the precompiled headers.
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
   target_link_libraries(${target} PRIVATE plait_options ${arg_DEPS})
+  plait_reuse_precompiled(${target} "${arg_PRECOMPILED}")
 endfunction()
 
 function(plait_names file macro variable)

@@ -28,10 +28,21 @@ function(plait_precompiled name)
     ${arg_HEADERS})
 endfunction()
 
+# plait_reuse_precompiled(TARGET PRECOMPILED): PRECOMPILED may be "".
+function(plait_reuse_precompiled target precompiled)
+  if(NOT precompiled)
+    set(precompiled plait_precompiled)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${precompiled})
+endfunction()
+
 plait_precompiled(plait_precompiled)
 plait_precompiled(plait_precompiled_grpc
-  HEADERS <google/protobuf/message.h> <grpcpp/grpcpp.h>
-  DEPS gRPC::grpc++)
+  HEADERS <filesystem> <thread> <absl/container/btree_map.h> <grpcpp/grpcpp.h> <nlohmann/json.hpp>
+    <plait/v1/capability.grpc.pb.h>
+    <plait/v1/optimization.grpc.pb.h>
+    <plait/v1/profile.grpc.pb.h>
+  DEPS plait_grpc nlohmann_json::nlohmann_json)
 if(PLAIT_TESTS)
   # gRPC brings these along, so that all tests have them.
   add_library(plait_test_options INTERFACE)
