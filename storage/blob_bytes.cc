@@ -6,13 +6,23 @@
 
 namespace plait {
 
+absl::Status StoreBlob(BlobStore& store, const Digest& digest,
+                       absl::FunctionRef<absl::Status(const BlobUpload&)> append) {
+  const BlobUpload upload = NewBlobUpload(digest);
+  absl::Status stored = append(upload);
+  if (stored.ok()) stored = store.Finish(upload);
+  // An upload that cannot be dropped now is dropped as one that nobody continues.
+  if (!stored.ok()) store.Drop(upload).IgnoreError();
+  return stored;
+}
+
 absl::StatusOr<Digest> PutBlob(BlobStore& store, absl::string_view bytes) {
   const Digest digest = DigestOf(bytes);
   PLAIT_ASSIGN_OR_RETURN(const bool is_there, store.Find(digest));
   if (is_there) return digest;
-  const BlobUpload upload = NewBlobUpload(digest);
-  PLAIT_RETURN_IF_ERROR(store.Append(upload, 0, bytes).status());
-  PLAIT_RETURN_IF_ERROR(store.Finish(upload));
+  PLAIT_RETURN_IF_ERROR(StoreBlob(store, digest, [&](const BlobUpload& upload) {
+    return store.Append(upload, 0, bytes).status();
+  }));
   return digest;
 }
 

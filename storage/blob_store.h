@@ -65,6 +65,9 @@ class BlobStore {
   // differs: the upload is dropped then.
   virtual absl::Status Finish(const BlobUpload& upload) = 0;
 
+  // Removes an unfinished upload that nobody will continue; OK when there is none.
+  virtual absl::Status Drop(const BlobUpload& upload) = 0;
+
   // At most `bytes_max` bytes of a complete blob from `offset`; empty at its end.
   // Errors: NotFound; OutOfRange; DataLoss when the stored size is wrong.
   virtual absl::StatusOr<std::string> Read(const Digest& digest, int64_t offset,

@@ -68,14 +68,14 @@ absl::StatusOr<Digest> StoreFile(BlobStore& blobs, int file) {
   const Digest digest = builder.Finish();
   PLAIT_ASSIGN_OR_RETURN(const bool is_there, blobs.Find(digest));
   if (is_there) return digest;
-  const BlobUpload upload = NewBlobUpload(digest);
-  PLAIT_RETURN_IF_ERROR(ReadFile(file, state.st_size, [&](int64_t offset, absl::string_view bytes) {
-    return blobs.Append(upload, offset, bytes).status();
-  }));
-  const absl::Status finished = blobs.Finish(upload);
+  const absl::Status stored = StoreBlob(blobs, digest, [&](const BlobUpload& upload) {
+    return ReadFile(file, state.st_size, [&](int64_t offset, absl::string_view bytes) {
+      return blobs.Append(upload, offset, bytes).status();
+    });
+  });
   // The bytes that were read first have another digest than those that were stored.
-  if (absl::IsDataLoss(finished)) return OutputChanged();
-  PLAIT_RETURN_IF_ERROR(finished);
+  if (absl::IsDataLoss(stored)) return OutputChanged();
+  PLAIT_RETURN_IF_ERROR(stored);
   return digest;
 }
 

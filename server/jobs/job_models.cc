@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
+#include "storage/blob_bytes.h"
 #include "storage/file_error.h"
 
 namespace plait {
@@ -43,19 +44,20 @@ absl::Status JobModels::Store(const internal::BlobsWritten& written) {
 }
 
 absl::Status JobModels::StoreOne(const Digest& digest, int64_t offset) {
-  const BlobUpload upload = NewBlobUpload(digest);
-  std::string bytes;
-  for (int64_t done = 0; done < digest.size_bytes; done += static_cast<int64_t>(bytes.size())) {
-    bytes.resize(static_cast<size_t>(std::min(kBlobChunkBytesMax, digest.size_bytes - done)));
-    const ssize_t count = pread(file_, bytes.data(), bytes.size(), offset + done);
-    if (count < 0) return FileError(errno, "a file of the search child");
-    if (count == 0) return Lie("a blob is shorter than its digest says");
-    bytes.resize(static_cast<size_t>(count));
-    PLAIT_RETURN_IF_ERROR(blobs_.Append(upload, done, bytes).status());
-  }
-  absl::Status finished = blobs_.Finish(upload);
-  if (absl::IsDataLoss(finished)) return Lie("a blob is not what its digest says");
-  return finished;
+  absl::Status stored = StoreBlob(blobs_, digest, [&](const BlobUpload& upload) -> absl::Status {
+    std::string bytes;
+    for (int64_t done = 0; done < digest.size_bytes; done += static_cast<int64_t>(bytes.size())) {
+      bytes.resize(static_cast<size_t>(std::min(kBlobChunkBytesMax, digest.size_bytes - done)));
+      const ssize_t count = pread(file_, bytes.data(), bytes.size(), offset + done);
+      if (count < 0) return FileError(errno, "a file of the search child");
+      if (count == 0) return Lie("a blob is shorter than its digest says");
+      bytes.resize(static_cast<size_t>(count));
+      PLAIT_RETURN_IF_ERROR(blobs_.Append(upload, done, bytes).status());
+    }
+    return absl::OkStatus();
+  });
+  if (absl::IsDataLoss(stored)) return Lie("a blob is not what its digest says");
+  return stored;
 }
 
 void JobModels::NoteUse() {

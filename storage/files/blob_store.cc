@@ -150,6 +150,14 @@ class FileBlobStore : public BlobStore {
     return status;
   }
 
+  absl::Status Drop(const BlobUpload& upload) override {
+    absl::MutexLock lock(&mutex_);
+    const std::string path = UploadPath(upload);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return FileError(errno, path);
+    Note(path, std::nullopt);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::string> Read(const Digest& digest, int64_t offset,
                                    int64_t bytes_max) override {
     PLAIT_ASSIGN_OR_RETURN(const FileDescriptor file, Open(digest));

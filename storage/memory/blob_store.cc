@@ -85,6 +85,12 @@ class MemoryBlobStore : public BlobStore {
     return absl::OkStatus();
   }
 
+  absl::Status Drop(const BlobUpload& upload) override {
+    absl::MutexLock lock(&mutex_);
+    uploads_.erase(upload);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::string> Read(const Digest& digest, int64_t offset,
                                    int64_t bytes_max) override {
     absl::MutexLock lock(&mutex_);

@@ -138,6 +138,29 @@ TEST_P(BlobStoreTest, CountsWhatUnfinishedUploadsTake) {
   expect(0, 0);
 }
 
+TEST_P(BlobStoreTest, DropsAnUploadWhoseOwnerGivesUp) {
+  const BlobUpload upload = UploadOf("hello");
+  EXPECT_TRUE(blobs().Drop(upload).ok());
+  ASSERT_TRUE(blobs().Append(upload, 0, "hel").ok());
+  EXPECT_TRUE(blobs().Drop(upload).ok());
+  EXPECT_EQ(*blobs().BytesUploaded(upload), 0);
+  EXPECT_EQ(blobs().Uploads()->count, 0);
+}
+
+// On a full disk it would be in the way for a day.
+TEST_P(BlobStoreTest, LeavesNothingOfABlobThatCannotBeStored) {
+  const Digest digest = DigestOf("hello");
+  const absl::Status stored = StoreBlob(blobs(), digest, [&](const BlobUpload& upload) {
+    EXPECT_TRUE(blobs().Append(upload, 0, "hel").ok());
+    return absl::ResourceExhaustedError("the disk is full");
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(stored)) << stored;
+  EXPECT_EQ(blobs().Uploads()->count, 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      StoreBlob(blobs(), digest, [](const BlobUpload&) { return absl::OkStatus(); })));
+  EXPECT_EQ(blobs().Uploads()->count, 0);
+}
+
 TEST_P(BlobStoreTest, DropsUploadsThatNobodyContinued) {
   const BlobUpload abandoned = UploadOf("abandoned");
   const BlobUpload continued = UploadOf("continued");

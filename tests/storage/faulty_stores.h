@@ -38,6 +38,7 @@ class FaultyBlobStore : public BlobStore {
     PLAIT_RETURN_IF_ERROR(finish.Next());
     return store_->Finish(upload);
   }
+  absl::Status Drop(const BlobUpload& upload) override { return store_->Drop(upload); }
   absl::StatusOr<std::string> Read(const Digest& digest, int64_t offset,
                                    int64_t bytes_max) override {
     return store_->Read(digest, offset, bytes_max);
