@@ -169,7 +169,13 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const JobSpec& spec, const internal::S
       if (end.result) {
         absl::StatusOr<v1::JobResult> incumbent =
             StoreArtifacts(context_.stores, job.job, start, *end.result, output);
-        if (incumbent.ok()) job_end.incumbent = *std::move(incumbent);
+        // What the child did not write, or changes, is none. Where the storage failed, a later run
+        // finds it again.
+        if (incumbent.ok()) {
+          job_end.incumbent = *std::move(incumbent);
+        } else if (!absl::IsInvalidArgument(incumbent.status())) {
+          return incumbent.status();
+        }
       }
       return jobs.Finish(job.lease, job_end);
     }

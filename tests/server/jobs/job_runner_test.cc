@@ -79,6 +79,7 @@ class JobRunnerTest : public testing::Test {
     options.child.limits.memory_bytes_max = child_memory_bytes_;
     options.search_threads = search_threads_;
     options.task_time_max = task_time_max_;
+    options.grace = grace_;
     return JobRunner({stores_, pool_, park_, metrics_, clock_}, options);
   }
 
@@ -92,6 +93,7 @@ class JobRunnerTest : public testing::Test {
   int64_t child_memory_bytes_ = 0;
   int search_threads_ = 0;
   absl::Duration task_time_max_ = absl::Minutes(10);
+  absl::Duration grace_ = absl::Minutes(10);
   Metrics metrics_;
   SearchPark park_{clock_};
   WorkerPool pool_;
@@ -232,6 +234,17 @@ TEST_F(JobRunnerTest, RunsAJobAgainAfterAPauseWhenItsResultCouldNotBeStored) {
   EXPECT_TRUE(IsIdle());
   clock_.Advance(absl::Seconds(1));
   EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(JobRunnerTest, RunsAJobAgainWhoseIncumbentCouldNotBeStored) {
+  grace_ = -absl::Minutes(10) - absl::Seconds(1);  // the default budget, and a second
+  Submit("end_at_the_deadline");
+  blobs_->finish = {kDiskFull, 1};
+  EXPECT_EQ(RunOnce().state(), v1::JOB_STATE_QUEUED);
+  clock_.Advance(absl::Seconds(1));
+  const v1::Job job = RunOnce();
+  EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
+  EXPECT_TRUE(job.has_incumbent());
 }
 
 // The child writes its result to the daemon's disk before the daemon stores it.
