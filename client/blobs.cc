@@ -16,13 +16,20 @@ namespace plait {
 absl::StatusOr<v1::Digest> Client::Upload(absl::string_view bytes) const {
   const v1::Digest digest = wire::DigestToProto(DigestOf(bytes));
   Retrier retrier = MakeRetrier();
-  PLAIT_RETURN_IF_ERROR(retrier.Run([&] { return UploadOnce(digest, bytes); }));
+  int64_t confirmed_bytes = 0;
+  PLAIT_RETURN_IF_ERROR(retrier.Run([&] {
+    const int64_t confirmed_before = confirmed_bytes;
+    absl::Status status = UploadOnce(digest, bytes, confirmed_bytes);
+    if (confirmed_bytes > confirmed_before) retrier.Progress();
+    return status;
+  }));
   return digest;
 }
 
 // Without a deadline: an upload takes as long as the line needs, and a broken one is noticed by
 // gRPC.
-absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view bytes) const {
+absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view bytes,
+                                int64_t& confirmed_bytes) const {
   v1::FindMissingBlobsRequest question;
   *question.add_digests() = digest;
   v1::FindMissingBlobsResponse missing;
@@ -35,6 +42,7 @@ absl::Status Client::UploadOnce(const v1::Digest& digest, absl::string_view byte
   if (offset < 0 || offset > static_cast<int64_t>(bytes.size())) {
     return absl::InternalError("the server asks for bytes outside of the model");
   }
+  confirmed_bytes = offset;
   grpc::ClientContext context;
   v1::UploadBlobResponse response;
   const auto writer = stubs_->blobs->UploadBlob(&context, &response);

@@ -86,7 +86,9 @@ class Client {
  private:
   Retrier MakeRetrier() const;
   // One attempt: asks what is missing, and sends from there.
-  absl::Status UploadOnce(const v1::Digest& digest, absl::string_view bytes) const;
+  // `confirmed_bytes`: how many the server says that it has.
+  absl::Status UploadOnce(const v1::Digest& digest, absl::string_view bytes,
+                          int64_t& confirmed_bytes) const;
 
   RetryPolicy policy_;
   Retrier::Sleep sleep_;

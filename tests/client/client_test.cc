@@ -130,6 +130,14 @@ TEST_F(ClientTest, ContinuesABrokenUploadWhereItEnded) {
   EXPECT_THAT(blobs_.upload_offsets, testing::ElementsAre(0, 1 << 20));
 }
 
+TEST_F(ClientTest, ContinuesAnUploadForAsLongAsItGrows) {
+  const std::string bytes(64 << 20, 'x');
+  blobs_.breaks = 60;
+  const auto digest = client_->Upload(bytes);
+  ASSERT_TRUE(digest.ok()) << digest.status();
+  EXPECT_EQ(blobs_.blobs[digest->sha256_hex()], bytes);
+}
+
 TEST_F(ClientTest, UploadsNothingThatTheServerHas) {
   const std::string bytes = "model";
   blobs_.blobs[DigestOf(bytes).sha256_hex] = bytes;
