@@ -155,9 +155,10 @@ class Chooser {
   static bool IsFasterInAll(const std::vector<RuntimeDecision>& decisions) {
     bool is_faster = false;
     for (const RuntimeDecision& decision : decisions) {
-      // It has no say. Where it had no time, nothing is known, and nothing is risked.
+      // It has no say. Where there was no time or no answer, nothing is known, and nothing is
+      // risked.
       if (!AreComparable(decision.original, decision.original)) {
-        if (decision.note == kNoTime) return false;
+        if (decision.note == kNoTime || decision.note == kRuntimeSilent) return false;
         continue;
       }
       const bool is_proven = decision.model.equivalence.verdict == Verdict::kEquivalent &&

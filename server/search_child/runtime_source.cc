@@ -52,7 +52,10 @@ class RemoteRuntimes : public RuntimeSource {
         connection_.MeasureModels(runtime, TaskOf(models, batch));
     if (!answer.ok()) {
       // The runtime's trouble is no trouble of the job's: what was found stays found.
-      return Described(Failed(runtime, models.size(), answer.status().message()));
+      const bool is_silent =
+          absl::IsDeadlineExceeded(answer.status()) || absl::IsUnavailable(answer.status());
+      return Described(
+          Failed(runtime, models.size(), is_silent ? kRuntimeSilent : answer.status().message()));
     }
     const worker::v1::MeasureModelsResult& result = answer->measure_models();
     if (result.models_size() != static_cast<int>(models.size())) {

@@ -13,6 +13,9 @@
 
 namespace plait {
 
+// The error of all models of a runtime whose worker has not answered: nothing is known of it.
+constexpr char kRuntimeSilent[] = "its worker gave no answer";
+
 // How much of a runtime's time a measurement may take; see MeasureModelsTask.
 struct RuntimeBatch {
   int loads = 1;

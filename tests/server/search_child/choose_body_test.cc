@@ -167,6 +167,14 @@ TEST_F(ChooseBodyTest, ARuntimeThatCannotRunTheOriginalHasNoSay) {
   EXPECT_EQ(Choose({"o", "x"}).model, 0);
 }
 
+TEST_F(ChooseBodyTest, WhereARuntimeDidNotAnswerNothingIsRisked) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.5}}}},
+                      {"b", {{"o", {.error = kRuntimeSilent}}, {"x", {.error = kRuntimeSilent}}}}};
+  const BodyChoice choice = Choose({"o", "x"});
+  EXPECT_EQ(choice.model, 0);
+  EXPECT_EQ(choice.decisions[1].note, kRuntimeSilent);
+}
+
 TEST_F(ChooseBodyTest, AGivenBodyIsMeasuredAndKept) {
   options_.is_given = true;
   runtimes_.models = {{"a", {{"o", {}}, {"x", {1.5}}}}};
