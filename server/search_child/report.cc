@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/statistics.h"
 #include "optimizer/plan/step_work.h"
 #include "optimizer/rules/rule.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kTraceBytesMax = size_t{256} << 10;
 // 256 names of outputs stand in it, too.
 constexpr size_t kOutputNameBytesMax = 1024;
+constexpr int kOpaqueNodesToldMax = 1000;
 
 v1::Verdict VerdictOf(Verdict verdict) {
   switch (verdict) {
@@ -121,6 +123,18 @@ void SetKernels(absl::Span<const PlannedPart> parts, v1::OptimizedReport* optimi
   optimized->set_copies(copies);
 }
 
+// Names that a file may make as long and as many as it likes.
+void SetOpaqueNodes(const SearchFacts& facts, v1::Report* report) {
+  const size_t count = std::min<size_t>(facts.opaque_nodes.size(), kOpaqueNodesToldMax);
+  for (const OpaqueNode& node : facts.opaque_nodes.first(count)) {
+    report->mutable_model()->add_opaque_nodes(wire::ValidUtf8(node.name, kNameBytesMax));
+  }
+  if (count < facts.opaque_nodes.size()) {
+    report->add_warnings(absl::StrCat("the report names ", count, " of ", facts.opaque_nodes.size(),
+                                      " opaque nodes"));
+  }
+}
+
 void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
                     v1::EquivalenceReport* equivalence) {
   equivalence->set_verdict(VerdictOf(result.equivalence.verdict));
@@ -167,9 +181,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   v1::Report report;
   *report.mutable_model()->mutable_digest() = start.model();
   report.mutable_model()->set_nodes(facts.graph.node_count());
-  for (const OpaqueNode& node : facts.opaque_nodes) {
-    report.mutable_model()->add_opaque_nodes(node.name);
-  }
+  SetOpaqueNodes(facts, &report);
   AddHostSegments(facts.graph, facts.opaque_nodes, report.mutable_model());
   v1::DeviceReport& device = *report.mutable_device();
   device.set_id(start.device().id());

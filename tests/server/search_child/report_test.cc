@@ -10,6 +10,7 @@
 namespace plait {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -95,6 +96,17 @@ TEST(ReportTest, TellsWhichNodesRunInAnotherRuntime) {
   EXPECT_EQ(model.host_segments(0).nodes(), 1);
   EXPECT_EQ(model.host_segments(0).reason(), "operator of domain 'com.example'");
   EXPECT_EQ(model.host_segments(1).reason(), "");
+}
+
+TEST(ReportTest, StaysSmallWhateverOpaqueNodesAreCalled) {
+  GraphBuilder builder;
+  builder.AddOutput(builder.AddInput({DataType::kFloat32, {2}}, "x"));
+  const Graph graph = *std::move(builder).Finish();
+  const std::vector<OpaqueNode> opaque(1500, {std::string(1 << 20, 'x'), "Frobnicate", "", ""});
+  const v1::Report report = MakeReport(internal::Start(), {graph, opaque, {}}, SearchResult());
+  EXPECT_EQ(report.model().opaque_nodes_size(), 1000);
+  EXPECT_LT(report.ByteSizeLong(), size_t{1} << 20);
+  EXPECT_THAT(report.warnings(), Contains("the report names 1000 of 1500 opaque nodes"));
 }
 
 // A step of one kernel over these nodes, with this format at its first input.
