@@ -100,8 +100,9 @@ class BlobCollection {
     }
     // Whoever has found it since it was listed may have named it in a job by now.
     PLAIT_ASSIGN_OR_RETURN(blob.is_deleted, blobs_.DeleteUnused(blob.entry.digest, used_before));
-    count += blob.is_deleted ? 1 : 0;
-    return absl::OkStatus();
+    if (!blob.is_deleted) return absl::OkStatus();
+    ++count;
+    return jobs_.DropGrants(blob.entry.digest, used_before);
   }
 
   BlobStore& blobs_;

@@ -123,10 +123,10 @@ std::vector<v1::Digest> BlobsOf(const v1::JobResult& result) {
   return blobs;
 }
 
-absl::Status GrantBlobsMadeBy(JobTable& table, const v1::Job& job) {
+absl::Status GrantBlobsMadeBy(JobTable& table, const v1::Job& job, absl::Time now) {
   for (const v1::Digest& blob : BlobsMadeBy(job)) {
     PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(blob));
-    PLAIT_RETURN_IF_ERROR(table.GrantBlob(job.tenant(), digest.ToString()));
+    PLAIT_RETURN_IF_ERROR(table.GrantBlob(job.tenant(), digest.ToString(), now));
   }
   return absl::OkStatus();
 }
@@ -267,7 +267,7 @@ absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Ti
                                                                          : "cancelled";
   PLAIT_RETURN_IF_ERROR(EndRun(table, row, {end.state, outcome, ""}, now));
   // In the same transaction: a job that has ended has results that its tenant can read.
-  PLAIT_RETURN_IF_ERROR(GrantBlobsMadeBy(table, row.job));
+  PLAIT_RETURN_IF_ERROR(GrantBlobsMadeBy(table, row.job, now));
   if (!end.cache_as.has_value() || !end.result.has_value()) return absl::OkStatus();
   return table.PutResult(*end.cache_as, row.job.id());
 }

@@ -200,6 +200,8 @@ class JobStore {
   // A tenant may name a blob after it has uploaded it, or when a job of its own has made it.
   virtual absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) = 0;
   virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) = 0;
+  // Of a blob that was last used before then and is gone now: all grants from before that moment.
+  virtual absl::Status DropGrants(const Digest& digest, absl::Time granted_before) = 0;
 
   // What the next jobs name, newest first, at most `jobs_max` of them; ask again with the page's
   // `next_before` until that is 0. Jobs that arrive between two pages are on neither.

@@ -112,8 +112,11 @@ class JobTable {
   virtual absl::Status PutResult(const ResultKey& key, absl::string_view job_id) = 0;
   virtual absl::StatusOr<std::optional<std::string>> FindResult(const ResultKey& key) = 0;
 
-  // Granting twice is no error.
-  virtual absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest) = 0;
+  // Granting twice is no error; the later time counts.
+  virtual absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest,
+                                 absl::Time granted_at) = 0;
+  // Of all tenants.
+  virtual absl::Status DropGrants(absl::string_view digest, absl::Time granted_before) = 0;
   virtual absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, absl::string_view digest) = 0;
 };
 

@@ -246,7 +246,12 @@ class TableJobStore : public JobStore {
 
   absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) override {
     return transactor_->Write(
-        [&](JobTable& table) { return table.GrantBlob(tenant, digest.ToString()); });
+        [&](JobTable& table) { return table.GrantBlob(tenant, digest.ToString(), clock_.Now()); });
+  }
+
+  absl::Status DropGrants(const Digest& digest, absl::Time granted_before) override {
+    return transactor_->Write(
+        [&](JobTable& table) { return table.DropGrants(digest.ToString(), granted_before); });
   }
 
   absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) override {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -165,8 +164,16 @@ class MemoryJobTable : public JobTable {
     return found->second;
   }
 
-  absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest) override {
-    grants_.insert({Text(tenant), Text(digest)});
+  absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest,
+                         absl::Time granted_at) override {
+    grants_[{Text(tenant), Text(digest)}] = granted_at;
+    return absl::OkStatus();
+  }
+
+  absl::Status DropGrants(absl::string_view digest, absl::Time granted_before) override {
+    std::erase_if(grants_, [&](const auto& grant) {
+      return grant.first.second == digest && grant.second < granted_before;
+    });
     return absl::OkStatus();
   }
 
@@ -189,7 +196,7 @@ class MemoryJobTable : public JobTable {
   std::map<std::string, std::map<int, v1::Attempt>> attempts_;
   std::map<std::string, std::vector<v1::Event>> events_;
   std::map<std::string, std::string> results_;
-  std::set<TenantAndName> grants_;
+  std::map<TenantAndName, absl::Time> grants_;  // when they were given
 };
 
 // One lock for all: reads and writes exclude each other, which is what isolation asks for.

@@ -242,9 +242,16 @@ absl::StatusOr<std::optional<std::string>> SqliteJobTable::FindResult(const Resu
   return statement.Text(0);
 }
 
-absl::Status SqliteJobTable::GrantBlob(absl::string_view tenant, absl::string_view digest) {
-  return database_.Execute("INSERT OR IGNORE INTO blob_grants (tenant, digest) VALUES (?, ?)",
-                           tenant, digest);
+absl::Status SqliteJobTable::GrantBlob(absl::string_view tenant, absl::string_view digest,
+                                       absl::Time granted_at) {
+  return database_.Execute(
+      "INSERT OR REPLACE INTO blob_grants (tenant, digest, granted_us) VALUES (?, ?, ?)", tenant,
+      digest, absl::ToUnixMicros(granted_at));
+}
+
+absl::Status SqliteJobTable::DropGrants(absl::string_view digest, absl::Time granted_before) {
+  return database_.Execute("DELETE FROM blob_grants WHERE digest = ? AND granted_us < ?", digest,
+                           absl::ToUnixMicros(granted_before));
 }
 
 absl::StatusOr<bool> SqliteJobTable::MayReadBlob(absl::string_view tenant,

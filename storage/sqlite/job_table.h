@@ -42,7 +42,9 @@ class SqliteJobTable : public JobTable {
                                                       int count_max) override;
   absl::Status PutResult(const ResultKey& key, absl::string_view job_id) override;
   absl::StatusOr<std::optional<std::string>> FindResult(const ResultKey& key) override;
-  absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest) override;
+  absl::Status GrantBlob(absl::string_view tenant, absl::string_view digest,
+                         absl::Time granted_at) override;
+  absl::Status DropGrants(absl::string_view digest, absl::Time granted_before) override;
   absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, absl::string_view digest) override;
 
  private:

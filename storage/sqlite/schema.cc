@@ -76,6 +76,11 @@ CREATE INDEX requests_by_job ON requests (job_id);
 CREATE INDEX results_by_job ON results (job_id);
 )sql";
 
+constexpr char kJobs3[] = R"sql(
+ALTER TABLE blob_grants ADD COLUMN granted_us INTEGER NOT NULL DEFAULT 0;  -- since 1970
+CREATE INDEX grants_by_digest ON blob_grants (digest);
+)sql";
+
 constexpr char kProfiles1[] = R"sql(
 CREATE TABLE profiles (
   device_fingerprint BLOB NOT NULL,
@@ -92,7 +97,7 @@ DELETE FROM profiles;
 ALTER TABLE profiles ADD COLUMN measured_at INTEGER NOT NULL DEFAULT 0;  -- seconds since 1970
 )sql";
 
-constexpr const char* kJobScripts[] = {kJobs1, kJobs2};
+constexpr const char* kJobScripts[] = {kJobs1, kJobs2, kJobs3};
 constexpr const char* kProfileScripts[] = {kProfiles1, kProfiles2};
 
 absl::StatusOr<int64_t> SchemaVersion(Database& database) {

@@ -56,6 +56,20 @@ TEST_P(BlobGarbageTest, DeletesOnlyOldBlobsThatNobodyNeeds) {
   }
 }
 
+TEST_P(BlobGarbageTest, LeavesNoGrantsOfABlobThatIsGone) {
+  const Digest digest = *PutBlob(blobs(), "a blob");
+  ASSERT_TRUE(jobs().GrantBlob("alice", digest).ok());
+  ASSERT_TRUE(jobs().GrantBlob("bob", digest).ok());
+  ASSERT_TRUE(jobs().GrantBlob("alice", DigestOf("another")).ok());
+  clock_.Advance(absl::Hours(2));
+  // He is bringing it again at this moment.
+  ASSERT_TRUE(jobs().GrantBlob("bob", digest).ok());
+  EXPECT_EQ(Collect(blobs()).unreferenced, 1);
+  EXPECT_FALSE(*jobs().MayReadBlob("alice", digest));
+  EXPECT_TRUE(*jobs().MayReadBlob("bob", digest));
+  EXPECT_TRUE(*jobs().MayReadBlob("alice", DigestOf("another")));
+}
+
 TEST_P(BlobGarbageTest, ReadsAsManyJobsAsThereAre) {
   const Digest first = *PutBlob(blobs(), "first");
   SubmitJobOf("j", first);

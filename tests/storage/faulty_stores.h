@@ -130,6 +130,9 @@ class FaultyJobStore : public JobStore {
   absl::Status GrantBlob(absl::string_view tenant, const Digest& digest) override {
     return store_->GrantBlob(tenant, digest);
   }
+  absl::Status DropGrants(const Digest& digest, absl::Time granted_before) override {
+    return store_->DropGrants(digest, granted_before);
+  }
   absl::StatusOr<bool> MayReadBlob(absl::string_view tenant, const Digest& digest) override {
     return store_->MayReadBlob(tenant, digest);
   }
