@@ -30,10 +30,11 @@ absl::Status CheckGivenShapes(const Graph& embedded, const Bindings& given) {
   return absl::OkStatus();
 }
 
-// By their names.
+// By their number and names.
 bool MakesOutputsOf(const Model& model, const Graph& graph) {
   return std::equal(model.outputs().begin(), model.outputs().end(), graph.outputs().begin(),
                     graph.outputs().end(), [&](const ModelValue& declared, TensorId output) {
+                      if (!IsNamedAsOutput(graph, output)) return true;
                       const auto& name = graph.tensor(output).name;
                       return name != nullptr && *name == declared.name;
                     });

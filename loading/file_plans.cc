@@ -113,16 +113,26 @@ bool IsOfOtherModel(const FilePlan& plan, const Graph& original) {
          plan.texts.original != original.fingerprint().ToString();
 }
 
+bool IsNamedAsOutput(const Graph& graph, TensorId output) {
+  const auto outputs = graph.outputs();
+  return graph.tensor(output).producer != kNoNode &&
+         std::count(outputs.begin(), outputs.end(), output) == 1;
+}
+
 bool HaveSameInterface(const Graph& a, const Graph& b) {
-  const auto same = [&](absl::Span<const TensorId> of_a, absl::Span<const TensorId> of_b) {
-    return std::equal(
-        of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), [&](TensorId x, TensorId y) {
-          const auto& name = a.tensor(x).name;
-          const auto& other = b.tensor(y).name;
-          return a.type(x) == b.type(y) && name != nullptr && other != nullptr && *name == *other;
-        });
+  const auto same = [&](TensorId x, TensorId y) {
+    const auto& name = a.tensor(x).name;
+    const auto& other = b.tensor(y).name;
+    return a.type(x) == b.type(y) && name != nullptr && other != nullptr && *name == *other;
   };
-  return same(a.inputs(), b.inputs()) && same(a.outputs(), b.outputs());
+  const auto same_output = [&](TensorId x, TensorId y) {
+    const bool are_named = IsNamedAsOutput(a, x) && IsNamedAsOutput(b, y);
+    return are_named ? same(x, y) : a.type(x) == b.type(y);
+  };
+  return std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(),
+                    same) &&
+         std::equal(a.outputs().begin(), a.outputs().end(), b.outputs().begin(), b.outputs().end(),
+                    same_output);
 }
 
 Bindings ShapesFor(const Model& model, const Graph& graph, Bindings given) {

@@ -79,7 +79,12 @@ bool IsOfOtherModel(const FilePlan& plan, const Graph& original);
 // Whether another version of plait wrote the plan.
 bool IsOfOtherEngine(const FilePlan& plan);
 
-// Whether inputs and outputs have the same names and types, in the same order.
+// Whether an output of a graph has the output's own name. One that a rewrite made of two outputs,
+// or that passes on an input or a constant, may have the name of the other.
+bool IsNamedAsOutput(const Graph& graph, TensorId output);
+
+// Whether inputs and outputs have the same types and names, as far as they are named as such, in
+// the same order.
 bool HaveSameInterface(const Graph& a, const Graph& b);
 
 // The shapes given, and of inputs whose dimensions the model leaves open and nobody gives, those of

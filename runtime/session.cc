@@ -55,18 +55,20 @@ absl::Status CheckDimensions(const Model& model, const Bindings& shapes) {
 
 // The executable and where it reads and writes. The weights are let go: it has packed what it
 // needs.
-absl::StatusOr<std::shared_ptr<LoadedShapes>> Adopt(LoadedPlan loaded, SessionPlan plan) {
+absl::StatusOr<std::shared_ptr<LoadedShapes>> Adopt(const Model& model, LoadedPlan loaded,
+                                                    SessionPlan plan) {
   auto adopted = std::make_shared<LoadedShapes>();
   PLAIT_ASSIGN_OR_RETURN(const BoundTensors bound, loaded.executable->Bound());
-  const auto take = [&](absl::Span<const TensorId> tensors, absl::Span<const BoundTensor> places,
-                        std::vector<SessionTensor>* taken) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const auto& name = loaded.graph.tensor(tensors[i]).name;
-      taken->push_back({name == nullptr ? "" : *name, places[i].type, places[i].data});
-    }
-  };
-  take(loaded.graph.inputs(), bound.inputs, &adopted->inputs);
-  take(loaded.graph.outputs(), bound.outputs, &adopted->outputs);
+  for (size_t i = 0; i < bound.inputs.size(); ++i) {
+    const auto& name = loaded.graph.tensor(loaded.graph.inputs()[i]).name;
+    adopted->inputs.push_back(
+        {name == nullptr ? "" : *name, bound.inputs[i].type, bound.inputs[i].data});
+  }
+  // By the model's names: in a rewritten graph two outputs may be one tensor.
+  for (size_t i = 0; i < bound.outputs.size(); ++i) {
+    adopted->outputs.push_back(
+        {model.outputs()[i].name, bound.outputs[i].type, bound.outputs[i].data});
+  }
   plan.threads = loaded.plan.threads;
   plan.streams = loaded.plan.streams;
   plan.kernels = static_cast<int>(loaded.plan.steps.size());
@@ -180,7 +182,7 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
                                                             const Bindings& given) {
   PlanChoice choice = Choose(model, given);
   SessionPlan plan = {choice.loaded.has_value(), choice.grade, choice.reason, choice.explanation};
-  if (choice.loaded.has_value()) return Adopt(*std::move(choice.loaded), std::move(plan));
+  if (choice.loaded.has_value()) return Adopt(model, *std::move(choice.loaded), std::move(plan));
   absl::Span<const FilePlan> plans = plans_;
   if (options_.ignores_plan) plans = {};
   const absl::StatusOr<Bound> bound = BindFor(model, plans, given);
@@ -192,7 +194,7 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
                   "with `plait optimize`)");
   plan.grade = PlanGrade::kDefault;
   PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, LoadDefaultPlan(model, *bound, plans, *executor_));
-  return Adopt(std::move(loaded), std::move(plan));
+  return Adopt(model, std::move(loaded), std::move(plan));
 }
 
 absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& model,

@@ -10,8 +10,10 @@
 #include "loading/substitute_variants.h"
 #include "onnx/onnx_pb.h"
 #include "optimizer/onnx/import.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "tests/fuzz/mutate_text.h"
 #include "tests/loading/planned_model.h"
+#include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
 namespace {
@@ -67,6 +69,27 @@ TEST_F(ChoosePlanTest, IgnoresAPlanOfAModelThatWasChanged) {
       LoadDefaultPlan(model, bound, ReadFilePlans(model), *executor_);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(RunOnOnes(*loaded)[0], -224.0f);
+}
+
+// "hidden" and "last" of an encoder, or an output that is an input as it came.
+TEST_F(ChoosePlanTest, UsesAPlanWhoseGraphJoinsOutputs) {
+  const std::string bytes = GraphBytes(17, R"(g (float[2, 8] x) => (float[2, 8] hidden,
+      float[2, 8] last, float[2, 8] same) {
+    hidden = Neg(x)
+    last = Neg(x)
+    same = Identity(x)
+  })");
+  const Graph original = Bind(*ImportOnnx(bytes), {})->graph;
+  const Graph joined = *ParseTypedGraph(R"(graph {
+  input %x: float32[2,8]
+  %hidden = Neg(%x)
+  output %hidden, %hidden, %x
+})");
+  const Model model = ModelWith({{PlanOfGraph(joined, original, device())}}, bytes);
+  const PlanChoice choice = ChoosePlan(model, ReadFilePlans(model), {}, *executor_);
+  ASSERT_TRUE(choice.loaded.has_value()) << choice.explanation;
+  EXPECT_EQ(choice.loaded->graph.node_count(), 1);
+  EXPECT_EQ(RunOnOnes(*choice.loaded)[0], -1.0f);
 }
 
 TEST_F(ChoosePlanTest, UsesAPlanOfAnotherProcessorAndSaysSo) {

@@ -48,22 +48,27 @@ std::string OpenImages() {
       });
 }
 
+EmbeddedPlan PlanOfGraph(const Graph& graph, const Graph& original, const DeviceDescription& device,
+                         const std::function<void(Plan*)>& change) {
+  const auto catalog = CatalogFor(device);
+  absl::StatusOr<PlannedGraph> planned =
+      PredictedPlan(graph, device, **catalog, std::string(PlanEngineVersion()));
+  EXPECT_TRUE(planned.ok()) << planned.status();
+  planned->plan.predicted = false;
+  change(&planned->plan);
+  absl::StatusOr<EmbeddedPlan> embedded =
+      EmbedPlanInOriginal(graph, planned->plan, std::string(PlanEngineVersion()));
+  EXPECT_TRUE(embedded.ok()) << embedded.status();
+  embedded->original = original.fingerprint().ToString();
+  return *embedded;
+}
+
 EmbeddedPlan PlanOfShapes(const std::string& bytes, const Bindings& shapes,
                           const DeviceDescription& device,
                           const std::function<void(Plan*)>& change) {
   const Model model = *ImportOnnx(bytes);
   const Bound bound = *Bind(model, shapes);
-  const auto catalog = CatalogFor(device);
-  absl::StatusOr<PlannedGraph> planned =
-      PredictedPlan(bound.graph, device, **catalog, std::string(PlanEngineVersion()));
-  EXPECT_TRUE(planned.ok()) << planned.status();
-  planned->plan.predicted = false;
-  change(&planned->plan);
-  absl::StatusOr<EmbeddedPlan> embedded =
-      EmbedPlanInOriginal(bound.graph, planned->plan, std::string(PlanEngineVersion()));
-  EXPECT_TRUE(embedded.ok()) << embedded.status();
-  embedded->original = bound.graph.fingerprint().ToString();
-  return *embedded;
+  return PlanOfGraph(bound.graph, bound.graph, device, change);
 }
 
 EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,
@@ -75,8 +80,7 @@ EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device) {
   return PlanOfRows(rows, device, [](Plan*) {});
 }
 
-Model ModelWith(absl::Span<const EmbeddedPlan> plans) {
-  const std::string original = OpenModel();
+Model ModelWith(absl::Span<const EmbeddedPlan> plans, const std::string& original) {
   const absl::StatusOr<ModelWithPlan> written = AttachPlans(original, plans);
   EXPECT_TRUE(written.ok()) << written.status();
   std::string bytes;

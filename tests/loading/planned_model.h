@@ -18,6 +18,11 @@ std::string OpenModel();
 // Padded convolutions and a pool over x of [N, 3, H, W], all of them open but the channels.
 std::string OpenImages();
 
+// A plan of a graph that `original` was rewritten to, as it is embedded.
+EmbeddedPlan PlanOfGraph(
+    const Graph& graph, const Graph& original, const DeviceDescription& device,
+    const std::function<void(Plan*)>& change = [](Plan*) {});
+
 // A plan of a model for these shapes of its inputs on the device, as it is embedded.
 EmbeddedPlan PlanOfShapes(
     const std::string& model, const Bindings& shapes, const DeviceDescription& device,
@@ -30,7 +35,7 @@ EmbeddedPlan PlanOfRows(int64_t rows, const DeviceDescription& device,
                         const std::function<void(Plan*)>& change);
 
 // The model with these plans inside.
-Model ModelWith(absl::Span<const EmbeddedPlan> plans);
+Model ModelWith(absl::Span<const EmbeddedPlan> plans, const std::string& original = OpenModel());
 
 // What the plan of a choice computes of rows of ones.
 std::vector<float> RunOnOnes(const LoadedPlan& loaded);

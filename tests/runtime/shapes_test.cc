@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "optimizer/onnx/attach_plan.h"
+#include "optimizer/onnx/import.h"
+#include "optimizer/ops/shared/op_spec.h"
 #include "plait/runtime.h"
 #include "tests/loading/planned_model.h"
 #include "tests/optimizer/onnx/model_text.h"
@@ -218,6 +220,26 @@ TEST(RuntimeShapesTest, ANameThatOneInputSettlesHoldsForOthers) {
   plait_plan_info info = PLAIT_PLAN_INFO_INIT;
   ASSERT_EQ(plait_session_get_plan(session.get(), &info), nullptr);
   EXPECT_EQ(info.reason, PLAIT_PLAN_OTHER_SHAPES) << info.explanation;
+}
+
+TEST(RuntimeShapesTest, OutputsThatAPlanJoinsKeepTheirNames) {
+  const std::string model = GraphBytes(
+      17, "g (float[2, 8] x) => (float[2, 8] y, float[2, 8] z) { y = Neg(x) z = Neg(x) }");
+  const Graph joined = *ParseTypedGraph(R"(graph {
+  input %x: float32[2,8]
+  %y = Neg(%x)
+  output %y, %y
+})");
+  const Graph original = Bind(*ImportOnnx(model), {})->graph;
+  const auto executor = OpenCpu(1);
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  options.require_plan = 1;
+  options.threads = 1;
+  const Session session = CreatedOf(
+      ModelWithPlans(model, {PlanOfGraph(joined, original, executor->device())}), options);
+  ASSERT_NE(session, nullptr);
+  EXPECT_STREQ(plait_session_output_name(session.get(), 0), "y");
+  EXPECT_STREQ(plait_session_output_name(session.get(), 1), "z");
 }
 
 TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
