@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +66,19 @@ plait_error* ErrorOf(const absl::Status& status) {
   if (status.ok()) return nullptr;
   return std::make_unique<plait_error>(plait_error{CodeOf(status), std::string(status.message())})
       .release();
+}
+
+// The error of a call, also where the standard library throws: it does where memory is used up,
+// and a program in C could not catch it.
+template <typename Call>
+plait_error* ErrorOfCall(Call call) {
+  try {
+    return ErrorOf(call());
+  } catch (const std::bad_alloc&) {
+    return ErrorOf(absl::ResourceExhaustedError("the process has not enough memory for this"));
+  } catch (const std::exception& error) {
+    return ErrorOf(absl::InternalError(error.what()));
+  }
 }
 
 absl::StatusOr<Bindings> ReadShapes(const plait_input_shape* shapes, size_t count) {
@@ -230,6 +245,7 @@ const char* NameOf(absl::Span<const SessionTensor> tensors, size_t index) {
 }  // namespace plait
 
 using plait::ErrorOf;
+using plait::ErrorOfCall;
 
 const char* plait_version(void) { return PLAIT_VERSION; }
 int32_t plait_abi_version(void) { return PLAIT_RUNTIME_ABI_VERSION; }
@@ -244,7 +260,7 @@ void plait_error_destroy(plait_error* error) { std::unique_ptr<plait_error> owne
 
 plait_error* plait_session_create_from_file(const char* path, const plait_session_options* options,
                                             plait_session** session) {
-  return ErrorOf(plait::CreateFromFile(path, options, session));
+  return ErrorOfCall([&] { return plait::CreateFromFile(path, options, session); });
 }
 
 plait_error* plait_session_create_from_memory(const void* model, size_t size,
@@ -252,8 +268,9 @@ plait_error* plait_session_create_from_memory(const void* model, size_t size,
                                               plait_session** session) {
   const absl::Status status = plait::CheckNotNull(model, "model");
   if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(
-      plait::CreateFromMemory({static_cast<const char*>(model), size}, options, session));
+  return ErrorOfCall([&] {
+    return plait::CreateFromMemory({static_cast<const char*>(model), size}, options, session);
+  });
 }
 
 // In a forked child the threads that would have to end are the parent's: the memory stays.
@@ -294,7 +311,9 @@ plait_error* plait_session_describe_output_for(plait_session* session, const pla
                                                plait_tensor* tensor) {
   const absl::Status status = plait::CheckUsable(session);
   if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::DescribeOutputFor(*session->session, inputs, input_count, index, tensor));
+  return ErrorOfCall([&] {
+    return plait::DescribeOutputFor(*session->session, inputs, input_count, index, tensor);
+  });
 }
 
 plait_error* plait_session_run(plait_session* session, const plait_tensor* inputs,
@@ -302,7 +321,9 @@ plait_error* plait_session_run(plait_session* session, const plait_tensor* input
                                size_t output_count) {
   const absl::Status status = plait::CheckUsable(session);
   if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::Run(*session->session, {inputs, outputs}, {input_count, output_count}));
+  return ErrorOfCall([&] {
+    return plait::Run(*session->session, {inputs, outputs}, {input_count, output_count});
+  });
 }
 
 plait_error* plait_session_last_output(plait_session* session, size_t index, plait_tensor* tensor) {
@@ -325,7 +346,7 @@ plait_error* plait_session_bound_output(plait_session* session, size_t index,
 plait_error* plait_session_run_bound(plait_session* session) {
   const absl::Status status = plait::CheckUsable(session);
   if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(session->session->RunBound());
+  return ErrorOfCall([&] { return session->session->RunBound(); });
 }
 
 plait_error* plait_session_get_plan(const plait_session* session, plait_plan_info* plan) {

@@ -1,13 +1,17 @@
 #include "plait/runtime.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -21,6 +25,20 @@
 
 // An application as users have them: it knows the public header alone, and links a protobuf and an
 // onnx of its own, which make the models.
+
+namespace {
+thread_local bool g_next_allocation_fails = false;
+}  // namespace
+
+// The library's allocations too: it has no allocator of its own.
+void* operator new(size_t size) {
+  if (std::exchange(g_next_allocation_fails, false)) throw std::bad_alloc();
+  void* const memory = std::malloc(std::max<size_t>(size, 1));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }
 
 namespace plait {
 namespace {
@@ -213,6 +231,27 @@ TEST(RuntimeTest, CopiesLargeTensorsWhole) {
   ASSERT_EQ(plait_session_run(session.get(), inputs, 2, &output, 1), nullptr);
   for (int64_t i = 0; i < kCount; ++i) ASSERT_EQ(sum[i], a[i] + b[i]) << i;
   EXPECT_EQ(sum[kCount], -1);
+}
+
+// A program in C could not catch what the standard library throws.
+TEST(RuntimeTest, WithoutMemoryACallIsAnError) {
+  const std::string model = ProductModel(64);
+  Session session;
+  g_next_allocation_fails = true;
+  Error error = Create(model, nullptr, &session);
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_RESOURCE_EXHAUSTED);
+  session = Created(model);
+  const std::vector<float> x = Numbers(128, 0);
+  std::vector<float> y(128);
+  const plait_tensor input = Input(session.get(), x.data());
+  const plait_tensor output = Output(session.get(), y.data());
+  g_next_allocation_fails = true;
+  error.reset(plait_session_run(session.get(), &input, 1, &output, 1));
+  EXPECT_EQ(error == nullptr, g_next_allocation_fails) << Text(error);
+  g_next_allocation_fails = false;
+  error.reset(plait_session_run(session.get(), &input, 1, &output, 1));
+  EXPECT_EQ(error, nullptr) << Text(error);
 }
 
 // An input that nothing reads, one that is an output too, a constant output, and one without bytes.
