@@ -274,6 +274,9 @@ TEST(RuntimeTest, RunsModelsWhoseInputsAndOutputsAreOdd) {
   for (size_t i = 0; i < 3; ++i) {
     ASSERT_EQ(plait_session_describe_input(session.get(), i, &inputs[i]), nullptr);
     inputs[i].data = const_cast<void*>(sources[i]);
+    plait_tensor bound = PLAIT_TENSOR_INIT;
+    ASSERT_EQ(plait_session_bound_input(session.get(), i, &bound), nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(bound.data) % 64, 0u) << i;
   }
   for (size_t i = 0; i < 4; ++i) {
     ASSERT_EQ(plait_session_describe_output(session.get(), i, &outputs[i]), nullptr);

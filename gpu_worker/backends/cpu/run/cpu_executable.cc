@@ -155,15 +155,15 @@ absl::StatusOr<BoundTensors> CpuExecutable::Bound() {
     return absl::OkStatus();
   };
   unread_inputs_.clear();
-  unread_inputs_.reserve(inputs_.size());
   for (size_t input = 0; input < inputs_.size(); ++input) {
     const TensorType& type = graph_.type(graph_.inputs()[input]);
     if (!inputs_[input].empty()) {
       PLAIT_RETURN_IF_ERROR(add(inputs_[input].front(), &bound.inputs));
       continue;
     }
-    std::string& unread = unread_inputs_.emplace_back(static_cast<size_t>(type.bytes()), '\0');
-    bound.inputs.push_back({type, reinterpret_cast<std::byte*>(unread.data())});
+    PLAIT_ASSIGN_OR_RETURN(MemoryRegion unread, MemoryRegion::Reserve(type.bytes()));
+    bound.inputs.push_back({type, unread.data()});
+    unread_inputs_.push_back(std::move(unread));
   }
   for (const Operand& output : outputs_) PLAIT_RETURN_IF_ERROR(add(output, &bound.outputs));
   return bound;

@@ -101,7 +101,7 @@ class CpuExecutable : public Executable {
   std::vector<std::byte*> places_;            // by value of the plan
   std::vector<std::vector<Operand>> inputs_;  // by graph input: one per format that the plan reads
   std::vector<Operand> outputs_;              // by graph output
-  std::vector<std::string> unread_inputs_;    // bound memory of inputs that no step reads
+  std::vector<MemoryRegion> unread_inputs_;   // bound memory of inputs that no step reads
   std::vector<LoadedStep> steps_;
   std::vector<std::vector<Operand>> step_inputs_;  // by step: what it reads
   std::vector<int> step_widths_;                   // by step
