@@ -45,9 +45,10 @@ void Softmax(const SoftmaxRow& row) {
   if (row.logarithm) {
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < row.size; ++i) sum += Exponential(y[i] - best);
-    const float shift = best + Logarithm(sum);
+    const float log_sum = Logarithm(sum);
+    // One after the other: beside a large maximum their sum would lose the logarithm's digits.
 #pragma omp simd
-    for (int64_t i = 0; i < row.size; ++i) y[i] -= shift;
+    for (int64_t i = 0; i < row.size; ++i) y[i] = (y[i] - best) - log_sum;
     return;
   }
 #pragma omp simd reduction(+ : sum)
