@@ -99,7 +99,9 @@ std::string Body(Rows kind) {
              "  const float factor = 1.0f / sum;\n" + ForEach("a[v][j] *= factor;", Store());
     case Rows::kLogSoftmax:
       return MaxSource() + SumSource("sum", "expf(a[v][j] - top)") +
-             "  const float shift = top + logf(sum);\n" + ForEach("a[v][j] -= shift;", Store());
+             // Beside a large maximum the sum of both would lose the logarithm's digits.
+             "  const float log_sum = logf(sum);\n" +
+             ForEach("a[v][j] = (a[v][j] - top) - log_sum;", Store());
     case Rows::kLayerNorm:
       return SumSource("mean", "a[v][j]") + "  mean *= 1.0f / kColumns;\n" +
              SumSource("variance", "(a[v][j] - mean) * (a[v][j] - mean)") +
