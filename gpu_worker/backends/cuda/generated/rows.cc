@@ -14,6 +14,7 @@ using Rows = RowsProblem::Kind;
 // A thread can have 255 registers, but only 64 where 1024 share a multiprocessor's 65536: the
 // longest rows may spill there.
 constexpr int kPerThreadMax = 64;  // elements of a row that one thread keeps in registers
+static_assert(kRowColumnsMax == kPerThreadMax * 1024);
 
 // Every row is read once into registers; `RowSum` and `RowMax` join the threads of a row.
 // A row belongs to one warp (four rows in a block of 128) or to one block. Within a warp nothing is

@@ -94,9 +94,10 @@ std::optional<KernelProblem> ProblemAt(const Graph& graph, NodeId id) {
   KernelProblem problem{.inputs = {OperandOf(graph, graph.node(id).inputs[0])}};
   RowsProblem rows = RowsFrom(graph.input_type(id, 0), *axis);
   rows.kind = *kind;
-  if (*kind == RowsProblem::Kind::kLayerNorm && !ReadNormalization(graph, id, &rows, &problem)) {
-    return std::nullopt;
-  }
+  const bool is_norm = *kind == RowsProblem::Kind::kLayerNorm;
+  // Nothing on the device computes it.
+  if (rows.columns > kRowColumnsMax && !is_norm) return std::nullopt;
+  if (is_norm && !ReadNormalization(graph, id, &rows, &problem)) return std::nullopt;
   problem.problem = rows;
   return problem;
 }

@@ -123,6 +123,9 @@ struct PoolProblem {
   friend bool operator==(const PoolProblem&, const PoolProblem&) = default;
 };
 
+// The longest row that a kernel of ours holds; longer layer norms are cuDNN's.
+constexpr int64_t kRowColumnsMax = 65536;
+
 // Over the last `columns` elements of each of `rows` rows.
 // A layer norm multiplies by the weights and adds the bias, one number per column, and divides by
 // sqrt(variance + epsilon). The other kinds have none of these.

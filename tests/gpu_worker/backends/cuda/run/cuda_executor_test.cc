@@ -176,6 +176,21 @@ TEST_F(CudaExecutorTest, RunsNodesOnTheHostBetweenGraphs) {
   EXPECT_EQ(static_cast<const CudaExecutable&>(*executable).graph_count(), 2u);
 }
 
+// A vocabulary's. No kernel of the device takes such rows.
+TEST_F(CudaExecutorTest, RunsOnTheHostWhatNothingOnTheDeviceComputes) {
+  const plait::Graph graph = Parse(R"(graph {
+  input %x: float32[1,70000]
+  %a = Relu(%x)
+  %b = Softmax(%a) {axis=1}
+  %y = Neg(%b)
+  output %y
+})");
+  const auto executable = Load(graph, PlanOf(graph));
+  ASSERT_NE(executable, nullptr);
+  ExpectEqualsReference(graph, executable.get());
+  EXPECT_EQ(executable->fallback_nodes(), 1);
+}
+
 TEST_F(CudaExecutorTest, RefusesAnIndexThatIsOutOfRange) {
   const plait::Graph graph = Parse(R"(graph {
   input %ids: int64[2]
