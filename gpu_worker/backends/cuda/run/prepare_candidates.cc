@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -94,12 +95,16 @@ constexpr int kTrial = -1;
 
 class Preparation {
  public:
-  // `threads` of the host work until it goes.
+  // `threads` of the host work until it goes. Each has asked the device for its health when this
+  // returns: that waits for all streams, of which none may capture at that moment.
   Preparation(absl::Span<const StepProblem* const> steps, const CudaDevice& device,
               bool has_libraries, size_t threads)
-      : device_(device), has_libraries_(has_libraries) {
+      : device_(device),
+        has_libraries_(has_libraries),
+        have_asked_(static_cast<std::ptrdiff_t>(threads)) {
     for (const StepProblem* step : steps) items_.push_back({.step = step});
     for (size_t t = 0; t < threads; ++t) threads_.emplace_back([this] { Work(); });
+    have_asked_.wait();
   }
 
   ~Preparation() { End(); }
@@ -120,7 +125,9 @@ class Preparation {
  private:
   void Work() {
     // A library makes its handle for the context that is current in the thread.
-    if (!device_.runtime->CheckHealth().ok()) return End();
+    const bool is_well = device_.runtime->CheckHealth().ok();
+    have_asked_.count_down();
+    if (!is_well) return End();
     std::unique_lock lock(mutex_);
     while (true) {
       has_tasks_.wait(lock, [&] { return has_ended_ || !tasks_.empty(); });
@@ -165,6 +172,7 @@ class Preparation {
 
   const CudaDevice& device_;
   const bool has_libraries_;
+  std::latch have_asked_;
   std::vector<Item> items_;
   std::mutex mutex_;
   std::condition_variable has_tasks_;

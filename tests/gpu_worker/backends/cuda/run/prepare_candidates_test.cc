@@ -1,5 +1,9 @@
 #include "gpu_worker/backends/cuda/run/prepare_candidates.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,6 +38,20 @@ class IllRuntime : public DriverRuntime {
  public:
   using DriverRuntime::DriverRuntime;
   Status CheckHealth() override { return Error{ErrorCode::kDevice, "it is ill"}; }
+};
+
+// All threads but the first are late.
+class LateRuntime : public DriverRuntime {
+ public:
+  using DriverRuntime::DriverRuntime;
+  Status CheckHealth() override {
+    if (begun++ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    Status health = DriverRuntime::CheckHealth();
+    ++ended;
+    return health;
+  }
+  std::atomic<int> begun = 0;
+  std::atomic<int> ended = 0;
 };
 
 class PrepareCandidatesTest : public testing::Test {
@@ -102,6 +120,17 @@ TEST_F(PrepareCandidatesTest, AnIllDeviceEndsIt) {
   const CudaDevice device = {.present = true, .runtime = &ill};
   PrepareSteps(pointers_, device, false, {},
                [&](const StepProblem&, PreparedStep) { ADD_FAILURE() << "nothing is prepared"; });
+}
+
+// Who times the first steps captures streams, which a look at the device's health would break.
+TEST_F(PrepareCandidatesTest, NobodyAsksForTheDevicesHealthOnceStepsCome) {
+  LateRuntime late(0, &driver_.library());
+  const CudaDevice device = {.present = true, .runtime = &late};
+  int ended_at_first = -1;
+  PrepareSteps(pointers_, device, false, {}, [&](const StepProblem&, PreparedStep) {
+    if (ended_at_first < 0) ended_at_first = late.ended;
+  });
+  EXPECT_EQ(ended_at_first, late.ended);
 }
 
 TEST_F(PrepareCandidatesTest, OnlyTheCandidateThatTheStepNames) {
