@@ -109,6 +109,9 @@ class CudaExecutable : public Executable {
   absl::Status Enqueue();
   absl::Status RunOnHost(const Step& step);
   absl::Status CheckAllIndices();
+  // What a run came to, which says of its gathers whether their indices were right.
+  absl::Status EndRun(absl::Status ran);
+  absl::Status RunSteps(absl::Span<const int> steps, StepObserver observe);
   absl::StatusOr<Tensor> Download(const TensorType& type, const Port& place);
   // The value as it is now, row-major.
   absl::StatusOr<Tensor> ReadValue(int value);
