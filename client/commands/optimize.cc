@@ -44,6 +44,7 @@ absl::StatusOr<ExitCode> RunOptimize(const CommandContext& context) {
   request.set_validate_only(arguments.Has("--validate-only"));
   // Read before a server is started or asked: a path with a typing error costs nothing.
   PLAIT_ASSIGN_OR_RETURN(const std::string model, ReadModelFile(arguments.positionals()[0]));
+  if (!request.validate_only()) PLAIT_RETURN_IF_ERROR(CheckWritable(OutputPath(context)));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
                          ReadInputSets(arguments, model, request));
   PLAIT_ASSIGN_OR_RETURN(

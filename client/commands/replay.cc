@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "client/command.h"
+#include "client/files/file.h"
 #include "client/job_result.h"
 #include "client/json.h"
 #include "client/server_session.h"
@@ -44,6 +45,8 @@ absl::StatusOr<v1::OptimizeModelRequest> ReplayOf(const v1::Job& job) {
 absl::StatusOr<ExitCode> RunReplay(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
   const std::string id = arguments.positionals()[0];
+  const std::string output = arguments.Text("--output", id + ".onnx");
+  PLAIT_RETURN_IF_ERROR(CheckWritable(output));
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session,
                          ConnectOrEmbed(context, arguments.Text("--device", "cpu"),
                                         static_cast<int>(arguments.Integer("--threads"))));

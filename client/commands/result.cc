@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "client/command.h"
+#include "client/files/file.h"
 #include "client/job_result.h"
 #include "client/json.h"
 #include "client/server_session.h"
@@ -23,6 +24,8 @@ std::vector<OptionSpec> Options() {
 
 absl::StatusOr<ExitCode> RunResult(const CommandContext& context) {
   const std::string id = context.arguments.positionals()[0];
+  const std::string path = context.arguments.Text("--output", id + ".onnx");
+  PLAIT_RETURN_IF_ERROR(CheckWritable(path));
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
   PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->GetJob(id));
   // A running job may have a best result so far, which can still change: it is not handed out.
@@ -31,7 +34,6 @@ absl::StatusOr<ExitCode> RunResult(const CommandContext& context) {
                        absl::StrCat("job ", id, " is ", wire::JobStateName(job.state()),
                                     " (wait for it with plait watch ", id, ")"));
   }
-  const std::string path = context.arguments.Text("--output", id + ".onnx");
   return DeliverResult(context, *session.client, job, path);
 }
 

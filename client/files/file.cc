@@ -27,12 +27,45 @@ absl::Status WriteAll(int file, const std::string& path, absl::string_view bytes
     if (count < 0) return FileError(path, errno);
     bytes.remove_prefix(static_cast<size_t>(count));
   }
-  return fsync(file) == 0 ? absl::OkStatus() : FileError(path, errno);
+  return absl::OkStatus();
+}
+
+absl::Status WriteInto(const std::string& path, int flags, absl::string_view bytes) {
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+  if (file < 0) return FileError(path, errno);
+  absl::Status status = WriteAll(file, path, bytes);
+  if (close(file) != 0 && status.ok()) status = FileError(path, errno);
+  return status;
+}
+
+// A device or a pipe, such as /dev/null: no file could stand in its place.
+bool IsNoFile(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+// Of a link the file that it names, so that the link stays one.
+std::string TargetOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
 }
 
 }  // namespace
 
-absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
+absl::Status CheckWritable(const std::string& path) {
+  const std::string folder = (std::filesystem::path(TargetOf(path)).parent_path() / ".").string();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return FileError(path, EISDIR);
+  const bool is_writable =
+      IsNoFile(path) ? access(path.c_str(), W_OK) == 0 : access(folder.c_str(), W_OK | X_OK) == 0;
+  return is_writable ? absl::OkStatus() : FileError(path, errno);
+}
+
+absl::Status WriteFile(const std::string& name, absl::string_view bytes) {
+  if (IsNoFile(name)) return WriteInto(name, 0, bytes);
+  const std::string path = TargetOf(name);
   // In the same folder: a rename works within one file system only.
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int file = mkstemp(temporary.data());
@@ -40,6 +73,7 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   // Synchronized before the rename: after a loss of power there are the old bytes or all of the
   // new.
   absl::Status status = WriteAll(file, path, bytes);
+  if (status.ok() && fsync(file) != 0) status = FileError(path, errno);
   // mkstemp makes files for their owner only; results are files like any other.
   const mode_t mask = umask(0);
   umask(mask);
@@ -51,16 +85,7 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
 }
 
 absl::Status AppendFile(const std::string& path, absl::string_view bytes) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return FileError(path, errno);
-  absl::Status status;
-  while (status.ok() && !bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) status = FileError(path, errno);
-    if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  if (close(file) != 0 && status.ok()) status = FileError(path, errno);
-  return status;
+  return WriteInto(path, O_CREAT | O_APPEND, bytes);
 }
 
 absl::Status MakeFolders(const std::string& path) {

@@ -8,8 +8,13 @@
 namespace plait {
 
 // Replaces a file in one step: whoever reads it sees the old bytes or the new ones, never a part.
+// Of a link the file that it names; what is no file, as a device or a pipe, is written to.
 // Errors: those of the file system, naming the file.
-absl::Status WriteFile(const std::string& path, absl::string_view bytes);
+absl::Status WriteFile(const std::string& name, absl::string_view bytes);
+
+// Whether WriteFile could write there now: asked before a work of minutes. Errors: those of the
+// file system, naming the file.
+absl::Status CheckWritable(const std::string& path);
 
 // Writes behind what a file has; makes it where there is none. Errors: those of the file system,
 // naming the file.

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,6 +39,33 @@ TEST_F(FileTest, AppendsBehindWhatIsThere) {
   ASSERT_TRUE(AppendFile(Path("page"), "two\n").ok());
   EXPECT_EQ(*ReadFile(Path("page")), "one\ntwo\n");
   EXPECT_THAT(std::string(AppendFile(Path("no/page"), "x").message()), HasSubstr("no/page"));
+}
+
+TEST_F(FileTest, ReplacesTheFileBehindALink) {
+  ASSERT_TRUE(WriteFile(Path("v7"), "old").ok());
+  ASSERT_EQ(symlink("v7", Path("latest").c_str()), 0);
+  ASSERT_TRUE(WriteFile(Path("latest"), "new").ok());
+  EXPECT_EQ(*ReadFile(Path("v7")), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("latest")));
+}
+
+// As root -o /dev/null would take the device from everybody.
+TEST_F(FileTest, WritesToWhatIsNoFile) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { std::ifstream(Path("pipe")) >> read; });
+  EXPECT_TRUE(WriteFile(Path("pipe"), "bytes").ok());
+  reader.join();
+  EXPECT_EQ(read, "bytes");
+  EXPECT_TRUE(std::filesystem::is_fifo(Path("pipe")));
+}
+
+TEST_F(FileTest, KnowsBeforeWhatCannotBeWritten) {
+  EXPECT_TRUE(CheckWritable(Path("new")).ok());
+  EXPECT_TRUE(CheckWritable("/dev/null").ok());
+  EXPECT_TRUE(CheckWritable("name_alone").ok());
+  EXPECT_THAT(std::string(CheckWritable(Path("no/file")).message()), HasSubstr("no/file"));
+  EXPECT_FALSE(CheckWritable(folder_).ok());
 }
 
 using PrivateFolderTest = FileTest;
