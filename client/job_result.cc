@@ -13,11 +13,6 @@
 namespace plait {
 namespace {
 
-absl::Status SaveModel(const Client& client, const v1::JobResult& result, const std::string& path) {
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, client.Download(result.optimized_model()));
-  return WriteFile(path, bytes);
-}
-
 void PrintReport(const CommandContext& context, const v1::Report& report) {
   Console& console = context.console;
   const bool explain = context.arguments.Has("--explain");
@@ -32,6 +27,11 @@ void PrintReport(const CommandContext& context, const v1::Report& report) {
 }
 
 }  // namespace
+
+absl::Status SaveModel(const Client& client, const v1::JobResult& result, const std::string& path) {
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, client.Download(result.optimized_model()));
+  return WriteFile(path, bytes);
+}
 
 absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& client,
                                const v1::OptimizeModelRequest& request) {

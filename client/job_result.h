@@ -14,6 +14,10 @@ namespace plait {
 absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& client,
                                const v1::OptimizeModelRequest& request);
 
+// Writes the optimized model of a result to `path`. Errors: those of Client::Download and
+// WriteFile.
+absl::Status SaveModel(const Client& client, const v1::JobResult& result, const std::string& path);
+
 // Writes the optimized model of a job that succeeded to `path` and prints its report. For one that
 // did not, reports its error and says whether its best result so far could be written.
 // Errors: those of Client::Download and WriteFile.

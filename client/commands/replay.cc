@@ -54,14 +54,13 @@ absl::StatusOr<ExitCode> RunReplay(const CommandContext& context) {
   PLAIT_ASSIGN_OR_RETURN(const v1::Job original, client.GetJob(id));
   PLAIT_ASSIGN_OR_RETURN(const v1::OptimizeModelRequest request, ReplayOf(original));
   PLAIT_ASSIGN_OR_RETURN(const v1::Job replayed, RunJob(context, client, request));
-  PLAIT_ASSIGN_OR_RETURN(
-      const ExitCode exit_code,
-      DeliverResult(context, client, replayed, arguments.Text("--output", id + ".onnx")));
-  if (exit_code != ExitCode::kOk) return exit_code;
   // Digests and not bytes: the server has hashed both.
   const std::string& before = original.result().optimized_model().sha256_hex();
   const std::string& after = replayed.result().optimized_model().sha256_hex();
-  if (before == after) return ExitCode::kOk;
+  if (replayed.state() != v1::JOB_STATE_SUCCEEDED || before == after) {
+    return DeliverResult(context, client, replayed, output);
+  }
+  PLAIT_RETURN_IF_ERROR(SaveModel(client, replayed.result(), output));
   return absl::InternalError(absl::StrCat("the replay of job ", id, " made ", after,
                                           ", the job had made ", before,
                                           " (please report this with the model)"));
