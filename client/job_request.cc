@@ -25,9 +25,10 @@ std::string NamesHelp(absl::Span<const absl::string_view> names) {
 
 void AddJobOptions(std::vector<OptionSpec>* options) {
   // Static, because an OptionSpec borrows its texts.
-  static const std::string search = absl::StrCat(NamesHelp(wire::SearchPolicies()), " (default)");
+  static const std::string search =
+      absl::StrCat(NamesHelp(wire::SearchPolicies()), "; default ", wire::kPolicyDefault);
   static const std::string schedule =
-      absl::StrCat(NamesHelp(wire::SchedulePolicies()), " (default)");
+      absl::StrCat(NamesHelp(wire::SchedulePolicies()), "; default ", wire::kPolicyDefault);
   static const std::string precision =
       absl::StrCat(NamesHelp(wire::Precisions()), "; default ", wire::Precisions().front());
   static const std::string body =
@@ -67,6 +68,10 @@ absl::StatusOr<v1::OptimizeOptions> JobOptions(const Arguments& arguments) {
     return static_cast<int32_t>(
         std::min<int64_t>(arguments.Integer(name), std::numeric_limits<int32_t>::max()));
   };
+  // In a request it would mean that nobody has said how long.
+  if (arguments.Has("--budget") && arguments.Seconds("--budget") <= 0) {
+    return absl::InvalidArgumentError("--budget: must be more than 0");
+  }
   options.set_device(arguments.Text("--device"));
   options.set_search(arguments.Text("--search"));
   options.set_schedule(arguments.Text("--schedule"));

@@ -206,8 +206,8 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   v1::OptimizeOptions checked = options;
   // Filled in before anything is hashed: a default that is spelled out gives the same key.
   if (checked.device().empty()) checked.set_device("cpu");
-  if (checked.search().empty()) checked.set_search("plait");
-  if (checked.schedule().empty()) checked.set_schedule("plait");
+  if (checked.search().empty()) checked.set_search(std::string(kPolicyDefault));
+  if (checked.schedule().empty()) checked.set_schedule(std::string(kPolicyDefault));
   // Who says how much may be lost wants it to be lost.
   if (checked.precision().empty()) {
     checked.set_precision(checked.max_rel_error() > 0 ? "auto" : "strict");

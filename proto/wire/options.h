@@ -15,6 +15,8 @@ namespace plait::wire {
 // of the bodies.
 absl::Span<const absl::string_view> SearchPolicies();
 absl::Span<const absl::string_view> SchedulePolicies();
+// Of both, where a job names none.
+constexpr absl::string_view kPolicyDefault = "plait";
 absl::Span<const absl::string_view> Precisions();
 absl::Span<const absl::string_view> Bodies();
 
