@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -27,6 +29,24 @@ constexpr absl::Duration kStopTimeout = absl::Seconds(10);
 
 // 5 GB: a cache that nobody asked for may take no more of somebody's home; two runs on BERT-large.
 constexpr int64_t kCachedBlobBytesMax = 5'000'000'000;
+
+// Ours, without what tells a server of this machine where it listens and whom it trusts: that is
+// not for the one of a single job.
+std::vector<std::string> EnvironmentOfServer() {
+  constexpr absl::string_view kOfAnother[] = {
+      "PLAIT_LISTEN=", "PLAIT_WORKER_LISTEN=", "PLAIT_HEALTH_LISTEN=", "PLAIT_METRICS_LISTEN=",
+      "PLAIT_TLS_",    "PLAIT_WORKER_TLS_",    "PLAIT_INSECURE"};
+  std::vector<std::string> environment;
+  for (char* const* entry = environ; *entry != nullptr; ++entry) {
+    const absl::string_view variable = *entry;
+    if (absl::c_none_of(kOfAnother, [&](absl::string_view setting) {
+          return absl::StartsWith(variable, setting);
+        })) {
+      environment.emplace_back(variable);
+    }
+  }
+  return environment;
+}
 
 std::string LastLine(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadFile(path);
@@ -79,6 +99,7 @@ absl::Status EmbeddedServer::Lock(const Options& options, std::ostream& messages
 
 absl::Status EmbeddedServer::Spawn(const Options& options) {
   ProcessOptions process;
+  process.environment = EnvironmentOfServer();
   process.program = options.program;
   process.arguments = {options.program, "--data-dir", absl::StrCat(options.cache_folder, "/data"),
                        "--listen", address_, "--insecure", "--workers", options.device,

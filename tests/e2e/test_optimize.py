@@ -12,6 +12,7 @@ import pytest
 
 import models
 import processes
+import programs
 import schemas
 from waiting import wait_until
 
@@ -245,6 +246,28 @@ def test_a_model_that_gives_nothing_but_nan_is_returned_as_it_is(cli, folder, mo
 def test_a_missing_file_is_a_usage_error(cli, folder):
     finished = optimize(cli, folder / "absent.onnx", folder / "out.onnx").expect(2)
     assert "absent.onnx" in finished.last_error_line
+
+
+def test_an_output_that_cannot_be_written_is_told_before_the_search(cli, folder, model_file):
+    model = model_file("tiny_resnet")
+    output = folder / "absent" / "out.onnx"
+    finished = cli.run("optimize", model, "-o", output, "--budget", "10m").expect(2)
+    assert "absent/out.onnx" in finished.last_error_line
+
+
+def test_no_time_is_no_budget(cli, folder, model_file):
+    finished = optimize(cli, model_file("tiny_resnet"), folder / "out.onnx", budget="0s").expect(2)
+    assert "--budget" in finished.last_error_line
+
+
+def test_the_private_daemon_is_not_the_one_that_the_environment_describes(folder, model_file):
+    class OnAServersMachine(programs.Cli):
+        def environment(self):
+            return {**super().environment(), "PLAIT_TLS_CERT": "/etc/plait/server.pem",
+                    "PLAIT_METRICS_LISTEN": "127.0.0.1:1"}
+
+    cli = OnAServersMachine(folder / "cache")
+    optimize(cli, model_file("tiny_resnet"), folder / "out.onnx").expect(0)
 
 
 @pytest.mark.parametrize("words, suggestion", [
