@@ -106,7 +106,15 @@ absl::StatusOr<ExitCode> RunGate(const CommandContext& context) {
   for (const std::string& path : {junit, markdown}) {
     if (!path.empty()) PLAIT_RETURN_IF_ERROR(AppendFile(path, ""));
   }
-  PLAIT_ASSIGN_OR_RETURN(const GateReport report, Measure(context));
+  const absl::StatusOr<GateReport> measured = Measure(context);
+  if (!measured.ok()) {
+    // Else a runner would show what the last run had left there.
+    const std::vector<std::string>& models = context.arguments.positionals();
+    const std::string error = GateErrorJunit(models[0], models[1], measured.status().message());
+    if (!junit.empty()) PLAIT_RETURN_IF_ERROR(WriteFile(junit, error));
+    return measured.status();
+  }
+  const GateReport& report = *measured;
   if (!junit.empty()) PLAIT_RETURN_IF_ERROR(WriteFile(junit, GateJunit(report)));
   if (!markdown.empty()) PLAIT_RETURN_IF_ERROR(AppendFile(markdown, GateMarkdown(report)));
   context.console.out << (context.console.json ? JsonText(GateJson(report)) : GateTable(report));

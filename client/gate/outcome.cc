@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/statistics.h"
+#include "proto/wire/error.h"
 
 namespace plait {
 namespace {
@@ -30,10 +31,11 @@ Json ModelJson(const std::string& path, bool has_plan, const std::vector<double>
   return json;
 }
 
-// Control characters but for line feeds and tabs are no part of XML 1.0, escaped or not.
-std::string XmlText(absl::string_view text) {
+// Control characters but for line feeds and tabs are no part of XML 1.0, escaped or not, nor are
+// bytes that are no UTF-8, as a path may have. In an attribute there are no lines.
+std::string XmlText(absl::string_view text, bool has_lines = false) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : wire::ValidUtf8(text, text.size())) {
     if (c == '&') {
       escaped += "&amp;";
     } else if (c == '<') {
@@ -43,7 +45,9 @@ std::string XmlText(absl::string_view text) {
     } else if (c == '"') {
       escaped += "&quot;";
     } else {
-      escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      const bool is_kept =
+          static_cast<unsigned char>(c) >= ' ' || (has_lines && (c == '\n' || c == '\t'));
+      escaped += is_kept ? c : ' ';
     }
   }
   return escaped;
@@ -63,6 +67,30 @@ std::string MarkdownRow(absl::string_view name, const std::string& path,
                         const std::vector<double>& us) {
   return absl::StrFormat("| %s | %s | %.1f | %.1f | %.1f |\n", name, MarkdownText(path), Median(us),
                          Quantile(us, 0.1), Quantile(us, 0.95));
+}
+
+struct JunitCounts {
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+};
+
+// One test case, with these elements in it.
+std::string JunitOf(const std::string& base_path, const std::string& new_path, double seconds,
+                    const JunitCounts& counts, absl::string_view elements) {
+  const std::string totals =
+      absl::StrFormat("tests=\"1\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"",
+                      counts.failures, counts.errors, counts.skipped, seconds);
+  return absl::StrFormat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites name=\"plait gate\" %s>\n"
+      "  <testsuite name=\"plait gate\" %s>\n"
+      "    <testcase classname=\"plait.gate\" name=\"%s against %s\" time=\"%.3f\">\n"
+      "%s"
+      "    </testcase>\n"
+      "  </testsuite>\n"
+      "</testsuites>\n",
+      totals, totals, XmlText(new_path), XmlText(base_path), seconds, elements);
 }
 
 }  // namespace
@@ -139,22 +167,18 @@ std::string GateJunit(const GateReport& report) {
   } else if (outcome.verdict == GateVerdict::kInconclusive) {
     result = absl::StrCat("      <skipped message=\"", sentence, "\"/>\n");
   }
-  const std::string totals =
-      absl::StrFormat("tests=\"1\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"%.3f\"",
-                      outcome.verdict == GateVerdict::kFail,
-                      outcome.verdict == GateVerdict::kInconclusive, outcome.seconds);
-  return absl::StrFormat(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuites name=\"plait gate\" %s>\n"
-      "  <testsuite name=\"plait gate\" %s>\n"
-      "    <testcase classname=\"plait.gate\" name=\"%s against %s\" time=\"%.3f\">\n"
-      "%s"
-      "      <system-out>%s</system-out>\n"
-      "    </testcase>\n"
-      "  </testsuite>\n"
-      "</testsuites>\n",
-      totals, totals, XmlText(report.new_path), XmlText(report.base_path), outcome.seconds, result,
-      XmlText(GateTable(report)));
+  absl::StrAppend(&result, "      <system-out>", XmlText(GateTable(report), /*has_lines=*/true),
+                  "</system-out>\n");
+  return JunitOf(report.base_path, report.new_path, outcome.seconds,
+                 {.failures = outcome.verdict == GateVerdict::kFail,
+                  .skipped = outcome.verdict == GateVerdict::kInconclusive},
+                 result);
+}
+
+std::string GateErrorJunit(const std::string& base_path, const std::string& new_path,
+                           absl::string_view message) {
+  return JunitOf(base_path, new_path, 0, {.errors = 1},
+                 absl::StrCat("      <error message=\"", XmlText(message), "\"/>\n"));
 }
 
 std::string GateMarkdown(const GateReport& report) {

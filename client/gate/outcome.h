@@ -35,6 +35,10 @@ std::string GateTable(const GateReport& report);
 // What XML has a meaning for, or no letter, is escaped in paths and names.
 std::string GateJunit(const GateReport& report);
 
+// The same of models that could not be compared: an error with this message.
+std::string GateErrorJunit(const std::string& base_path, const std::string& new_path,
+                           absl::string_view message);
+
 // A section for a page that has others; ends with an empty line. Paths and names are escaped.
 std::string GateMarkdown(const GateReport& report);
 

@@ -62,4 +62,10 @@ def test_wrong_wishes_are_refused_before_anything_is_measured(cli, model_file, w
 def test_what_is_no_model_is_rejected(cli, folder, model_file):
     broken = folder / "broken.onnx"
     broken.write_bytes(b"no model")
-    cli.run("gate", model_file("tiny_resnet"), broken, "--json").expect(3)
+    junit = folder / "gate.xml"
+    junit.write_text("of the last run")
+    finished = cli.run("gate", model_file("tiny_resnet"), broken, "--junit", junit, "--json")
+    finished.expect(3)
+    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    assert suite.get("errors") == "1"
+    assert "broken.onnx" in suite.find("testcase/error").get("message")
