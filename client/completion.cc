@@ -105,7 +105,8 @@ std::string ZshOption(const OptionSpec& option) {
       absl::StrReplaceAll(OneLine(option.help), {{"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
   std::string value;
   if (TakesValue(option)) {
-    value = absl::StrCat(":", option.value, ":", IsFileWord(option.value) ? "_files" : " ");
+    value = absl::StrCat(":", absl::StrReplaceAll(option.value, {{":", "\\:"}}), ":",
+                         IsFileWord(option.value) ? "_files" : " ");
   }
   std::string specifications;
   for (const absl::string_view name : {option.name, option.short_name}) {

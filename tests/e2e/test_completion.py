@@ -86,6 +86,7 @@ def typed_in_zsh(script, folder, typed, expected):
     ("plait gate --max-r\t", "--max-regression "),
     ("plait bench sam\t", "plait bench sample.onnx"),
     ("plait completion f\t", "plait completion fish"),
+    ("plait optimize --plan-for cpu:threads=2 sam\t", "cpu:threads=2 sample.onnx"),
 ])
 def test_zsh_completes(script, folder, typed, expected):
     (folder / "sample.onnx").touch()
