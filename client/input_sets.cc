@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "client/files/tensor_folder.h"
 #include "client/shape_option.h"
+#include "optimizer/onnx/assume_batch.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/import.h"
 #include "proto/wire/digest.h"
@@ -17,7 +18,8 @@ namespace plait {
 namespace {
 
 // The model as the search will see it.
-absl::StatusOr<Graph> GraphOf(const Arguments& arguments, absl::string_view bytes) {
+absl::StatusOr<Graph> GraphOf(const Arguments& arguments, const v1::OptimizeModelRequest& request,
+                              absl::string_view bytes) {
   const auto rejected = [&](const absl::Status& status) {
     return wire::WithReason(Annotate(status, arguments.positionals()[0]),
                             v1::ERROR_REASON_MODEL_REJECTED);
@@ -26,7 +28,12 @@ absl::StatusOr<Graph> GraphOf(const Arguments& arguments, absl::string_view byte
   if (!model.ok()) return rejected(model.status());
   Bindings bindings;
   for (const auto& [name, shape] : NamedShapes(arguments)) bindings[name] = shape;
-  absl::StatusOr<Bound> bound = Bind(*model, bindings);
+  // Of shapes in a range the smallest is the one that is measured.
+  for (const auto& [name, range] : request.options().shape_ranges()) {
+    for (const v1::DimRange& dim : range.dims()) bindings[name].push_back(dim.low());
+  }
+  std::vector<std::string> assumed;
+  absl::StatusOr<Bound> bound = Bind(*model, WithBatchOfOne(*model, bindings, &assumed));
   if (!bound.ok()) return rejected(bound.status());
   return std::move(bound->graph);
 }
@@ -39,7 +46,7 @@ absl::StatusOr<std::vector<Tensor>> ReadInputSets(const Arguments& arguments,
   const std::vector<std::string> folders = arguments.Texts(kInputsOption.name);
   std::vector<Tensor> values;
   if (folders.empty()) return values;
-  PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(arguments, model));
+  PLAIT_ASSIGN_OR_RETURN(const Graph graph, GraphOf(arguments, request, model));
   for (const std::string& folder : folders) {
     absl::StatusOr<std::vector<Tensor>> inputs = ReadInputs(folder, graph);
     if (!inputs.ok()) return Annotate(inputs.status(), folder);

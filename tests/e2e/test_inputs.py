@@ -92,6 +92,24 @@ def test_inputs_given_show_what_random_ones_never_reach(cli, folder, model_file)
     assert np.abs(original - optimized).max() <= 1e-4 * np.abs(original).max()
 
 
+def test_inputs_are_read_at_the_shapes_that_are_measured(cli, folder, model_file):
+    weight = np.random.default_rng(7).standard_normal((WIDTH, WIDTH)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["input", "weight"], ["output"])], "open",
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, ["N", WIDTH])],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, ["N", WIDTH])],
+        [numpy_helper.from_array(weight, "weight")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    model = model_file(model.SerializeToString(deterministic=True))
+    one = write_inputs(folder / "one", input=far_values()[:1])
+    report = optimize(cli, model, folder / "a.onnx", "--inputs", one).expect(0).json
+    assert report["equivalence"]["inputs_tried"] == 5
+    three = write_inputs(folder / "three", input=far_values()[:3])
+    optimize(cli, model, folder / "b.onnx", "--shape-range", f"input=3..4x{WIDTH}", "--inputs",
+             three).expect(0)
+
+
 def test_equal_inputs_share_a_result_and_others_do_not(cli, folder, model_file):
     model = model_file(far_model())
     same = [write_inputs(folder / f"same_{i}", input=far_values()) for i in range(2)]
