@@ -45,6 +45,10 @@ int main(int argc, char** argv) {
   const plait::Environment environment = {ProgramFolder(), CacheFolder(),
                                           EnvironmentVariable("PLAIT_SERVER")};
   const plait::ExitCode code = plait::RunCli(words, console, interrupts, environment);
-  std::cout.flush();
+  // As on a full disk: what a script reads is not all there.
+  if (!std::cout.flush()) {
+    std::cerr << "plait: standard output cannot be written\n";
+    return static_cast<int>(plait::ExitCode::kInternal);
+  }
   return static_cast<int>(code);
 }

@@ -23,6 +23,13 @@ def json_lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
+def test_output_that_cannot_be_written_is_an_error(cli):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        running = cli.start("version", stdout=full, stderr=subprocess.PIPE)
+        assert "standard output" in running.communicate(timeout=60)[1]
+    assert running.returncode == 1
+
+
 def optimize_on_server(cli, server, folder, model_file, width):
     """Optimizes a model by three verbs; returns the job's id and its explained report."""
     model = model_file(models.small_model(width=width))
