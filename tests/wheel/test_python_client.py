@@ -153,6 +153,32 @@ def test_a_watch_goes_on_when_the_daemon_was_killed(environment, model, tmp_path
     assert [kind for _, kind in lines].count("STARTED") == 2 and lines[-1][1] == "SUCCEEDED"
 
 
+TOGETHER = """
+import sys
+import threading
+import plait
+
+def upload(data=bytes(64 << 20)):
+    with plait.Client(sys.argv[1], patience=60) as client:
+        try:
+            client._upload(data)
+            print("there")
+        except plait.Error as error:
+            print(error)
+
+threads = [threading.Thread(target=upload) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_clients_may_upload_the_same_bytes_at_once(environment, server):
+    out = environment.python(TOGETHER, server.address)
+    assert out.splitlines() == ["there", "there", "there"]
+
+
 SECURE = """
 import sys
 import plait

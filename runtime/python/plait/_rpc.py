@@ -57,6 +57,9 @@ def _read_pool() -> descriptor_pool.DescriptorPool:
     return pool
 
 
+# Another upload of the same bytes runs: ask again where to continue.
+UPLOADED_ELSEWHERE = (grpc.StatusCode.OUT_OF_RANGE,)
+
 _POOL = _read_pool()
 
 
@@ -123,9 +126,11 @@ class Caller:
         """Raises grpc.RpcError."""
         return self._invoke("stream_unary", name)(requests, metadata=self._metadata)
 
-    def retried(self, attempt: Callable[[Callable[[], None]], _T]) -> _T:
-        """What `attempt` returns, which is called again while nobody answers. It calls what it is
-        given when it has heard of the server. Raises plait.Error."""
+    def retried(self, attempt: Callable[[Callable[[], None]], _T],
+                codes: tuple[grpc.StatusCode, ...] = ()) -> _T:
+        """What `attempt` returns, which is called again while nobody answers, or one of the codes
+        is the answer. It calls what it is given when it has heard of the server. Raises
+        plait.Error."""
         last, pause = time.monotonic(), PAUSE_SECONDS_FIRST
 
         def heard() -> None:
@@ -137,7 +142,7 @@ class Caller:
                 return attempt(heard)
             except grpc.RpcError as failure:
                 error = error_of_call(failure)
-                if not isinstance(error, UnreachableError):
+                if not isinstance(error, UnreachableError) and failure.code() not in codes:
                     raise error from failure
                 if time.monotonic() - last + pause > self._patience:
                     raise error from failure

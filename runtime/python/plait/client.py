@@ -192,15 +192,21 @@ class Client:
         digest = message("Digest", sha256_hex=hashlib.sha256(data).hexdigest(),
                          size_bytes=len(data))
 
+        confirmed = -1
+
         def attempt(heard: Callable[[], None]) -> None:
+            nonlocal confirmed
             question = message("FindMissingBlobsRequest", digests=[digest])
             missing = self._caller.unary("FindMissingBlobs", question).missing
-            heard()
-            if missing:
-                begin = min(missing[0].offset_bytes, len(data))
-                self._caller.send("UploadBlob", self._chunks(digest, data, begin))
+            if not missing:
+                return
+            begin = min(missing[0].offset_bytes, len(data))
+            if begin > confirmed:
+                confirmed = begin
+                heard()
+            self._caller.send("UploadBlob", self._chunks(digest, data, begin))
 
-        self._caller.retried(attempt)
+        self._caller.retried(attempt, self._rpc.UPLOADED_ELSEWHERE)
         return digest
 
     def _chunks(self, digest: Any, data: bytes, begin: int) -> Iterator[Any]:
