@@ -90,6 +90,9 @@ constexpr int64_t kInputSetsBytesMax = int64_t{64} << 20;
 // 256: more graph outputs than any published model has. What is told of all outputs counts the
 // others too.
 constexpr int kOutputErrorsMax = 256;
+// 12 days, in microseconds: more than any kernel or model takes, and so little that sums of
+// millions of them are numbers.
+constexpr double kLatencyUsMax = 1e12;
 // 64: what a report tells of plans and kernels that were refused. A search verifies six plans.
 constexpr int kRefusalsMax = 64;
 // 1,024: more hardware threads than any machine that we know of gives one model.

@@ -43,6 +43,7 @@ class FieldReader {
       const std::vector<absl::string_view> samples = absl::StrSplit(load, ',');
       for (const absl::string_view sample : samples) {
         measurement.latency_us.push_back(ParseDouble(sample));
+        Require(measurement.latency_us.back() <= kLatencyUsMax);
       }
       measurement.load_rounds.push_back(static_cast<int>(samples.size()));
     }
@@ -157,7 +158,7 @@ void ReadProfile(FieldReader& reader, MeasurementLog& log) {
   profile.yardsticks = reader.NextYardsticks();
   // A log comes from whoever asks for a replay: the simulator would wait for ever for a kernel that
   // takes more than the device, or no time that is a number.
-  const auto is_time = [](double us) { return us >= 0 && std::isfinite(us); };
+  const auto is_time = [](double us) { return us >= 0 && us <= kLatencyUsMax; };
   reader.Require(is_time(profile.latency_us_median) && is_time(profile.latency_us_p10) &&
                  is_time(profile.latency_us_mad) && profile.compute_share >= 0 &&
                  profile.compute_share <= 1);

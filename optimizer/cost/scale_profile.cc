@@ -1,6 +1,6 @@
 #include "optimizer/cost/scale_profile.h"
 
-#include <cmath>
+#include "base/limits.h"
 
 namespace plait {
 namespace {
@@ -30,7 +30,7 @@ Profile ScaledToPresent(const Profile& profile, const Yardsticks& present) {
   scaled.latency_us_mad *= factor;
   // Rates of a stranger's log may be any: a time that is none would never end in a simulation.
   const bool are_times =
-      std::isfinite(scaled.latency_us_median + scaled.latency_us_p10 + scaled.latency_us_mad);
+      scaled.latency_us_median + scaled.latency_us_p10 + scaled.latency_us_mad <= kLatencyUsMax;
   return are_times ? scaled : profile;
 }
 

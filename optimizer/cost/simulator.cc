@@ -125,8 +125,9 @@ class EventLoop {
     std::vector<int> still_running;
     std::vector<int> ended;
     for (const int step : running_) {
-      const bool ends = remaining_us_[step] <= shortest_us + 1e-9 * (1 + steps_[step].latency_us);
-      (ends ? ended : still_running).push_back(step);
+      // Written so that what is no number ends.
+      const bool goes_on = remaining_us_[step] > shortest_us + 1e-9 * (1 + steps_[step].latency_us);
+      (goes_on ? still_running : ended).push_back(step);
     }
     running_ = std::move(still_running);
     for (const int step : ended) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
@@ -13,7 +14,12 @@ namespace {
 // More than any device runs at a time: schedules keep something for each.
 constexpr int kStreamsMax = 1024;
 
-// Times and rates that schedules are computed with.
+absl::Status CheckTime(absl::string_view field, double us) {
+  if (us >= 0 && us <= kLatencyUsMax) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("must be 0 to ", kLatencyUsMax, ", is ", us));
+}
+
+// Rates that schedules are computed with.
 absl::Status CheckRate(absl::string_view field, double value) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
   return FieldError(field, absl::StrCat("must be a number of 0 or more, is ", value));
@@ -37,8 +43,9 @@ absl::Status CheckDevice(const v1::Device& device) {
   PLAIT_RETURN_IF_ERROR(CheckName("device.backend", device.backend()));
   PLAIT_RETURN_IF_ERROR(CheckName("device.fingerprint", device.fingerprint()));
   // A kernel's share of the device is a part of it.
-  if (device.cores() < 1) {
-    return FieldError("device.cores", absl::StrCat("must be positive, is ", device.cores()));
+  if (device.cores() < 1 || device.cores() > kPlanThreadsMax) {
+    return FieldError("device.cores",
+                      absl::StrCat("must be 1 to ", kPlanThreadsMax, ", is ", device.cores()));
   }
   if (device.memory_bytes() < 0) {
     return FieldError("device.memory_bytes",
@@ -48,8 +55,8 @@ absl::Status CheckDevice(const v1::Device& device) {
     return FieldError("device.streams_max",
                       absl::StrCat("must be 0 to ", kStreamsMax, ", is ", device.streams_max()));
   }
-  PLAIT_RETURN_IF_ERROR(CheckRate("device.launch_gap_us", device.launch_gap_us()));
-  PLAIT_RETURN_IF_ERROR(CheckRate("device.cross_stream_us", device.cross_stream_us()));
+  PLAIT_RETURN_IF_ERROR(CheckTime("device.launch_gap_us", device.launch_gap_us()));
+  PLAIT_RETURN_IF_ERROR(CheckTime("device.cross_stream_us", device.cross_stream_us()));
   PLAIT_RETURN_IF_ERROR(
       CheckRate("device.bandwidth_bytes_per_us", device.bandwidth_bytes_per_us()));
   return absl::OkStatus();

@@ -76,7 +76,8 @@ TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   for (const char* fields : {"inf\t1\t1\t5\t1\t1\t1\t9\t9\t0", "nan\t1\t1\t5\t1\t1\t1\t9\t9\t0",
                              "-1\t1\t1\t5\t1\t1\t1\t9\t9\t0", "1\t1\t1\t5\t1\t1\tinf\t9\t9\t0",
                              "1\t1\t1\t5\t1\t1\t1.5\t9\t9\t0", "1\t1\t1\t5\t1\t1\t1\t-9\t9\t0",
-                             "1\t1\t1\t5\t1\t1\t1\t9\tinf\t0", "1\t1\t1\t5\t1\t1\t1"}) {
+                             "1\t1\t1\t5\t1\t1\t1\t9\tinf\t0", "1\t1\t1\t5\t1\t1\t1",
+                             "9e307\t1\t1\t5\t1\t1\t1\t9\t9\t0"}) {
     EXPECT_EQ(parse(fields).code(), absl::StatusCode::kInvalidArgument) << fields;
   }
 }
