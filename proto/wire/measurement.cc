@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/limits.h"
@@ -55,6 +57,32 @@ std::vector<double> StepTimesFromProto(const worker::v1::CandidateMeasurement& p
       std::all_of(proto.step_us().begin(), proto.step_us().end(), IsFiniteAndNotNegative);
   if (!are_times) return {};
   return {proto.step_us().begin(), proto.step_us().end()};
+}
+
+// Samples and how many of them each load gave, if they fit each other; else none of both, which
+// makes the candidate one that was not measured.
+void SetSamples(const worker::v1::CandidateMeasurement& proto, CandidateMeasurement& measurement) {
+  int64_t rounds_left = proto.latency_us_size();
+  for (const int rounds : proto.load_rounds()) {
+    if (rounds < 1 || rounds > rounds_left) return;
+    rounds_left -= rounds;
+  }
+  const bool are_times =
+      rounds_left == 0 && std::all_of(proto.latency_us().begin(), proto.latency_us().end(),
+                                      [](double us) { return us > 0 && us <= kLatencyUsMax; });
+  if (!are_times) return;
+  measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
+  measurement.load_rounds.assign(proto.load_rounds().begin(), proto.load_rounds().end());
+}
+
+// Names, which stand on lines of a log.
+void SetVariants(const worker::v1::CandidateMeasurement& proto, CandidateMeasurement& measurement) {
+  const bool are_names = std::all_of(
+      proto.step_variants().begin(), proto.step_variants().end(), [](const std::string& variant) {
+        return absl::c_none_of(variant, [](char c) { return absl::ascii_iscntrl(c); });
+      });
+  if (proto.step_variants_size() > kStepsMax || !are_names) return;
+  measurement.step_variants.assign(proto.step_variants().begin(), proto.step_variants().end());
 }
 
 }  // namespace
@@ -169,11 +197,8 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   measurement.candidate = proto.id();
   measurement.error = proto.error();
   measurement.fallback_nodes = proto.fallback_nodes();
-  if (proto.step_variants_size() <= kStepsMax) {
-    measurement.step_variants.assign(proto.step_variants().begin(), proto.step_variants().end());
-  }
-  measurement.latency_us.assign(proto.latency_us().begin(), proto.latency_us().end());
-  measurement.load_rounds.assign(proto.load_rounds().begin(), proto.load_rounds().end());
+  SetVariants(proto, measurement);
+  SetSamples(proto, measurement);
   // Medians are taken of them, which needs numbers.
   const bool are_times =
       proto.load_ms_size() <= proto.load_rounds_size() &&

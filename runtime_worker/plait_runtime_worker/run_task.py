@@ -66,6 +66,9 @@ def _measure(task, server, worker, should_stop):
     models = [blobs.fetch(server, digest) for digest in asked.models]
     measurement = measure.Measurement(settings, rounds, began + seconds, should_stop)
     measured = measurement.run(models, sets)
+    # A load in which the original failed has no round.
+    while measurement.load_rounds and measurement.load_rounds[-1] == 0:
+        measurement.load_rounds.pop()
     result = protocol.TaskResult()
     result.measure_models.options = options
     for model in measured:

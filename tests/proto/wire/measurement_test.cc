@@ -117,6 +117,31 @@ TEST(WireMeasurementTest, LoadTimesThatAreNoneAreUnknown) {
   }
 }
 
+// Whoever writes them to a log takes as many samples as there are rounds.
+TEST(WireMeasurementTest, SamplesThatTheirLoadsDoNotFitAreNone) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.latency_us = {1, 2, 3};
+  measurement.load_rounds = {2, 1};
+  EXPECT_EQ(RoundTrip(measurement).latency_us, measurement.latency_us);
+  for (const std::vector<int>& load_rounds :
+       {std::vector<int>{200'000'000}, {2, 2}, {3, 0}, {4, -1}, {2}, {}}) {
+    measurement.load_rounds = load_rounds;
+    EXPECT_TRUE(RoundTrip(measurement).latency_us.empty());
+    EXPECT_TRUE(RoundTrip(measurement).load_rounds.empty());
+  }
+  measurement.load_rounds = {2, 1};
+  for (const double us : {kInfinity, kNaN, 0.0, -1.0, 2 * kLatencyUsMax}) {
+    measurement.latency_us[1] = us;
+    EXPECT_TRUE(RoundTrip(measurement).latency_us.empty()) << us;
+  }
+}
+
+TEST(WireMeasurementTest, VariantsOfSeveralLinesAreNone) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.step_variants = {"one\ntwo"};
+  EXPECT_TRUE(RoundTrip(measurement).step_variants.empty());
+}
+
 TEST(WireMeasurementTest, TakesABoundedNumberOfOutputs) {
   CandidateMeasurement measurement = Sample(0);
   measurement.equivalence.outputs.resize(kOutputErrorsMax + 1);
