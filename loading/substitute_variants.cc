@@ -34,8 +34,12 @@ absl::StatusOr<bool> Substitute(const std::vector<Kernel>& offers, const KernelC
                                 Kernel* kernel) {
   const Kernel* substitute = nullptr;
   for (const Kernel& offered : offers) {
-    if (offered == *kernel) return false;
-    if (substitute == nullptr && IsSameButForVariant(offered, *kernel)) substitute = &offered;
+    if (!IsSameButForVariant(offered, *kernel)) continue;
+    // A less exact one is offered beside another one only where errors are measured.
+    const bool is_known =
+        offered.variant == kernel->variant || catalog.LessExact(offered) == kernel->variant;
+    if (is_known) return false;
+    if (substitute == nullptr) substitute = &offered;
   }
   if (substitute == nullptr || catalog.NeedsAdmission(*substitute)) {
     return absl::InvalidArgumentError(

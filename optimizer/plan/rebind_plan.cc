@@ -145,7 +145,10 @@ const Kernel* SubstituteFor(const Kernel& kernel, const std::vector<Kernel>& off
     if (!HasPlace(offered, kernel)) continue;
     const bool needs_admission = catalog.NeedsAdmission(offered);
     if (offered.family == kernel.family) {
-      if (offered.variant == kernel.variant || needs_admission) return nullptr;
+      // A less exact one is offered beside another one only where errors are measured.
+      const bool is_offered =
+          offered.variant == kernel.variant || catalog.LessExact(offered) == kernel.variant;
+      if (is_offered || needs_admission) return nullptr;
       if (of_family == nullptr) of_family = &offered;
     } else if (other == nullptr && !needs_admission) {
       other = &offered;

@@ -214,6 +214,7 @@ TEST_F(ChoosePlanTest, NothingStandsInForAKernelThatNeedsAdmission) {
       return catalog_.Reorder(type, from, to);
     }
     bool NeedsAdmission(const Kernel&) const override { return true; }
+    std::optional<std::string> LessExact(const Kernel&) const override { return "less"; }
     absl::string_view Version(absl::string_view family) const override {
       return catalog_.Version(family);
     }
@@ -233,6 +234,10 @@ TEST_F(ChoosePlanTest, NothingStandsInForAKernelThatNeedsAdmission) {
   EXPECT_EQ(copy, choice.loaded->plan);
   EXPECT_TRUE(
       absl::IsInvalidArgument(SubstituteVariants(graph, Strict(**catalog), &plan).status()));
+  // But for the one that is offered where errors are measured, as they were for the plan.
+  plan.steps[0].kernel.variant = "less";
+  EXPECT_EQ(SubstituteVariants(graph, Strict(**catalog), &plan).value(), 0);
+  EXPECT_EQ(plan.steps[0].kernel.variant, "less");
 }
 
 // Texts are a stranger's: whatever they say, a plan is used whole or not at all, and a default plan

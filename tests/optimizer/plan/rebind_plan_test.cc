@@ -161,6 +161,28 @@ class ChoosingCatalog : public FakeCatalog {
   }
 };
 
+// Offers a less exact variant beside each, as "tf32/auto" is beside "strict/auto".
+class LossyCatalog : public FakeCatalog {
+ public:
+  using FakeCatalog::FakeCatalog;
+  std::optional<std::string> LessExact(const Kernel& kernel) const override {
+    return kernel.variant + "/less";
+  }
+  bool NeedsAdmission(const Kernel& kernel) const override {
+    return absl::EndsWith(kernel.variant, "/less");
+  }
+};
+
+TEST(SubstituteKernelsTest, ALessExactVariantThatWasAdmittedStays) {
+  const Graph graph = GraphOf(kGraph);
+  const LossyCatalog catalog(1);
+  Plan plan = PlansOf(graph, FakeCatalog(1), FakeDevice(1)).front();
+  plan.steps[0].kernel.variant += "/less";
+  Plan copy = plan;
+  EXPECT_EQ(SubstituteKernels(graph, catalog, &copy).value(), 0);
+  EXPECT_EQ(copy, plan);
+}
+
 TEST(SubstituteKernelsTest, ExchangesWhatIsNotOffered) {
   const Graph graph = GraphOf(kGraph);
   const FakeCatalog catalog(1);
