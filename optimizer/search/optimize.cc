@@ -166,7 +166,7 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
   }
   // Those of islands are not the graph's.
   whole.equivalence.outputs.clear();
-  PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements));
+  PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements, OutputNames::kMayJoin));
   if (whole.improved) {
     whole.speedup =
         EstimateSpeedup({whole.baseline_latency_us, whole.optimized_latency_us, whole.load_rounds},

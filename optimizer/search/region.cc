@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -110,8 +111,28 @@ Graph ExtractRegion(const Graph& graph, const Region& region) {
   return *std::move(extracted);
 }
 
+namespace {
+
+absl::Status CheckNames(const Graph& graph, const Graph& stitched) {
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const std::string& name = *graph.tensor(graph.inputs()[i]).name;
+    if (*stitched.tensor(stitched.inputs()[i]).name != name) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", name, " lost its name"));
+    }
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const std::string& name = *graph.tensor(graph.outputs()[i]).name;
+    if (*stitched.tensor(stitched.outputs()[i]).name != name) {
+      return absl::InvalidArgumentError(absl::StrCat("output ", name, " lost its name"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Graph> Stitch(const Graph& graph, absl::Span<const Region> regions,
-                             absl::Span<const Graph> replacements) {
+                             absl::Span<const Graph> replacements, OutputNames names) {
   GraphBuilder builder;
   TensorMap copies;
   for (const TensorId input : graph.inputs()) {
@@ -126,22 +147,15 @@ absl::StatusOr<Graph> Stitch(const Graph& graph, absl::Span<const Region> region
       copies[output] = builder.AddConstant(info.constant, *info.name);
     }
     const TensorId copy = copies.at(output);
-    if (info.producer != kNoNode) builder.Rename(copy, *info.name);
+    // One that an output passes on keeps the name of the input that it is.
+    const bool is_input =
+        absl::c_any_of(graph.inputs(), [&](TensorId input) { return copies.at(input) == copy; });
+    const bool may_rename = names == OutputNames::kOfGraph || !is_input;
+    if (info.producer != kNoNode && may_rename) builder.Rename(copy, *info.name);
     builder.AddOutput(copy);
   }
   PLAIT_ASSIGN_OR_RETURN(Graph stitched, std::move(builder).Finish());
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    const std::string& name = *graph.tensor(graph.inputs()[i]).name;
-    if (*stitched.tensor(stitched.inputs()[i]).name != name) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", name, " lost its name"));
-    }
-  }
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    const std::string& name = *graph.tensor(graph.outputs()[i]).name;
-    if (*stitched.tensor(stitched.outputs()[i]).name != name) {
-      return absl::InvalidArgumentError(absl::StrCat("output ", name, " lost its name"));
-    }
-  }
+  if (names == OutputNames::kOfGraph) PLAIT_RETURN_IF_ERROR(CheckNames(graph, stitched));
   return stitched;
 }
 

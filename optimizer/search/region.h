@@ -25,13 +25,19 @@ Region MakeRegion(const Graph& graph, std::vector<NodeId> nodes);
 // and not copied.
 Graph ExtractRegion(const Graph& graph, const Region& region);
 
+// Whether each output of a stitched graph has the name that it has in the graph.
+enum class OutputNames { kOfGraph, kMayJoin };
+
 // The graph with every region replaced by the graph beside it, which has the region's inputs and
 // outputs. `regions` together hold every node of `graph` once, and only earlier ones feed later
 // ones. Graph inputs and outputs keep their names; those of other tensors come from the
 // replacements.
-// Errors: InvalidArgument when a replacement's boundary differs from its region's, or when two
-// graph outputs, or an input and an output, became one tensor and so cannot both keep their names.
+// Errors: InvalidArgument when a replacement's boundary differs from its region's, or, unless they
+// may join, when two graph outputs, or an input and an output, became one tensor and so cannot both
+// keep their names. One that is an input keeps that one's name, one of two outputs that of the
+// last.
 absl::StatusOr<Graph> Stitch(const Graph& graph, absl::Span<const Region> regions,
-                             absl::Span<const Graph> replacements);
+                             absl::Span<const Graph> replacements,
+                             OutputNames names = OutputNames::kOfGraph);
 
 }  // namespace plait

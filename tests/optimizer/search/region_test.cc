@@ -72,6 +72,21 @@ TEST(RegionTest, RefusesTwoOutputsThatBecameOneTensor) {
   const absl::Status status = Stitch(graph, {region}, {*merged}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(status.message()), "output a lost its name");
+  const absl::StatusOr<Graph> joined = Stitch(graph, {region}, {*merged}, OutputNames::kMayJoin);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->outputs()[0], joined->outputs()[1]);
+  EXPECT_EQ(*joined->tensor(joined->outputs()[0]).name, "b");
+}
+
+TEST(RegionTest, AnInputThatAnOutputPassesOnKeepsItsName) {
+  const Graph graph = GraphOf("graph {\n input %x: float32[4]\n %a = Tanh(%x) {}\n output %a\n}");
+  const Region region = MakeRegion(graph, {0});
+  const Graph passed = GraphOf("graph {\n input %x: float32[4]\n output %x\n}");
+  EXPECT_FALSE(Stitch(graph, {region}, {passed}).ok());
+  const absl::StatusOr<Graph> joined = Stitch(graph, {region}, {passed}, OutputNames::kMayJoin);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->outputs()[0], joined->inputs()[0]);
+  EXPECT_EQ(*joined->tensor(joined->inputs()[0]).name, "x");
 }
 
 TEST(RegionTest, StitchingUnchangedRegionsGivesTheSameGraph) {
