@@ -85,6 +85,9 @@ absl::Status ParseLine(TextScanner* scanner, RewriteRecipe* recipe) {
   return absl::OkStatus();
 }
 
+// What a round of no steps takes, in looks at a node: the graph is taken apart and put together.
+constexpr int64_t kNodeStepsOfARound = 1000;
+
 // Earlier pieces feeding later ones only is what makes each of them convex. What is looked at is
 // taken off `node_steps_left`.
 absl::Status CheckPieces(const Graph& graph, const RewriteRecipe::Round& pieces,
@@ -98,8 +101,9 @@ absl::Status CheckPieces(const Graph& graph, const RewriteRecipe::Round& pieces,
       if (node < 0 || node >= graph.node_count() || piece_of[node] >= 0) return other;
       piece_of[node] = static_cast<int>(i);
     }
-    node_steps_left -= static_cast<int64_t>(piece.nodes.size() * piece.steps.size());
+    node_steps_left -= static_cast<int64_t>(piece.nodes.size() * (1 + piece.steps.size()));
   }
+  node_steps_left -= kNodeStepsOfARound;
   if (node_steps_left < 0) {
     return absl::ResourceExhaustedError(absl::StrCat("its rewrites look at ",
                                                      kRecipeNodeStepsMax - node_steps_left,
