@@ -10,6 +10,9 @@
 namespace plait {
 namespace {
 
+// A nanosecond: a plan without kernels takes no time, and a ratio is a number.
+constexpr double kPredictedUsMin = 1e-3;
+
 // As little as proves that outputs are equal.
 constexpr VerificationBatch kComparison = {.loads = 1, .rounds = 1, .rounds_min = 1};
 
@@ -43,7 +46,8 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
     if (ran && IsAccepted(known->second.equivalence, options.accept_inconclusive)) {
       result.winner = index;
       result.optimized = known->second;
-      const double ratio = baseline.predicted_us / candidate.predicted_us;
+      const double ratio =
+          baseline.predicted_us / std::max(candidate.predicted_us, kPredictedUsMin);
       result.speedup = {.median = ratio, .certain = ratio, .low = ratio, .high = ratio};
       return result;
     }
