@@ -52,14 +52,14 @@ class RemoteRuntimes : public RuntimeSource {
         connection_.MeasureModels(runtime, TaskOf(models, batch));
     if (!answer.ok()) {
       // The runtime's trouble is no trouble of the job's: what was found stays found.
-      const bool is_silent =
-          absl::IsDeadlineExceeded(answer.status()) || absl::IsUnavailable(answer.status());
+      // What the runtime itself refuses it says of a model, or as Unimplemented.
+      const bool is_silent = !absl::IsUnimplemented(answer.status());
       return Described(
           Failed(runtime, models.size(), is_silent ? kRuntimeSilent : answer.status().message()));
     }
     const worker::v1::MeasureModelsResult& result = answer->measure_models();
     if (result.models_size() != static_cast<int>(models.size())) {
-      return Described(Failed(runtime, models.size(), "its worker answered about other models"));
+      return Described(Failed(runtime, models.size(), kRuntimeSilent));
     }
     RuntimeMeasurement measurement;
     measurement.runtime = runtime;
