@@ -56,6 +56,7 @@ grpc::Status WorkerServiceHandler::Synchronize(grpc::ServerContext* context,
     if (request->has_idle() && response->has_idle() && !request->prefer_being_idle() &&
         !context_.draining) {
       context_.pool.AwaitWork(request->device(), kIdleWait);
+      if (context->IsCancelled()) return absl::CancelledError("the worker has gone");
       *response = context_.pool.Synchronize(*request, place);
       // It has waited here already.
       response->set_next_synchronize_in_ms(1);

@@ -95,6 +95,8 @@ void WorkerPool::Withdraw(int64_t interest) {
   }
   if (const auto worker = workers_.find(task.worker_id); worker != workers_.end()) {
     worker->second.task_id.clear();
+    // Until its next call, which says whether it is still at it.
+    worker->second.unwanted_since = clock_.Monotonic();
   }
   // Without callbacks: the one that was there has been erased above.
   std::vector<Ended> nobody;
@@ -108,6 +110,10 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
   response.set_next_synchronize_in_ms(kSynchronizeMs);
   {
     absl::MutexLock lock(&mutex_);
+    if (dropped_.contains(request.worker_id())) {
+      response.mutable_idle();
+      return response;
+    }
     // Before this worker is looked at, so that a task it could take is free by then.
     LoseSilent(ended);
     EndOverdue(ended);
@@ -117,7 +123,7 @@ worker::v1::SynchronizeResponse WorkerPool::Synchronize(
     worker.heard_at = clock_.Monotonic();
     worker.synchronized_at = clock_.Now();
     HearState(request, worker, ended);
-    if (worker.task_id.empty() && !worker.unwanted_since && !request.prefer_being_idle()) {
+    if (!worker.is_busy() && !request.prefer_being_idle()) {
       Assign(request.worker_id(), worker);
     }
     if (worker.task_id.empty()) {
@@ -310,6 +316,7 @@ void WorkerPool::DropWorker(absl::string_view worker_id, const absl::Status& tas
       End(task_id, ErrorResult(task_error.code(), std::string(task_error.message())), ended);
     }
     Lose(std::string(worker_id), ended);
+    dropped_.insert(std::string(worker_id));
   }
   Tell(ended);
 }
@@ -375,7 +382,7 @@ void WorkerPool::UpdateWaiters() {
 void WorkerPool::UpdateMeasuring() {
   // Only the processor is shared with searches: a GPU is not disturbed by them.
   const bool measuring = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
-    return !entry.second.task_id.empty() && SharesProcessor(entry.second);
+    return entry.second.is_busy() && SharesProcessor(entry.second);
   });
   // Signals to all children are not free, and most calls of workers change nothing.
   if (measuring == measuring_) return;

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -139,8 +140,8 @@ class WorkerPool {
   void CheckTimes();
 
   // A worker is known to be dead; its task is given to another, or ends with `task_error` when the
-  // task is known to be to blame.
-  // An unknown id is ignored.
+  // task is known to be to blame. A call of its that is still on its way is answered with nothing
+  // to do: ids are not used again. An unknown id is ignored.
   void DropWorker(absl::string_view worker_id, const absl::Status& task_error = absl::OkStatus());
 
   // No worker gets a new task from now on.
@@ -192,6 +193,8 @@ class WorkerPool {
     std::string task_id;
     // See UnwantedSince.
     std::optional<absl::Duration> unwanted_since;
+    // Whether it computes, for us or for nobody.
+    bool is_busy() const { return !task_id.empty() || unwanted_since.has_value(); }
     // Monotonic for the silence; the wall-clock time is for operators to read.
     absl::Duration heard_at;
     absl::Time synchronized_at;
@@ -257,6 +260,7 @@ class WorkerPool {
   absl::flat_hash_map<std::string, std::string> task_by_content_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<int64_t, std::string> task_by_interest_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Worker, std::less<>> workers_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<std::string> dropped_ ABSL_GUARDED_BY(mutex_);  // by DropWorker
   // By job.
   absl::flat_hash_map<std::string, Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   // When tenants had their last turns, counted in turns. Forgotten now and then, which costs a

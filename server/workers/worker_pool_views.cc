@@ -18,7 +18,7 @@ bool WorkerPool::IsProcessorTaken(const v1::Device& device) const {
   if (device.id() != "cpu" && device.runtime_version().empty()) return false;
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
     const Worker& worker = entry.second;
-    return !worker.task_id.empty() && worker.device.id() != device.id() && SharesProcessor(worker);
+    return worker.is_busy() && worker.device.id() != device.id() && SharesProcessor(worker);
   });
 }
 
@@ -71,7 +71,7 @@ std::vector<DeviceAvailability> WorkerPool::Devices() {
     DeviceAvailability& entry = devices[{worker.device.id(), worker.device.fingerprint()}];
     entry.device = worker.device;
     ++entry.workers;
-    if (worker.task_id.empty() && !worker.unwanted_since) ++entry.workers_idle;
+    if (!worker.is_busy()) ++entry.workers_idle;
   }
   std::vector<DeviceAvailability> available;
   for (auto& [key, entry] : devices) available.push_back(std::move(entry));

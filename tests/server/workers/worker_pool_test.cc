@@ -126,6 +126,36 @@ TEST_F(WorkerPoolTest, OneDeviceOfThisProcessorMeasuresAtATime) {
   EXPECT_TRUE(Idle("w1").has_idle());
 }
 
+// It goes on for a moment, beside which nothing is to be measured.
+TEST_F(WorkerPoolTest, TheProcessorIsTakenUntilAWithdrawnTaskHasEnded) {
+  v1::Device runtime = Cpu();
+  runtime.set_id("fast");
+  runtime.set_runtime_version("1");
+  worker::v1::SynchronizeRequest request = From("r1");
+  *request.mutable_device() = runtime;
+  worker::v1::Task models;
+  models.mutable_measure_models()->set_rounds(1);
+  const int64_t interest = Submit("a");
+  const worker::v1::Task task = Idle("w1").task();
+  pool_.Submit(runtime, models, [](const worker::v1::TaskResult&) {});
+  pool_.Withdraw(interest);
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).has_idle());
+  EXPECT_THAT(measuring_, ElementsAre(true));
+  EXPECT_EQ(pool_.Devices()[0].workers_idle, 0);
+  Idle("w1");
+  EXPECT_TRUE(pool_.Synchronize(request, WorkerPlace::kThisHost).has_task());
+}
+
+// A thread of the server may hold the last call of a worker that was killed meanwhile.
+TEST_F(WorkerPoolTest, AWorkerThatWasDroppedGetsNothing) {
+  Idle("w1");
+  pool_.DropWorker("w1");
+  Submit("a");
+  EXPECT_TRUE(Idle("w1").has_idle());
+  EXPECT_TRUE(pool_.Workers().empty());
+  EXPECT_TRUE(Idle("w2").has_task());
+}
+
 TEST_F(WorkerPoolTest, ARuntimeElsewhereWaitsForNobody) {
   v1::Device runtime = Cpu();
   runtime.set_id("fast");
@@ -259,14 +289,14 @@ TEST_F(WorkerPoolTest, SaysSinceWhenAWorkerIsAtATaskThatNobodyWants) {
   const int64_t withdrawn = Submit("a");
   const worker::v1::Task old = Idle("w1").task();
   EXPECT_EQ(pool_.UnwantedSince("w1"), std::nullopt);
+  const absl::Duration withdrawn_at = clock_.Monotonic();
   pool_.Withdraw(withdrawn);
   clock_.Advance(absl::Seconds(2));
-  const absl::Duration now = clock_.Monotonic();
   Executing("w1", old);
   EXPECT_EQ(pool_.Devices()[0].workers_idle, 0);
   clock_.Advance(absl::Seconds(1));
   Executing("w1", old);
-  EXPECT_EQ(pool_.UnwantedSince("w1"), now);
+  EXPECT_EQ(pool_.UnwantedSince("w1"), withdrawn_at);
   Idle("w1");
   EXPECT_EQ(pool_.UnwantedSince("w1"), std::nullopt);
   EXPECT_EQ(pool_.UnwantedSince("w2"), std::nullopt);
