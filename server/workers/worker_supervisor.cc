@@ -16,13 +16,16 @@ namespace {
 // 100 ms: a dead worker is noticed soon, and looking costs one waitpid.
 constexpr absl::Duration kCheckInterval = absl::Milliseconds(100);
 
-// The memory that a process has now; 0 when it has gone.
+// The memory that a process has now and the system could not take back, which it may of the pages
+// of mapped files; 0 when it has gone.
 int64_t ResidentBytes(pid_t process_id) {
-  std::ifstream file(absl::StrCat("/proc/", process_id, "/statm"));
-  int64_t pages = 0;
-  int64_t resident_pages = 0;
-  file >> pages >> resident_pages;
-  return resident_pages * sysconf(_SC_PAGESIZE);
+  std::ifstream file(absl::StrCat("/proc/", process_id, "/status"));
+  int64_t kilobytes = 0;
+  for (std::string name; file >> name;) {
+    int64_t count = 0;
+    if ((name == "RssAnon:" || name == "RssShmem:") && file >> count) kilobytes += count;
+  }
+  return kilobytes * 1024;
 }
 
 }  // namespace

@@ -100,6 +100,16 @@ TEST_F(WorkerSupervisorTest, EndsATaskThatTakesTooMuchMemoryTogetherWithItsWorke
   AwaitRestart();
 }
 
+// The system takes their pages back when others need them.
+TEST_F(WorkerSupervisorTest, MappedFilesAreNoMemoryOfATask) {
+  options_.instruction_set = "generic";  // for which it maps 64 MiB
+  options_.memory_bytes_max = int64_t{32} << 20;
+  WorkerSupervisor supervisor(pool_, clock_, options_);
+  const pid_t first = Await(supervisor, 0);
+  absl::SleepFor(absl::Milliseconds(500));
+  EXPECT_EQ(supervisor.process_id(), first);
+}
+
 TEST_F(WorkerSupervisorTest, KillsItsWorkerWhenItEnds) {
   pid_t process_id = 0;
   {
