@@ -104,6 +104,12 @@ class Heartbeat {
   // Requested when the task should end.
   std::stop_token stop() const { return stop_.get_token(); }
 
+  // When the server answered last, on the monotonic clock.
+  absl::Duration answered_at() {
+    absl::MutexLock lock(&mutex_);
+    return answered_at_;
+  }
+
   // Calls no more.
   void End() {
     {
@@ -126,6 +132,7 @@ class Heartbeat {
     while (!Ended()) {
       worker::v1::SynchronizeResponse response;
       if (Call(request_, response).ok()) {
+        NoteAnswer();
         unwanted_calls = IsWanted(response) ? 0 : unwanted_calls + 1;
       }
       if (IsOverdue()) ++overdue_calls;
@@ -166,6 +173,11 @@ class Heartbeat {
     Call(request, response);
   }
 
+  void NoteAnswer() {
+    absl::MutexLock lock(&mutex_);
+    answered_at_ = SystemClock().Monotonic();
+  }
+
   bool Ended() {
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithTimeout(absl::Condition(&ended_), options_.heartbeat_interval);
@@ -179,6 +191,7 @@ class Heartbeat {
   std::stop_source stop_;
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration answered_at_ ABSL_GUARDED_BY(mutex_) = SystemClock().Monotonic();
   std::thread thread_;  // last, so that it starts when all else is ready
 };
 
@@ -273,6 +286,7 @@ absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channe
       Heartbeat heartbeat(*worker, options, request, task);
       result = runner.Run(task, heartbeat.stop());
       if (HasFailure(result)) device_failure = FailureOf(executor);
+      answered_at = heartbeat.answered_at();
       heartbeat.End();
       if (heartbeat.IsOverdue() && IsCancelled(result)) {
         result = DeadlineResult(task.deadline_seconds());
