@@ -160,10 +160,12 @@ class Measurement:
         running = [model for model in self.models if model.runs]
         shift = number % len(running)
         taken = {}
+        # By the original for all: what is compared is taken alike.
+        original = self.models[0]
+        turn = runs_of_round(original.latency_us[-1] if original.latency_us
+                             else original.load_ms[-1] * 1000)
         for model in running[shift:] + running[:shift]:
-            known_us = model.latency_us[-1] if model.latency_us else model.load_ms[-1] * 1000
-            turn = runs_of_round(known_us)
-            samples = self._guarded(model, lambda one, turn=turn: one.process.time(*turn))
+            samples = self._guarded(model, lambda one: one.process.time(*turn))
             if samples is not None:
                 taken[id(model)] = statistics.median(samples)
         if not self.models[0].runs:
