@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -68,13 +70,32 @@ class Bench {
     return Ok();
   }
 
+  // Makes room for the largest workspace of a candidate that the device has memory for; one after
+  // the other they all use it.
+  void TakeWorkspace(const std::vector<std::unique_ptr<Candidate>>& candidates) {
+    std::set<size_t, std::greater<>> sizes;
+    for (const auto& candidate : candidates) sizes.insert(candidate->workspace_bytes());
+    for (const size_t bytes : sizes) {
+      if (bytes == 0) return;
+      const Result<void*> memory = Take(bytes);
+      if (!memory.ok()) continue;
+      operands_.workspace = memory.value();
+      workspace_bytes_ = bytes;
+      return;
+    }
+  }
+
+  bool HasRoomFor(const Candidate& candidate) const {
+    return candidate.workspace_bytes() <= workspace_bytes_;
+  }
+
   // Launches once and compares. Errors: kUnsupported for wrong results; those of the launch.
-  Status TryOut(Candidate* candidate, const OwnedMemory& workspace) {
+  Status TryOut(Candidate* candidate) {
     for (size_t i = 0; i < operands_.outputs.size(); ++i) {
       PLAIT_CUDA_RETURN_IF_ERROR(
           device_.runtime->Fill(operands_.outputs[i], 0xff, OutputBytes(i), device_.stream));
     }
-    PLAIT_CUDA_RETURN_IF_ERROR(LaunchOn(candidate, workspace, device_.stream));
+    PLAIT_CUDA_RETURN_IF_ERROR(candidate->Launch(operands_, device_.stream));
     std::vector<std::vector<float>> outputs;
     for (size_t i = 0; i < operands_.outputs.size(); ++i) {
       std::vector<std::byte> bytes(OutputBytes(i));
@@ -88,10 +109,7 @@ class Bench {
     return Error{ErrorCode::kUnsupported, candidate->name() + ": wrong results"};
   }
 
-  Status LaunchOn(Candidate* candidate, const OwnedMemory& workspace, Stream stream) {
-    operands_.workspace = workspace.get();
-    return candidate->Launch(operands_, stream);
-  }
+  const Operands& operands() const { return operands_; }
 
  private:
   size_t OutputBytes(size_t output) const {
@@ -117,6 +135,7 @@ class Bench {
   const TrialData& trial_;
   const TimingDevice& device_;
   Operands operands_;
+  size_t workspace_bytes_ = 0;
   std::vector<OwnedMemory> memory_;
 };
 
@@ -124,7 +143,6 @@ class Bench {
 struct Contender {
   size_t index;
   Candidate* candidate;
-  OwnedMemory workspace;
   double quick_us = 0;
   int launches = 0;
   std::unique_ptr<ExecutableGraph> chain;
@@ -132,13 +150,11 @@ struct Contender {
 };
 
 // Makes its graph one of so many launches. The first run of it is thrown away.
-Status Capture(Bench* bench, Contender* contender, int launches, const TimingDevice& device) {
-  Result<ExecutableGraph> chain =
-      BuildChain(device.runtime, launches,
-                 [&](int, Stream stream) {
-                   return bench->LaunchOn(contender->candidate, contender->workspace, stream);
-                 },
-                 {contender->candidate->resources()});
+Status Capture(const Bench& bench, Contender* contender, int launches, const TimingDevice& device) {
+  Result<ExecutableGraph> chain = BuildChain(
+      device.runtime, launches,
+      [&](int, Stream stream) { return contender->candidate->Launch(bench.operands(), stream); },
+      {contender->candidate->resources()});
   if (!chain.ok()) return chain.error();
   contender->launches = launches;
   contender->chain = std::make_unique<ExecutableGraph>(std::move(chain).value());
@@ -162,11 +178,11 @@ double MedianOf(std::vector<double> samples) {
 }
 
 // Sets what a launch takes, by a few of them. Whether the results are right is not looked at.
-Status TimeQuickly(Bench* bench, Contender* contender, const TimingDevice& device) {
-  if (const size_t bytes = contender->candidate->workspace_bytes(); bytes > 0) {
-    const Result<void*> memory = device.runtime->Allocate(bytes);
-    if (!memory.ok()) return memory.error();
-    contender->workspace = OwnedMemory(device.runtime, memory.value());
+// Errors: kDevice where its workspace does not fit.
+Status TimeQuickly(const Bench& bench, Contender* contender, const TimingDevice& device) {
+  if (!bench.HasRoomFor(*contender->candidate)) {
+    return Error{ErrorCode::kDevice,
+                 contender->candidate->name() + ": CUDA_ERROR_OUT_OF_MEMORY for its workspace"};
   }
   PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, contender, kQuickLaunches, device));
   for (int i = 0; i < 2; ++i) {
@@ -193,7 +209,7 @@ Result<std::vector<Contender>> FinalistsOf(std::vector<Contender> contenders, Be
   for (Contender& contender : contenders) {
     if (finalists.size() == kFinalistsMax) break;
     if (!finalists.empty() && contender.quick_us > kFinalistWithin * finalists[0].quick_us) break;
-    const Status status = bench->TryOut(contender.candidate, contender.workspace);
+    const Status status = bench->TryOut(contender.candidate);
     if (status.ok()) {
       finalists.push_back(std::move(contender));
     } else {
@@ -204,7 +220,8 @@ Result<std::vector<Contender>> FinalistsOf(std::vector<Contender> contenders, Be
 }
 
 // All of them in turn.
-Status TimeFinalists(Bench* bench, std::vector<Contender>* finalists, const TimingDevice& device) {
+Status TimeFinalists(const Bench& bench, std::vector<Contender>* finalists,
+                     const TimingDevice& device) {
   const double longest_us = finalists->back().quick_us;
   const int launches = static_cast<int>(
       std::clamp(kSpanUsMax / std::max(longest_us, 0.1), 1.0 * kQuickLaunches, 1.0 * kLaunches));
@@ -238,11 +255,14 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
                          const TimingDevice& device) {
   Bench bench(step, trial, device);
   PLAIT_CUDA_RETURN_IF_ERROR(bench.Upload());
+  bench.TakeWorkspace(candidates);
   std::vector<Contender> contenders;
   std::string reasons;
+  bool all_fit = true;
   for (size_t i = 0; i < candidates.size(); ++i) {
     Contender contender{.index = i, .candidate = candidates[i].get()};
-    const Status status = TimeQuickly(&bench, &contender, device);
+    all_fit = all_fit && bench.HasRoomFor(*contender.candidate);
+    const Status status = TimeQuickly(bench, &contender, device);
     if (status.ok()) {
       contenders.push_back(std::move(contender));
     } else {
@@ -253,9 +273,13 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
       FinalistsOf(std::move(contenders), &bench, device, &reasons);
   if (!compared.ok()) return compared.error();
   std::vector<Contender>& finalists = compared.value();
-  if (finalists.empty()) return Error{ErrorCode::kUnsupported, "no candidate is right" + reasons};
+  if (finalists.empty()) {
+    // What does not fit now may fit when others have left the device.
+    return Error{all_fit ? ErrorCode::kUnsupported : ErrorCode::kDevice,
+                 "no candidate is right" + reasons};
+  }
   if (finalists.size() > 1) {
-    PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(&bench, &finalists, device));
+    PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(bench, &finalists, device));
   }
   return std::min_element(finalists.begin(), finalists.end(),
                           [](const Contender& a, const Contender& b) {

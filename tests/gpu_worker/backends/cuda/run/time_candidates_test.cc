@@ -17,11 +17,12 @@ using testing::HasSubstr;
 // Answers a launch, and computes nothing.
 class IdleCandidate : public Candidate {
  public:
-  explicit IdleCandidate(Status answer) : answer_(std::move(answer)) {}
+  explicit IdleCandidate(Status answer, size_t workspace_bytes = 512)
+      : answer_(std::move(answer)), workspace_bytes_(workspace_bytes) {}
   std::string name() const override { return "idle"; }
   std::vector<std::string> notes() const override { return {}; }
   Status Prepare() override { return Ok(); }
-  size_t workspace_bytes() const override { return 512; }
+  size_t workspace_bytes() const override { return workspace_bytes_; }
   Status Launch(const Operands& operands, CUstream_st* /*stream*/) override {
     EXPECT_NE(operands.workspace, nullptr);
     return answer_;
@@ -29,6 +30,7 @@ class IdleCandidate : public Candidate {
 
  private:
   const Status answer_;
+  const size_t workspace_bytes_;
 };
 
 // On a simulated device, whose events say nothing of time: what is looked at is who is left out.
@@ -90,6 +92,18 @@ TEST_F(TimeCandidatesTest, SaysWhyNoneIsLeft) {
   ASSERT_FALSE(fastest.ok());
   EXPECT_EQ(fastest.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(fastest.error().message, HasSubstr("it will not; idle: wrong results"));
+}
+
+// Beside other plans. It is asked for again when they have gone.
+TEST_F(TimeCandidatesTest, ACandidateWithoutRoomIsLeftOutForNow) {
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  candidates.push_back(std::make_unique<IdleCandidate>(Ok(), size_t{1} << 50));
+  const Result<size_t> fastest = Fastest(candidates);
+  ASSERT_FALSE(fastest.ok());
+  EXPECT_EQ(fastest.error().code, ErrorCode::kDevice);
+  EXPECT_THAT(fastest.error().message, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY for its workspace"));
+  for (auto& candidate : Generated()) candidates.push_back(std::move(candidate));
+  EXPECT_GE(Fastest(candidates).value(), 1u);
 }
 
 // A driver that takes no PTX, as a real one, and fails while it is told to.
