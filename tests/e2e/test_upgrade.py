@@ -100,7 +100,7 @@ def test_a_kill_at_any_moment_of_the_start_loses_nothing(new_daemon, old_directo
         time.sleep(milliseconds / 1000)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(30)
-        assert schema_version(old_directory / "jobs.db") in (1, 2)
+        assert schema_version(old_directory / "jobs.db") in (1, 2, 3)
     daemon.start()
     with daemon.client() as client:
         for job in client.jobs():
