@@ -26,6 +26,20 @@ worker::v1::Task ProfileTaskOf(const std::string& key) {
   return task;
 }
 
+// Of this machine's processor, too.
+v1::Device FastRuntime() {
+  v1::Device runtime = Cpu();
+  runtime.set_id("fast");
+  runtime.set_runtime_version("1");
+  return runtime;
+}
+
+worker::v1::Task ModelsTask() {
+  worker::v1::Task models;
+  models.mutable_measure_models()->set_rounds(1);
+  return models;
+}
+
 class WorkerPoolTest : public testing::Test {
  protected:
   WorkerPoolTest()
@@ -107,13 +121,10 @@ TEST_F(WorkerPoolTest, GivesTheOldestTaskToAnIdleWorker) {
 }
 
 TEST_F(WorkerPoolTest, OneDeviceOfThisProcessorMeasuresAtATime) {
-  v1::Device runtime = Cpu();
-  runtime.set_id("fast");
-  runtime.set_runtime_version("1");
+  const v1::Device runtime = FastRuntime();
   worker::v1::SynchronizeRequest request = From("r1");
   *request.mutable_device() = runtime;
-  worker::v1::Task models;
-  models.mutable_measure_models()->set_rounds(1);
+  const worker::v1::Task models = ModelsTask();
   pool_.Submit(runtime, models, [](const worker::v1::TaskResult&) {});
   Submit("a");
   const worker::v1::Task task = Idle("w1").task();
@@ -128,13 +139,10 @@ TEST_F(WorkerPoolTest, OneDeviceOfThisProcessorMeasuresAtATime) {
 
 // It goes on for a moment, beside which nothing is to be measured.
 TEST_F(WorkerPoolTest, TheProcessorIsTakenUntilAWithdrawnTaskHasEnded) {
-  v1::Device runtime = Cpu();
-  runtime.set_id("fast");
-  runtime.set_runtime_version("1");
+  const v1::Device runtime = FastRuntime();
   worker::v1::SynchronizeRequest request = From("r1");
   *request.mutable_device() = runtime;
-  worker::v1::Task models;
-  models.mutable_measure_models()->set_rounds(1);
+  const worker::v1::Task models = ModelsTask();
   const int64_t interest = Submit("a");
   const worker::v1::Task task = Idle("w1").task();
   pool_.Submit(runtime, models, [](const worker::v1::TaskResult&) {});
@@ -157,13 +165,10 @@ TEST_F(WorkerPoolTest, AWorkerThatWasDroppedGetsNothing) {
 }
 
 TEST_F(WorkerPoolTest, ARuntimeElsewhereWaitsForNobody) {
-  v1::Device runtime = Cpu();
-  runtime.set_id("fast");
-  runtime.set_runtime_version("1");
+  const v1::Device runtime = FastRuntime();
   worker::v1::SynchronizeRequest request = From("r1");
   *request.mutable_device() = runtime;
-  worker::v1::Task models;
-  models.mutable_measure_models()->set_rounds(1);
+  const worker::v1::Task models = ModelsTask();
   pool_.Submit(runtime, models, [](const worker::v1::TaskResult&) {});
   Submit("a");
   EXPECT_TRUE(Idle("w1").has_task());
