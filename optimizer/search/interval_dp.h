@@ -38,9 +38,10 @@ struct IntervalChain {
 // The cheapest chain, F[j] = best of F[i] + interval [i, j) (AutoGraph, AAAI 2023, figure 4), and
 // up to chains_max - 1 others that are worth measuring beside it: first, for each rule that the
 // cheapest one owes something to, the cheapest without it; then the cheapest with another variant
-// of one structure, at all of its places. What changes takes at least 2 % of the time in each,
-// since measuring cannot tell less apart. No two chains cost the same. Each group stands cheapest
-// first. Pure; equal arguments give equal chains, in equal order.
+// of one structure, at all of its places. What changes takes at least a tenth of the time in each:
+// where profiles are wrong by a fifth that is 2 % of the whole, and measuring cannot tell less
+// apart. No two chains cost the same. Each group stands cheapest first. Pure; equal arguments give
+// equal chains, in equal order.
 //
 // The sum of the parts' costs is an upper bound for the whole, exact where one tensor crosses each
 // cut. Of equally cheap chains the one with fewer links is taken.
