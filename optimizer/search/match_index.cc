@@ -13,16 +13,20 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph), nodes_of_(kOpKindCou
 
 std::vector<Match> MatchIndex::FindMatches(RuleList rules) const {
   std::vector<Match> matches;
+  ForEachMatch(rules, [&](Match match) { matches.push_back(std::move(match)); });
+  return matches;
+}
+
+void MatchIndex::ForEachMatch(RuleList rules, absl::FunctionRef<void(Match)> visit) const {
   for (size_t rule = 0; rule < rules.size(); ++rule) {
     if (rules[rule]->always_wins) continue;
     for (const NodeId node : NodesOf(rules[rule]->root)) {
       int choice = 0;
       for (Rewrite& rewrite : rules[rule]->match(*rules[rule], graph_, node)) {
-        matches.push_back({static_cast<int>(rule), node, std::move(rewrite), choice++});
+        visit({static_cast<int>(rule), node, std::move(rewrite), choice++});
       }
     }
   }
-  return matches;
 }
 
 std::vector<NodeId> NodesTouchedBy(const Graph& graph, const Match& match) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/rules/rule.h"
@@ -35,6 +36,9 @@ class MatchIndex {
   // then as the rule orders them. Those that always win are applied beforehand and leave no match.
   // Every match costs the memory of its rewrite, and no graph.
   std::vector<Match> FindMatches(RuleList rules) const;
+
+  // Shows the same matches one by one, and keeps none.
+  void ForEachMatch(RuleList rules, absl::FunctionRef<void(Match)> visit) const;
 
  private:
   const Graph& graph_;

@@ -59,9 +59,9 @@ class RegionSearch {
       partition_.intervals = {{0, 1}};
     } else {
       std::vector<std::vector<NodeId>> touched;
-      for (const Match& match : MatchIndex(graph_).FindMatches(options_.backtracking.rules)) {
+      MatchIndex(graph_).ForEachMatch(options_.backtracking.rules, [&](const Match& match) {
         touched.push_back(NodesTouchedBy(graph_, match));
-      }
+      });
       partition_ = PartitionGraph(graph_, touched, options_.partition);
       result_.trace += PrintPartition(partition_);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -8,6 +9,11 @@
 #include "optimizer/rules/patterns/rewrite_builder.h"
 
 namespace plait {
+
+// Of very many siblings the next ones alone are looked at: each of thousands would otherwise offer
+// thousands of sets, of thousands.
+constexpr size_t kMergedSiblingsMax = 64;
+constexpr size_t kPairedSiblingsMax = 16;
 
 // What to merge of `siblings`, of which the first one is the rule's root: all of them, where that
 // is more than two, and then the first with each other one. Pairs of the others are found at their
@@ -21,8 +27,10 @@ Rewrites MergeSets(const std::vector<Sibling>& siblings, Merge merge) {
     rewrites.insert(rewrites.end(), std::make_move_iterator(merged.begin()),
                     std::make_move_iterator(merged.end()));
   };
-  if (siblings.size() > 2) offer(siblings);
-  for (size_t other = 1; other < siblings.size(); ++other) {
+  const size_t merged_count = std::min(siblings.size(), kMergedSiblingsMax);
+  if (siblings.size() > 2) offer(absl::MakeConstSpan(siblings).first(merged_count));
+  const size_t paired_end = std::min(siblings.size(), 1 + kPairedSiblingsMax);
+  for (size_t other = 1; other < paired_end; ++other) {
     const Sibling pair[] = {siblings[0], siblings[other]};
     offer(pair);
   }

@@ -184,6 +184,27 @@ TEST(RulesTest, WhatRoundsIsNotTriedInField) {
   }
 }
 
+// Of thousands, thousands of sets of thousands would take more memory than a search has.
+TEST(RulesTest, OfferFewSetsOfVeryManySiblings) {
+  constexpr int kSiblings = 300;
+  std::string text = "graph {\n  input %x: float32[4,8]\n";
+  std::string outputs;
+  for (int i = 0; i < kSiblings; ++i) {
+    absl::StrAppend(&text, "  const %w", i, ": float32[8,8] = synthetic ", i, "\n  %y", i,
+                    " = MatMul(%x, %w", i, ") {}\n");
+    absl::StrAppend(&outputs, i > 0 ? ", " : "", "%y", i);
+  }
+  const Graph graph = *ParseTypedGraph(absl::StrCat(text, "  output ", outputs, "\n}"));
+  const Rule* const rule = FindRule("merge_mat_muls");
+  ASSERT_NE(rule, nullptr);
+  size_t merged = 0;
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    for (const Rewrite& rewrite : rule->match(*rule, graph, node)) merged += rewrite.removed.size();
+  }
+  EXPECT_GT(merged, 10'000u);
+  EXPECT_LT(merged, 40'000u);
+}
+
 TEST(RulesTest, HaveUniqueNamesAndLaws) {
   std::set<std::string> names;
   for (const Rule* rule : AllRules()) {
