@@ -62,7 +62,12 @@ class Search {
   // Logs of the first plan and of those that were measured so far come first.
   bool HasTime() const {
     if (is_replay()) return result_.logs.size() + 1 < logs_.size();
-    return !connection_.stop_requested() && clock_.Monotonic() < request_.end;
+    return !connection_.stop_requested() && Now() < request_.end;
+  }
+
+  // As a budget counts: without the time in which the search stood still for others.
+  absl::Duration Now() const {
+    return clock_.Monotonic() - connection_.StoppedTime().value_or(absl::ZeroDuration());
   }
 
   // An equal part of what is left, for this plan and for each behind it.
@@ -70,7 +75,7 @@ class Search {
     const auto is_measured = [](const PlanTarget& one) { return !one.predicted; };
     const auto left = std::count_if(request_.targets.begin() + static_cast<int64_t>(target),
                                     request_.targets.end(), is_measured);
-    const absl::Duration now = clock_.Monotonic();
+    const absl::Duration now = Now();
     return now + (request_.end - now) / left;
   }
 
