@@ -34,9 +34,9 @@ absl::Status CheckGivenShapes(const Graph& embedded, const Bindings& given) {
 bool MakesOutputsOf(const Model& model, const Graph& graph) {
   return std::equal(model.outputs().begin(), model.outputs().end(), graph.outputs().begin(),
                     graph.outputs().end(), [&](const ModelValue& declared, TensorId output) {
-                      if (!IsNamedAsOutput(graph, output)) return true;
                       const auto& name = graph.tensor(output).name;
-                      return name != nullptr && *name == declared.name;
+                      const bool is_same = name != nullptr && *name == declared.name;
+                      return is_same || !IsNamedAsOutput(graph, output);
                     });
 }
 

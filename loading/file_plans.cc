@@ -126,8 +126,8 @@ bool HaveSameInterface(const Graph& a, const Graph& b) {
     return a.type(x) == b.type(y) && name != nullptr && other != nullptr && *name == *other;
   };
   const auto same_output = [&](TensorId x, TensorId y) {
-    const bool are_named = IsNamedAsOutput(a, x) && IsNamedAsOutput(b, y);
-    return are_named ? same(x, y) : a.type(x) == b.type(y);
+    if (same(x, y)) return true;
+    return a.type(x) == b.type(y) && !(IsNamedAsOutput(a, x) && IsNamedAsOutput(b, y));
   };
   return std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(),
                     same) &&

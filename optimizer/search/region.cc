@@ -148,9 +148,9 @@ absl::StatusOr<Graph> Stitch(const Graph& graph, absl::Span<const Region> region
     }
     const TensorId copy = copies.at(output);
     // One that an output passes on keeps the name of the input that it is.
-    const bool is_input =
-        absl::c_any_of(graph.inputs(), [&](TensorId input) { return copies.at(input) == copy; });
-    const bool may_rename = names == OutputNames::kOfGraph || !is_input;
+    const bool may_rename =
+        names == OutputNames::kOfGraph ||
+        absl::c_none_of(graph.inputs(), [&](TensorId input) { return copies.at(input) == copy; });
     if (info.producer != kNoNode && may_rename) builder.Rename(copy, *info.name);
     builder.AddOutput(copy);
   }

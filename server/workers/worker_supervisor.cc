@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <unistd.h>
