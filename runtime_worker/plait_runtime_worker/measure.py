@@ -134,12 +134,28 @@ class Measurement:
             self.load_rounds.append(0)
             if load == 0:
                 round_began = time.monotonic()
-                self._take_round(0)
-                loads, rounds = self._plan(round_began - began, time.monotonic() - round_began)
+                first_turn = self._take_round(0)
+                taken = time.monotonic() - round_began
+                loads, rounds = self._plan(round_began - began, taken + self._more_of(first_turn))
             while self.load_rounds[load] < rounds and self.models[0].runs:
                 self._take_round(sum(self.load_rounds))
             if load + 1 >= loads or not self.models[0].runs:
                 return
+
+    def _turn(self):
+        """(untimed, timed) runs of each model in the next round: by the original for all, so that
+        what is compared is taken alike."""
+        original = self.models[0]
+        return runs_of_round(original.latency_us[-1] if original.latency_us
+                             else original.load_ms[-1] * 1000)
+
+    def _more_of(self, turn):
+        """Seconds that a round takes beyond one of this turn. The first one knows of no times but
+        the loads', which are longer than a run."""
+        if not self.models[0].runs:
+            return 0
+        runs = sum(self._turn()) - sum(turn)
+        return runs * sum(model.latency_us[-1] for model in self.models if model.runs) / 1e6
 
     def _plan(self, load_seconds, round_seconds):
         """Loads, and rounds of each, that fit; see MeasureModelsTask."""
@@ -156,21 +172,18 @@ class Measurement:
         return loads, max(least, min(asked.rounds, math.floor(fitting)))
 
     def _take_round(self, number):
-        """A turn of each, in an order that changes."""
+        """A turn of each, in an order that changes; returns (untimed, timed) runs."""
         running = [model for model in self.models if model.runs]
         shift = number % len(running)
         taken = {}
-        # By the original for all: what is compared is taken alike.
-        original = self.models[0]
-        turn = runs_of_round(original.latency_us[-1] if original.latency_us
-                             else original.load_ms[-1] * 1000)
+        turn = self._turn()
         for model in running[shift:] + running[:shift]:
             samples = self._guarded(model, lambda one: one.process.time(*turn))
             if samples is not None:
                 taken[id(model)] = statistics.median(samples)
-        if not self.models[0].runs:
-            return
-        for model in running:
-            if model.runs:
-                model.latency_us.append(taken[id(model)])
-        self.load_rounds[-1] += 1
+        if self.models[0].runs:
+            for model in running:
+                if model.runs:
+                    model.latency_us.append(taken[id(model)])
+            self.load_rounds[-1] += 1
+        return turn
