@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "optimizer/cost/kernel_blocks.h"
+#include "optimizer/cost/kernel_work.h"
 #include "optimizer/cost/predicted_profiler.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -21,38 +22,6 @@ constexpr const DescribedDevice* kDevices[] = {
 #include "optimizer/cost/described_devices.def"
 #undef PLAIT_DESCRIBED_DEVICE
 };
-
-// What a kernel computes and moves: every input, output and constant once, and no more than its
-// nodes move one by one.
-struct KernelWork {
-  int64_t flops = 0;
-  double weight_bytes = 0;
-  double value_bytes = 0;
-};
-
-KernelWork WorkOfKernel(const Graph& graph) {
-  KernelWork work;
-  int64_t bytes_of_nodes = 0;
-  for (NodeId node = 0; node < graph.node_count(); ++node) {
-    const Work of_node = WorkOf(graph, node);
-    work.flops += of_node.flops;
-    bytes_of_nodes += of_node.bytes;
-  }
-  int64_t weights = 0;
-  int64_t all = 0;
-  for (const TensorInfo& tensor : graph.tensors()) {
-    if (tensor.constant != nullptr) weights += tensor.type.bytes();
-  }
-  for (const TensorId input : graph.inputs()) all += graph.type(input).bytes();
-  for (const TensorId output : graph.outputs()) all += graph.type(output).bytes();
-  all += weights;
-  // A Gather reads a few rows of its table.
-  if (graph.node_count() > 0) all = std::min(all, bytes_of_nodes);
-  weights = std::min(weights, all);
-  work.weight_bytes = static_cast<double>(weights);
-  work.value_bytes = static_cast<double>(all - weights);
-  return work;
-}
 
 double ShareOf(const DescribedDevice& device, BlockKind kind) {
   switch (kind) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/instruction_set_names.h"
+#include "optimizer/cost/kernel_work.h"
 #include "optimizer/cost/roofline.h"
-#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {
@@ -29,38 +29,19 @@ Roofline RooflineOf(const DeviceDescription& device, int width) {
   return {flops_per_us * width, kBytesPerUs * std::min(width, kCoresOfMemory)};
 }
 
-// Every input, output and constant once, and no more than the nodes move one by one: views move
-// nothing.
-Work WorkOfKernel(const Graph& graph) {
-  Work nodes;
-  for (NodeId node = 0; node < graph.node_count(); ++node) {
-    const Work work = WorkOf(graph, node);
-    nodes.flops += work.flops;
-    nodes.bytes += work.bytes;
-  }
-  Work work;
-  work.flops = nodes.flops;
-  for (const TensorId input : graph.inputs()) work.bytes += graph.type(input).bytes();
-  for (const TensorId output : graph.outputs()) work.bytes += graph.type(output).bytes();
-  for (const TensorInfo& tensor : graph.tensors()) {
-    if (tensor.constant != nullptr) work.bytes += tensor.type.bytes();
-  }
-  if (graph.node_count() > 0) work.bytes = std::min(work.bytes, nodes.bytes);
-  return work;
-}
-
 }  // namespace
 
 Profile PredictedProfiler::Predict(const LoneKernel& lone) const {
-  const Work work = WorkOfKernel(lone.graph);
+  const KernelWork work = WorkOfKernel(lone.graph);
   const int width = lone.kernel.width;
   const double share = catalog_.ExpectedShare(lone.kernel);
   Profile profile;
-  profile.latency_us_median = RooflineOf(device_, width).LatencyUs(work) / share + kLaunchUs +
-                              (width > 1 ? kHandOverUs : 0);
+  profile.latency_us_median =
+      RooflineOf(device_, width).LatencyUs({work.flops, work.bytes()}) / share + kLaunchUs +
+      (width > 1 ? kHandOverUs : 0);
   profile.latency_us_p10 = profile.latency_us_median;
   profile.samples = 1;
-  profile.bytes = work.bytes;
+  profile.bytes = work.bytes();
   profile.flops = work.flops;
   profile.compute_share = static_cast<double>(width) / device_.threads;
   return profile;
