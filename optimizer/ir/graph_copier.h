@@ -24,8 +24,8 @@ class GraphCopier {
   // Adds the graph's inputs to `builder`. Both must outlive the copier.
   GraphCopier(const Graph& graph, GraphBuilder* builder);
 
-  // Takes `inputs`, tensors of `builder`, for the graph's inputs: puts the graph into another one.
-  // REQUIRES: as many as the graph has, of the same types.
+  // Takes `inputs`, tensors of `builder`, for the graph's first inputs: puts the graph, or a part
+  // of it whose other sources are set, into another one. REQUIRES: of the same types.
   GraphCopier(const Graph& graph, GraphBuilder* builder, absl::Span<const TensorId> inputs);
 
   // The copy of a tensor whose producer was copied, of an input, or of a constant (added when it is

@@ -5,59 +5,15 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/ir/graph_copier.h"
 #include "optimizer/kernels/kernel.h"
 
 namespace plait {
 namespace {
 
 using TensorMap = absl::flat_hash_map<TensorId, TensorId>;
-
-// Copies nodes of one graph into a builder; `copies` maps tensors that are there already.
-class Copier {
- public:
-  Copier(const Graph& source, GraphBuilder& builder, TensorMap copies)
-      : source_(source), builder_(builder), copies_(std::move(copies)) {}
-
-  TensorId CopyOf(TensorId tensor) {
-    if (tensor == kNoTensor) return kNoTensor;
-    const auto found = copies_.find(tensor);
-    if (found != copies_.end()) return found->second;
-    const TensorInfo& info = source_.tensor(tensor);
-    PLAIT_CHECK(info.constant != nullptr);
-    const TensorId copy = builder_.AddConstant(info.constant, *info.name);
-    copies_.emplace(tensor, copy);
-    return copy;
-  }
-
-  void CopyNode(NodeId id) {
-    const Node& original = source_.node(id);
-    Node node;
-    node.op = original.op;
-    node.attributes = original.attributes;
-    node.name = original.name;
-    for (const TensorId input : original.inputs) node.inputs.push_back(CopyOf(input));
-    std::vector<TensorType> types;
-    std::vector<std::string> names;
-    absl::InlinedVector<bool, 4> omitted;
-    for (const TensorId output : original.outputs) {
-      omitted.push_back(output == kNoTensor);
-      types.push_back(output == kNoTensor ? TensorType() : source_.type(output));
-      names.push_back(output == kNoTensor ? "" : *source_.tensor(output).name);
-    }
-    const std::vector<TensorId> outputs = builder_.AddNode(std::move(node), types, names, omitted);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (original.outputs[i] != kNoTensor) copies_[original.outputs[i]] = outputs[i];
-    }
-  }
-
- private:
-  const Graph& source_;
-  GraphBuilder& builder_;
-  TensorMap copies_;
-};
 
 // Adds `replacement` for `region`; `copies` maps the whole graph's tensors to the builder's.
 absl::Status AddReplacement(const Graph& graph, const Region& region, const Graph& replacement,
@@ -69,11 +25,9 @@ absl::Status AddReplacement(const Graph& graph, const Region& region, const Grap
                      " outputs, its replacement ", replacement.inputs().size(), " and ",
                      replacement.outputs().size()));
   }
-  TensorMap inner;
-  for (size_t i = 0; i < region.inputs.size(); ++i) {
-    inner[replacement.inputs()[i]] = copies.at(region.inputs[i]);
-  }
-  Copier copier(replacement, builder, std::move(inner));
+  std::vector<TensorId> inputs;
+  for (const TensorId input : region.inputs) inputs.push_back(copies.at(input));
+  GraphCopier copier(replacement, &builder, inputs);
   for (NodeId node = 0; node < replacement.node_count(); ++node) copier.CopyNode(node);
   for (size_t i = 0; i < region.outputs.size(); ++i) {
     const TensorId output = replacement.outputs()[i];
@@ -82,7 +36,7 @@ absl::Status AddReplacement(const Graph& graph, const Region& region, const Grap
           "the type of ", *graph.tensor(region.outputs[i]).name, " changed from ",
           graph.type(region.outputs[i]).ToString(), " to ", replacement.type(output).ToString()));
     }
-    copies[region.outputs[i]] = copier.CopyOf(output);
+    copies[region.outputs[i]] = copier.TensorOf(output);
   }
   return absl::OkStatus();
 }
@@ -99,13 +53,12 @@ Region MakeRegion(const Graph& graph, std::vector<NodeId> nodes) {
 
 Graph ExtractRegion(const Graph& graph, const Region& region) {
   GraphBuilder builder;
-  TensorMap copies;
+  GraphCopier copier(graph, &builder, {});
   for (const TensorId input : region.inputs) {
-    copies[input] = builder.AddInput(graph.type(input), *graph.tensor(input).name);
+    copier.Set(input, builder.AddInput(graph.type(input), *graph.tensor(input).name));
   }
-  Copier copier(graph, builder, std::move(copies));
   for (const NodeId node : region.nodes) copier.CopyNode(node);
-  for (const TensorId output : region.outputs) builder.AddOutput(copier.CopyOf(output));
+  for (const TensorId output : region.outputs) builder.AddOutput(copier.TensorOf(output));
   absl::StatusOr<Graph> extracted = std::move(builder).Finish();
   PLAIT_CHECK(extracted.ok());  // part of an acyclic graph
   return *std::move(extracted);
