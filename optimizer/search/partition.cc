@@ -1,6 +1,7 @@
 #include "optimizer/search/partition.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,9 +28,10 @@ class Partitioner {
  public:
   Partitioner(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
               const PartitionOptions& options)
-      : graph_(graph), touched_(touched), options_(options), matches_of_(graph.node_count()) {
-    for (size_t match = 0; match < touched.size(); ++match) {
-      for (const NodeId node : touched[match]) {
+      : graph_(graph), options_(options), matches_of_(graph.node_count()) {
+    CountMatches(touched);
+    for (size_t match = 0; match < matches_.size(); ++match) {
+      for (const NodeId node : matches_[match].nodes) {
         matches_of_[node].push_back(static_cast<int>(match));
       }
     }
@@ -41,6 +43,27 @@ class Partitioner {
   }
 
  private:
+  // Matches that touch the same nodes.
+  struct SameMatches {
+    std::vector<NodeId> nodes;
+    int count = 0;
+  };
+
+  // Those of more nodes than any interval has are left out: no cut keeps them, and there may be
+  // thousands, each over a thousand siblings.
+  void CountMatches(std::vector<std::vector<NodeId>> touched) {
+    const auto nodes_max =
+        static_cast<size_t>(std::max(options_.leaf_nodes_max, options_.interval_nodes_max));
+    std::erase_if(touched, [&](const auto& nodes) { return nodes.size() > nodes_max; });
+    std::sort(touched.begin(), touched.end());
+    for (std::vector<NodeId>& nodes : touched) {
+      if (matches_.empty() || matches_.back().nodes != nodes) {
+        matches_.push_back({std::move(nodes)});
+      }
+      ++matches_.back().count;
+    }
+  }
+
   // Positions between nodes, in topological order, that one tensor crosses and no match spans.
   std::vector<std::vector<NodeId>> LosslessPieces() const {
     const int count = graph_.node_count();
@@ -54,9 +77,9 @@ class Partitioner {
       ++tensors[info.producer == kNoNode ? 0 : info.producer + 1];
       --tensors[graph_.users(tensor).back() + 1];
     }
-    for (const std::vector<NodeId>& nodes : touched_) {
-      ++matches[nodes.front() + 1];
-      --matches[nodes.back() + 1];
+    for (const SameMatches& same : matches_) {
+      ++matches[same.nodes.front() + 1];
+      --matches[same.nodes.back() + 1];
     }
     std::vector<std::vector<NodeId>> pieces;
     int crossing_tensors = 0;
@@ -91,23 +114,27 @@ class Partitioner {
     return place == part.end() || *place != node ? -1 : static_cast<int>(place - part.begin());
   }
 
-  // The places in the part of each match's nodes; matches of which less than two are there are left
-  // out, for no cut of this part can part them.
-  std::vector<std::vector<int>> MatchesWithin(const std::vector<NodeId>& part) const {
+  // Matches that a cut of a part may part: where at least two of their nodes stand in it.
+  struct MatchesInPart {
+    std::vector<int> places;
+    int count = 0;
+  };
+
+  std::vector<MatchesInPart> MatchesWithin(const std::vector<NodeId>& part) const {
     std::vector<int> matches;
     for (const NodeId node : part) {
       matches.insert(matches.end(), matches_of_[node].begin(), matches_of_[node].end());
     }
     std::sort(matches.begin(), matches.end());
     matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
-    std::vector<std::vector<int>> within;
+    std::vector<MatchesInPart> within;
     for (const int match : matches) {
-      std::vector<int> places;
-      for (const NodeId node : touched_[match]) {
+      MatchesInPart inside = {{}, matches_[match].count};
+      for (const NodeId node : matches_[match].nodes) {
         const int place = PlaceIn(part, node);
-        if (place >= 0) places.push_back(place);
+        if (place >= 0) inside.places.push_back(place);
       }
-      if (places.size() > 1) within.push_back(std::move(places));
+      if (inside.places.size() > 1) within.push_back(std::move(inside));
     }
     return within;
   }
@@ -119,7 +146,7 @@ class Partitioner {
   // come before the cut and others behind it, whether they read each other or not.
   std::vector<bool> FirstSide(const std::vector<NodeId>& part) const {
     const int count = static_cast<int>(part.size());
-    const std::vector<std::vector<int>> matches = MatchesWithin(part);
+    const std::vector<MatchesInPart> matches = MatchesWithin(part);
     const int first_match = 2 * count;
     const int source = first_match + 2 * static_cast<int>(matches.size());
     const int sink = source + 1;
@@ -141,8 +168,8 @@ class Partitioner {
     for (size_t match = 0; match < matches.size(); ++match) {
       const int entry = first_match + 2 * static_cast<int>(match);
       // Any number of vertices is cheaper than one more match.
-      network.AddEdge(entry, entry + 1, count + 1);
-      for (const int place : matches[match]) {
+      network.AddEdge(entry, entry + 1, int64_t{matches[match].count} * (count + 1));
+      for (const int place : matches[match].places) {
         network.AddEdge(2 * place, entry, FlowNetwork::kInfinite);
         network.AddEdge(entry + 1, 2 * place, FlowNetwork::kInfinite);
       }
@@ -170,8 +197,8 @@ class Partitioner {
   }
 
   const Graph& graph_;
-  const std::vector<std::vector<NodeId>>& touched_;
   const PartitionOptions& options_;
+  std::vector<SameMatches> matches_;
   std::vector<std::vector<int>> matches_of_;  // per node
   std::vector<std::vector<NodeId>> leaves_;
 };

@@ -38,7 +38,8 @@ struct Partition {
 // come to lie on both sides, also those of siblings that do not read each other. The outer fifths
 // of a part stay on their sides, so that cuts are not trivial. Neighbouring leaves are then merged
 // into overlapping intervals (AutoGraph, AAAI 2023, figure 4). Pure. `touched` holds the nodes of
-// each match, ascending, see NodesTouchedBy.
+// each match, ascending, see NodesTouchedBy; of more nodes than an interval may have it does not
+// count.
 Partition PartitionGraph(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
                          const PartitionOptions& options);
 

@@ -65,6 +65,14 @@ TEST(PartitionTest, KeepsSiblingsOfAMatchTogether) {
             "leaf 0: 0 1 2 4\nleaf 1: 3 5 6 7\n");
 }
 
+// No region could hold it: the cut between the blocks loses nothing.
+TEST(PartitionTest, AMatchOfMoreNodesThanAnIntervalForbidsNoCut) {
+  const std::vector<std::vector<NodeId>> touched = {{1, 2, 3, 4, 5}};
+  EXPECT_EQ(PrintPartition(
+                PartitionGraph(Blocks(), touched, {.leaf_nodes_max = 4, .interval_nodes_max = 4})),
+            "leaf 0: 0 1 2 3\nleaf 1: 4 5 6 7\n");
+}
+
 TEST(PartitionTest, MergesNeighboursIntoIntervalsUpToTheLimit) {
   const Partition partition =
       PartitionGraph(Blocks(), {}, {.leaf_nodes_max = 4, .interval_nodes_max = 8});
