@@ -10,6 +10,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/arguments.h"
 #include "base/instruction_set_names.h"
 #include "base/status_macros.h"
@@ -82,11 +84,12 @@ constexpr OptionSpec kOptions[] = {
     {"--help", OptionKind::kSwitch, "", "print this and end", "-h"},
 };
 
-// Process ids repeat on other hosts, and devices on one host have a worker each.
+// Process ids repeat on other hosts, and in a container that is started again; devices on one host
+// have a worker each.
 std::string UniqueId(absl::string_view device) {
   char host[128] = {};
   gethostname(host, sizeof(host) - 1);
-  return absl::StrCat(host, "-", device, "-", getpid());
+  return absl::StrCat(host, "-", device, "-", getpid(), "-", absl::ToUnixMillis(absl::Now()));
 }
 
 // Errors: InvalidArgument.
