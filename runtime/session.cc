@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
@@ -13,6 +15,7 @@
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
 #include "loading/load_segments.h"
+#include "optimizer/onnx/assume_batch.h"
 
 namespace plait {
 namespace {
@@ -47,7 +50,7 @@ absl::Status CheckDimensions(const Model& model, const Bindings& shapes) {
       const std::string name = dim.symbol.empty() ? "" : absl::StrCat(" ('", dim.symbol, "')");
       return absl::InvalidArgumentError(absl::StrCat(
           "input '", input.name, "': dimension ", i, name, " of ", input.TypeToString(),
-          " is not known (give the input's shape in plait_session_options.input_shapes)"));
+          " is not known (give the input's shape in the option input_shapes)"));
     }
   }
   return absl::OkStatus();
@@ -107,7 +110,9 @@ std::shared_ptr<LoadedShapes> Adopt(LoadedSegments loaded, const Graph& graph, i
 
 absl::StatusOr<Bound> BindFor(const Model& model, absl::Span<const FilePlan> plans,
                               const Bindings& given) {
-  const Bindings shapes = ShapesOfPlans(model, plans, given);
+  // Nobody needs to be told: a run says its sizes, and the model is bound to them.
+  std::vector<std::string> assumed;
+  const Bindings shapes = WithBatchOfOne(model, ShapesOfPlans(model, plans, given), &assumed);
   PLAIT_RETURN_IF_ERROR(CheckDimensions(model, shapes));
   return Bind(model, shapes);
 }

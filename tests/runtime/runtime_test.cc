@@ -375,10 +375,10 @@ TEST(RuntimeTest, NamesTheOperatorThatItDoesNotKnow) {
 
 TEST(RuntimeTest, NamesTheDimensionThatIsMissing) {
   const std::string model = GraphBytes(
-      13, "g (float[batch,4] x, float[batch,4] z) => (float[batch,4] y) { y = Add(x, z) }");
+      13, "g (float[length,4] x, float[length,4] z) => (float[length,4] y) { y = Add(x, z) }");
   ExpectRefused(model, PLAIT_SESSION_OPTIONS_INIT, PLAIT_ERROR_INVALID_ARGUMENT,
-                "input 'x': dimension 0 ('batch') of float32[batch,4] is not known (give the "
-                "input's shape in plait_session_options.input_shapes)");
+                "input 'x': dimension 0 ('length') of float32[length,4] is not known (give the "
+                "input's shape in the option input_shapes)");
   const int64_t dims[] = {3, 4};
   plait_input_shape shape = PLAIT_INPUT_SHAPE_INIT;
   shape.name = "z";
@@ -394,6 +394,16 @@ TEST(RuntimeTest, NamesTheDimensionThatIsMissing) {
   EXPECT_THAT(std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank), ElementsAre(3, 4));
   shape.name = "typo";
   ExpectRefused(model, options, PLAIT_ERROR_INVALID_ARGUMENT, "is not known");
+}
+
+TEST(RuntimeTest, ABatchThatNothingGivesIsOneUntilARunSaysMore) {
+  const Session session =
+      Created(GraphBytes(13, "g (float[batch,4] x) => (float[batch,4] y) { y = Relu(x) }"),
+              PLAIT_SESSION_OPTIONS_INIT);
+  ASSERT_NE(session, nullptr);
+  plait_tensor tensor = PLAIT_TENSOR_INIT;
+  ASSERT_EQ(plait_session_describe_input(session.get(), 0, &tensor), nullptr);
+  EXPECT_THAT(std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank), ElementsAre(1, 4));
 }
 
 TEST(RuntimeTest, RefusesWhatItCannotDo) {

@@ -249,17 +249,25 @@ SHAPES = """
 import sys
 import plait
 
-try:
-    plait.InferenceSession(sys.argv[1])
-except plait.Error as error:
-    assert "is not known" in str(error), error
-else:
-    raise AssertionError
+import numpy as np
 import onnx
 value = onnx.load(sys.argv[1]).graph.input[0]
 dims = [dim.dim_value or 3 for dim in value.type.tensor_type.shape.dim]
 session = plait.InferenceSession(sys.argv[1], input_shapes={value.name: dims})
 assert session.get_inputs()[0].shape == dims
+# A batch is 1 until a run says how large it is.
+session = plait.InferenceSession(sys.argv[1])
+assert session.get_inputs()[0].shape == [1, *dims[1:]]
+values = np.ones(dims, np.float32)
+assert session.run(None, {value.name: values})[0].shape[0] == dims[0]
+proto = onnx.load(sys.argv[1])
+proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "length"
+try:
+    plait.InferenceSession(proto.SerializeToString())
+except plait.Error as error:
+    assert "is not known" in str(error), error
+else:
+    raise AssertionError
 """
 
 
