@@ -1,6 +1,7 @@
 #include "client/server_session.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -20,6 +21,9 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 // 1,000: jobs that earlier programs may have left behind; far more than ever will.
 constexpr int kLeftJobsMax = 1000;
 
+constexpr OptionSpec kCacheFolderOption = {"--cache-dir", OptionKind::kText, "DIR",
+                                           "profiles and results of runs without --server"};
+
 absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
                                                   const std::string& address) {
   const Arguments& arguments = context.arguments;
@@ -32,11 +36,9 @@ absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
   return std::make_unique<Client>(std::move(channel));
 }
 
-absl::Status AwaitDevice(const Client& client, const CommandContext& context,
-                         const std::string& device) {
-  // A signal ends the wait as well: nothing was submitted that would have to be cancelled.
+absl::Status AwaitDevice(const Client& client, const std::string& device) {
   const absl::Time end = absl::Now() + kWorkerTimeout;
-  while (absl::Now() < end && !context.interrupts.interrupted()) {
+  while (absl::Now() < end) {
     PLAIT_ASSIGN_OR_RETURN(const v1::ListDevicesResponse response, client.ListDevices());
     for (const v1::AvailableDevice& available : response.devices()) {
       if (available.device().id() == device && available.workers() > 0) return absl::OkStatus();
@@ -66,6 +68,20 @@ absl::Status CheckWorkerDevice(const std::string& device) {
   return status.ok() ? status : wire::WithReason(status, v1::ERROR_REASON_DEVICE_UNAVAILABLE);
 }
 
+// What a named server would pass over without a word.
+absl::Status CheckNoEmbeddedOption(const Arguments& arguments) {
+  constexpr std::pair<absl::string_view, absl::string_view> kSettings[] = {
+      {kCacheFolderOption.name, "data_dir"},
+      {kInstructionSetOption.name, "worker_instruction_set"},
+  };
+  for (const auto& [option, setting] : kSettings) {
+    if (!arguments.Has(option)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, ": is for runs without --server (plaitd has ", setting, ")"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddServerOptions(std::vector<OptionSpec>* options) {
@@ -79,8 +95,7 @@ void AddServerOptions(std::vector<OptionSpec>* options) {
 }
 
 void AddEmbeddedOptions(std::vector<OptionSpec>* options) {
-  options->push_back(
-      {"--cache-dir", OptionKind::kText, "DIR", "profiles and results of runs without --server"});
+  options->push_back(kCacheFolderOption);
   options->push_back(kInstructionSetOption);
 }
 
@@ -98,10 +113,7 @@ absl::StatusOr<ServerSession> ConnectToServer(const CommandContext& context) {
 absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
                                              const std::string& device, int threads) {
   if (!context.arguments.Text("--server", context.environment.server).empty()) {
-    if (context.arguments.Has(kInstructionSetOption.name)) {
-      return absl::InvalidArgumentError(
-          "--instruction-set: is for runs without --server (plaitd has worker_instruction_set)");
-    }
+    PLAIT_RETURN_IF_ERROR(CheckNoEmbeddedOption(context.arguments));
     return ConnectToServer(context);
   }
   // Outputs for a device that is only described are compared on the processor.
@@ -109,7 +121,8 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   PLAIT_RETURN_IF_ERROR(CheckWorkerDevice(worker_device));
   EmbeddedServer::Options options;
   options.program = absl::StrCat(context.environment.program_folder, "/plaitd");
-  options.cache_folder = context.arguments.Text("--cache-dir", context.environment.cache_folder);
+  options.cache_folder =
+      context.arguments.Text(kCacheFolderOption.name, context.environment.cache_folder);
   options.device = worker_device;
   options.threads = threads;
   options.instruction_set = context.arguments.Text(kInstructionSetOption.name);
@@ -118,7 +131,7 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address()));
   // Before the worker is awaited: a left job would take it as soon as it comes.
   PLAIT_RETURN_IF_ERROR(CancelLeftJobs(*session.client));
-  PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, context, worker_device));
+  PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, worker_device));
   return session;
 }
 

@@ -116,6 +116,12 @@ def test_an_unknown_job_is_a_usage_error(cli, server):
         assert json_lines(finished.out)[-1]["error"]["reason"] == "NOT_FOUND"
 
 
+def test_options_of_runs_without_a_server_are_refused_beside_one(cli, server, folder):
+    for option, value in (("--cache-dir", folder), ("--instruction-set", "avx2")):
+        finished = cli.run("profiles", "list", option, value, *server).expect(2)
+        assert f"{option}: is for runs without --server" in finished.last_error_line
+
+
 def test_devices(cli, server):
     devices = cli.run("devices", *server, "--json").expect(0).json["devices"]
     assert "cpu" in [device["id"] for device in devices]
