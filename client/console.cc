@@ -25,4 +25,8 @@ ExitCode ReportError(Console& console, absl::string_view what, const absl::Statu
   return code;
 }
 
+void PrintWarnings(Console& console, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) console.err << "warning: " << warning << "\n";
+}
+
 }  // namespace plait

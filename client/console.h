@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -25,5 +26,8 @@ struct Console {
 // Line feeds in the message become spaces: a reader of logs finds one error on one line.
 ExitCode ReportError(Console& console, absl::string_view what, const absl::Status& status,
                      ExitCode code);
+
+// Prints "warning: <warning>" for each, on lines of their own, to `err`.
+void PrintWarnings(Console& console, const std::vector<std::string>& warnings);
 
 }  // namespace plait

@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
+#include "client/files/model.h"
 #include "gpu_worker/backends/catalogs.h"
-#include "loading/model_file.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/rules/ask_rules.h"
 #include "optimizer/rules/laws/law_rules.h"
@@ -108,9 +108,10 @@ std::string AnswerText(const ExplainedRule& answer) {
 
 absl::StatusOr<std::vector<AskedGraph>> AskedGraphs(const LoadedModel& model,
                                                     const Bindings& shapes) {
-  PLAIT_ASSIGN_OR_RETURN(const Model imported, ImportModelFile(model.path));
+  PLAIT_ASSIGN_OR_RETURN(const Model imported, ImportModel(model.path));
+  std::vector<std::string> told;  // when the model was loaded
   PLAIT_ASSIGN_OR_RETURN(const Bound bound,
-                         Bind(imported, ShapesOfPlans(imported, ReadFilePlans(imported), shapes)));
+                         BindToRun(model.path, imported, ReadFilePlans(imported), shapes, &told));
   RuleCounts counts;
   PLAIT_ASSIGN_OR_RETURN(Graph canonical, Canonicalize(bound.graph, AllRules(), &counts));
   std::vector<AskedGraph> graphs = {{"original", bound.graph}};

@@ -26,8 +26,7 @@ absl::StatusOr<Graph> GraphOf(const Arguments& arguments, const v1::OptimizeMode
   };
   const absl::StatusOr<Model> model = ImportOnnx(bytes);
   if (!model.ok()) return rejected(model.status());
-  Bindings bindings;
-  for (const auto& [name, shape] : NamedShapes(arguments)) bindings[name] = shape;
+  Bindings bindings = NamedShapes(arguments);
   // Of shapes in a range the smallest is the one that is measured.
   for (const auto& [name, range] : request.options().shape_ranges()) {
     for (const v1::DimRange& dim : range.dims()) bindings[name].push_back(dim.low());

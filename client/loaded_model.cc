@@ -3,13 +3,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "client/files/model.h"
+#include "client/files/tensor_folder.h"
 #include "client/instruction_set_option.h"
 #include "client/shape_option.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
 #include "loading/load_segments.h"
-#include "loading/model_file.h"
 #include "loading/plan_rebinder.h"
 #include "loading/segmented_executable.h"
 #include "optimizer/search/predicted_plan.h"
@@ -55,23 +56,23 @@ class Loading {
       : path_(path), options_(options), executor_(executor) {}
 
   // With its executable where the plan came with the model or was made without measuring.
-  absl::StatusOr<LoadedExecutable> Run(std::vector<std::string>* warnings) {
-    PLAIT_ASSIGN_OR_RETURN(const Model model, Import());
+  absl::StatusOr<LoadedExecutable> Run(const Model& model, std::vector<std::string>* warnings) {
     const std::vector<FilePlan> plans = ReadFilePlans(model);
+    const Bindings shapes = ShapesOfInputs(options_.inputs, model, options_.shapes);
     PlanChoice choice;
     const bool has_plan = !plans.empty() && !options_.ignore_plan;
     if (has_plan || plans.empty()) {
-      choice = ChooseOrBindPlan(model, plans, options_.shapes, executor_);
+      choice = ChooseOrBindPlan(model, plans, shapes, executor_);
     } else {
       choice.explanation = kNotWanted;
     }
     if (!choice.loaded.has_value()) {
-      absl::StatusOr<Bound> bound = Bind(model, ShapesOfPlans(model, plans, options_.shapes));
+      absl::StatusOr<Bound> bound = BindToRun(path_, model, plans, shapes, warnings);
       if (options_.takes_parts && bound.ok() && HasOpaqueNodes(bound->graph)) {
         return InParts({model, *std::move(bound), has_plan ? plans : std::vector<FilePlan>()});
       }
       if (options_.require_plan) return Rejected(absl::FailedPreconditionError(choice.explanation));
-      if (!bound.ok()) return Rejected(bound.status());
+      PLAIT_RETURN_IF_ERROR(bound.status());
       // A plan that does not fit stands for a default plan, whatever the verb.
       if (!has_plan && options_.without_plan != PlanWithout::kPredicted) {
         return WithBaseline(model, *bound, choice);
@@ -87,15 +88,6 @@ class Loading {
   }
 
  private:
-  absl::StatusOr<Model> Import() const {
-    absl::StatusOr<Model> model = ImportModelFile(path_);
-    const absl::Status& status = model.status();
-    // Everything else is the file's fault, not that of what is in it.
-    const bool is_models = absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status);
-    if (is_models) return wire::WithReason(status, v1::ERROR_REASON_MODEL_REJECTED);
-    return model;
-  }
-
   absl::Status Rejected(const absl::Status& status) const {
     return wire::WithReason(Annotate(status, path_), v1::ERROR_REASON_MODEL_REJECTED);
   }
@@ -134,10 +126,9 @@ class Loading {
   }
 
   // Without an embedded plan every node needs a kernel.
-  static absl::Status CheckNodes(const Bound& bound) {
-    absl::Status known = CheckNoOpaqueNode(bound);
-    if (known.ok()) return known;
-    return wire::WithReason(WithWayOut(known), v1::ERROR_REASON_MODEL_REJECTED);
+  absl::Status CheckNodes(const Bound& bound) const {
+    const absl::Status known = CheckNoOpaqueNode(bound);
+    return known.ok() ? known : Rejected(WithWayOut(known));
   }
 
   absl::Status LoadDefault(const Model& model, const Bound& bound,
@@ -179,6 +170,14 @@ class Loading {
   Executor& executor_;
 };
 
+// The shapes given, and of what the model leaves open those of the first plan in any of them.
+Bindings ShapesOfAny(const Model& model, absl::Span<const Model> models, Bindings shapes) {
+  for (const Model& other : models) {
+    shapes = ShapesOfPlans(model, ReadFilePlans(other), std::move(shapes));
+  }
+  return shapes;
+}
+
 }  // namespace
 
 std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor) {
@@ -187,14 +186,40 @@ std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor) {
 
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings) {
-  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, Loading(path, loading, executor).Run(warnings));
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModel(path));
+  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded,
+                         Loading(path, loading, executor).Run(model, warnings));
   return std::move(loaded.model);
+}
+
+absl::StatusOr<std::vector<LoadedModel>> LoadModels(absl::Span<const std::string> paths,
+                                                    absl::Span<const LoadOptions> loading,
+                                                    Executor& executor,
+                                                    std::vector<std::string>* warnings) {
+  std::vector<Model> models;
+  for (const std::string& path : paths) {
+    PLAIT_ASSIGN_OR_RETURN(Model model, ImportModel(path));
+    models.push_back(std::move(model));
+  }
+  std::vector<LoadedModel> loaded;
+  for (size_t i = 0; i < models.size(); ++i) {
+    LoadOptions options = loading[i];
+    if (models.size() > 1) {
+      options.shapes = ShapesOfAny(models[i], models, std::move(options.shapes));
+    }
+    PLAIT_ASSIGN_OR_RETURN(LoadedExecutable one,
+                           Loading(paths[i], options, executor).Run(models[i], warnings));
+    loaded.push_back(std::move(one.model));
+  }
+  return loaded;
 }
 
 absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const LoadOptions& loading,
                                                 Executor& executor,
                                                 std::vector<std::string>* warnings) {
-  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded, Loading(path, loading, executor).Run(warnings));
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModel(path));
+  PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded,
+                         Loading(path, loading, executor).Run(model, warnings));
   if (loaded.executable != nullptr) return loaded;
   PLAIT_ASSIGN_OR_RETURN(loaded.executable, LoadOn(loaded.model, executor));
   return loaded;
@@ -228,7 +253,7 @@ void AddLoadingOptions(std::vector<OptionSpec>* options) {
 
 LoadOptions LoadingOptions(const Arguments& arguments) {
   LoadOptions loading;
-  for (const auto& [name, shape] : NamedShapes(arguments)) loading.shapes[name] = shape;
+  loading.shapes = NamedShapes(arguments);
   loading.ignore_plan = arguments.Has(kIgnorePlanOption.name);
   loading.require_plan = arguments.Has(kRequirePlanOption.name);
   return loading;

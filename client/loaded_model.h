@@ -45,6 +45,8 @@ enum class PlanWithout {
 // The shapes bind symbolic dimensions of inputs, by the input's name.
 struct LoadOptions {
   Bindings shapes;
+  // A folder of inputs (ReadInputs), whose shapes count where none are given; "": none.
+  std::string inputs;
   bool ignore_plan = false;
   bool require_plan = false;
   // Whether a model may run in parts, around nodes that plait computes one by one (LoadSegments).
@@ -61,12 +63,19 @@ std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor);
 // Reads a model and finds the plan to run it by: the best one inside the file (ChoosePlan); where
 // none fits, a default plan, which is made without measuring; where there is none, what
 // LoadOptions::without_plan says. All but an exact plan is named in `warnings`, if there is one in
-// the file, and `explanation` says it in any case.
-// Errors: InvalidArgument (MODEL_REJECTED) for a model that is malformed; FailedPrecondition for
-// one that has operators the device cannot run, and (MODEL_REJECTED) where a plan is required and
-// none fits; those of measuring.
+// the file, and `explanation` says it in any case. Without a plan, dimensions that nothing gives
+// are those of ShapesToRun. Errors: InvalidArgument (MODEL_REJECTED) for a model that is malformed;
+// FailedPrecondition for one that has operators the device cannot run, and (MODEL_REJECTED) where a
+// plan is required and none fits; those of measuring.
 absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions& loading,
                                       Executor& executor, std::vector<std::string>* warnings);
+
+// The same for models that are compared, with options for each: what one of them leaves open has
+// the size that it has in the first plan inside any of them.
+absl::StatusOr<std::vector<LoadedModel>> LoadModels(absl::Span<const std::string> paths,
+                                                    absl::Span<const LoadOptions> loading,
+                                                    Executor& executor,
+                                                    std::vector<std::string>* warnings);
 
 // A model that is loaded on a device, ready to run.
 struct LoadedExecutable {

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "client/files/model.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "loading/file_plans.h"
-#include "loading/model_file.h"
 #include "optimizer/cover/kernel_table.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/rules/rule.h"
@@ -33,10 +33,11 @@ std::string KernelText(const ProfileKey& key) {
 }  // namespace
 
 absl::StatusOr<std::vector<ProfileKey>> KeysOfModel(const std::string& path, const Bindings& shapes,
-                                                    const DeviceDescription& device) {
-  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModelFile(path));
+                                                    const DeviceDescription& device,
+                                                    std::vector<std::string>* warnings) {
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModel(path));
   PLAIT_ASSIGN_OR_RETURN(const Bound bound,
-                         Bind(model, ShapesOfPlans(model, ReadFilePlans(model), shapes)));
+                         BindToRun(path, model, ReadFilePlans(model), shapes, warnings));
   RuleCounts counts;
   PLAIT_ASSIGN_OR_RETURN(const Graph graph, Canonicalize(bound.graph, AllRules(), &counts));
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(device));

@@ -17,9 +17,10 @@ struct MissedProfile {
 };
 
 // The keys of all kernels that the device offers for a model in normal form, each once, in the
-// order of its nodes: what a search asks for first. Errors: those of reading and binding the model.
+// order of its nodes: what a search asks for first. Errors: those of ImportModel and BindToRun.
 absl::StatusOr<std::vector<ProfileKey>> KeysOfModel(const std::string& path, const Bindings& shapes,
-                                                    const DeviceDescription& device);
+                                                    const DeviceDescription& device,
+                                                    std::vector<std::string>* warnings);
 
 // Those of them that the store does not have, in their order.
 std::vector<MissedProfile> MissedProfiles(absl::Span<const ProfileKey> keys,

@@ -10,11 +10,12 @@ absl::string_view ExpectedShape(absl::string_view value) {
   return ParseNamedShape(value).ok() ? "" : "NAME=DIMS such as input=1x3x224x224";
 }
 
-std::vector<std::pair<std::string, Shape>> NamedShapes(const Arguments& arguments) {
-  std::vector<std::pair<std::string, Shape>> shapes;
+Bindings NamedShapes(const Arguments& arguments) {
+  Bindings shapes;
   for (const std::string& text : arguments.Texts(kShapeOption.name)) {
     // Checked by ExpectedShape when the command line was parsed.
-    shapes.push_back(ParseNamedShape(text).value());
+    auto [name, shape] = ParseNamedShape(text).value();
+    shapes[std::move(name)] = std::move(shape);
   }
   return shapes;
 }

@@ -2,12 +2,11 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/arguments.h"
-#include "optimizer/ir/tensor_type.h"
+#include "optimizer/onnx/bind.h"
 
 // --shape NAME=DIMS, the option of every verb that reads a model: it binds symbolic dimensions of
 // an input and may be given several times. Pure and thread-safe.
@@ -21,10 +20,9 @@ inline constexpr OptionSpec kShapeOption = {
     "--shape", OptionKind::kText, "NAME=DIMS", "shape of an input, such as input=1x3x224x224",
     "",        ExpectedShape};
 
-// The shapes that the arguments name, in the order in which they were given.
+// The shapes that the arguments name; of a name that is given twice the last one.
 // REQUIRES: kShapeOption was among the options parsed.
-// A name that is given twice appears twice.
-std::vector<std::pair<std::string, Shape>> NamedShapes(const Arguments& arguments);
+Bindings NamedShapes(const Arguments& arguments);
 
 // "NAME=1x3x224x224"; "NAME=" is a scalar.
 // Errors: InvalidArgument for another form, a dimension below 1 or too many elements.

@@ -9,11 +9,6 @@
 namespace plait {
 namespace {
 
-bool IsOpen(const ModelValue& input) {
-  return std::any_of(input.shape.begin(), input.shape.end(),
-                     [](const Dimension& dimension) { return !dimension.known(); });
-}
-
 // By the names of dimensions.
 using Sizes = absl::flat_hash_map<std::string, int64_t>;
 
@@ -53,6 +48,11 @@ FilePlan PlanOf(const absl::StatusOr<EmbeddedPlan>& embedded) {
 }
 
 }  // namespace
+
+bool IsOpen(const ModelValue& input) {
+  return std::any_of(input.shape.begin(), input.shape.end(),
+                     [](const Dimension& dimension) { return !dimension.known(); });
+}
 
 absl::string_view PlanEngineVersion() { return "plait-" PLAIT_VERSION; }
 

@@ -87,6 +87,9 @@ bool IsNamedAsOutput(const Graph& graph, TensorId output);
 // the same order.
 bool HaveSameInterface(const Graph& a, const Graph& b);
 
+// Whether the model leaves a dimension of the input open.
+bool IsOpen(const ModelValue& input);
+
 // The shapes given, and of inputs whose dimensions the model leaves open and nobody gives, those of
 // the graph, which is that of a plan, but for dimensions whose names the shapes given settle.
 Bindings ShapesFor(const Model& model, const Graph& graph, Bindings given);

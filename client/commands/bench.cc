@@ -115,16 +115,15 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
         absl::StrCat(executor->device().id, " is simulated, and has no times"));
   }
   std::vector<std::string> warnings;
-  std::vector<LoadedModel> models;
   LoadOptions loading = LoadingOptions(arguments);
   // Kernels that were chosen twice may differ, and with them the times of models that do not.
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
   loading.profiles = profiles.get();
-  for (const std::string& path : arguments.positionals()) {
-    PLAIT_ASSIGN_OR_RETURN(LoadedModel model, LoadModel(path, loading, *executor, &warnings));
-    models.push_back(std::move(model));
-  }
-  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  const std::vector<std::string>& paths = arguments.positionals();
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::vector<LoadedModel> models,
+      LoadModels(paths, std::vector<LoadOptions>(paths.size(), loading), *executor, &warnings));
+  PrintWarnings(context.console, warnings);
   std::vector<CandidatePlan> candidates;
   for (const LoadedModel& model : models) candidates.push_back({&model.graph, &model.plan});
   MeasureOptions measuring;

@@ -34,17 +34,17 @@ absl::StatusOr<ExitCode> RunDiff(const CommandContext& context) {
   timing.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault) / 2);
   timing.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
+  LoadOptions loading = LoadingOptions(arguments);
+  loading.profiles = profiles.get();
+  std::vector<LoadOptions> of_both(2, loading);
+  // So that one file shows what its plan gains.
+  of_both[1].ignore_plan = false;
+  std::vector<std::string> warnings;
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<LoadedModel> models,
+                         LoadModels(arguments.positionals(), of_both, *executor, &warnings));
+  PrintWarnings(context.console, warnings);
   std::vector<std::vector<ExplainedStep>> steps;
-  for (const std::string& path : arguments.positionals()) {
-    LoadOptions loading = LoadingOptions(arguments);
-    loading.profiles = profiles.get();
-    // So that one file shows what its plan gains.
-    loading.ignore_plan = loading.ignore_plan && steps.empty();
-    std::vector<std::string> warnings;
-    PLAIT_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(path, loading, *executor, &warnings));
-    for (const std::string& warning : warnings) {
-      context.console.err << "warning: " << warning << "\n";
-    }
+  for (const LoadedModel& model : models) {
     PLAIT_ASSIGN_OR_RETURN(steps.emplace_back(), ExplainModel(model, *executor, timing));
   }
   const std::vector<MatchedSteps> matches = MatchSteps(steps[0], steps[1]);

@@ -138,7 +138,7 @@ absl::StatusOr<ExitCode> RunExplain(const CommandContext& context) {
   std::vector<std::string> warnings;
   PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
                          LoadModel(arguments.positionals()[0], loading, *executor, &warnings));
-  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  PrintWarnings(context.console, warnings);
   if (arguments.Has("--rule")) return TellRules(context, model, executor->device());
   return TellSteps(context, model, *executor);
 }

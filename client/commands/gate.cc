@@ -77,12 +77,11 @@ absl::StatusOr<GateReport> Measure(const CommandContext& context) {
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
   loading.profiles = profiles.get();
   std::vector<std::string> warnings;
-  std::vector<LoadedModel> models;
-  for (const std::string& path : arguments.positionals()) {
-    PLAIT_ASSIGN_OR_RETURN(LoadedModel model, LoadModel(path, loading, *executor, &warnings));
-    models.push_back(std::move(model));
-  }
-  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  const std::vector<std::string>& paths = arguments.positionals();
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::vector<LoadedModel> models,
+      LoadModels(paths, std::vector<LoadOptions>(paths.size(), loading), *executor, &warnings));
+  PrintWarnings(context.console, warnings);
   GateReport report = {models[0].path, models[1].path, models[0].embedded_plan,
                        models[1].embedded_plan, executor->device()};
   report.options.max_regression = kRegressionDefault;

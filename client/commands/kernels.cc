@@ -8,14 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "client/command.h"
-#include "client/files/file.h"
+#include "client/files/model.h"
 #include "client/json.h"
 #include "client/kernel_list/kernel_list.h"
 #include "client/shape_option.h"
 #include "optimizer/cost/described_device.h"
 #include "optimizer/normal_form/canonicalize.h"
-#include "optimizer/onnx/bind.h"
-#include "optimizer/onnx/import.h"
 #include "proto/wire/error.h"
 
 // For whoever records a GPU: --jsonl is what bench/gpu takes, a line for each kernel. Nothing is
@@ -67,18 +65,13 @@ std::string Table(const std::vector<ListedKernel>& kernels) {
 }
 
 absl::StatusOr<Graph> NormalFormOf(const CommandContext& context, const std::string& path) {
-  const auto rejected = [&](const absl::Status& status) {
-    return wire::WithReason(Annotate(status, path), v1::ERROR_REASON_MODEL_REJECTED);
-  };
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, ReadModelFile(path));
-  const absl::StatusOr<Model> model = ImportOnnx(bytes);
-  if (!model.ok()) return rejected(model.status());
-  Bindings shapes;
-  for (auto& [name, shape] : NamedShapes(context.arguments)) shapes[name] = shape;
-  const absl::StatusOr<Bound> bound = Bind(*model, shapes);
-  if (!bound.ok()) return rejected(bound.status());
+  PLAIT_ASSIGN_OR_RETURN(const Model model, ImportModel(path));
+  std::vector<std::string> warnings;
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, BindToRun(path, model, ReadFilePlans(model),
+                                                      NamedShapes(context.arguments), &warnings));
+  PrintWarnings(context.console, warnings);
   RuleCounts counts;
-  return Canonicalize(bound->graph, AllRules(), &counts);
+  return Canonicalize(bound.graph, AllRules(), &counts);
 }
 
 absl::StatusOr<ExitCode> RunKernels(const CommandContext& context) {

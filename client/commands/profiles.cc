@@ -121,9 +121,10 @@ absl::StatusOr<ExitCode> RunExplainMiss(const CommandContext& context, const Cli
   }
   PLAIT_ASSIGN_OR_RETURN(const DeviceDescription device,
                          wire::DeviceFromProto(available->device()));
-  Bindings shapes;
-  for (const auto& [name, shape] : NamedShapes(context.arguments)) shapes[name] = shape;
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<ProfileKey> keys, KeysOfModel(path, shapes, device));
+  std::vector<std::string> warnings;
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<ProfileKey> keys,
+                         KeysOfModel(path, NamedShapes(context.arguments), device, &warnings));
+  PrintWarnings(context.console, warnings);
   ProfileIndex index;
   PLAIT_RETURN_IF_ERROR(
       client.ListProfiles("", [&](const v1::StoredProfile& profile) { index.Add(profile); }));

@@ -51,10 +51,11 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   // One run does not repay measuring kernels.
   loading.without_plan = PlanWithout::kPredicted;
   loading.takes_parts = true;
+  loading.inputs = arguments.Text("--inputs");
   std::vector<std::string> warnings;
   PLAIT_ASSIGN_OR_RETURN(const LoadedExecutable loaded,
                          LoadExecutable(arguments.positionals()[0], loading, *executor, &warnings));
-  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  PrintWarnings(context.console, warnings);
   const Graph& graph = loaded.model.graph;
   absl::StatusOr<std::vector<Tensor>> inputs =
       arguments.Has("--inputs")

@@ -182,13 +182,13 @@ absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
   loading.without_plan = PlanWithout::kPredictedBaseline;
   loading.ignore_plan = !arguments.Has("--plan");
   loading.takes_parts = true;
+  loading.inputs = arguments.Text("--inputs");
   std::vector<std::string> warnings;
-  std::vector<LoadedModel> models;
-  for (const std::string& path : arguments.positionals()) {
-    PLAIT_ASSIGN_OR_RETURN(LoadedModel model, LoadModel(path, loading, *executor, &warnings));
-    models.push_back(std::move(model));
-  }
-  for (const std::string& warning : warnings) context.console.err << "warning: " << warning << "\n";
+  const std::vector<std::string>& paths = arguments.positionals();
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::vector<LoadedModel> models,
+      LoadModels(paths, std::vector<LoadOptions>(paths.size(), loading), *executor, &warnings));
+  PrintWarnings(context.console, warnings);
   PLAIT_ASSIGN_OR_RETURN(const Outputs outputs, RunBoth(inputs, models, *executor));
   OutputComparison comparison = Compare(arguments, outputs);
   std::optional<Losses> losses;

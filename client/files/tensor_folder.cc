@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "client/files/file.h"
 #include "client/files/npy.h"
+#include "loading/file_plans.h"
 #include "loading/model_file.h"
 #include "optimizer/onnx/messages/tensor_file.h"
 
@@ -24,7 +25,9 @@ std::string NpyPath(const std::string& folder, std::string name) {
   return absl::StrCat(folder, "/", name, ".npy");
 }
 
-absl::StatusOr<Tensor> ReadInput(const std::string& npy_path, const std::string& proto_path) {
+absl::StatusOr<Tensor> ReadInput(const std::string& folder, const std::string& name, size_t index) {
+  const std::string npy_path = NpyPath(folder, name);
+  const std::string proto_path = absl::StrCat(folder, "/input_", index, ".pb");
   absl::StatusOr<std::string> bytes = ReadFile(npy_path);
   if (bytes.ok()) return ReadNpy(*bytes);
   if (!absl::IsNotFound(bytes.status())) return bytes.status();
@@ -38,14 +41,20 @@ absl::StatusOr<Tensor> ReadInput(const std::string& npy_path, const std::string&
   return named.tensor;
 }
 
+bool Fits(const Shape& shape, const ModelValue& input) {
+  return std::equal(shape.begin(), shape.end(), input.shape.begin(), input.shape.end(),
+                    [](int64_t size, const Dimension& dimension) {
+                      return !dimension.known() || dimension.size == size;
+                    });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const Graph& graph) {
   std::vector<Tensor> inputs;
   for (const TensorId id : graph.inputs()) {
     const std::string name = NameOf(graph, id);
-    absl::StatusOr<Tensor> input =
-        ReadInput(NpyPath(folder, name), absl::StrCat(folder, "/input_", inputs.size(), ".pb"));
+    absl::StatusOr<Tensor> input = ReadInput(folder, name, inputs.size());
     if (!input.ok()) return Annotate(input.status(), absl::StrCat("input ", name));
     if (!(input->type() == graph.type(id))) {
       return absl::InvalidArgumentError(absl::StrCat("input ", name, ": is ",
@@ -55,6 +64,20 @@ absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const 
     inputs.push_back(*std::move(input));
   }
   return inputs;
+}
+
+Bindings ShapesOfInputs(const std::string& folder, const Model& model, Bindings given) {
+  if (folder.empty()) return given;
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const ModelValue& input = model.inputs()[i];
+    if (!IsOpen(input) || given.contains(input.name)) continue;
+    // One that is missing, damaged or of another shape is told when it is read for good.
+    const absl::StatusOr<Tensor> tensor = ReadInput(folder, input.name, i);
+    if (tensor.ok() && Fits(tensor->type().shape, input)) {
+      given[input.name] = tensor->type().shape;
+    }
+  }
+  return given;
 }
 
 absl::Status WriteOutputs(const std::string& folder, const Graph& graph,

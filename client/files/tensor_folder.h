@@ -6,6 +6,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "optimizer/ir/graph.h"
+#include "optimizer/onnx/bind.h"
+#include "optimizer/onnx/model.h"
 
 namespace plait {
 
@@ -15,6 +17,10 @@ namespace plait {
 // The folder may come from a stranger: files are read up to kModelBytesMax, and a name cannot lead
 // out of it. An NPY file is preferred where there are both.
 absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const Graph& graph);
+
+// The shapes given, and of inputs that the model leaves open and nobody gives, those of the tensors
+// in the folder, as far as they can be read and the model allows them. None for the folder "".
+Bindings ShapesOfInputs(const std::string& folder, const Model& model, Bindings given);
 
 // Writes output i as "output_<i>.pb" and "<name>.npy"; the latter not for bfloat16, which numpy
 // does not have. Errors: those of the file system.

@@ -15,12 +15,7 @@ absl::StatusOr<Arguments> Parse(const std::vector<std::string>& words) {
 TEST(ShapeOptionTest, ReadsSeveralShapesAndSplitsAtTheLastEqualsSign) {
   const auto arguments = Parse({"m", "--shape", "a=1x3", "--shape", "b=c=2", "--shape", "s="});
   ASSERT_TRUE(arguments.ok()) << arguments.status();
-  const auto shapes = NamedShapes(*arguments);
-  ASSERT_EQ(shapes.size(), 3u);
-  EXPECT_EQ(shapes[0].first, "a");
-  EXPECT_EQ(shapes[0].second, (Shape{1, 3}));
-  EXPECT_EQ(shapes[1].first, "b=c");
-  EXPECT_TRUE(shapes[2].second.empty());
+  EXPECT_EQ(NamedShapes(*arguments), (Bindings{{"a", {1, 3}}, {"b=c", {2}}, {"s", {}}}));
 }
 
 TEST(ShapeOptionTest, RefusesWhatIsNoShape) {

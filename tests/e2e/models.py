@@ -24,15 +24,16 @@ def light_model(name):
     return light.build(name).SerializeToString(deterministic=True)
 
 
-def small_model(width=16, operator="Relu", domain=""):
-    """MatMul, an operator, MatMul: a job of it takes as little time as a job can."""
+def small_model(width=16, operator="Relu", domain="", rows=4):
+    """MatMul, an operator, MatMul: a job of it takes as little time as a job can. `rows` may be the
+    name of a dimension that the model leaves open."""
     random = np.random.default_rng(7)
     weights = [numpy_helper.from_array(random.standard_normal((width, width)).astype(np.float32),
                                        f"weight_{i}") for i in range(2)]
     nodes = [helper.make_node("MatMul", ["input", "weight_0"], ["first"], name="first"),
              helper.make_node(operator, ["first"], ["second"], name="second", domain=domain),
              helper.make_node("MatMul", ["second", "weight_1"], ["output"], name="third")]
-    shape = [4, width]
+    shape = [rows, width]
     graph = helper.make_graph(
         nodes, "small", [helper.make_tensor_value_info("input", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)], weights)

@@ -93,15 +93,7 @@ def test_inputs_given_show_what_random_ones_never_reach(cli, folder, model_file)
 
 
 def test_inputs_are_read_at_the_shapes_that_are_measured(cli, folder, model_file):
-    weight = np.random.default_rng(7).standard_normal((WIDTH, WIDTH)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["input", "weight"], ["output"])], "open",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, ["N", WIDTH])],
-        [helper.make_tensor_value_info("output", TensorProto.FLOAT, ["N", WIDTH])],
-        [numpy_helper.from_array(weight, "weight")])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    model = model_file(model.SerializeToString(deterministic=True))
+    model = model_file(models.small_model(WIDTH, rows="N"))
     one = write_inputs(folder / "one", input=far_values()[:1])
     report = optimize(cli, model, folder / "a.onnx", "--inputs", one).expect(0).json
     assert report["equivalence"]["inputs_tried"] >= 2

@@ -72,3 +72,5 @@ def test_mistakes_say_what_helps(cli, folder):
     broken.write_text("{}\nno profile\n")
     finished = cli.run("profiles", "import", broken, "--json").expect(2)
     assert f"{broken}:2" in json.loads(finished.out)["error"]["message"]
+    finished = cli.run("profiles", "explain-miss", broken, "--json").expect(3)
+    assert json.loads(finished.out)["error"]["reason"] == "MODEL_REJECTED"
