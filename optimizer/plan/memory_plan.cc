@@ -25,16 +25,6 @@ int64_t RoundUp(int64_t bytes) {
   return (bytes + kBufferAlignmentBytes - 1) / kBufferAlignmentBytes * kBufferAlignmentBytes;
 }
 
-bool EndsBefore(const MemoryRequest& first, const MemoryRequest& second,
-                const PartialOrder& order) {
-  const auto precedes_all = [&](int step) {
-    return std::all_of(second.writers.begin(), second.writers.end(),
-                       [&](int writer) { return order.Precedes(step, writer); });
-  };
-  return std::all_of(first.writers.begin(), first.writers.end(), precedes_all) &&
-         std::all_of(first.readers.begin(), first.readers.end(), precedes_all);
-}
-
 // Requests in the order of launch: from the first writer to the last who touches them.
 struct Lifetime {
   int first;
@@ -46,6 +36,20 @@ Lifetime LifetimeOf(const MemoryRequest& request) {
   Lifetime lifetime{*first, *last};
   for (const int reader : request.readers) lifetime.last = std::max(lifetime.last, reader);
   return lifetime;
+}
+
+// Whether `second`, which lives as told, is written when `first` has been read for good.
+bool EndsBefore(const MemoryRequest& first, const Lifetime& first_lives,
+                const MemoryRequest& second, const Lifetime& second_lives,
+                const PartialOrder& order) {
+  // Of most pairs this says that they meet.
+  if (!order.Precedes(first_lives.last, second_lives.first)) return false;
+  const auto precedes_all = [&](int step) {
+    return std::all_of(second.writers.begin(), second.writers.end(),
+                       [&](int writer) { return order.Precedes(step, writer); });
+  };
+  return std::all_of(first.writers.begin(), first.writers.end(), precedes_all) &&
+         std::all_of(first.readers.begin(), first.readers.end(), precedes_all);
 }
 
 // Lifetimes, to be asked which of them overlap a stretch of steps: a segment tree (J. L. Bentley,
@@ -97,8 +101,7 @@ class Neighbourhoods {
   }
 
   // Lifetimes outside of the result end before the request's begins, or begin when it has ended.
-  Lifetime Of(const MemoryRequest& request) const {
-    const Lifetime lifetime = LifetimeOf(request);
+  Lifetime Of(const MemoryRequest& request, const Lifetime& lifetime) const {
     int first = lifetime.first;
     for (const int writer : request.writers) first = std::min(first, first_not_before_[writer]);
     const auto past = std::upper_bound(settled_.begin(), settled_.end(), lifetime.last);
@@ -110,23 +113,58 @@ class Neighbourhoods {
   std::vector<int> settled_;
 };
 
-// The start of the tightest gap of at least `size_bytes` between taken intervals, or their end.
-// Intervals are (first byte, past the last byte).
-int64_t TightestGap(std::vector<std::pair<int64_t, int64_t>> taken, int64_t size_bytes) {
-  std::sort(taken.begin(), taken.end());
-  int64_t best_offset = -1;
-  int64_t best_gap_bytes = 0;
-  int64_t end = 0;
-  for (const auto& [first, past] : taken) {
-    const int64_t gap_bytes = first - end;
-    if (gap_bytes >= size_bytes && (best_offset < 0 || gap_bytes < best_gap_bytes)) {
-      best_offset = end;
-      best_gap_bytes = gap_bytes;
+// Requests that have a place, in the order of their offsets.
+class PlacedRequests {
+ public:
+  PlacedRequests(absl::Span<const MemoryRequest> requests, const std::vector<int64_t>& offsets)
+      : requests_(requests), offsets_(offsets), is_wanted_(requests.size()) {}
+
+  // The start of the tightest gap of at least `size_bytes` between those that are `taken`, or their
+  // end. Of many it is quicker to pick them out of all than to sort them.
+  int64_t TightestGap(std::vector<size_t> taken, int64_t size_bytes) {
+    constexpr size_t kComparisonsToSort = 16;  // of each, with thousands
+    if (taken.size() * kComparisonsToSort < in_order_.size()) {
+      std::sort(taken.begin(), taken.end(), [&](size_t a, size_t b) { return IsBefore(a, b); });
+    } else {
+      for (const size_t request : taken) is_wanted_[request] = true;
+      taken.clear();
+      for (const size_t request : in_order_) {
+        if (is_wanted_[request]) taken.push_back(request);
+        is_wanted_[request] = false;
+      }
     }
-    end = std::max(end, past);
+    return GapBetween(taken, size_bytes);
   }
-  return best_offset >= 0 ? best_offset : end;
-}
+
+  void Add(size_t request) {
+    const auto place = std::upper_bound(in_order_.begin(), in_order_.end(), request,
+                                        [&](size_t a, size_t b) { return IsBefore(a, b); });
+    in_order_.insert(place, request);
+  }
+
+ private:
+  bool IsBefore(size_t a, size_t b) const { return offsets_[a] < offsets_[b]; }
+
+  int64_t GapBetween(const std::vector<size_t>& taken, int64_t size_bytes) const {
+    int64_t best_offset = -1;
+    int64_t best_gap_bytes = 0;
+    int64_t end = 0;
+    for (const size_t request : taken) {
+      const int64_t gap_bytes = offsets_[request] - end;
+      if (gap_bytes >= size_bytes && (best_offset < 0 || gap_bytes < best_gap_bytes)) {
+        best_offset = end;
+        best_gap_bytes = gap_bytes;
+      }
+      end = std::max(end, offsets_[request] + RoundUp(requests_[request].size_bytes));
+    }
+    return best_offset >= 0 ? best_offset : end;
+  }
+
+  absl::Span<const MemoryRequest> requests_;
+  const std::vector<int64_t>& offsets_;
+  std::vector<size_t> in_order_;
+  std::vector<bool> is_wanted_;  // per request, false between two calls
+};
 
 }  // namespace
 
@@ -139,21 +177,25 @@ MemoryPlan PlanMemory(absl::Span<const MemoryRequest> requests, const PartialOrd
     return requests[a].size_bytes > requests[b].size_bytes;
   });
   const Neighbourhoods neighbourhoods(order);
-  LifetimeIndex placed(order.step_count());
+  std::vector<Lifetime> lifetimes(requests.size());
+  LifetimeIndex in_time(order.step_count());
+  PlacedRequests placed(requests, plan.offsets_bytes);
   for (const size_t index : largest_first) {
     const MemoryRequest& request = requests[index];
     if (request.size_bytes == 0) continue;
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    placed.ForEachOverlapping(neighbourhoods.Of(request), [&](size_t other) {
-      if (EndsBefore(request, requests[other], order)) return;
-      if (EndsBefore(requests[other], request, order)) return;
-      const int64_t offset = plan.offsets_bytes[other];
-      taken.emplace_back(offset, offset + RoundUp(requests[other].size_bytes));
+    const Lifetime lives = lifetimes[index] = LifetimeOf(request);
+    std::vector<size_t> taken;
+    in_time.ForEachOverlapping(neighbourhoods.Of(request, lives), [&](size_t other) {
+      const Lifetime& other_lives = lifetimes[other];
+      if (EndsBefore(request, lives, requests[other], other_lives, order)) return;
+      if (EndsBefore(requests[other], other_lives, request, lives, order)) return;
+      taken.push_back(other);
     });
     const int64_t size_bytes = RoundUp(request.size_bytes);
-    plan.offsets_bytes[index] = TightestGap(std::move(taken), size_bytes);
+    plan.offsets_bytes[index] = placed.TightestGap(std::move(taken), size_bytes);
     plan.arena_bytes = std::max(plan.arena_bytes, plan.offsets_bytes[index] + size_bytes);
-    placed.Add(LifetimeOf(request), index);
+    in_time.Add(lives, index);
+    placed.Add(index);
   }
   return plan;
 }
