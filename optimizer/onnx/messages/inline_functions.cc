@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
@@ -59,7 +58,18 @@ struct Function {
   int64_t body_bytes = 0;      // in memory
   int64_t defaults_bytes = 0;  // in memory
   bool open = false;           // being expanded: a call of it is a recursion
+  bool is_imported = false;    // what it imports is among the model's imports
+  bool is_overloaded = false;  // others have its name, or could have
 };
+
+// What a call keeps of each input and output, beside the name itself, which takes time, too.
+constexpr int64_t kNameBytes = 256;
+
+int64_t NamesBytes(const std::vector<std::string>& names) {
+  int64_t bytes = 0;
+  for (const std::string& name : names) bytes += kNameBytes + static_cast<int64_t>(name.size());
+  return bytes;
+}
 
 // Names and attributes of one call, as its body sees them.
 struct Call {
@@ -161,20 +171,27 @@ NodeProto IdentityNode(const std::string& from, const std::string& to) {
 // a few functions that call each other twice cannot grow a model without bound.
 class Inliner {
  public:
-  explicit Inliner(int64_t model_bytes) : budget_(kInlinedBytesMax + model_bytes) {}
+  explicit Inliner(onnx::ModelProto* model)
+      : model_(*model), budget_(kInlinedBytesMax + MemoryBytes(*model)) {}
 
-  absl::Status AddFunctions(onnx::ModelProto* model) {
-    for (const FunctionProto& proto : model->functions) {
-      ImportOnnxOf(proto, model);
-      PLAIT_RETURN_IF_ERROR(CheckFunction(*model, proto));
+  absl::Status AddFunctions() {
+    for (const auto& import : model_.opset_import) {
+      imports_.emplace(KeyOf(import.domain(), "").first, import.version());
+    }
+    for (const FunctionProto& proto : model_.functions) {
       Function function{proto, {}};
       for (const NodeProto& node : proto.node) function.body_bytes += MemoryBytes(node);
+      function.body_bytes += NamesBytes(proto.input) + NamesBytes(proto.output);
       for (const AttributeProto& attribute : proto.attribute_proto) {
         function.defaults_bytes += MemoryBytes(attribute);
         function.defaults[attribute.name()] = attribute;
       }
+      function.is_overloaded = !proto.overload().empty();
       const FunctionKey key = KeyOf(proto.domain(), proto.name());
-      if (!functions_.emplace(key, std::move(function)).second) {
+      const auto [first, is_first] = functions_.emplace(key, std::move(function));
+      if (is_first) continue;
+      first->second.is_overloaded |= !proto.overload().empty();
+      if (!first->second.is_overloaded) {
         return absl::InvalidArgumentError(
             absl::StrCat("function '", proto.name(), "' is defined twice"));
       }
@@ -198,34 +215,20 @@ class Inliner {
   }
 
  private:
-  // A model of nothing but calls need not import ONNX's operators itself: its functions do, and
-  // what they are expanded to means what their opset says.
-  static void ImportOnnxOf(const FunctionProto& function, onnx::ModelProto* model) {
-    const auto is_onnx = [](const auto& import) {
-      return KeyOf(import.domain(), "") == KeyOf("", "");
-    };
-    if (absl::c_any_of(model->opset_import, is_onnx)) return;
-    const auto import = absl::c_find_if(function.opset_import, is_onnx);
-    if (import != function.opset_import.end()) model->opset_import.push_back(*import);
-  }
-
-  // What would need more than renaming is refused with the tool that can do it.
-  static absl::Status CheckFunction(const onnx::ModelProto& model, const FunctionProto& function) {
-    if (!function.overload().empty()) {
+  // What a body is expanded to means what the function's opsets say: the model gets those of
+  // domains that it does not import itself, as one of nothing but calls does ONNX's. A body of
+  // another version would need more than renaming.
+  absl::Status Import(Function* function) {
+    if (std::exchange(function->is_imported, true)) return absl::OkStatus();
+    for (const auto& import : function->proto.opset_import) {
+      const auto [own, is_new] =
+          imports_.emplace(KeyOf(import.domain(), "").first, import.version());
+      if (is_new) model_.opset_import.push_back(import);
+      if (own->second == import.version()) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("function '", function.name(),
-                       "' is overloaded, which plait does not support "
-                       "(inline functions with onnx.inliner first)"));
-    }
-    for (const auto& import : function.opset_import) {
-      for (const auto& own : model.opset_import) {
-        const bool same_domain = KeyOf(own.domain(), "") == KeyOf(import.domain(), "");
-        if (!same_domain || own.version() == import.version()) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat("function '", function.name(), "' imports opset ", import.version(),
-                         " of '", import.domain(), "', the model opset ", own.version(),
-                         " (inline functions with onnx.inliner first)"));
-      }
+          absl::StrCat("function '", function->proto.name(), "' imports opset ", import.version(),
+                       " of '", import.domain(), "', the model opset ", own->second,
+                       " (inline functions with onnx.inliner first)"));
     }
     return absl::OkStatus();
   }
@@ -239,21 +242,35 @@ class Inliner {
   absl::Status ExpandSubgraphs(NodeProto* node) {
     for (AttributeProto& attribute : node->attribute) {
       if (attribute.g.has()) {
-        PLAIT_RETURN_IF_ERROR(Expand(&attribute.g.mutable_value()->node));
+        PLAIT_RETURN_IF_ERROR(ExpandSubgraph(*node, attribute.g.mutable_value()));
       }
       for (GraphProto& graph : attribute.graphs) {
-        PLAIT_RETURN_IF_ERROR(Expand(&graph.node));
+        PLAIT_RETURN_IF_ERROR(ExpandSubgraph(*node, &graph));
       }
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Call> MakeCall(const NodeProto& node, const Function& function) {
-    if (!node.overload().empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          NodeLabel(node), ": calls an overloaded function, which plait does not support"));
+  // As deep as a file's own subgraphs may be: what is expanded is written, and read again.
+  absl::Status ExpandSubgraph(const NodeProto& node, GraphProto* graph) {
+    if (++graph_depth_ > kSubgraphDepthMax) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          NodeLabel(node), ": the model's functions expand to subgraphs nested deeper ", "than ",
+          kSubgraphDepthMax));
     }
+    PLAIT_RETURN_IF_ERROR(Expand(&graph->node));
+    --graph_depth_;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Call> MakeCall(const NodeProto& node, const Function& function) {
     const FunctionProto& proto = function.proto;
+    if (function.is_overloaded || !node.overload().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(NodeLabel(node), ": function '", proto.name(),
+                       "' is overloaded, which plait does not support (inline functions with "
+                       "onnx.inliner first)"));
+    }
     if (node.input.size() > proto.input.size() || node.output.size() > proto.output.size()) {
       return absl::InvalidArgumentError(absl::StrCat(NodeLabel(node),
                                                      ": has more inputs or outputs than function '",
@@ -282,6 +299,7 @@ class Inliner {
     }
     // An empty body costs a step as well: calls of calls of it could go on for ever.
     PLAIT_RETURN_IF_ERROR(Count());
+    PLAIT_RETURN_IF_ERROR(Import(function));
     // The call's attributes, and the body.
     PLAIT_RETURN_IF_ERROR(budget_.Take(MemoryBytes(node) + function->defaults_bytes));
     PLAIT_RETURN_IF_ERROR(budget_.Take(function->body_bytes));
@@ -310,19 +328,22 @@ class Inliner {
     return absl::OkStatus();
   }
 
+  onnx::ModelProto& model_;
   MemoryBudget budget_;
+  absl::flat_hash_map<std::string, int64_t> imports_;  // version by domain
   absl::flat_hash_map<FunctionKey, Function> functions_;
   int64_t nodes_ = 0;
   int64_t calls_ = 0;
-  int depth_ = 0;
+  int depth_ = 0;        // of calls
+  int graph_depth_ = 0;  // of subgraphs
 };
 
 }  // namespace
 
 absl::Status InlineFunctions(onnx::ModelProto* model) {
   if (model->functions.empty()) return absl::OkStatus();
-  Inliner inliner(MemoryBytes(*model));
-  PLAIT_RETURN_IF_ERROR(inliner.AddFunctions(model));
+  Inliner inliner(model);
+  PLAIT_RETURN_IF_ERROR(inliner.AddFunctions());
   PLAIT_RETURN_IF_ERROR(inliner.Expand(&model->graph.mutable_value()->node));
   model->functions.clear();
   return absl::OkStatus();

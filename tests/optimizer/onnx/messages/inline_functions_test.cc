@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/import.h"
@@ -126,8 +127,48 @@ TEST(InlineFunctionsTest, BodiesMeanWhatTheirOpsetSaysWhereTheModelHasNone) {
   // Which no Softmax of the newest opset is, so that it stays what it was.
   EXPECT_THAT(PrintGraph(bound->graph), Not(HasSubstr("= Softmax(%x)")));
   ExpectRefused(
-      imported({Function("Twice", {"Softmax"}, 11), Function("Other", {"Relu"}, 13)}).status(),
+      imported({Function("Twice", {"Softmax", "local.Other"}, 11), Function("Other", {"Relu"}, 13)})
+          .status(),
       "imports opset 13");
+}
+
+TEST(InlineFunctionsTest, TheModelGetsTheImportsOfFunctionsThatAreCalled) {
+  const auto imported = [](const std::string& name, int64_t version) {
+    onnx::FunctionProto function = Function(name, {"com.example.Gelu"});
+    function.mutable_node(0)->set_domain("com.example");
+    function.mutable_node(0)->set_op_type("Gelu");
+    auto* import = function.add_opset_import();
+    import->set_domain("com.example");
+    import->set_version(version);
+    return function;
+  };
+  const auto model_of = [](const std::vector<onnx::FunctionProto>& functions) {
+    return ImportOnnx(BytesFromText(kCall, [&](onnx::ModelProto* proto) {
+      for (const auto& function : functions) *proto->add_functions() = function;
+    }));
+  };
+  const absl::StatusOr<Model> model = model_of({imported("Twice", 3), imported("Unused", 4)});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const OpsetImport last = model->opset_imports().back();
+  EXPECT_EQ(last.domain, "com.example");
+  EXPECT_EQ(last.version, 3);
+  onnx::FunctionProto calls = imported("Twice", 3);
+  *calls.add_node() = Function("", {"local.Other"}).node(0);
+  calls.mutable_node(1)->set_output(0, "unused");
+  ExpectRefused(model_of({calls, imported("Other", 4)}).status(),
+                "function 'Other' imports opset 4 of 'com.example', the model opset 3");
+}
+
+// What nobody calls changes nothing, whatever it is.
+TEST(InlineFunctionsTest, PassesOverWhatNobodyCalls) {
+  onnx::FunctionProto overloaded = Function("Other", {"Relu"});
+  std::string serialized = overloaded.SerializeAsString();
+  serialized.append("\x6a\x01v", 3);
+  ASSERT_TRUE(overloaded.ParseFromString(serialized));
+  const absl::Status status =
+      BindWith({Function("Twice", {"Relu"}), Function("Old", {"Relu"}, 11), overloaded, overloaded})
+          .status();
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(InlineFunctionsTest, RefusesRecursion) {
@@ -215,6 +256,40 @@ TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsName) {
   EXPECT_TRUE(ImportCalls(Function(std::string(1000, 'n'), ops), 1).ok());
   ExpectRefused(ImportCalls(Function(std::string(1 << 20, 'n'), ops), 1).status(),
                 "functions expand to more than");
+}
+
+TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsInputs) {
+  onnx::FunctionProto function = Function("Bomb", {"Relu"});
+  for (int i = 0; i < 10'000; ++i) function.add_input(absl::StrCat("in", i));
+  EXPECT_TRUE(ImportCalls(function, 10).ok());
+  ExpectRefused(ImportCalls(function, 1000).status(), "functions expand to more than");
+}
+
+TEST(InlineFunctionsTest, RefusesBodiesThatNestSubgraphsTooDeep) {
+  // If in If: an outer one in the branch of the next.
+  const auto nested = [](int depth, const std::string& call) {
+    onnx::NodeProto node = Function("", {call}).node(0);
+    for (int i = 0; i < depth; ++i) {
+      onnx::NodeProto outer;
+      outer.set_op_type("If");
+      outer.add_input("in");
+      outer.add_output("out");
+      onnx::AttributeProto* const branch = outer.add_attribute();
+      branch->set_name("then_branch");
+      branch->set_type(onnx::AttributeProto::GRAPH);
+      *branch->mutable_g()->add_node() = node;
+      node = outer;
+    }
+    return node;
+  };
+  const auto status_of = [&](int depth) {
+    std::vector<onnx::FunctionProto> functions = {Function("Twice", {}), Function("Inner", {})};
+    *functions[0].add_node() = nested(depth, "local.Inner");
+    *functions[1].add_node() = nested(kSubgraphDepthMax / 2, "Relu");
+    return BindWith(functions).status();
+  };
+  EXPECT_TRUE(status_of(kSubgraphDepthMax / 2).ok()) << status_of(kSubgraphDepthMax / 2);
+  ExpectRefused(status_of(kSubgraphDepthMax / 2 + 1), "nested deeper than 16");
 }
 
 TEST(InlineFunctionsTest, RefusesWhatItDoesNotUnderstand) {
