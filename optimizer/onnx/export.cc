@@ -26,8 +26,11 @@ namespace plait {
 
 namespace {
 
-// The first IR version that may use an opset, from ONNX's table of versions. At least 4: before it,
-// initializers had to be inputs as well.
+// Before it, initializers had to be inputs as well.
+constexpr int64_t kIrVersionMin = 4;
+
+// The first IR version that may use an opset, from ONNX's table of versions; at least
+// kIrVersionMin.
 int64_t IrVersionFor(int opset) {
   struct Entry {
     int opset;
@@ -134,7 +137,7 @@ class Exporter {
 
   absl::StatusOr<onnx::ModelProto> Run(Declarations declarations, int opset,
                                        absl::Span<const EmbeddedPlan> plans) {
-    WriteHeader(opset, plans);
+    WriteHeader(plans);
     graph_out_.input = std::move(declarations.inputs);
     graph_out_.output = std::move(declarations.outputs);
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
@@ -149,18 +152,30 @@ class Exporter {
     }
     for (const TensorId output : graph_.outputs()) needed_[output] = true;
     PLAIT_RETURN_IF_ERROR(WriteInitializers());
+    WriteOpset(opset);
     model_.graph = std::move(graph_out_);
     return std::move(model_);
   }
 
  private:
-  void WriteHeader(int opset, absl::Span<const EmbeddedPlan> plans) {
-    model_.ir_version = std::max<int64_t>(original_.ir_version(), IrVersionFor(opset));
+  void WriteHeader(absl::Span<const EmbeddedPlan> plans) {
+    model_.ir_version = std::max(original_.ir_version(), kIrVersionMin);
     model_.producer_name = original_.producer_name;
     model_.producer_version = original_.producer_version;
     model_.domain = original_.domain;
     model_.model_version = original_.model_version;
     model_.doc_string = original_.doc_string;
+    for (const auto& entry : original_.metadata_props) {
+      if (!absl::StartsWith(entry.key(), kMetadataPrefix)) model_.metadata_props.push_back(entry);
+    }
+    for (const auto& [key, value] : MetadataOf(plans)) AddMetadata(key, value);
+    graph_out_.name = original_.graph().name();
+    graph_out_.doc_string = original_.graph().doc_string;
+  }
+
+  // A model of foreign operators only may have gained some of ONNX's. One that has not keeps the IR
+  // version that its readers know.
+  void WriteOpset(int opset) {
     bool has_onnx = false;
     for (const auto& import : original_.opset_import) {
       model_.opset_import.push_back(import);
@@ -168,14 +183,12 @@ class Exporter {
       model_.opset_import.back().version = opset;
       has_onnx = true;
     }
-    // A model of foreign operators only may have gained some of ONNX's.
+    const bool uses_onnx =
+        std::any_of(graph_out_.node.begin(), graph_out_.node.end(),
+                    [](const auto& node) { return IsDefaultDomain(node.domain()); });
+    if (!has_onnx && !uses_onnx) return;
     if (!has_onnx) model_.opset_import.emplace_back().version = opset;
-    for (const auto& entry : original_.metadata_props) {
-      if (!absl::StartsWith(entry.key(), kMetadataPrefix)) model_.metadata_props.push_back(entry);
-    }
-    for (const auto& [key, value] : MetadataOf(plans)) AddMetadata(key, value);
-    graph_out_.name = original_.graph().name();
-    graph_out_.doc_string = original_.graph().doc_string;
+    model_.ir_version = std::max(model_.ir_version(), IrVersionFor(opset));
   }
 
   void AddMetadata(absl::string_view key, const std::string& value) {
@@ -275,10 +288,17 @@ class Exporter {
   onnx::GraphProto graph_out_;
 };
 
+bool HasSubgraph(const onnx::NodeProto& node) {
+  return std::any_of(node.attribute.begin(), node.attribute.end(), [](const auto& attribute) {
+    return attribute.g.has() || !attribute.graphs.empty();
+  });
+}
+
 }  // namespace
 
 // An opaque node of ONNX's own domain means what its opset says: in another one it might mean
-// something else. Foreign domains have versions of their own, which do not change.
+// something else, and so might ONNX's operators in a foreign node's subgraphs. Foreign domains have
+// versions of their own, which do not change.
 absl::Status CheckExportOpset(const Model& original, const Graph& graph, int opset) {
   if (opset == 0) return absl::OkStatus();
   if (opset < original.opset() || opset > kOpsetMax) {
@@ -289,8 +309,11 @@ absl::Status CheckExportOpset(const Model& original, const Graph& graph, int ops
   if (opset == original.opset()) return absl::OkStatus();
   for (const Node& node : graph.nodes()) {
     if (node.op != OpKind::kOpaque) continue;
-    PLAIT_ASSIGN_OR_RETURN(const onnx::NodeProto proto, ReadOpaqueNode(node));
-    if (!IsDefaultDomain(proto.domain())) continue;
+    PLAIT_ASSIGN_OR_RETURN(onnx::NodeProto proto, ReadOpaqueNode(node));
+    if (!IsDefaultDomain(proto.domain()) && !HasSubgraph(proto)) continue;
+    for (size_t i = 0; i < proto.output.size(); ++i) {
+      if (node.outputs[i] != kNoTensor) proto.output[i] = *graph.tensor(node.outputs[i]).name;
+    }
     return absl::InvalidArgumentError(
         absl::StrCat(NodeLabel(proto), ": ", proto.op_type(), " stays as it is in opset ",
                      original.opset(), ", so the model cannot be raised to opset ", opset));
@@ -313,11 +336,12 @@ absl::StatusOr<std::string> ExportOnnx(const Model& original, const Graph& graph
 
 absl::StatusOr<std::string> ExportPiece(const Model& original, const Graph& piece,
                                         absl::Span<const DataType> input_types) {
-  PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::AssignOwn(piece));
+  PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandNodes(piece, original.opset()));
+  PLAIT_ASSIGN_OR_RETURN(ExportNames names, ExportNames::AssignOwn(expanded));
   const ModelWeights weights = original.weights();
-  Exporter exporter(original, piece, weights, std::move(names));
+  Exporter exporter(original, expanded, weights, std::move(names));
   PLAIT_ASSIGN_OR_RETURN(const onnx::ModelProto model,
-                         exporter.Run(DeclarationsOfPiece(original, piece, input_types),
+                         exporter.Run(DeclarationsOfPiece(original, expanded, input_types),
                                       original.opset(), /*plans=*/{}));
   return WriteMessage(model, "a part of the model");
 }
