@@ -21,6 +21,9 @@ constexpr size_t kTraceBytesMax = size_t{256} << 10;
 // 256 names of outputs stand in it, too.
 constexpr size_t kOutputNameBytesMax = 1024;
 constexpr int kOpaqueNodesToldMax = 1000;
+// Some quote names of the file, and there may be one for each of its tensors.
+constexpr size_t kWarningsToldMax = 64;
+constexpr size_t kWarningBytesMax = 1024;
 
 v1::Verdict VerdictOf(Verdict verdict) {
   switch (verdict) {
@@ -135,6 +138,17 @@ void SetOpaqueNodes(const SearchFacts& facts, v1::Report* report) {
   }
 }
 
+void AddWarnings(const SearchFacts& facts, v1::Report* report) {
+  const size_t count = std::min(facts.warnings.size(), kWarningsToldMax);
+  for (const std::string& warning : facts.warnings.first(count)) {
+    report->add_warnings(wire::ValidUtf8(warning, kWarningBytesMax));
+  }
+  if (count < facts.warnings.size()) {
+    report->add_warnings(absl::StrCat("the report tells ", count, " of ", facts.warnings.size(),
+                                      " warnings about the model"));
+  }
+}
+
 void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
                     v1::EquivalenceReport* equivalence) {
   equivalence->set_verdict(VerdictOf(result.equivalence.verdict));
@@ -220,7 +234,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   SetEquivalence(facts, result, report.mutable_equivalence());
   SetSearch(facts, result, report.mutable_search());
   SetRefused(result, &report);
-  for (const std::string& warning : facts.warnings) report.add_warnings(warning);
+  AddWarnings(facts, &report);
   if (report.equivalence().verdict() == v1::VERDICT_INCONCLUSIVE) {
     report.add_warnings(InconclusiveWarning(result));
   }

@@ -109,6 +109,17 @@ TEST(ReportTest, StaysSmallWhateverOpaqueNodesAreCalled) {
   EXPECT_THAT(report.warnings(), Contains("the report names 1000 of 1500 opaque nodes"));
 }
 
+TEST(ReportTest, StaysSmallWhateverItWarnsOf) {
+  GraphBuilder builder;
+  builder.AddOutput(builder.AddInput({DataType::kFloat32, {2}}, "x"));
+  const Graph graph = *std::move(builder).Finish();
+  const std::vector<std::string> warnings(40'000, std::string(1 << 14, 'w'));
+  const v1::Report report =
+      MakeReport(internal::Start(), {.graph = graph, .warnings = warnings}, SearchResult());
+  EXPECT_LT(report.ByteSizeLong(), size_t{1} << 20);
+  EXPECT_THAT(report.warnings(), Contains("the report tells 64 of 40000 warnings about the model"));
+}
+
 // A step of one kernel over these nodes, with this format at its first input.
 Step StepOf(std::vector<NodeId> nodes, Format format, std::vector<int> outputs) {
   Step step;
