@@ -11,12 +11,14 @@ namespace plait {
 namespace {
 
 // The messages on the way to an initializer, with their field numbers in onnx.proto.
-enum class Message { kModel, kGraph, kNode, kAttribute, kTensor, kOther };
+enum class Message { kModel, kGraph, kFunction, kNode, kAttribute, kTensor, kOther };
 
 Message ChildOf(Message parent, int field) {
   switch (parent) {
     case Message::kModel:
-      return field == 7 ? Message::kGraph : Message::kOther;
+      return field == 7 ? Message::kGraph : field == 25 ? Message::kFunction : Message::kOther;
+    case Message::kFunction:
+      return field == 7 ? Message::kNode : field == 11 ? Message::kAttribute : Message::kOther;
     case Message::kGraph:
       return field == 1 ? Message::kNode : field == 5 ? Message::kTensor : Message::kOther;
     case Message::kNode:
@@ -42,6 +44,7 @@ Message VisitedIn(Message message, const WireField& field, TensorScope scope) {
   const Message child = ChildOf(message, field.number);
   if (scope == TensorScope::kAll) return child;
   const bool inner_graph = message == Message::kAttribute && child == Message::kGraph;
+  if (child == Message::kFunction) return Message::kOther;
   const bool other_node = child == Message::kNode && !IsConstantNode(field.payload);
   return inner_graph || other_node ? Message::kOther : child;
 }

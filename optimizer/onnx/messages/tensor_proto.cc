@@ -1,5 +1,6 @@
 #include "optimizer/onnx/messages/tensor_proto.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -87,7 +88,7 @@ absl::StatusOr<TensorType> TypeOfTensorProto(const onnx::TensorProto& proto) {
 absl::StatusOr<Tensor> ReadTensorProto(const onnx::TensorProto& proto,
                                        const std::shared_ptr<const void>& owner) {
   PLAIT_ASSIGN_OR_RETURN(TensorType type, TypeOfTensorProto(proto));
-  if (proto.data_location() == onnx::TensorProto::kExternal || !proto.external_data.empty()) {
+  if (proto.data_location() == onnx::TensorProto::kExternal) {
     return Error(proto,
                  "its data lies in another file, which a model that was sent cannot name "
                  "(the client packs external data into the model; plait never opens such paths)");
@@ -100,6 +101,11 @@ absl::StatusOr<Tensor> ReadTensorProto(const onnx::TensorProto& proto,
   if (static_cast<int64_t>(view.size()) != type.bytes()) {
     return Error(proto, absl::StrCat("holds ", view.size(), " bytes of data, but ", type.ToString(),
                                      " has ", type.bytes()));
+  }
+  // Others are true in one operator and not in another.
+  if (type.dtype == DataType::kBool &&
+      std::any_of(view.begin(), view.end(), [](char byte) { return byte != 0 && byte != 1; })) {
+    return Error(proto, "holds bytes that are no booleans, which are 0 and 1");
   }
   if (elements.converted) return Tensor(std::move(type), *std::move(elements.converted));
   return Tensor(std::move(type), view, owner);

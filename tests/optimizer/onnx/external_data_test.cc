@@ -81,6 +81,34 @@ TEST(ExternalDataTest, PacksSubgraphsAndAttributesToo) {
   EXPECT_EQ(packed->find("a.bin"), std::string::npos);
 }
 
+TEST(ExternalDataTest, PacksFunctionsToo) {
+  const std::string model =
+      BytesFromText(R"(<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+    g (float[2] x) => (float[2] y) { y = local.AddWeight(x) }
+    <domain: "local", opset_import: ["" : 13]>
+    AddWeight (a) => (b) {
+      c = Constant<value = float[2] {1.0, 2.0}>()
+      b = Add(a, c)
+    })",
+                    [](auto* proto) {
+                      auto* constant = proto->mutable_functions(0)->mutable_node(0);
+                      *constant->mutable_attribute(0)->mutable_t() = External("a.bin");
+                    });
+  const absl::StatusOr<std::string> packed = PackExternalData(model, ReadZeros);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_TRUE(ImportOnnx(*packed).ok()) << ImportOnnx(*packed).status();
+}
+
+// ONNX goes by where a tensor says that its data lies, whatever other entries it kept.
+TEST(ExternalDataTest, DataInTheFileIsReadBesideEntriesOfAnother) {
+  onnx::TensorProto tensor = External("old.bin");
+  tensor.clear_data_location();
+  tensor.set_raw_data(FloatTensor("w", {2}).raw_data());
+  const std::string model = ModelWith(tensor);
+  EXPECT_EQ(PackExternalData(model, ReadZeros).value(), model);
+  EXPECT_TRUE(ImportOnnx(model).ok()) << ImportOnnx(model).status();
+}
+
 TEST(ExternalDataTest, AModelWithoutExternalDataStaysAsItIs) {
   const std::string model = ModelWith(FloatTensor("w", {2}));
   EXPECT_EQ(PackExternalData(model, ReadZeros).value(), model);
