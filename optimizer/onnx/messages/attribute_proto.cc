@@ -1,5 +1,6 @@
 #include "optimizer/onnx/messages/attribute_proto.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -99,8 +100,14 @@ struct AttributeWriter {
 }  // namespace
 
 absl::StatusOr<Attributes> ReadAttributes(const onnx::NodeProto& node) {
+  // In the order of their names, in which adding one moves no other.
+  std::vector<const AttributeProto*> by_name;
+  for (const AttributeProto& proto : node.attribute) by_name.push_back(&proto);
+  std::stable_sort(by_name.begin(), by_name.end(),
+                   [](const auto* a, const auto* b) { return a->name() < b->name(); });
   Attributes attributes;
-  for (const AttributeProto& proto : node.attribute) {
+  for (const AttributeProto* const each : by_name) {
+    const AttributeProto& proto = *each;
     if (attributes.Has(proto.name())) return Error(proto, "is listed twice");
     if (!proto.ref_attr_name().empty()) {
       return Error(proto, absl::StrCat("refers to '", proto.ref_attr_name(),
