@@ -171,7 +171,8 @@ absl::Status CpuExecutable::PlaceValues(const Plan& plan) {
 }
 
 // An output is the value that a step writes; row-major where there are several. An output that no
-// step writes is a constant or an input.
+// node writes is a constant or an input, of which steps write copies only: their bytes may be in
+// another format, and others' once they have been read.
 absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& weights) {
   const std::vector<bool> written = WrittenValues(plan);
   for (const TensorId output : graph_.outputs()) {
@@ -179,7 +180,7 @@ absl::Status CpuExecutable::PlaceOutputs(const Plan& plan, const WeightSource& w
     Operand output_place{info.type};
     for (size_t i = 0; i < plan.values.size(); ++i) {
       const Value& value = plan.values[i];
-      if (value.tensor != output || !written[i]) continue;
+      if (value.tensor != output || !written[i] || info.producer == kNoNode) continue;
       if (output_place.data != nullptr && value.format != Format::kPlain) continue;
       output_place = OperandOf(plan, static_cast<int>(i));
     }

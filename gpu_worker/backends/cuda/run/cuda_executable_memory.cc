@@ -142,7 +142,7 @@ absl::Status CudaExecutable::PlaceValues(const PartialOrder& order) {
 }
 
 // An output is the value that a step writes; row-major where there are several. An output that no
-// step writes is a constant or an input.
+// node writes is a constant or an input, of which steps write copies only.
 absl::Status CudaExecutable::PlaceOutputs(const WeightSource& weights) {
   const std::vector<bool> written = WrittenValues(plan_);
   for (const TensorId tensor : graph_.outputs()) {
@@ -150,6 +150,7 @@ absl::Status CudaExecutable::PlaceOutputs(const WeightSource& weights) {
     for (size_t i = 0; i < plan_.values.size(); ++i) {
       const Value& value = plan_.values[i];
       if (value.tensor != tensor || !written[i]) continue;
+      if (graph_.tensor(tensor).producer == kNoNode) continue;
       if (output.place.data != nullptr && value.format != Format::kPlain) continue;
       output.place = {places_[i], value.format};
     }

@@ -16,6 +16,7 @@
 #include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "tests/fakes/planned_graph.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 #include "tests/gpu_worker/executor/simple_plan.h"
 
@@ -234,6 +235,25 @@ TEST_F(CpuExecutorTest, ReturnsOutputsThatAreInputsOrConstants) {
   EXPECT_EQ((*outputs)[0], input);
   EXPECT_EQ((*outputs)[1], Tensor::Of<float>({2}, {1.5f, -2.0f}));
   EXPECT_EQ((*outputs)[2], Tensor::Of<float>({3}, {-1.0f, -2.0f, 3.0f}));
+}
+
+// Its channels-last copy is for the convolution alone.
+TEST_F(CpuExecutorTest, ReturnsAnInputOfWhichAStepMakesACopy) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[1,32,8,8]
+  const %w: float32[32,32,3,3] = synthetic 1
+  %c = Conv(%x, %w) {pads=[1,1,1,1]}
+  %y = Conv(%c, %w) {pads=[1,1,1,1]}
+  output %x, %y
+})");
+  FakeProfiler profiler;
+  profiler.channels_last_factor = 0.1;
+  for (const Plan& plan : PlansOf(graph, *catalog_, executor_->device(), profiler)) {
+    const absl::StatusOr<std::unique_ptr<Executable>> executable =
+        executor_->Load(graph, plan, NoWeights());
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    ExpectEqualsReference(graph, executable->get(), 2);
+  }
 }
 
 TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
