@@ -27,7 +27,7 @@ Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
       return miss(gemm, " scales its bias by beta");
     }
     if (graph.constant(gemm, 2) == nullptr) return miss(gemm, " has a bias that is not constant");
-    sum = builder.Fold(OpKind::kAdd, {bias, sum});
+    sum = builder.FoldPair(OpKind::kAdd, bias, sum);
   }
   Attributes attributes = *graph.node(gemm).attributes;
   attributes.Erase("beta");

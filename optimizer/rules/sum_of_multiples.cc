@@ -1,5 +1,6 @@
 #include "optimizer/rules/patterns/graph_queries.h"
 #include "optimizer/rules/patterns/rewrite_builder.h"
+#include "optimizer/rules/patterns/step_functions.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
@@ -24,14 +25,16 @@ TensorId SumOfFactors(RewriteBuilder* builder, const Multiple& a, const Multiple
   const double number[] = {both_are_one ? 2.0 : 1.0};
   const TensorId constant = builder->AddConstant(Tensor::FromDoubles({dtype, {}}, number));
   if (both_are_one) return constant;
-  return builder->Fold(OpKind::kAdd, {a.factor == kNoTensor ? constant : a.factor,
-                                      b.factor == kNoTensor ? constant : b.factor});
+  return builder->FoldPair(OpKind::kAdd, a.factor == kNoTensor ? constant : a.factor,
+                           b.factor == kNoTensor ? constant : b.factor);
 }
 
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
   const Multiple a = ReadMultiple(graph, node, 0);
   const Multiple b = ReadMultiple(graph, node, 1);
   if (a.x != b.x || graph.tensor(a.x).constant != nullptr) return {};
+  const bool is_exact = !IsFloat(graph.output_type(node).dtype) || a.factor == b.factor;
+  if (!is_exact && ReachesStep(graph, graph.node(node).outputs[0])) return {};
   RewriteBuilder builder(graph);
   const TensorId factor = SumOfFactors(&builder, a, b, graph.type(a.x).dtype);
   return builder.Replace(node, builder.Add(OpKind::kMul, {}, {a.x, factor}));

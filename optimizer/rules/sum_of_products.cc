@@ -32,7 +32,7 @@ std::optional<Product> ReadProduct(const Graph& graph, NodeId add, int index) {
 
 TensorId SumOfBiases(RewriteBuilder* builder, const Product& a, const Product& b) {
   if (a.b == kNoTensor || b.b == kNoTensor) return a.b == kNoTensor ? b.b : a.b;
-  return builder->Fold(OpKind::kAdd, {a.b, b.b});
+  return builder->FoldPair(OpKind::kAdd, a.b, b.b);
 }
 
 Rewrites Match(const Rule&, const Graph& graph, NodeId node) {

@@ -47,12 +47,7 @@ Rewrites MergeConstants(const Graph& graph, NodeId node) {
     return {};
   }
   RewriteBuilder builder(graph);
-  const TensorId both = builder.Fold(op, {a, b});
-  if (both == kNoTensor) return {};
-  if (builder.type(both).elements() >
-      std::max(graph.type(a).elements(), graph.type(b).elements())) {
-    return {};
-  }
+  const TensorId both = builder.FoldPair(op, a, b);
   return builder.Replace(node, builder.Add(op, {}, {graph.node(first).inputs[inner->other], both}));
 }
 

@@ -75,6 +75,13 @@ TensorId RewriteBuilder::Fold(OpKind op, absl::Span<const TensorId> inputs, Attr
   return failed_ ? kNoTensor : AddConstant(*std::move(folded));
 }
 
+TensorId RewriteBuilder::FoldPair(OpKind op, TensorId a, TensorId b) {
+  const TensorId both = Fold(op, {a, b});
+  if (failed_) return kNoTensor;
+  failed_ = type(both).elements() > std::max(type(a).elements(), type(b).elements());
+  return failed_ ? kNoTensor : both;
+}
+
 TensorId RewriteBuilder::Reshape(TensorId constant, absl::Span<const int64_t> shape) {
   return Fold(OpKind::kReshape, {constant, AddConstant(Tensor::Int64s(shape))});
 }

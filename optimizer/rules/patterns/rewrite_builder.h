@@ -46,6 +46,10 @@ class RewriteBuilder {
     return Fold(op, absl::MakeConstSpan(inputs.begin(), inputs.size()), std::move(attributes));
   }
 
+  // Fold of two constants. Fails also where they broadcast each other, as a row and a column do: a
+  // matrix would take more bytes than both.
+  TensorId FoldPair(OpKind op, TensorId a, TensorId b);
+
   // A constant in another shape of as many elements.
   TensorId Reshape(TensorId constant, absl::Span<const int64_t> shape);
 
