@@ -28,6 +28,21 @@ bool IsFoldable(const Graph& graph, const Node& node) {
   });
 }
 
+// One for each output, null for those that are omitted; none where they may not be folded.
+absl::StatusOr<std::vector<ConstantRef>> Fold(const Node& node,
+                                              const std::vector<ConstantRef>& inputs,
+                                              absl::Span<const TensorId> outputs) {
+  std::vector<ConstantRef> folded(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == kNoTensor) continue;
+    absl::StatusOr<ConstantRef> constant = ApplyToConstants(
+        node.op, node.attributes, inputs, static_cast<int>(i), static_cast<int>(outputs.size()));
+    if (absl::IsResourceExhausted(constant.status())) return std::vector<ConstantRef>();
+    PLAIT_ASSIGN_OR_RETURN(folded[i], std::move(constant));
+  }
+  return folded;
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts) {
@@ -45,14 +60,16 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, RuleCounts* counts) {
       copier.CopyNode(id);
       continue;
     }
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<ConstantRef> folded,
+                           Fold(node, inputs, graph.node(id).outputs));
+    if (folded.empty()) {
+      copier.CopyNode(id);
+      continue;
+    }
     ++(*counts)["fold_constants"];
-    const auto& outputs = graph.node(id).outputs;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i] == kNoTensor) continue;
-      PLAIT_ASSIGN_OR_RETURN(ConstantRef folded,
-                             ApplyToConstants(node.op, node.attributes, inputs, static_cast<int>(i),
-                                              static_cast<int>(outputs.size())));
-      copier.Set(outputs[i], builder.AddConstant(std::move(folded)));
+    for (size_t i = 0; i < folded.size(); ++i) {
+      if (folded[i] == nullptr) continue;
+      copier.Set(graph.node(id).outputs[i], builder.AddConstant(folded[i]));
     }
   }
   copier.CopyOutputs();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "optimizer/ops/evaluation/constant_expression.h"
 #include "optimizer/ops/evaluation/run_operator.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -27,6 +28,14 @@ std::optional<Constants> ConstantInputs(const GraphBuilder& builder, const Node&
   return constants;
 }
 
+std::vector<TensorType> InputTypes(const GraphBuilder& builder, const Node& node) {
+  std::vector<TensorType> types;
+  for (const TensorId id : node.inputs) {
+    types.push_back(id == kNoTensor ? TensorType{} : builder.tensor(id).type);
+  }
+  return types;
+}
+
 // Small inputs and outputs do not bound the work: a pooling window may be as large as its padding.
 bool IsCheap(const Node& node, const GraphBuilder& builder, absl::Span<const Tensor* const> values,
              absl::Span<const TensorType> output_types) {
@@ -37,10 +46,7 @@ bool IsCheap(const Node& node, const GraphBuilder& builder, absl::Span<const Ten
   }
   if (bytes > kInlineConstantBytesMax) return false;
   if (IsShapeQuestion(node.op)) return true;
-  std::vector<TensorType> input_types;
-  for (const TensorId id : node.inputs) {
-    input_types.push_back(id == kNoTensor ? TensorType{} : builder.tensor(id).type);
-  }
+  const std::vector<TensorType> input_types = InputTypes(builder, node);
   const OpCall call{*node.attributes, input_types, values, static_cast<int>(output_types.size())};
   const OpSpec& spec = SpecOf(node.op);
   const Work work =
@@ -101,14 +107,12 @@ std::optional<std::vector<ConstantRef>> FoldNode(const GraphBuilder& builder, co
   if ((computes || IsShapeQuestion(node.op)) && IsCheap(node, builder, values, output_types)) {
     return Compute(builder, node, values, output_count);
   }
-  if (!inputs || output_count != 1 || output_types[0].bytes() > kFoldedBytesMax) {
-    return std::nullopt;
-  }
+  if (!inputs || output_count != 1) return std::nullopt;
   // Exporters share one weight between layers through Identity nodes; a copy would double it.
   if (node.op == OpKind::kIdentity) return inputs;
-  for (const ConstantRef& input : *inputs) {
-    if (input != nullptr && input->depth() >= kConstantDepthMax) return std::nullopt;
-  }
+  const std::vector<TensorType> input_types = InputTypes(builder, node);
+  const OpCall call{*node.attributes, input_types, values, output_count};
+  if (!MayBeFolded(call, node.op, *inputs, output_types)) return std::nullopt;
   return Constants{std::make_shared<const Constant>(
       output_types[0], Constant::Apply{node.op, node.attributes, *std::move(inputs), 0})};
 }

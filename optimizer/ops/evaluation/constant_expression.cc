@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/ops/evaluation/evaluate.h"
@@ -33,6 +34,21 @@ std::vector<ConstantRef> WithoutInnerConcats(const AttributesRef& attributes,
 
 }  // namespace
 
+bool MayBeFolded(const OpCall& call, OpKind op, absl::Span<const ConstantRef> inputs,
+                 absl::Span<const TensorType> output_types) {
+  const bool is_shallow = std::all_of(inputs.begin(), inputs.end(), [](const ConstantRef& input) {
+    return input == nullptr || input->depth() < kConstantDepthMax;
+  });
+  const bool is_small =
+      std::all_of(output_types.begin(), output_types.end(),
+                  [](const TensorType& type) { return type.bytes() <= kFoldedBytesMax; });
+  if (!is_shallow || !is_small) return false;
+  const OpSpec& spec = SpecOf(op);
+  const Work work =
+      spec.work == nullptr ? DefaultWork(call, output_types) : spec.work(call, output_types);
+  return work.flops <= kFoldedFlopsMax;
+}
+
 // Weights are not at hand here, so that an expression over one stays an expression.
 absl::StatusOr<ConstantRef> ApplyToConstants(OpKind op, AttributesRef attributes,
                                              std::vector<ConstantRef> inputs, int output_index,
@@ -46,6 +62,10 @@ absl::StatusOr<ConstantRef> ApplyToConstants(OpKind op, AttributesRef attributes
   }
   PLAIT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
                          InferTypes(op, *attributes, input_types, values, output_count));
+  if (!MayBeFolded({*attributes, input_types, values, output_count}, op, inputs, types)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(OpKindName(op), ": takes too long, or too much memory, for a constant"));
+  }
   const TensorType type = types[output_index];
   const bool readable = std::all_of(inputs.begin(), inputs.end(), [](const ConstantRef& input) {
     return input == nullptr || input->inline_value() != nullptr;

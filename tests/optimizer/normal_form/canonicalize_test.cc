@@ -97,6 +97,29 @@ TEST(CanonicalizeTest, FoldsChainsOfConstants) {
 }
 
 // The example at the head of canonicalize.cc.
+// What a plan's text may not hold, and what would take hours to compute, stays a node.
+TEST(CanonicalizeTest, FoldsNoMoreThanAConstantMayTake) {
+  std::string text = "graph {\n  input %x: float32[300]\n  const %c0: float32[300] = synthetic 1\n";
+  for (int i = 0; i < 1500; ++i) {
+    absl::StrAppend(&text, "  %c", i + 1, " = ", i % 2 == 0 ? "Abs" : "Neg", "(%c", i, ")\n");
+  }
+  absl::StrAppend(&text, "  %y = Add(%x, %c1500)\n  output %y\n}\n");
+  RuleCounts counts;
+  const Graph deep = Canonical(Parse(text), &counts);
+  EXPECT_GT(deep.node_count(), 1);
+  EXPECT_TRUE(ParseGraph(PrintGraph(deep)).ok()) << ParseGraph(PrintGraph(deep)).status();
+  const Graph hard = Parse(R"(graph {
+  input %x: float32[4]
+  const %c: float32[4,4,4,4] = synthetic 1
+  %s: float32[] = Einsum(%c, %c, %c, %c, %c) {equation="abcd,efgh,ijkl,mnop,qrst->"}
+  %y = Mul(%x, %s) {}
+  output %y
+})");
+  const absl::StatusOr<Graph> result = Canonicalize(hard, {}, &counts);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->node_count(), 2);
+}
+
 TEST(CanonicalizeTest, MergesWhatRulesMadeEqual) {
   const Graph graph = Parse(R"(graph {
     input %x: float32[2,3]

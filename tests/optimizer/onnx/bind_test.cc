@@ -98,6 +98,19 @@ TEST(BindTest, CountsPartsThatAreListedAndOmitted) {
 )");
 }
 
+TEST(BindTest, LeavesConstantsThatTakeLongToKernels) {
+  const absl::StatusOr<Bound> bound = BindBytes(
+      GraphBytes(13, R"(g (float[4] x) => (float[4] y) {
+      s = Einsum <equation = "abcd,efgh,ijkl,mnop,qrst->"> (c, c, c, c, c)
+      y = Mul(x, s)
+    })",
+                 [](auto* model) {
+                   *model->mutable_graph()->add_initializer() = FloatTensor("c", {4, 4, 4, 4});
+                 }));
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->graph.node_count(), 2);
+}
+
 TEST(BindTest, FoldsTheArithmeticOfShapes) {
   const std::string bytes = GraphBytes(13, R"(g (float[batch,2,8] x) => (float[batch,16] y) {
       shape = Shape(x)
