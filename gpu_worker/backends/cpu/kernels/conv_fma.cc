@@ -75,7 +75,11 @@ class WindowRows : public RowMaker {
   // A row of the window; `source_row` nullptr: in the padding.
   void CopyTaps(const float* source_row, int64_t column, float* to) const {
     const WindowAxis& columns = axes_[1];
-    const int64_t first = source_row == nullptr ? columns.kernel : columns.kernel_begin(column);
+    // Of a window that lies in the padding before the image altogether, the first tap on the image
+    // would be one behind the window.
+    const int64_t first = source_row == nullptr
+                              ? columns.kernel
+                              : std::min(columns.kernel, columns.kernel_begin(column));
     const int64_t last = source_row == nullptr ? columns.kernel : columns.kernel_end(column);
     std::fill_n(to, first * channels_, 0.0f);
     for (int64_t tap = first; tap < last; ++tap) {
