@@ -194,14 +194,14 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadGridSample(LoadContext* context) 
   if (nodes.size() != 1 || !kGridSampleOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const GridSampling sampling, ReadGridSampling(*node.attributes));
-  PLAIT_ASSIGN_OR_RETURN(const Operand x, context->Find(node.inputs[0]));
+  PLAIT_ASSIGN_OR_RETURN(const Ends ends, EndsOf(context, node.inputs[0], node.outputs[0]));
+  const auto& [format, x, result] = ends;
   PLAIT_ASSIGN_OR_RETURN(const Operand grid, FindIn(context, node.inputs[1], Format::kPlain));
-  PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], x.format));
   Grid positions(sampling, x, grid);
-  if (x.format == Format::kChannelsLast) {
+  if (format == Format::kChannelsLast) {
     return std::make_unique<GridSamplePixels>(context->width(), std::move(positions), x, result);
   }
-  if (x.format != Format::kPlain) return context->Refuse();
+  if (format != Format::kPlain) return context->Refuse();
   return std::make_unique<GridSamplePlanes>(context->width(), std::move(positions), x, result);
 }
 

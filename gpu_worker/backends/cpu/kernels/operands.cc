@@ -11,6 +11,16 @@ absl::StatusOr<Operand> FindIn(LoadContext* context, TensorId tensor, Format for
   return operand;
 }
 
+absl::StatusOr<Ends> EndsOf(LoadContext* context, TensorId source, TensorId result) {
+  PLAIT_ASSIGN_OR_RETURN(const Operand first, context->Find(source));
+  PLAIT_ASSIGN_OR_RETURN(const Operand last, context->Find(result));
+  const Format format = first.format == Format::kPlain ? last.format : first.format;
+  const bool lie_in_it = first.format == EffectiveFormat(first.type, format) &&
+                         last.format == EffectiveFormat(last.type, format);
+  if (!lie_in_it) return context->Refuse();
+  return Ends{format, first, last};
+}
+
 absl::StatusOr<const float*> BiasOf(LoadContext* context, const Node& node) {
   if (node.inputs.size() < 3 || node.inputs[2] == kNoTensor) return nullptr;
   PLAIT_ASSIGN_OR_RETURN(const Operand bias, context->Find(node.inputs[2]));

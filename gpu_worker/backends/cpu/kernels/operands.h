@@ -14,6 +14,17 @@ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // Errors: also InvalidArgument (LoadContext::Refuse) where it lies otherwise.
 absl::StatusOr<Operand> FindIn(LoadContext* context, TensorId tensor, Format format);
 
+// What a kernel reads and writes that works in one format: an image of one pixel or one channel is
+// called plain in either, and then the other end says which it is.
+struct Ends {
+  Format format = Format::kPlain;
+  Operand source;
+  Operand result;
+};
+
+// Errors: also InvalidArgument (LoadContext::Refuse) where they lie in different formats.
+absl::StatusOr<Ends> EndsOf(LoadContext* context, TensorId source, TensorId result);
+
 // LoadContext::AllocateScratch of so many numbers.
 template <typename T>
 absl::StatusOr<T*> ScratchOf(LoadContext* context, int64_t count) {

@@ -178,12 +178,12 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadResize(LoadContext* context) {
   if (nodes.size() != 1 || !kResizeOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Resizing resizing, ReadResizing(graph, nodes[0]));
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
-  PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], source.format));
-  if (source.format == Format::kChannelsLast) {
+  PLAIT_ASSIGN_OR_RETURN(const Ends ends, EndsOf(context, node.inputs[0], node.outputs[0]));
+  const auto& [format, source, result] = ends;
+  if (format == Format::kChannelsLast) {
     return std::make_unique<ResizePixels>(context->width(), resizing, source, result);
   }
-  if (source.format != Format::kPlain) return context->Refuse();
+  if (format != Format::kPlain) return context->Refuse();
   PLAIT_ASSIGN_OR_RETURN(float* const lines,
                          ScratchOf<float>(context, context->width() * source.type.shape[3]));
   return std::make_unique<ResizePlanes>(context->width(), resizing, source, result, lines);
