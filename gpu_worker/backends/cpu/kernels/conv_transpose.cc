@@ -38,6 +38,7 @@ class ConvTransposeKernel : public CpuKernel {
     PLAIT_RETURN_IF_ERROR(primitive_->Run());
     if (rows_.are_planes && epilogue_.bias() == nullptr) return absl::OkStatus();
     ForEachPart(threads_, rows_.count, [&](int64_t begin, int64_t end, int) {
+      if (rows_.floats == 1 && !rows_.are_planes) return FinishNumbers(begin, end);
       for (int64_t row = begin; row < end; ++row) Finish(row);
     });
     return absl::OkStatus();
@@ -56,6 +57,16 @@ class ConvTransposeKernel : public CpuKernel {
       Loops().binary[static_cast<int>(BinaryLoop::kAdd)](values, bias, values, rows_.floats);
     }
     epilogue_.Apply(values, row, 0, rows_.floats);
+  }
+
+  // Rows of one number each are one long row: a mask's.
+  void FinishNumbers(int64_t begin, int64_t end) const {
+    float* const values = rows_.data + begin;
+    const float* const bias = epilogue_.bias();
+    if (bias != nullptr) {
+      Loops().unary[static_cast<int>(UnaryLoop::kLinear)](values, values, end - begin, 1, *bias);
+    }
+    epilogue_.ApplyToRows(values, begin, end - begin);
   }
 
   int threads_;
@@ -86,7 +97,7 @@ Weights WeightsOf(const TensorType& type, int64_t groups) {
 
 // The primitive without bias and what follows.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPrimitive(LoadContext* context, const Node& node,
-                                                         const Operand& source,
+                                                         Format format, const Operand& source,
                                                          const Operand& result) {
   const TensorType& type = context->graph().type(node.inputs[1]);
   const Weights weights = WeightsOf(type, node.attributes->Int("group", 1));
@@ -104,10 +115,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPrimitive(LoadContext* context, c
     pads_end[i] = window[i].pad_end;
   }
   const bool packs = context->graph().tensor(node.inputs[1]).constant != nullptr;
-  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t from,
-                         DescribeTensor(source.type.shape, source.format));
-  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t to,
-                         DescribeTensor(result.type.shape, result.format));
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t from, DescribeTensor(source.type.shape, format));
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t to, DescribeTensor(result.type.shape, format));
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t plain,
                          DescribeStrided(weights.shape, weights.strides));
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t any, DescribeAny(weights.shape));
@@ -136,25 +145,28 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPrimitive(LoadContext* context, c
 
 }  // namespace
 
-// ConvTranspose in the format of its source, and in channels-last what follows it.
+// ConvTranspose in the format of its ends, and in channels-last what follows it.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvTranspose(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
   if (nodes.empty() || !kConvTransposeOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
+  Format format = Format::kChannelsLast;
+  if (nodes.size() == 1) {
+    PLAIT_ASSIGN_OR_RETURN(const Ends ends, EndsOf(context, node.inputs[0], node.outputs[0]));
+    format = ends.format;
+  }
   const int64_t channels = graph.output_type(nodes[0]).shape[1];
-  PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, source.format, channels));
+  PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, format, channels));
   const TensorType& type = layer.result.type;
   ConvTransposeKernel::Rows rows = {layer.result.floats(), type.elements() / channels, channels,
-                                    layer.result.format == Format::kPlain, channels};
+                                    format == Format::kPlain, channels};
   if (rows.are_planes) {
-    if (nodes.size() != 1) return context->Refuse();
     rows.count = type.shape[0] * channels;
     rows.floats = type.elements() / rows.count;
   }
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> primitive,
-                         LoadPrimitive(context, node, source, layer.result));
+                         LoadPrimitive(context, node, format, layer.source, layer.result));
   return std::make_unique<ConvTransposeKernel>(context->width(), std::move(primitive), rows,
                                                std::move(layer.epilogue));
 }
