@@ -49,6 +49,11 @@ bool HasInlineInputs(const Graph& graph, const Node& node, size_t first) {
   });
 }
 
+bool IsRead(const Graph& graph, const Node& node, size_t output) {
+  if (output >= node.outputs.size() || node.outputs[output] == kNoTensor) return false;
+  return !graph.users(node.outputs[output]).empty() || graph.is_output(node.outputs[output]);
+}
+
 bool HasOneOutput(const Node& node) {
   return std::all_of(node.outputs.begin() + 1, node.outputs.end(),
                      [](TensorId output) { return output == kNoTensor; });

@@ -28,6 +28,9 @@ bool IsMovable(const Graph& graph, NodeId node);
 // Whether the inputs from `first` on are omitted or constants whose values are at hand.
 bool HasInlineInputs(const Graph& graph, const Node& node, size_t first);
 
+// Whether the node has the output, and somebody reads it.
+bool IsRead(const Graph& graph, const Node& node, size_t output);
+
 // Whether nothing but the first output is wanted.
 bool HasOneOutput(const Node& node);
 

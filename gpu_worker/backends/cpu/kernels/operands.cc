@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/groups/node_checks.h"
 #include "optimizer/kernels/format_rules.h"
 
 namespace plait {
@@ -19,6 +20,13 @@ absl::StatusOr<Ends> EndsOf(LoadContext* context, TensorId source, TensorId resu
                          last.format == EffectiveFormat(last.type, format);
   if (!lie_in_it) return context->Refuse();
   return Ends{format, first, last};
+}
+
+absl::StatusOr<std::byte*> OutputOf(LoadContext* context, const Node& node, size_t index,
+                                    Format format) {
+  if (!IsRead(context->graph(), node, index)) return nullptr;
+  PLAIT_ASSIGN_OR_RETURN(const Operand operand, FindIn(context, node.outputs[index], format));
+  return operand.data;
 }
 
 absl::StatusOr<const float*> BiasOf(LoadContext* context, const Node& node) {

@@ -25,6 +25,11 @@ struct Ends {
 // Errors: also InvalidArgument (LoadContext::Refuse) where they lie in different formats.
 absl::StatusOr<Ends> EndsOf(LoadContext* context, TensorId source, TensorId result);
 
+// FindIn's data of an output of `node`; nullptr where nobody reads it, or there is none.
+// Errors: as FindIn.
+absl::StatusOr<std::byte*> OutputOf(LoadContext* context, const Node& node, size_t index,
+                                    Format format);
+
 // LoadContext::AllocateScratch of so many numbers.
 template <typename T>
 absl::StatusOr<T*> ScratchOf(LoadContext* context, int64_t count) {

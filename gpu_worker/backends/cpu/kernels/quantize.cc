@@ -137,22 +137,12 @@ Format FormatOf(LoadContext* context) {
   return formats.empty() ? Format::kPlain : formats[0];
 }
 
-// The data of an output; nullptr where nobody reads it.
-absl::StatusOr<std::byte*> OutputOf(LoadContext* context, const Node& node, size_t index) {
-  if (index >= node.outputs.size() || node.outputs[index] == kNoTensor) return nullptr;
-  const TensorId output = node.outputs[index];
-  const bool is_read =
-      !context->graph().users(output).empty() || context->graph().is_output(output);
-  if (!is_read) return nullptr;
-  PLAIT_ASSIGN_OR_RETURN(const Operand operand, FindIn(context, output, FormatOf(context)));
-  return operand.data;
-}
-
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadDynamic(LoadContext* context, const Node& node) {
-  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], FormatOf(context)));
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const bytes, OutputOf(context, node, 0));
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const scale, OutputOf(context, node, 1));
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const zero_point, OutputOf(context, node, 2));
+  const Format format = FormatOf(context);
+  PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], format));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const bytes, OutputOf(context, node, 0, format));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const scale, OutputOf(context, node, 1, format));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const zero_point, OutputOf(context, node, 2, format));
   if (bytes == nullptr) return context->Refuse();
   const DynamicKernel::Results results = {reinterpret_cast<uint8_t*>(bytes),
                                           reinterpret_cast<float*>(scale),

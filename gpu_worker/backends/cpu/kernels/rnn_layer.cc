@@ -192,26 +192,21 @@ absl::StatusOr<const float*> InputOf(LoadContext* context, const Node& node, siz
   return operand.floats();
 }
 
-// The data of an output; nullptr where nobody reads it.
-absl::StatusOr<float*> OutputOf(LoadContext* context, const Node& node, size_t index) {
-  if (index >= node.outputs.size() || node.outputs[index] == kNoTensor) return nullptr;
-  const TensorId output = node.outputs[index];
-  const bool is_read =
-      !context->graph().users(output).empty() || context->graph().is_output(output);
-  if (!is_read) return nullptr;
-  PLAIT_ASSIGN_OR_RETURN(const Operand operand, FindIn(context, output, Format::kPlain));
-  return operand.floats();
+// The numbers of an output; nullptr where nobody reads it.
+absl::StatusOr<float*> FloatsOf(LoadContext* context, const Node& node, size_t index) {
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const data, OutputOf(context, node, index, Format::kPlain));
+  return reinterpret_cast<float*>(data);
 }
 
 absl::StatusOr<Tensors> TensorsOf(LoadContext* context, const Node& node, bool has_cell) {
   Tensors tensors;
   PLAIT_ASSIGN_OR_RETURN(tensors.x, InputOf(context, node, kRecurrentX));
   PLAIT_ASSIGN_OR_RETURN(tensors.first_hidden, InputOf(context, node, kRecurrentHidden));
-  PLAIT_ASSIGN_OR_RETURN(tensors.y, OutputOf(context, node, 0));
-  PLAIT_ASSIGN_OR_RETURN(tensors.last_hidden, OutputOf(context, node, 1));
+  PLAIT_ASSIGN_OR_RETURN(tensors.y, FloatsOf(context, node, 0));
+  PLAIT_ASSIGN_OR_RETURN(tensors.last_hidden, FloatsOf(context, node, 1));
   if (!has_cell) return tensors;
   PLAIT_ASSIGN_OR_RETURN(tensors.first_cell, InputOf(context, node, kRecurrentCell));
-  PLAIT_ASSIGN_OR_RETURN(tensors.last_cell, OutputOf(context, node, 2));
+  PLAIT_ASSIGN_OR_RETURN(tensors.last_cell, FloatsOf(context, node, 2));
   return tensors;
 }
 

@@ -39,16 +39,16 @@ class TopKKernel : public CpuKernel {
  public:
   struct Ends {
     const float* source;
-    float* values;
-    int64_t* places;  // nullptr: not wanted
+    float* values;    // nullptr: nobody reads them
+    int64_t* places;  // likewise
     Entry* scratch;   // a line for each thread
   };
 
-  TopKKernel(int width, const Lines& lines, const Ends& ends)
-      : width_(width), lines_(lines), ends_(ends) {}
+  TopKKernel(int threads, const Lines& lines, const Ends& ends)
+      : threads_(threads), lines_(lines), ends_(ends) {}
 
   absl::Status Run() override {
-    ForEachPart(width_, lines_.outer * lines_.inner, [&](int64_t begin, int64_t end, int thread) {
+    ForEachPart(threads_, lines_.outer * lines_.inner, [&](int64_t begin, int64_t end, int thread) {
       Entry* const line = ends_.scratch + thread * lines_.size;
       for (int64_t i = begin; i < end; ++i) RunLine(i / lines_.inner, i % lines_.inner, line);
     });
@@ -68,7 +68,7 @@ class TopKKernel : public CpuKernel {
     }
     const int64_t first = outer * lines_.count * lines_.inner + inner;
     for (int64_t i = 0; i < lines_.count; ++i) {
-      ends_.values[first + i * lines_.inner] = line[i].value;
+      if (ends_.values != nullptr) ends_.values[first + i * lines_.inner] = line[i].value;
       if (ends_.places != nullptr) ends_.places[first + i * lines_.inner] = line[i].place;
     }
   }
@@ -85,7 +85,7 @@ class TopKKernel : public CpuKernel {
     std::sort(line, kept, order);
   }
 
-  const int width_;
+  const int threads_;
   const Lines lines_;
   const Ends ends_;
 };
@@ -98,21 +98,21 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadTopK(LoadContext* context) {
   if (nodes.size() != 1 || !kTopKOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], Format::kPlain));
-  PLAIT_ASSIGN_OR_RETURN(const Operand values, FindIn(context, node.outputs[0], Format::kPlain));
   const int axis = *AxisOf(graph, nodes[0], -1);
   Lines lines;
   for (int i = 0; i < source.type.rank(); ++i) {
     (i < axis ? lines.outer : i > axis ? lines.inner : lines.size) *= source.type.shape[i];
   }
-  lines.count = values.type.shape[axis];
+  lines.count = graph.output_type(nodes[0]).shape[axis];
   lines.largest = node.attributes->Int("largest", 1) != 0;
-  TopKKernel::Ends ends = {source.floats(), values.floats(), nullptr, nullptr};
-  if (node.outputs.size() > 1 && node.outputs[1] != kNoTensor) {
-    PLAIT_ASSIGN_OR_RETURN(const Operand places, FindIn(context, node.outputs[1], Format::kPlain));
-    ends.places = reinterpret_cast<int64_t*>(places.data);
-  }
-  PLAIT_ASSIGN_OR_RETURN(ends.scratch, ScratchOf<Entry>(context, context->width() * lines.size));
-  return std::make_unique<TopKKernel>(context->width(), lines, ends);
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const values, OutputOf(context, node, 0, Format::kPlain));
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const places, OutputOf(context, node, 1, Format::kPlain));
+  const int threads =
+      static_cast<int>(std::min<int64_t>(context->width(), lines.outer * lines.inner));
+  PLAIT_ASSIGN_OR_RETURN(Entry* const scratch, ScratchOf<Entry>(context, threads * lines.size));
+  const TopKKernel::Ends ends = {source.floats(), reinterpret_cast<float*>(values),
+                                 reinterpret_cast<int64_t*>(places), scratch};
+  return std::make_unique<TopKKernel>(threads, lines, ends);
 }
 
 }  // namespace plait
