@@ -31,7 +31,8 @@ bool IsPerChannel(const TensorType& operand, const TensorType& value, int channe
   return true;
 }
 
-// A NaN as a bound means something else to each library.
+// A NaN as a bound means something else to each library, and some know no infinite numbers. Bounds
+// that cross give the upper one, min(max(x, low), high), and libraries take no others than that.
 std::optional<PostOperation> Bounds(const Graph& graph, const Node& node) {
   PostOperation operation{.op = node.op, .alpha = -kInfinity, .beta = kInfinity};
   for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
@@ -40,6 +41,8 @@ std::optional<PostOperation> Bounds(const Graph& graph, const Node& node) {
     if (!bound.has_value() || std::isnan(*bound)) return std::nullopt;
     (i == 1 ? operation.alpha : operation.beta) = *bound;
   }
+  if (operation.alpha == kInfinity || operation.beta == -kInfinity) return std::nullopt;
+  operation.alpha = std::min(operation.alpha, operation.beta);
   return operation;
 }
 

@@ -18,8 +18,7 @@ absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what) {
       return absl::OkStatus();
     case dnnl_unimplemented:
       return absl::UnimplementedError(absl::StrCat("oneDNN: no implementation of ", what));
-    // Numbers that a model may have and the library does not take, such as a Clip whose lower bound
-    // is the higher one.
+    // Numbers that a model may have and the library does not take.
     case dnnl_invalid_arguments:
       return absl::UnimplementedError(absl::StrCat("oneDNN: refuses the numbers of ", what));
     case dnnl_out_of_memory:

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/processor.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
@@ -400,24 +401,11 @@ TEST_F(CpuExecutorTest, RefusesEveryFamilyForEveryForeignNode) {
   }
 }
 
-// The bounds of a Clip may stand either way round, but not within a oneDNN kernel.
-TEST_F(CpuExecutorTest, SaysThatTheLibraryRefusesAKernel) {
-  const Graph graph = Parse(R"(graph {
-  input %x: float32[1,8,10,10]
-  const %w: float32[8,8,3,3] = synthetic 1
-  const %low: float32[] = [1.0]
-  const %high: float32[] = [-1.0]
-  %c = Conv(%x, %w) {kernel_shape=[3,3], pads=[1,1,1,1]}
-  %y = Clip(%c, %low, %high)
-  output %y
-})");
-  int fused = 0;
-  for (const Kernel& kernel : catalog_->KernelsAt(graph, 0, true)) {
-    if (kernel.nodes.size() < 2) continue;
-    ++fused;
-    EXPECT_TRUE(absl::IsUnimplemented(executor_->LoadKernel(graph, kernel, NoWeights()).status()));
-  }
-  EXPECT_GT(fused, 0);
+TEST(OnednnStatusTest, WhatTheLibraryRefusesIsAnAnswerAndNoFault) {
+  EXPECT_TRUE(absl::IsUnimplemented(OnednnStatus(dnnl_invalid_arguments, "a product")));
+  EXPECT_TRUE(absl::IsUnimplemented(OnednnStatus(dnnl_unimplemented, "a product")));
+  EXPECT_TRUE(absl::IsResourceExhausted(OnednnStatus(dnnl_out_of_memory, "a product")));
+  EXPECT_TRUE(absl::IsInternal(OnednnStatus(dnnl_runtime_error, "a product")));
 }
 
 TEST_F(CpuExecutorTest, ReportsAMissingWeight) {
