@@ -73,7 +73,10 @@ std::optional<PostOperation> Linear(const Graph& graph, const Node& node, Tensor
       operation.alpha = *scalar;
       return operation;
     case OpKind::kDiv:
-      if (!value_first || *scalar == 0) return std::nullopt;
+      // Reciprocals beyond are infinite, or denormal.
+      if (!value_first || !(std::abs(*scalar) > 1e-30f && std::abs(*scalar) < 1e30f)) {
+        return std::nullopt;
+      }
       operation.alpha = 1.0f / *scalar;
       return operation;
     default:
