@@ -26,12 +26,13 @@ bool Runs(const Graph& graph, NodeId node) {
          n.attributes->Int("block_size", 0) == 0;
 }
 
-// With one scale a tensor is quantized as it lies.
+// With one scale a tensor is quantized as it lies; a constant lies row-major.
 std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
   const Node& node = graph.node(nodes.front());
   const bool has_one =
       node.op == OpKind::kDynamicQuantizeLinear || graph.type(node.inputs[1]).elements() == 1;
-  return has_one ? SpatialRows(graph, nodes) : PlainRow(graph, nodes);
+  const bool is_constant = graph.tensor(node.inputs[0]).constant != nullptr;
+  return has_one && !is_constant ? SpatialRows(graph, nodes) : PlainRow(graph, nodes);
 }
 
 }  // namespace
