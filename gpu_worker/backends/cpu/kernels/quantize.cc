@@ -65,8 +65,8 @@ class ScaleKernel : public CpuKernel {
 class DynamicKernel : public CpuKernel {
  public:
   struct Results {
-    uint8_t* bytes = nullptr;
-    float* scale = nullptr;         // nullptr: nobody reads it
+    uint8_t* bytes = nullptr;       // nullptr: nobody reads them
+    float* scale = nullptr;         // likewise
     uint8_t* zero_point = nullptr;  // likewise
   };
 
@@ -94,13 +94,14 @@ class DynamicKernel : public CpuKernel {
     const float distance = 0 - ends.lowest;
     uint8_t zero_point = 0;
     loops.quantize(&distance, 1, scale, {0, 255, 0}, &zero_point);
+    if (results_.scale != nullptr) *results_.scale = scale;
+    if (results_.zero_point != nullptr) *results_.zero_point = zero_point;
+    if (results_.bytes == nullptr) return absl::OkStatus();
     ForEachPart(threads_, pieces, [&](int64_t begin, int64_t end, int) {
       const int64_t first = begin * kPiece;
       loops.quantize(x + first, std::min(end * kPiece, elements) - first, scale,
                      {0, 255, zero_point}, results_.bytes + first);
     });
-    if (results_.scale != nullptr) *results_.scale = scale;
-    if (results_.zero_point != nullptr) *results_.zero_point = zero_point;
     return absl::OkStatus();
   }
 
@@ -143,7 +144,6 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadDynamic(LoadContext* context, con
   PLAIT_ASSIGN_OR_RETURN(std::byte* const bytes, OutputOf(context, node, 0, format));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const scale, OutputOf(context, node, 1, format));
   PLAIT_ASSIGN_OR_RETURN(std::byte* const zero_point, OutputOf(context, node, 2, format));
-  if (bytes == nullptr) return context->Refuse();
   const DynamicKernel::Results results = {reinterpret_cast<uint8_t*>(bytes),
                                           reinterpret_cast<float*>(scale),
                                           reinterpret_cast<uint8_t*>(zero_point)};
