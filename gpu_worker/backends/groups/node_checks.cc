@@ -23,8 +23,10 @@ bool AllFloat32(const Graph& graph, NodeId node) {
            (graph.type(tensor).dtype == DataType::kFloat32 && graph.type(tensor).elements() > 0);
   };
   const Node& n = graph.node(node);
-  return std::all_of(n.inputs.begin(), n.inputs.end(), fits) &&
-         std::all_of(n.outputs.begin(), n.outputs.end(), fits);
+  for (size_t output = 0; output < n.outputs.size(); ++output) {
+    if ((output == 0 || IsRead(graph, n, output)) && !fits(n.outputs[output])) return false;
+  }
+  return std::all_of(n.inputs.begin(), n.inputs.end(), fits);
 }
 
 // The importer has replaced auto_pad; a node that still has it could not be.
@@ -57,6 +59,13 @@ bool IsRead(const Graph& graph, const Node& node, size_t output) {
 bool HasOneOutput(const Node& node) {
   return std::all_of(node.outputs.begin() + 1, node.outputs.end(),
                      [](TensorId output) { return output == kNoTensor; });
+}
+
+bool HasOneReadOutput(const Graph& graph, const Node& node) {
+  for (size_t output = 1; output < node.outputs.size(); ++output) {
+    if (IsRead(graph, node, output)) return false;
+  }
+  return true;
 }
 
 std::optional<int> AxisOf(const Graph& graph, NodeId node, int otherwise) {

@@ -16,7 +16,8 @@ bool IsOneOf(const Graph& graph, NodeId node, std::initializer_list<OpKind> ops)
 // The same for any operator but an opaque one.
 bool HasEnds(const Graph& graph, NodeId node);
 
-// Whether every input and output that is there holds float32, and at least one element.
+// Whether every input and output that is there holds float32, and at least one element; of the
+// outputs behind the first, those that somebody reads.
 bool AllFloat32(const Graph& graph, NodeId node);
 
 // Convolution and pooling windows: padding is explicit, and never negative.
@@ -33,6 +34,9 @@ bool IsRead(const Graph& graph, const Node& node, size_t output);
 
 // Whether nothing but the first output is wanted.
 bool HasOneOutput(const Node& node);
+
+// Whether nothing but the first output is read, whatever else is there.
+bool HasOneReadOutput(const Graph& graph, const Node& node);
 
 // Attribute "axis" counted from the front; nullopt when the first input has no such axis.
 std::optional<int> AxisOf(const Graph& graph, NodeId node, int otherwise);

@@ -14,7 +14,9 @@ bool Runs(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
   const Node& node = graph.node(id);
   const int rank = graph.input_type(id, 0).rank();
-  if (node.outputs.size() != 1 || !AllFloat32(graph, id) || !HasExplicitPadding(node)) return false;
+  if (!HasOneReadOutput(graph, node) || !AllFloat32(graph, id) || !HasExplicitPadding(node)) {
+    return false;
+  }
   if (rank < 3 || rank > 5) return false;
   const std::vector<int64_t> dilations = node.attributes->Ints("dilations");
   if (std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d != 1; }))

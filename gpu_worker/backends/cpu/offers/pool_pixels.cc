@@ -13,7 +13,7 @@ constexpr int64_t kChannelsMin = 16;
 bool Runs(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
   const Node& node = graph.node(id);
-  return node.outputs.size() == 1 && AllFloat32(graph, id) && HasExplicitPadding(node) &&
+  return HasOneReadOutput(graph, node) && AllFloat32(graph, id) && HasExplicitPadding(node) &&
          IsSpatial(graph, id) && graph.input_type(id, 0).shape[1] >= kChannelsMin;
 }
 

@@ -272,6 +272,19 @@ TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
   ExpectEqualsReference(graph, executable->get(), 2);
 }
 
+TEST_F(CpuExecutorTest, PoolsWhosePlacesNobodyReadsAreNoReferenceCode) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[1,5,8,8]
+  %y, %places = MaxPool(%x) {kernel_shape=[2,2]}
+  output %y
+})");
+  const absl::StatusOr<std::unique_ptr<Executable>> executable =
+      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  EXPECT_EQ((*executable)->fallback_nodes(), 0);
+  ExpectEqualsReference(graph, executable->get(), 2);
+}
+
 TEST_F(CpuExecutorTest, RefusesWrongInputs) {
   const Graph graph = Ladder(1);
   const absl::StatusOr<std::unique_ptr<Executable>> executable =
