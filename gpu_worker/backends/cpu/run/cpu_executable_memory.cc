@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/offers/rnn_layer_pattern.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/axes.h"
@@ -52,10 +53,28 @@ int64_t WeightBytesMax(const Graph& graph, const Plan& plan) {
   return bytes;
 }
 
+// All states of a recurrent layer, which its node makes whether or not anybody reads them; 0 for
+// another node.
+int64_t StateBytes(const Graph& graph, NodeId node) {
+  const std::optional<RnnLayer> rnn = RnnLayerAt(graph, node);
+  if (!rnn.has_value()) return 0;
+  const RecurrentLayer& layer = rnn->layer;
+  int64_t bytes = sizeof(float);
+  for (const int64_t extent : {layer.steps, layer.batch, layer.directions, layer.hidden}) {
+    bytes = SaturatingMultiply(bytes, extent);
+  }
+  return bytes;
+}
+
 int64_t ScratchBytesMax(const Graph& graph, const Plan& plan) {
   int64_t largest_bytes = 0;
   for (const Value& value : plan.values) {
     largest_bytes = std::max(largest_bytes, graph.type(value.tensor).bytes());
+  }
+  for (const Step& step : plan.steps) {
+    for (const NodeId node : step.kernel.nodes) {
+      largest_bytes = std::max(largest_bytes, StateBytes(graph, node));
+    }
   }
   return std::max(kScratchBytesMin, SaturatingMultiply(kScratchOfLargestValue, largest_bytes));
 }

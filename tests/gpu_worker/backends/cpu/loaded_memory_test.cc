@@ -56,6 +56,19 @@ TEST_F(LoadedMemoryTest, ARecurrentLayerMayHaveManySteps) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// 328 MB of products, beside which its input and what is read of its outputs are nothing.
+TEST_F(LoadedMemoryTest, ARecurrentLayerMayKeepItsLastStateOnly) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[20000,1,1]
+  const %w: float32[1,4096,1] = synthetic 1
+  const %r: float32[1,4096,1024] = synthetic 2
+  _, %h = LSTM(%x, %w, %r) {hidden_size=1024}
+  output %h
+})");
+  const absl::Status status = LoadStatus(graph);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 // The skips of a U-Net: nine taps of 128 channels for each of 65,536 pixels are 302 MB.
 TEST_F(LoadedMemoryTest, EveryKernelOfALargeConvolutionBeforeAConcatLoads) {
   const std::string conv = R"(graph {
