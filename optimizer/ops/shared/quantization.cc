@@ -10,6 +10,12 @@
 #include "optimizer/ops/shared/versions.h"
 
 namespace plait {
+namespace {
+
+// A scalar, or a list of one.
+bool IsOne(const TensorType& type) { return type.elements() == 1 && type.rank() <= 1; }
+
+}  // namespace
 
 std::optional<IntegerRange> QuantizedRange(DataType dtype) {
   switch (dtype) {
@@ -37,14 +43,15 @@ int64_t Quantized(float scaled, int64_t zero_point, const IntegerRange& range) {
 absl::StatusOr<ScaleGrid> ReadScaleGrid(const OpCall& call) {
   const TensorType& x = call.input_types[0];
   const TensorType& scale = call.input_types[1];
-  if (call.has_input(2) && call.input_types[2].shape != scale.shape) {
+  if (call.has_input(2) && call.input_types[2].shape != scale.shape &&
+      !(IsOne(scale) && IsOne(call.input_types[2]))) {
     return absl::InvalidArgumentError(
         absl::StrCat("the zero point ", call.input_types[2].ToString(),
                      " must have the shape of the scale ", scale.ToString()));
   }
   const int64_t block = call.attributes.Int("block_size", 0);
   ScaleGrid grid;
-  if (block == 0 && scale.elements() == 1 && scale.rank() <= 1) return grid;
+  if (block == 0 && IsOne(scale)) return grid;
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 1));
   const absl::Status mismatch = absl::InvalidArgumentError(
       absl::StrCat("a scale ", scale.ToString(), " with block_size ", block, " does not fit axis ",

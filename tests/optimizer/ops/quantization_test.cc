@@ -42,6 +42,19 @@ TEST(DequantizeLinearTest, TakesOffTheZeroPointOfItsPlaceAlongTheAxis) {
               ElementsAre(-64, 63.5, 0, 20));
 }
 
+TEST(DequantizeLinearTest, OneScaleAndOneZeroPointMayBeAListOrNot) {
+  for (const auto& [scale, zero_point] :
+       {std::pair("[]", "[1]"), std::pair("[1]", "[]"), std::pair("[1]", "[1]")}) {
+    const std::string constants = absl::StrCat("const %s: float32", scale,
+                                               " = [2.0]\nconst %z: int8", zero_point, " = [1]\n");
+    EXPECT_THAT(Results("%y = QuantizeLinear(%i0, %s, %z)", {Floats({2}, {1, 3})}, constants),
+                ElementsAre(1, 3));
+    EXPECT_THAT(Results("%y = DequantizeLinear(%i0, %s, %z)",
+                        {Integers(DataType::kInt8, {2}, {1, 3})}, constants),
+                ElementsAre(0, 4));
+  }
+}
+
 TEST(DynamicQuantizeLinearTest, ZerosHaveAScaleAndZeroIsExact) {
   EXPECT_THAT(Results("%y, %s, %z = DynamicQuantizeLinear(%i0)", {Floats({2}, {0, 0})}),
               ElementsAre(0, 0, 1, 0));
