@@ -35,6 +35,15 @@ TEST(ReduceTest, NothingReducesToTheNeutralElement) {
               ElementsAre(-std::numeric_limits<double>::infinity()));
 }
 
+// Runtimes disagree, and one of them may run the model.
+TEST(ReduceTest, TheMeanOfNothingIsUnimplemented) {
+  const TensorType x = {DataType::kFloat32, {2, 0}};
+  const Tensor axes = Tensor::Int64s({1});
+  const Tensor* const constants[] = {nullptr, &axes};
+  const auto types = InferTypes(OpKind::kReduceMean, {}, {x, axes.type()}, constants, 1);
+  EXPECT_TRUE(absl::IsUnimplemented(types.status())) << types.status();
+}
+
 // They are held in int64, of which those above its largest are negative.
 TEST(ReduceTest, OrdersAndDividesLargeUnsignedNumbers) {
   const int64_t numbers[] = {1, std::numeric_limits<int64_t>::min()};
