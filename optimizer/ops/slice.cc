@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/expansion.h"
@@ -37,8 +38,27 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
+// Opset 10 knew the largest number alone as the end of an unknown extent, backwards too; since 11
+// it is the least number there.
+void RaiseEnds(VersionedNode* node) {
+  const auto ends = IntsOfInput(*node, kEnds);
+  const auto steps = IntsOfInput(*node, kSteps);
+  if (!ends.ok() || !ends->has_value() || !steps.ok() || !steps->has_value()) return;
+  const TensorType type = node->input_types[kEnds];
+  const int64_t least = type.dtype == DataType::kInt32 ? std::numeric_limits<int32_t>::min()
+                                                       : std::numeric_limits<int64_t>::min();
+  std::vector<int64_t> raised = **ends;
+  for (size_t i = 0; i < std::min(raised.size(), (*steps)->size()); ++i) {
+    const bool is_largest = raised[i] == std::numeric_limits<int32_t>::max() ||
+                            raised[i] == std::numeric_limits<int64_t>::max();
+    if (is_largest && (**steps)[i] < 0) raised[i] = least;
+  }
+  if (raised != **ends) SetConstantInput(node, kEnds, Tensor::FromInt64s(type, raised));
+}
+
 // Opset 10 made the attributes inputs and added steps.
 absl::Status Raise(VersionedNode* node) {
+  if (node->opset == 10) RaiseEnds(node);
   if (node->opset >= 10) return absl::OkStatus();
   IntsAttributeToInput(node, "starts", kStarts);
   IntsAttributeToInput(node, "ends", kEnds);

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -144,6 +146,41 @@ TEST(RaiseConvTest, AutoPadKeepsTheExtentOverTheStride) {
   const auto types = InferTypes(OpKind::kMaxPool, node.attributes, node.input_types, {}, 1);
   ASSERT_TRUE(types.ok()) << types.status();
   EXPECT_EQ((*types)[0].shape, (Shape{1, 2, 3}));
+}
+
+TEST(RaiseSliceTest, BeforeElevenTheLargestNumberIsTheEndBackwardsToo) {
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const Tensor starts = Tensor::Int64s({-1, 0, -1, 4});
+  const Tensor ends = Tensor::Int64s({kLargest, kLargest, std::numeric_limits<int32_t>::max(), 1});
+  const Tensor axes = Tensor::Int64s({0, 1, 2, 3});
+  const Tensor steps = Tensor::Int64s({-1, 1, -2, -1});
+  for (const int opset : {10, 11}) {
+    VersionedNode node = NodeOf(
+        opset, {}, {Float({5, 5, 5, 5}), starts.type(), ends.type(), axes.type(), steps.type()});
+    node.constants = {std::nullopt, starts, ends, axes, steps};
+    ASSERT_TRUE(Raise(OpKind::kSlice, &node).ok());
+    if (opset == 10) {
+      EXPECT_THAT(node.constants[2]->AsInt64s(), ElementsAre(kLeast, kLargest, kLeast, 1));
+    } else {
+      EXPECT_EQ(node.constants[2], ends);
+    }
+  }
+}
+
+TEST(RaiseSliceTest, EndsOfThirtyTwoBitsKeepTheirType) {
+  const int64_t largest = std::numeric_limits<int32_t>::max();
+  const int64_t one = 1;
+  const int64_t minus_one = -1;
+  const auto of = [](const int64_t& value) {
+    return Tensor::FromInt64s({DataType::kInt32, {1}}, absl::MakeConstSpan(&value, 1));
+  };
+  VersionedNode node = NodeOf(10, {}, std::vector<TensorType>(5, of(one).type()));
+  node.input_types[0] = Float({5});
+  node.constants = {std::nullopt, of(minus_one), of(largest), of(one), of(minus_one)};
+  ASSERT_TRUE(Raise(OpKind::kSlice, &node).ok());
+  EXPECT_EQ(node.constants[2]->type().dtype, DataType::kInt32);
+  EXPECT_THAT(node.constants[2]->AsInt64s(), ElementsAre(std::numeric_limits<int32_t>::min()));
 }
 
 TEST(RaiseConvTest, RefusesAnUnknownAutoPad) {
