@@ -63,6 +63,20 @@ absl::Status CheckMask(const OpCall& call, const AttentionShape& shape) {
                                                  call.input_types[kMask].ToString()));
 }
 
+// Bounds become lists of the places of keys and queries. 2^24: 128 MiB, and longer than sequences
+// are.
+constexpr int64_t kBoundedMax = int64_t{1} << 24;
+
+absl::Status CheckBounds(const OpCall& call, const AttentionShape& shape) {
+  const AttentionReach reach = ReadAttentionReach(call.attributes);
+  const bool is_bounded =
+      std::min(reach.left, reach.right) < AttentionReach::kUnbounded || call.has_input(kLengths);
+  if (!is_bounded || std::max(shape.keys, shape.queries) <= kBoundedMax) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("bounds of ", shape.queries, " queries and ",
+                                               shape.keys, " keys, of which ", kBoundedMax,
+                                               " are implemented"));
+}
+
 // The result has the query's format: packed heads stay packed. Caches are never packed.
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
@@ -80,6 +94,7 @@ Types Infer(const OpCall& call) {
   }
   PLAIT_RETURN_IF_ERROR(CheckCaches(call, shape));
   PLAIT_RETURN_IF_ERROR(CheckMask(call, shape));
+  PLAIT_RETURN_IF_ERROR(CheckBounds(call, shape));
   Shape output = {shape.batch, shape.heads, shape.queries, shape.value_size};
   if (shape.packed) {
     output = {shape.batch, shape.queries, SaturatingMultiply(shape.heads, shape.value_size)};

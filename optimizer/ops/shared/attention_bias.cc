@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "optimizer/ops/shared/attention.h"
@@ -21,9 +22,6 @@ class Sight {
  public:
   Sight(const Node& node, const AttentionShape& shape, Expansion* expansion)
       : shape_(shape), expansion_(expansion) {
-    std::vector<int64_t> columns(static_cast<size_t>(shape.keys));
-    for (size_t j = 0; j < columns.size(); ++j) columns[j] = static_cast<int64_t>(j);
-    columns_ = expansion->Ints(std::move(columns));
     if (!HasInput(node, 6)) return;
     lengths_ =
         expansion->Add(OpKind::kReshape, {node.inputs[6], expansion->Ints({shape.batch, 1, 1, 1})});
@@ -49,6 +47,11 @@ class Sight {
 
  private:
   void Allow(OpKind comparison, TensorId bound) {
+    if (columns_ == kNoTensor) {
+      std::vector<int64_t> columns(static_cast<size_t>(shape_.keys));
+      std::iota(columns.begin(), columns.end(), 0);
+      columns_ = expansion_->Ints(std::move(columns));
+    }
     const TensorId more = expansion_->Add(comparison, {columns_, bound});
     allowed_ = allowed_ == kNoTensor ? more : expansion_->Add(OpKind::kAnd, {allowed_, more});
   }

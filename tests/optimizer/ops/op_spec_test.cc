@@ -92,6 +92,19 @@ TEST(InferTypesTest, WrongCallsAreInvalid) {
   }
 }
 
+// A list of their places would be 4 TiB long.
+TEST(InferTypesTest, BoundsOfHugeSequencesAreUnimplemented) {
+  const TensorType query = {DataType::kFloat32, {1, 1, 1, 1}};
+  const TensorType keys = {DataType::kFloat32, {1, 1, int64_t{1} << 39, 1}};
+  const auto status_of = [&](const Attributes& attributes) {
+    const Tensor* const constants[] = {nullptr, nullptr, nullptr};
+    return InferTypes(OpKind::kAttention, attributes, {query, keys, keys}, constants, 1).status();
+  };
+  EXPECT_TRUE(status_of({}).ok());
+  EXPECT_TRUE(absl::IsUnimplemented(status_of({{"is_causal", int64_t{1}}})));
+  EXPECT_TRUE(absl::IsUnimplemented(status_of({{"left_window_size", int64_t{2}}})));
+}
+
 TEST(ParseTypedGraphTest, InfersTypesThatAreLeftOutAndRefusesWrongOnes) {
   const absl::StatusOr<Graph> graph =
       ParseTypedGraph("graph {\ninput %x: float32[2,1]\n%y = Add(%x, %x)\noutput %y\n}\n");
