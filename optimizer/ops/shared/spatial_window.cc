@@ -125,9 +125,10 @@ absl::Status RaiseAutoPad(VersionedNode* node) {
     return absl::InvalidArgumentError(
         absl::StrCat("auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, is ", auto_pad));
   }
-  // Both give an exact extent, whatever the rounding.
-  node->attributes.Erase("ceil_mode");
+  // The specification's formula for VALID rounds alike in both modes; its shape inference and
+  // runtimes round as ceil_mode says.
   if (auto_pad == "VALID") return absl::OkStatus();
+  node->attributes.Erase("ceil_mode");  // the extent is exact
   std::vector<int64_t> kernel = node->attributes.Ints("kernel_shape");
   if (kernel.empty() && node->input_types.size() > 1 && node->input_types[1].rank() > 2) {
     kernel.assign(node->input_types[1].shape.begin() + 2, node->input_types[1].shape.end());

@@ -148,6 +148,22 @@ TEST(RaiseConvTest, AutoPadKeepsTheExtentOverTheStride) {
   EXPECT_EQ((*types)[0].shape, (Shape{1, 2, 3}));
 }
 
+TEST(RaisePoolTest, WithoutPaddingTheExtentIsRoundedAsTheNodeSays) {
+  for (const auto& [ceil_mode, extent] : {std::pair(0, 2), std::pair(1, 3)}) {
+    VersionedNode node = NodeOf(11,
+                                {{"auto_pad", std::string("VALID")},
+                                 {"ceil_mode", int64_t{ceil_mode}},
+                                 {"kernel_shape", std::vector<int64_t>{3}},
+                                 {"strides", std::vector<int64_t>{2}}},
+                                {Float({1, 2, 6})});
+    ASSERT_TRUE(Raise(OpKind::kMaxPool, &node).ok());
+    EXPECT_FALSE(node.attributes.Has("auto_pad"));
+    const auto types = InferTypes(OpKind::kMaxPool, node.attributes, node.input_types, {}, 1);
+    ASSERT_TRUE(types.ok()) << types.status();
+    EXPECT_EQ((*types)[0].shape, (Shape{1, 2, extent}));
+  }
+}
+
 TEST(RaiseSliceTest, BeforeElevenTheLargestNumberIsTheEndBackwardsToo) {
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
