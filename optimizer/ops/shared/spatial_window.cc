@@ -14,11 +14,12 @@ constexpr int64_t kWindowValueMax = int64_t{1} << 31;
 int64_t DivideRoundingUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // With ceil_mode a window may hang over the end: 6 elements by a kernel of 3 and stride 2 have room
-// 3, which makes 2 windows, or 3 when rounded up. One that would see nothing but padding is
-// dropped.
+// 3, which makes 2 windows, or 3 when rounded up; 2 elements lack 1, which makes none, or 1. One
+// that would see nothing but padding is dropped.
 absl::Status SetOutput(bool ceil_mode, WindowAxis* axis) {
   const int64_t room = axis->input + axis->pad_begin + axis->pad_end - axis->span();
-  if (room < 0) {
+  const bool hangs_over = ceil_mode && axis->input > 0 && room > -axis->stride;
+  if (room < 0 && !hangs_over) {
     return absl::InvalidArgumentError(absl::StrCat("the kernel spans ", axis->span(),
                                                    " elements, the padded input has ",
                                                    axis->input + axis->pad_begin + axis->pad_end));

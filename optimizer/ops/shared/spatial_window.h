@@ -51,8 +51,8 @@ absl::StatusOr<std::vector<WindowAxis>> ReadUnpaddedWindow(const Attributes& att
 // of `input` (its first two are batch and channels), and computes the output's extent, rounded up
 // when `ceil_mode`: a window that would start beyond the input is dropped then. Errors:
 // InvalidArgument for lists of the wrong length, strides, dilations or kernels below 1, pads below
-// 0, values of 2^31 and more, and a kernel larger than the padded input; Unimplemented for an
-// auto_pad that RaiseAutoPad has not replaced.
+// 0, values of 2^31 and more, and a kernel larger than the padded input, with `ceil_mode` by a
+// stride or more; Unimplemented for an auto_pad that RaiseAutoPad has not replaced.
 absl::StatusOr<std::vector<WindowAxis>> ReadWindow(const Attributes& attributes,
                                                    const TensorType& input,
                                                    absl::Span<const int64_t> kernel,

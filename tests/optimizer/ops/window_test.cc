@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/optimizer/ops/op_testing.h"
@@ -9,6 +10,7 @@ namespace plait {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(ConvTest, PadsStridesAndDilates) {
   EXPECT_THAT(Results("%y = Conv(%i0, %i1) {pads=[1,0,2,1], strides=[2,1], dilations=[1,2]}",
@@ -78,6 +80,27 @@ TEST(AveragePoolTest, CountsPaddingButNotWhatCeilModeReaches) {
               "count_include_pad=1}",
               {Mixed({1, 1, 4})}),
       AreNear({-1, 5.0 / 3, 2.5}));
+}
+
+// Two elements lack one: rounded up, there is a window of what is there.
+TEST(AveragePoolTest, AWindowMayHangOverAllOfTheInput) {
+  const std::string window = "(%i0) {kernel_shape=[3], strides=[2], ceil_mode=1}";
+  const Tensor x = Floats({1, 1, 2}, {1, 2});
+  EXPECT_THAT(Results("%y = AveragePool" + window, {x}), ElementsAre(1.5));
+  EXPECT_THAT(Results("%y = MaxPool" + window, {x}), ElementsAre(2));
+}
+
+TEST(AveragePoolTest, AWindowThatLacksAStrideIsRefused) {
+  for (const char* attributes : {"kernel_shape=[4], strides=[2], ceil_mode=1",
+                                 "kernel_shape=[3], strides=[2], ceil_mode=0"}) {
+    EXPECT_THAT(OutputTypes(absl::StrCat(R"(graph {
+  input %x: float32[1,1,2]
+  %y = MaxPool(%x) {)",
+                                         attributes, R"(}
+  output %y
+})")),
+                HasSubstr("elements, the padded input has 2"));
+  }
 }
 
 TEST(AveragePoolTest, Dilates) {
