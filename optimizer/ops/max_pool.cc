@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "base/status_macros.h"
@@ -8,10 +9,26 @@
 namespace plait {
 namespace {
 
+// Far more windows than begin in the padding of any real pool; of more we look at none.
+constexpr int64_t kWindowsMax = 1 << 20;
+
+// Whether a window may have all of the input between two of its taps, which must be farther apart
+// than the input is long: kernel 2 with dilation 3 does at -1 and 2 around two elements.
+bool MayMissInput(const WindowAxis& axis) {
+  if (axis.dilation <= axis.input || axis.kernel == 1) return false;
+  for (int64_t o = 0; o < axis.output && axis.start(o) < 0; ++o) {
+    if (o == kWindowsMax || axis.kernel_begin(o) >= axis.kernel_end(o)) return true;
+  }
+  return false;
+}
+
 Types Infer(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   PLAIT_ASSIGN_OR_RETURN(TensorType type, PooledType(call, window));
+  if (std::any_of(window.begin(), window.end(), MayMissInput)) {
+    return absl::UnimplementedError("a window that lies around the input has no maximum");
+  }
   std::vector<TensorType> types = {type};
   if (call.output_count == 2) types.push_back({DataType::kInt64, type.shape});
   return types;

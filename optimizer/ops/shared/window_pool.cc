@@ -9,8 +9,7 @@
 
 namespace plait {
 
-// A pad as large as the kernel would make windows of nothing but padding, whose maximum is
-// undefined.
+// A pad as large as the span would make windows that begin or end beside the input.
 absl::StatusOr<std::vector<WindowAxis>> ReadPoolWindow(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   if (input.rank() > 5) {
@@ -20,10 +19,10 @@ absl::StatusOr<std::vector<WindowAxis>> ReadPoolWindow(const OpCall& call) {
                          ReadWindow(call.attributes, input, call.attributes.Ints("kernel_shape"),
                                     call.attributes.Int("ceil_mode", 0) != 0));
   for (const WindowAxis& axis : window) {
-    if (std::max(axis.pad_begin, axis.pad_end) >= axis.kernel) {
-      return absl::InvalidArgumentError(absl::StrCat("pads must be smaller than the kernel of ",
-                                                     axis.kernel, ", are ", axis.pad_begin, " and ",
-                                                     axis.pad_end));
+    if (std::max(axis.pad_begin, axis.pad_end) >= axis.span()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("pads must be smaller than the kernel's span of ", axis.span(), ", are ",
+                       axis.pad_begin, " and ", axis.pad_end));
     }
   }
   return window;

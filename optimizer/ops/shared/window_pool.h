@@ -10,8 +10,8 @@
 namespace plait {
 
 // The window of AveragePool and MaxPool, from kernel_shape and ceil_mode.
-// Errors: as ReadWindow; InvalidArgument when a pad is as large as the kernel (a window would see
-// no input at all); Unimplemented for more than three spatial axes.
+// Errors: as ReadWindow; InvalidArgument when a pad is as large as the kernel's span (a window
+// would lie beside the input); Unimplemented for more than three spatial axes.
 absl::StatusOr<std::vector<WindowAxis>> ReadPoolWindow(const OpCall& call);
 
 // The type of the pooled input 0.

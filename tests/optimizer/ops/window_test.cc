@@ -109,6 +109,40 @@ TEST(AveragePoolTest, Dilates) {
               AreNear({-2, 0, 1.5, -2}));
 }
 
+// As onnx.reference pads, and as SAME_UPPER does: as far as the taps reach, which is beyond the
+// kernel's own size.
+TEST(AveragePoolTest, PadsAsFarAsTheTapsReach) {
+  const std::string window = "(%i0) {kernel_shape=[2], dilations=[4], pads=[2,2]}";
+  const Tensor x = Counting({1, 1, 8});
+  EXPECT_THAT(Results("%y = AveragePool" + window, {x}), ElementsAre(3, 4, 3, 4, 5, 6, 5, 6));
+  EXPECT_THAT(Results("%y = MaxPool" + window, {x}), ElementsAre(3, 4, 5, 6, 7, 8, 5, 6));
+}
+
+std::string StatusOfPool(const std::string& op, int64_t input, const std::string& attributes) {
+  return OutputTypes(absl::StrCat("graph {\n  input %x: float32[1,1,", input, "]\n  %y = ", op,
+                                  "(%x) {", attributes, "}\n  output %y\n}\n"));
+}
+
+TEST(AveragePoolTest, RefusesPadsBeyondTheTaps) {
+  EXPECT_EQ(StatusOfPool("AveragePool", 8, "kernel_shape=[2], dilations=[4], pads=[4,4]"),
+            "float32[1,1,12]");
+  EXPECT_THAT(StatusOfPool("AveragePool", 8, "kernel_shape=[2], dilations=[4], pads=[5,0]"),
+              HasSubstr("pads must be smaller than the kernel's span of 5"));
+  EXPECT_THAT(StatusOfPool("AveragePool", 8, "kernel_shape=[2], pads=[2,0]"),
+              HasSubstr("pads must be smaller than the kernel's span of 2"));
+}
+
+// The taps at -1 and 2 have both elements between them.
+TEST(MaxPoolTest, AWindowAroundTheInputHasNoMaximum) {
+  const std::string attributes = "kernel_shape=[2], dilations=[3], pads=[1,1]";
+  EXPECT_EQ(StatusOfPool("AveragePool", 2, attributes), "float32[1,1,1]");
+  EXPECT_THAT(StatusOfPool("MaxPool", 2, attributes), HasSubstr("no maximum"));
+  EXPECT_EQ(StatusOfPool("MaxPool", 3, attributes), "float32[1,1,2]");
+  // Far apart, and yet one of the three taps always lies on the input.
+  EXPECT_EQ(StatusOfPool("MaxPool", 2, "kernel_shape=[3], dilations=[9], pads=[9,9]"),
+            "float32[1,1,2]");
+}
+
 TEST(MaxPoolTest, GivesTheIndexInTheWholeTensor) {
   EXPECT_THAT(
       Results("%y, %i = MaxPool(%i0) {kernel_shape=[2,2], strides=[1,2], pads=[0,1,1,0]}",
