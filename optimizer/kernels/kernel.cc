@@ -9,15 +9,18 @@
 
 namespace plait {
 
-bool IsKernelSetting(const Graph& graph, TensorId tensor) {
-  const Constant& constant = *graph.tensor(tensor).constant;
+KernelSettings::KernelSettings(const Graph& graph, absl::Span<const NodeId> nodes) : graph_(graph) {
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (node.op == OpKind::kResize) of_resizes_.insert(node.inputs.begin() + 1, node.inputs.end());
+  }
+}
+
+bool KernelSettings::Has(TensorId tensor) const {
+  const Constant& constant = *graph_.tensor(tensor).constant;
   if (constant.inline_value() == nullptr) return false;
-  if (!IsFloat(constant.type().dtype) || constant.type().elements() <= 1) return true;
-  const absl::Span<const NodeId> users = graph.users(tensor);
-  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
-    const Node& node = graph.node(user);
-    return node.op == OpKind::kResize && node.inputs[0] != tensor;
-  });
+  return !IsFloat(constant.type().dtype) || constant.type().elements() <= 1 ||
+         of_resizes_.contains(tensor);
 }
 
 std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> nodes) {
@@ -55,6 +58,7 @@ std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nod
 // Names are counted: i0, i1 for inputs, c0 for constants, t0 for values. Synthetic constants are
 // numbered too, so that two of one type stay two, with different contents.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes) {
+  const KernelSettings settings(graph, nodes);
   GraphBuilder builder;
   absl::flat_hash_map<TensorId, TensorId> copies;
   int constant_count = 0;
@@ -68,7 +72,7 @@ Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes) {
     if (found != copies.end()) return found->second;
     // Everything else that the set reads is a constant at its first use.
     ConstantRef constant = graph.tensor(id).constant;
-    if (!IsKernelSetting(graph, id)) {
+    if (!settings.Has(id)) {
       constant = Constant::OfSynthetic(constant->type(), static_cast<uint64_t>(synthetic_count++));
     }
     const TensorId copy =

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/format.h"
@@ -39,13 +40,23 @@ std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> node
 // Tensors that the set produces and that others read or that are graph outputs, in node order.
 std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
 
-// Whether the constant may decide what a kernel does, and not only what it computes: it is inline,
-// and holds integers or booleans (axes, shapes, masks) or a single number (an epsilon, a bound).
-// So do the scales and regions of a Resize, which decide shapes.
+// The constants that may decide what a kernel does, and not only what it computes: those that are
+// inline, and hold integers or booleans (axes, shapes, masks) or a single number (an epsilon, a
+// bound). So do the scales and regions of a Resize in the kernel, which decide shapes.
 // Others are parameters, such as biases: kernels that differ in them alone take the same time.
 // A large integer constant is a setting too: an index list decides what memory is touched.
-// REQUIRES: the tensor is a constant.
-bool IsKernelSetting(const Graph& graph, TensorId constant);
+class KernelSettings {
+ public:
+  // Of the kernel that consists of `nodes`. `graph` must outlive it.
+  KernelSettings(const Graph& graph, absl::Span<const NodeId> nodes);
+
+  // REQUIRES: the tensor is a constant.
+  bool Has(TensorId constant) const;
+
+ private:
+  const Graph& graph_;
+  absl::flat_hash_set<TensorId> of_resizes_;  // what a Resize reads beside its image
+};
 
 // The kernel as a graph of its own: inputs are InputsOf, outputs are OutputsOf, constants that are
 // no settings are replaced by synthetic ones of the same type, and names are canonical, so that

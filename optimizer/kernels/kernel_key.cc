@@ -15,7 +15,7 @@
 //   Conv(0, 1, 2) -> 3, Relu(3) -> 4, out: 4
 // where 0 is a value, 1 and 2 are parameters known by type alone, and attributes are part of Conv.
 // Both have one fingerprint, are looked up once and measured once. Had the bias one element, its
-// value would count: one number may be a setting (see IsKernelSetting).
+// value would count: one number may be a setting (see KernelSettings).
 //
 // Building KernelGraph and printing it says the same, and the key's text is made so; but it takes
 // allocations for every node, and a search asks for the kernels of thousands of graphs.
@@ -64,7 +64,8 @@ void AddAttributes(FingerprintBuilder& builder, const Attributes& attributes) {
 // Numbers tensors by first use, so that the place in the model takes no part.
 class LocalTensors {
  public:
-  explicit LocalTensors(const Graph& graph) : graph_(graph) {}
+  LocalTensors(const Graph& graph, absl::Span<const NodeId> nodes)
+      : graph_(graph), settings_(graph, nodes) {}
 
   // Adds the tensor's number, and what is known about it where it is seen first.
   void AddUse(FingerprintBuilder& builder, TensorId tensor) {
@@ -77,13 +78,14 @@ class LocalTensors {
     if (!is_new) return;
     AddType(builder, graph_.type(tensor));
     const ConstantRef& constant = graph_.tensor(tensor).constant;
-    const bool is_setting = constant != nullptr && IsKernelSetting(graph_, tensor);
+    const bool is_setting = constant != nullptr && settings_.Has(tensor);
     builder.Add(constant == nullptr ? 0 : is_setting ? 2 : 1);
     if (is_setting) builder.Add(constant->inline_value()->bytes());
   }
 
  private:
   const Graph& graph_;
+  const KernelSettings settings_;
   absl::flat_hash_map<TensorId, int> numbers_;
 };
 
@@ -111,7 +113,7 @@ ProfileKey KeyOf(const Kernel& kernel, const ProfileOrigin& origin, std::string 
 
 Fingerprint StructureFingerprint(const Graph& graph, absl::Span<const NodeId> nodes) {
   FingerprintBuilder builder;
-  LocalTensors tensors(graph);
+  LocalTensors tensors(graph, nodes);
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
     builder.Add(absl::string_view(OpKindName(node.op)));

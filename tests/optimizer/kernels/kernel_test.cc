@@ -133,6 +133,27 @@ TEST(KernelTest, TheScalesOfAResizeAreKept) {
   EXPECT_NE(StructureFingerprint(first, {0}), StructureFingerprint(other, {0}));
 }
 
+TEST(KernelTest, AResizeCountsWithinItsKernelOnly) {
+  const auto model = [](absl::string_view scale) {
+    return GraphOf(absl::StrCat(R"(graph {
+  input %i0: float32[2,2]
+  const %c0: float32[2] = [1,)",
+                                scale, R"(]
+  %t0: float32[2,2] = Mul(%i0, %c0) {}
+  %t1: float32[2,4] = Resize(%t0, _, %c0) {}
+  output %t1
+}
+)"));
+  };
+  const Graph first = model("2"), other = model("2.1");
+  // Alone, the product is one by any numbers.
+  EXPECT_EQ(StructureFingerprint(first, {0}), StructureFingerprint(other, {0}));
+  EXPECT_EQ(PrintGraph(KernelGraph(first, {0})), PrintGraph(KernelGraph(other, {0})));
+  // Together with the Resize, what it reads first is a setting from the start.
+  EXPECT_NE(StructureFingerprint(first, {0, 1}), StructureFingerprint(other, {0, 1}));
+  EXPECT_EQ(PrintGraph(KernelGraph(first, {0, 1})), PrintGraph(first));
+}
+
 TEST(KernelTest, AKeyHasTheVersionOfTheCodeAndThePlanHasNot) {
   const Graph graph = GraphOf(kGraph);
   const Kernel kernel{.family = "elementwise", .nodes = {5}};
