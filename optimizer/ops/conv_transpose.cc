@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/convolution_channels.h"
 #include "optimizer/ops/shared/matrix_product.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/transposed_window.h"
@@ -20,49 +20,14 @@ absl::StatusOr<std::vector<WindowAxis>> WindowOf(const OpCall& call) {
                               absl::MakeConstSpan(weights).subspan(2));
 }
 
-// Input [n, c, spatial...], weights [c, m / group, kernel...], bias [m]: group g of the channels is
-// seen by group g of the outputs only.
-absl::Status CheckWeights(const OpCall& call) {
-  const TensorType& input = call.input_types[0];
-  const TensorType& weights = call.input_types[1];
-  if (input.rank() < 3 || weights.rank() != input.rank()) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", input.ToString(), " and weights ",
-                                                   weights.ToString(),
-                                                   " must have one rank, at least 3"));
-  }
-  if (input.rank() > 5) {
-    return absl::UnimplementedError("more than three spatial axes are not implemented");
-  }
-  const int64_t group = call.attributes.Int("group", 1);
-  if (group < 1 || weights.shape[0] != input.shape[1] || input.shape[1] % group != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("group ", group,
-                                                   " does not divide the channels of ",
-                                                   input.ToString(), " and ", weights.ToString()));
-  }
-  const std::vector<int64_t> kernel = call.attributes.Ints("kernel_shape");
-  if (!kernel.empty() &&
-      !std::equal(kernel.begin(), kernel.end(), weights.shape.begin() + 2, weights.shape.end())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel_shape differs from the weights ", weights.ToString()));
-  }
-  const int64_t channels = SaturatingMultiply(weights.shape[1], group);
-  if (call.has_input(2) && call.input_types[2].shape != Shape{channels}) {
-    return absl::InvalidArgumentError(absl::StrCat("the bias must have shape [", channels, "], is ",
-                                                   call.input_types[2].ToString()));
-  }
-  return absl::OkStatus();
-}
-
 Types Infer(const OpCall& call) {
   for (size_t i = 0; i < call.input_types.size(); ++i) {
     if (i == 2 && !call.has_input(2)) continue;
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
   }
-  PLAIT_RETURN_IF_ERROR(CheckWeights(call));
+  PLAIT_ASSIGN_OR_RETURN(const int64_t channels, ResultChannels(call, WeightOrder::kInputFirst));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, WindowOf(call));
-  const int64_t channels =
-      SaturatingMultiply(call.input_types[1].shape[1], call.attributes.Int("group", 1));
   Shape shape = {call.input_types[0].shape[0], channels};
   for (const WindowAxis& axis : window) shape.push_back(axis.input);
   PLAIT_ASSIGN_OR_RETURN(TensorType type, CheckedType(call.input_types[0].dtype, std::move(shape)));
