@@ -34,23 +34,9 @@ bool IsSize(const Tensor& input, bool takes_floats) {
   return type.dtype == DataType::kInt64 || type.dtype == DataType::kInt32;
 }
 
-// What nobody can run, or only by the values of inputs: a node of an operator that plait knows, of
-// whose inputs everything is known but that.
-const Node* FindStuckNode(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
-    if (node.op != OpKind::kOpaque) continue;
-    const absl::StatusOr<onnx::NodeProto> proto = ReadOpaqueNode(node);
-    if (!proto.ok() || IsHostOperator(proto->op_type()) || !IsDefaultDomain(proto->domain())) {
-      continue;
-    }
-    const bool has_inputs =
-        std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-          return input == kNoTensor ||
-                 (graph.tensor(input).producer == kNoNode && graph.type(input).known());
-        });
-    if (has_inputs) return &node;
-  }
-  return nullptr;
+bool HasStuckNode(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [&](const Node& node) { return IsStuck(graph, node); });
 }
 
 // Reference evaluation takes any graph of operators that plait knows.
@@ -68,6 +54,18 @@ bool HasEmptyTensors(const Graph& graph) {
                      [](const TensorInfo& tensor) { return tensor.type.elements() == 0; });
 }
 
+bool IsStuck(const Graph& graph, const Node& node) {
+  if (node.op != OpKind::kOpaque) return false;
+  const absl::StatusOr<onnx::NodeProto> proto = ReadOpaqueNode(node);
+  if (!proto.ok() || IsHostOperator(proto->op_type()) || !IsDefaultDomain(proto->domain())) {
+    return false;
+  }
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    return input == kNoTensor ||
+           (graph.tensor(input).producer == kNoNode && graph.type(input).known());
+  });
+}
+
 // One of `executable` and `graph`.
 struct LateModel::Loaded {
   std::vector<TensorType> types;
@@ -77,7 +75,9 @@ struct LateModel::Loaded {
 };
 
 LateModel::LateModel(Source source, const PartsLoading& loading)
-    : source_(std::move(source)), loading_(loading) {}
+    : source_(std::move(source)), loading_(loading) {
+  loading_.is_late = true;
+}
 
 LateModel::LateModel(LateModel&&) noexcept = default;
 LateModel::~LateModel() = default;
@@ -134,7 +134,7 @@ absl::StatusOr<std::unique_ptr<LateModel::Loaded>> LateModel::Load(
   loaded->values.resize(inputs.size());
   PLAIT_ASSIGN_OR_RETURN(Bound bound, Bind(*model_, shapes));
   for (const bool takes_floats : {false, true}) {
-    if (FindStuckNode(bound.graph) == nullptr) break;
+    if (!HasStuckNode(bound.graph)) break;
     InputValues values;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!IsSize(inputs[i], takes_floats)) continue;
@@ -150,7 +150,7 @@ absl::StatusOr<std::unique_ptr<LateModel::Loaded>> LateModel::Load(
 
 absl::Status LateModel::LoadGraph(Bound bound, Loaded* loaded) {
   // Nothing would be gained by cutting it out once more.
-  if (loading_.runner == nullptr && FindStuckNode(bound.graph) != nullptr) {
+  if (loading_.runner == nullptr && HasStuckNode(bound.graph)) {
     return absl::UnimplementedError(CheckNoOpaqueNode(bound).message());
   }
   if (RunsByReference(bound.graph)) {

@@ -18,12 +18,18 @@ namespace plait {
 // Whether a graph has tensors without elements, which kernels do not take.
 bool HasEmptyTensors(const Graph& graph);
 
+// Whether nobody can run a node, or only by the values of inputs: one of an operator that plait
+// knows, of whose inputs everything is known but that.
+bool IsStuck(const Graph& graph, const Node& node);
+
 // What parts of a model are loaded with, when it is loaded and afterwards.
 struct PartsLoading {
   Executor& executor;
   HostRunner* runner = nullptr;  // nullptr: the program brings none
   // Is held while a run loads something on the executor; nullptr: nobody else does.
   absl::Mutex* loading = nullptr;
+  // By a late model: what is stuck there would be so again if it were cut out once more.
+  bool is_late = false;
 };
 
 // A model whose sizes only a run tells: what lies behind a node that gives as much as it finds, or

@@ -154,12 +154,18 @@ class Loader {
       refused =
           LoadParts(SplitHostPart(graph_, region, /*has_runner=*/true), &Loader::LoadInRunner);
       if (!absl::IsUnimplemented(refused)) return refused;
+      if (request_.loading.is_late && HasStuckNode(region)) return refused;
       parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(before), parts_.end());
     }
     if (absl::Status known = CheckRunsByItself(request_.bound, region); !known.ok()) {
       return refused.ok() ? known : refused;
     }
     return LoadParts(SplitHostPart(graph_, region, /*has_runner=*/false), &Loader::LoadNode);
+  }
+
+  bool HasStuckNode(const Region& region) const {
+    return std::any_of(region.nodes.begin(), region.nodes.end(),
+                       [&](NodeId node) { return IsStuck(graph_, graph_.node(node)); });
   }
 
   // `load` is for parts that are not late.

@@ -366,6 +366,41 @@ TEST(OwnSegmentsTest, NodesOfOthersAreRefusedByName) {
               HasSubstr("node If of 'y': node Echo of 'z' of its subgraph, Echo, cannot be run"));
 }
 
+// A runner that takes nothing.
+class RefusingRunner : public HostRunner {
+ public:
+  absl::StatusOr<std::unique_ptr<HostSegment>> Load(absl::string_view /*model*/, int /*threads*/,
+                                                    size_t /*outputs*/) override {
+    return absl::UnimplementedError("it has none");
+  }
+};
+
+// Of an operator that plait knows, for numbers that it does not take.
+TEST(OwnSegmentsTest, ANodeThatNobodyRunsIsRefusedOnce) {
+  RefusingRunner runner;
+  for (const char* const before : {"a = Identity(x)", "a = Mul(x, x)"}) {
+    Parts parts(GraphBytes(17, absl::StrCat("g (uint32[2] x) => (uint32[1] y) {\n  ", before,
+                                            "\n  y = ReduceL2(a)\n}")),
+                1, &runner);
+    const auto outputs = parts.TryRun({Tensor({DataType::kUint32, {2}}, std::string(8, '\1'))});
+    EXPECT_EQ(outputs.status().code(), absl::StatusCode::kUnimplemented) << outputs.status();
+    EXPECT_THAT(std::string(outputs.status().message()),
+                HasSubstr("nodes that plait lacks (ReduceL2): it has none"));
+  }
+}
+
+// What it refuses plait computes, as it does without a runner.
+TEST(OwnSegmentsTest, WhatARunnerRefusesRunsByItself) {
+  RefusingRunner runner;
+  Parts parts(GraphBytes(17, R"(g (float[4] x) => (float[n] y) {
+        places = NonZero(x)
+        rows = Transpose(places)
+        y = GatherND(x, rows)
+      })"),
+              1, &runner);
+  EXPECT_EQ(parts.Run({Floats({4}, {0, 1, 2, 0})})[0], Floats({2}, {1, 2}));
+}
+
 TEST(OwnSegmentsTest, ErrorsOfARunNameTheNode) {
   Parts parts(GraphBytes(17, R"(g (float[2] x, bool[3] c) => (float[n] y) {
         y = Compress(x, c)

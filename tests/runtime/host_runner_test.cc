@@ -362,6 +362,18 @@ TEST(HostRunnerTest, ItsErrorsAreTheSessions) {
   EXPECT_EQ(RunOnce(session, Ramp(72)).values.size(), 72u);
 }
 
+// A node of an operator that plait knows, for numbers that neither takes.
+TEST(HostRunnerTest, WhatNobodyRunsIsUnsupported) {
+  Runner runner;
+  runner.load_error = "it has no ReduceL2";
+  const Session session =
+      Created(Model("g (uint32[2] x) => (uint32[1] y) { y = ReduceL2(x) }"), &runner);
+  Numbers y;
+  const Error error = RunOnce(session, {3, 4}, &y);
+  EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_UNSUPPORTED);
+  EXPECT_THAT(Text(error), HasSubstr("nodes that plait lacks (ReduceL2): it has no ReduceL2"));
+}
+
 TEST(HostRunnerTest, WhatItGivesMustBeWhatTheModelDeclares) {
   static const int64_t kOther[] = {1, 2, 6, 5};
   static const int64_t kNegative[] = {1, 2, 6, -6};
