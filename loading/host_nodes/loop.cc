@@ -77,7 +77,7 @@ absl::StatusOr<HostOperator> MakeLoop(const HostNode& node) {
   form.explicit_inputs = node.proto.input.size();
   form.states = form.explicit_inputs < kStates ? 0 : form.explicit_inputs - kStates;
   const size_t results = graph == nullptr ? 0 : graph->g().output.size();
-  if (form.explicit_inputs < kStates || results < 1 + form.states ||
+  if (graph == nullptr || form.explicit_inputs < kStates || results < 1 + form.states ||
       graph->g().input.size() != form.explicit_inputs || node.proto.output.size() > results - 1) {
     return absl::InvalidArgumentError("the body has other inputs or outputs than the node");
   }

@@ -108,7 +108,7 @@ absl::StatusOr<HostOperator> MakeScan(const HostNode& node) {
   const size_t given = node.proto.input.size();
   const auto walked = static_cast<size_t>(node.Integer("num_scan_inputs", 0));
   const size_t results = graph == nullptr ? 0 : graph->g().output.size();
-  if (walked < 1 || walked > given || results < given - walked ||
+  if (graph == nullptr || walked < 1 || walked > given || results < given - walked ||
       graph->g().input.size() != given || node.proto.output.size() > results) {
     return absl::InvalidArgumentError("the body has other inputs or outputs than the node");
   }

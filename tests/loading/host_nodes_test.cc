@@ -195,6 +195,14 @@ TEST(HostNodesTest, RoiAlignRefusesWhatNoMemoryHolds) {
             absl::StatusCode::kResourceExhausted);
 }
 
+TEST(HostNodesTest, AScanWithoutABodyIsAnError) {
+  onnx::NodeProto scan;
+  scan.op_type = "Scan";
+  scan.attribute = {Integer("num_scan_inputs", 1)};
+  scan.input = {"x"};
+  EXPECT_EQ(MakeHostOperator({scan, 17}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(HostNodesTest, KnowsItsOperators) {
   EXPECT_TRUE(IsHostOperator("Loop"));
   EXPECT_FALSE(IsHostOperator("Conv"));
