@@ -75,6 +75,14 @@ absl::Status CheckGiven(absl::Span<const Tensor> inputs, size_t count) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Tensor>> RunBody(HostBody& body, absl::Span<const Tensor> inputs,
+                                            size_t count) {
+  absl::StatusOr<std::vector<Tensor>> results = body.Run(inputs);
+  if (!results.ok() || results->size() == count) return results;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the body gives ", results->size(), " results, declares ", count));
+}
+
 const Tensor& InputOr(absl::Span<const Tensor> inputs, size_t index) {
   static const Tensor kOmitted;
   return index < inputs.size() ? inputs[index] : kOmitted;

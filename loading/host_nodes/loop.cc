@@ -54,7 +54,8 @@ absl::StatusOr<std::vector<Tensor>> RunLoop(HostBody& body, const LoopForm& form
   std::vector<Collected> collected(form.empty.begin(), form.empty.end());
   for (int64_t iteration = 0; goes && iteration < trips; ++iteration) {
     given[0] = Tensor::ScalarInt64(iteration);
-    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> results, body.Run(given));
+    PLAIT_ASSIGN_OR_RETURN(std::vector<Tensor> results,
+                           RunBody(body, given, 1 + form.states + collected.size()));
     PLAIT_ASSIGN_OR_RETURN(goes, IsTrue(results[0]));
     given[1] = Truth();
     for (size_t i = 0; i < form.states; ++i) given[kStates + i] = results[1 + i];

@@ -16,6 +16,10 @@ MakeOperator MakeIf, MakeLoop, MakeScan;
 // Errors: InvalidArgument where an input that has to be there is not.
 absl::Status CheckGiven(absl::Span<const Tensor> inputs, size_t count);
 
+// Runs a body. Errors: its own; InvalidArgument where it does not give `count` results.
+absl::StatusOr<std::vector<Tensor>> RunBody(HostBody& body, absl::Span<const Tensor> inputs,
+                                            size_t count);
+
 // Input `index`, or a tensor of kUndefined where it is omitted.
 const Tensor& InputOr(absl::Span<const Tensor> inputs, size_t index);
 

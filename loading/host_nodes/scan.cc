@@ -83,7 +83,8 @@ absl::StatusOr<std::vector<Tensor>> RunScan(HostBody& body, const ScanForm& form
       const int64_t index = form.inputs[i].is_reversed ? length - 1 - step : step;
       given[states + i] = SliceOf(walked[i], axes[i], index);
     }
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> results, body.Run(given));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                           RunBody(body, given, states + collected.size()));
     for (size_t i = 0; i < states; ++i) given[i] = results[i];
     for (size_t i = 0; i < collected.size(); ++i) {
       PLAIT_RETURN_IF_ERROR(collected[i].Add(results[states + i]));

@@ -1,5 +1,6 @@
 #include "optimizer/onnx/subgraph_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,10 +36,11 @@ onnx::ModelProto HeaderOf(const Model& original) {
 absl::StatusOr<Model> SubgraphModel(const Model& original, const Graph& graph, NodeId node,
                                     absl::string_view attribute, absl::Span<const DataType> types) {
   PLAIT_ASSIGN_OR_RETURN(const onnx::NodeProto proto, ReadOpaqueNode(graph.node(node)));
-  onnx::GraphProto body;
-  for (const onnx::AttributeProto& one : proto.attribute) {
-    if (one.name() == attribute) body = one.g();
-  }
+  // The first one of the name, as for whoever reads the node itself.
+  const auto found =
+      std::find_if(proto.attribute.begin(), proto.attribute.end(),
+                   [&](const onnx::AttributeProto& one) { return one.name() == attribute; });
+  onnx::GraphProto body = found == proto.attribute.end() ? onnx::GraphProto() : found->g();
   const size_t own = body.input.size();
   const std::vector<std::string> captured = CapturedNames(proto);
   if (types.size() != own + captured.size()) {

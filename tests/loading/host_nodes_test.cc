@@ -195,12 +195,51 @@ TEST(HostNodesTest, RoiAlignRefusesWhatNoMemoryHolds) {
             absl::StatusCode::kResourceExhausted);
 }
 
+onnx::AttributeProto Body(size_t inputs, size_t outputs) {
+  onnx::AttributeProto attribute;
+  attribute.name = "body";
+  attribute.type = onnx::AttributeProto::kGraph;
+  onnx::GraphProto& graph = *attribute.g.mutable_value();
+  graph.input.resize(inputs);
+  graph.output.resize(outputs);
+  return attribute;
+}
+
 TEST(HostNodesTest, AScanWithoutABodyIsAnError) {
   onnx::NodeProto scan;
   scan.op_type = "Scan";
   scan.attribute = {Integer("num_scan_inputs", 1)};
   scan.input = {"x"};
   EXPECT_EQ(MakeHostOperator({scan, 17}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Gives one result, whatever is declared.
+class OneResult : public HostBody {
+ public:
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> /*inputs*/) override {
+    return std::vector<Tensor>{Tensor::Of<bool>({}, {true})};
+  }
+};
+
+TEST(HostNodesTest, ABodyThatGivesLessThanItDeclaresIsAnError) {
+  onnx::NodeProto loop;
+  loop.op_type = "Loop";
+  loop.attribute = {Body(3, 3)};
+  loop.input = {"m", "c", "x"};
+  onnx::NodeProto scan;
+  scan.op_type = "Scan";
+  scan.attribute = {Integer("num_scan_inputs", 1), Body(2, 2)};
+  scan.input = {"s", "x"};
+  const auto body = [](absl::string_view) { return std::make_unique<OneResult>(); };
+  const Tensor x = Floats({1}, {1});
+  const absl::StatusOr<HostOperator> looped = MakeHostOperator({loop, 17, body});
+  ASSERT_TRUE(looped.ok()) << looped.status();
+  EXPECT_THAT(std::string((*looped)({Tensor::ScalarInt64(2), Tensor(), x}).status().message()),
+              HasSubstr("the body gives 1 results, declares 3"));
+  const absl::StatusOr<HostOperator> scanned = MakeHostOperator({scan, 17, body});
+  ASSERT_TRUE(scanned.ok()) << scanned.status();
+  EXPECT_THAT(std::string((*scanned)({x, x}).status().message()),
+              HasSubstr("the body gives 1 results, declares 2"));
 }
 
 TEST(HostNodesTest, KnowsItsOperators) {

@@ -307,6 +307,21 @@ TEST(OwnSegmentsTest, SubgraphsThatTakeOtherInputsThanTheyAreGivenAreErrors) {
   EXPECT_FALSE(hidden.TryRun({Floats({2}, {-1, 1}), Tensor::ScalarInt64(3)}).ok());
 }
 
+TEST(OwnSegmentsTest, OfTwoBodiesTheFirstOneRuns) {
+  onnx::ModelProto loop;
+  ASSERT_TRUE(loop.ParseFromString(Loop("Identity(going)")));
+  onnx::NodeProto& node = *loop.mutable_graph()->mutable_node(1);
+  ASSERT_EQ(node.attribute_size(), 1);
+  const onnx::AttributeProto first = node.attribute(0);
+  onnx::AttributeProto& second = *node.add_attribute();
+  second = first;
+  second.mutable_g()->mutable_output()->RemoveLast();
+  Parts parts(loop.SerializeAsString());
+  ASSERT_EQ(parts.status(), absl::OkStatus());
+  EXPECT_EQ(parts.Run({Floats({2}, {-1, 1}), Tensor::ScalarInt64(3)})[1],
+            Floats({3, 2}, {1, 9, 4, 25, 9, 49}));
+}
+
 TEST(OwnSegmentsTest, LoopEndsWhereItsConditionSays) {
   Parts parts(Loop("Less(sum, limit)"));
   ASSERT_EQ(parts.status(), absl::OkStatus());
