@@ -74,7 +74,10 @@ absl::Status SegmentedModel::PlaceInputs() {
     const TensorInfo& info = graph_.tensor(input);
     if (!IsNumbers(info.type.dtype)) return NoNumbers("input", *info.name);
     HostTensor& value = values_[input];
-    if (value.data == nullptr) value = {info.type, Allocate(input)};
+    if (value.data == nullptr) {
+      PLAIT_ASSIGN_OR_RETURN(value.data, Allocate(input));
+      value.type = info.type;
+    }
     // It is ours, or an executable's that gave it to be written.
     bound_.inputs.push_back({info.type, const_cast<std::byte*>(value.data)});
   }
@@ -90,14 +93,17 @@ absl::Status SegmentedModel::PlaceOutputs(absl::Span<const ModelValue> declared,
     HostTensor& value = values_[output];
     if (info.constant != nullptr && value.data == nullptr) {
       PLAIT_ASSIGN_OR_RETURN(const Tensor constant, EvaluateConstant(*info.constant, weights));
-      std::byte* const data = Allocate(output);
+      PLAIT_ASSIGN_OR_RETURN(std::byte* const data, Allocate(output));
       std::memcpy(data, constant.bytes().data(), constant.bytes().size());
       value = {info.type, data};
     }
     if (value.data != nullptr) {
       bound_.outputs.push_back({value.type, const_cast<std::byte*>(value.data)});
     } else if (info.type.known()) {
-      if (kept_[output].data == nullptr) kept_[output] = {info.type, Allocate(output)};
+      if (kept_[output].data == nullptr) {
+        PLAIT_ASSIGN_OR_RETURN(kept_[output].data, Allocate(output));
+        kept_[output].type = info.type;
+      }
       bound_.outputs.push_back(kept_[output]);
     } else {
       bound_.outputs.push_back(OpenOutput(declared[i], HostTypeOf(output)));
@@ -116,12 +122,15 @@ DataType SegmentedModel::HostTypeOf(TensorId id) const {
   return DataType::kUndefined;
 }
 
-std::byte* SegmentedModel::Allocate(TensorId id) {
+absl::StatusOr<std::byte*> SegmentedModel::Allocate(TensorId id) {
   const auto bytes = static_cast<size_t>(graph_.type(id).bytes());
   // A multiple of the alignment, as the function wants it, and never nothing.
   const size_t rounded = (bytes / kAlignmentBytes + 1) * kAlignmentBytes;
   void* const data = std::aligned_alloc(kAlignmentBytes, rounded);
-  PLAIT_CHECK(data != nullptr);
+  if (data == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("there is no memory for the ", bytes,
+                                                     " bytes of '", *graph_.tensor(id).name, "'"));
+  }
   std::memset(data, 0, rounded);
   memory_.emplace_back(data, std::free);
   return static_cast<std::byte*>(data);

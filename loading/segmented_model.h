@@ -29,8 +29,8 @@ class SegmentedModel {
  public:
   // `segments` are in order, and together they make all that `graph` has. Outputs that only a run
   // tells the shape of are described as `declared`, the model's own outputs.
-  // Errors: Unimplemented for an input or output that is no tensor of numbers; those of
-  // EvaluateConstant and Executable::Bound.
+  // Errors: Unimplemented for an input or output that is no tensor of numbers; ResourceExhausted
+  // where there is no memory for one; those of EvaluateConstant and Executable::Bound.
   static absl::StatusOr<std::unique_ptr<SegmentedModel>> Make(const Graph& graph,
                                                               std::vector<LoadedSegment> segments,
                                                               absl::Span<const ModelValue> declared,
@@ -56,7 +56,8 @@ class SegmentedModel {
   absl::Status PlaceInputs();
   absl::Status PlaceOutputs(absl::Span<const ModelValue> declared, const WeightSource& weights);
   // Memory of the model's own for a value.
-  std::byte* Allocate(TensorId id);
+  // Errors: ResourceExhausted, naming the value.
+  absl::StatusOr<std::byte*> Allocate(TensorId id);
   absl::Status RunIsland(size_t index, absl::Span<const BoundCopy> before,
                          absl::Span<const BoundCopy> after);
   absl::Status RunHost(LoadedSegment& segment);

@@ -174,6 +174,18 @@ absl::Status Run(Session& session, absl::Span<const plait_tensor* const> arrays,
   return session.Run(shapes, inputs, outputs);
 }
 
+absl::Status DescribeInput(const plait_session* handle, size_t index, bool bound,
+                           plait_tensor* tensor) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(handle, "session"));
+  return Describe(handle->session->inputs(), index, bound, tensor);
+}
+
+absl::Status DescribeOutput(const plait_session* handle, size_t index, bool bound,
+                            plait_tensor* tensor) {
+  PLAIT_RETURN_IF_ERROR(CheckNotNull(handle, "session"));
+  return Describe(handle->session->outputs(), index, bound, tensor);
+}
+
 absl::Status DescribeOutputFor(Session& session, const plait_tensor* inputs, size_t count,
                                size_t index, plait_tensor* tensor) {
   if (count != session.inputs().size()) {
@@ -294,16 +306,12 @@ const char* plait_session_output_name(const plait_session* session, size_t index
 
 plait_error* plait_session_describe_input(const plait_session* session, size_t index,
                                           plait_tensor* tensor) {
-  const absl::Status status = plait::CheckNotNull(session, "session");
-  if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::Describe(session->session->inputs(), index, false, tensor));
+  return ErrorOfCall([&] { return plait::DescribeInput(session, index, false, tensor); });
 }
 
 plait_error* plait_session_describe_output(const plait_session* session, size_t index,
                                            plait_tensor* tensor) {
-  const absl::Status status = plait::CheckNotNull(session, "session");
-  if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::Describe(session->session->outputs(), index, false, tensor));
+  return ErrorOfCall([&] { return plait::DescribeOutput(session, index, false, tensor); });
 }
 
 plait_error* plait_session_describe_output_for(plait_session* session, const plait_tensor* inputs,
@@ -327,20 +335,16 @@ plait_error* plait_session_run(plait_session* session, const plait_tensor* input
 }
 
 plait_error* plait_session_last_output(plait_session* session, size_t index, plait_tensor* tensor) {
-  return ErrorOf(plait::LastOutput(session, index, tensor));
+  return ErrorOfCall([&] { return plait::LastOutput(session, index, tensor); });
 }
 
 plait_error* plait_session_bound_input(plait_session* session, size_t index, plait_tensor* tensor) {
-  const absl::Status status = plait::CheckNotNull(session, "session");
-  if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::Describe(session->session->inputs(), index, true, tensor));
+  return ErrorOfCall([&] { return plait::DescribeInput(session, index, true, tensor); });
 }
 
 plait_error* plait_session_bound_output(plait_session* session, size_t index,
                                         plait_tensor* tensor) {
-  const absl::Status status = plait::CheckNotNull(session, "session");
-  if (!status.ok()) return ErrorOf(status);
-  return ErrorOf(plait::Describe(session->session->outputs(), index, true, tensor));
+  return ErrorOfCall([&] { return plait::DescribeOutput(session, index, true, tensor); });
 }
 
 plait_error* plait_session_run_bound(plait_session* session) {
@@ -350,5 +354,5 @@ plait_error* plait_session_run_bound(plait_session* session) {
 }
 
 plait_error* plait_session_get_plan(const plait_session* session, plait_plan_info* plan) {
-  return ErrorOf(plait::GetPlan(session, plan));
+  return ErrorOfCall([&] { return plait::GetPlan(session, plan); });
 }

@@ -246,5 +246,18 @@ TEST(LoadSegmentsTest, SpoiledFilesAreRefusedOrRun) {
   EXPECT_GT(loaded_count, 20);
 }
 
+// Sanitizers end a program that asks for so much.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(LoadSegmentsTest, WhatNoMemoryHoldsIsAnError) {
+  GraphBuilder builder;
+  builder.AddOutput(builder.AddInput({DataType::kInt8, {int64_t{1} << 61}}, "x"));
+  const Graph graph = *std::move(builder).Finish();
+  const Model model = *ImportOnnx(Chain());
+  const absl::Status status = SegmentedModel::Make(graph, {}, {}, model.weights()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the 2305843009213693952 bytes of 'x'"));
+}
+#endif
+
 }  // namespace
 }  // namespace plait
