@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/limits.h"
@@ -9,6 +10,9 @@
 
 namespace plait {
 namespace {
+
+// No tenant's name has a space in it.
+constexpr absl::string_view kOwnOwner = "plaitd ";
 
 std::string Named(const Digest& digest) { return absl::StrCat("blob ", digest.ToString()); }
 
@@ -21,10 +25,11 @@ absl::Status OutOfRange(const Digest& digest, absl::string_view message) {
 
 BlobUpload NewBlobUpload(const Digest& digest) {
   std::random_device device;
-  // No tenant's name has a space in it.
-  return {absl::StrFormat("plaitd %08x%08x%08x%08x", device(), device(), device(), device()),
+  return {absl::StrFormat("%s%08x%08x%08x%08x", kOwnOwner, device(), device(), device(), device()),
           digest};
 }
+
+bool IsOwnUpload(const BlobUpload& upload) { return absl::StartsWith(upload.owner, kOwnOwner); }
 
 absl::Status CheckAppend(const Digest& digest, int64_t stored, int64_t offset, int64_t bytes) {
   // By the announced size, before a byte is stored.

@@ -10,6 +10,9 @@
 // tell one backend from another. All functions are pure and thread-safe.
 namespace plait {
 
+// Whether NewBlobUpload made it: after a restart nobody continues it.
+bool IsOwnUpload(const BlobUpload& upload);
+
 // Whether `bytes` more bytes may be added at `offset` to an upload of `stored` bytes.
 // Errors: ResourceExhausted (too large a blob), OutOfRange (offset), InvalidArgument (past the
 // end).

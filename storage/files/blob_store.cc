@@ -30,6 +30,8 @@ namespace {
 
 // Marks an upload that Finish has taken away from Append. Left over only by a crash.
 constexpr absl::string_view kCheckingSuffix = ".checking";
+// Marks an upload of the daemon's own. Left over only by a crash, too.
+constexpr absl::string_view kOwnSuffix = ".own";
 
 // Follows no symbolic link: names are digests, and none of them is one.
 absl::StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags) {
@@ -90,7 +92,7 @@ class FileBlobStore : public BlobStore {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(uploads_, error)) {
       const std::string path = entry.path().string();
-      if (absl::EndsWith(path, kCheckingSuffix)) {
+      if (absl::EndsWith(path, kCheckingSuffix) || absl::EndsWith(path, kOwnSuffix)) {
         std::filesystem::remove(path, error);
       } else {
         PLAIT_ASSIGN_OR_RETURN(const std::optional<int64_t> size, SizeOf(path));
@@ -245,7 +247,8 @@ class FileBlobStore : public BlobStore {
   // The owner's name by its digest: it may be longer than a file's name, and have slashes in it.
   std::string UploadPath(const BlobUpload& upload) const {
     return absl::StrCat(uploads_, "/", DigestOf(upload.owner).sha256_hex.substr(0, 32), "-",
-                        upload.digest.sha256_hex, "-", upload.digest.size_bytes);
+                        upload.digest.sha256_hex, "-", upload.digest.size_bytes,
+                        IsOwnUpload(upload) ? kOwnSuffix : "");
   }
 
   static absl::Status Damaged(const Digest& digest) {

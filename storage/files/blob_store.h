@@ -15,8 +15,9 @@ namespace plait {
 // the store.
 // Errors: Unavailable or ResourceExhausted when the directories cannot be made.
 //
-// What a crash leaves: an upload, which goes on at its end; a file that was being checked, which is
-// removed at the next start, so that its client uploads again; or a whole blob.
+// What a crash leaves: an upload, which goes on at its end; one of the daemon's own, or a file that
+// was being checked, which is removed at the next start, so that its client uploads again; or a
+// whole blob.
 absl::StatusOr<std::unique_ptr<BlobStore>> OpenFileBlobStore(const std::string& directory,
                                                              Clock& clock);
 

@@ -22,6 +22,21 @@ TEST(FilesBlobStoreTest, KeepsUploadsAndBlobsOverARestart) {
   EXPECT_EQ(stores->blobs->Uploads()->bytes, 5);
 }
 
+// As of a daemon that was killed while it stored a result: it would count for a day.
+TEST(FilesBlobStoreTest, ForgetsItsOwnUploadsAtARestart) {
+  TemporaryDirectory directory;
+  ManualClock clock;
+  const BlobUpload own = NewBlobUpload(DigestOf("unfinished"));
+  absl::StatusOr<Stores> stores = OpenStores("sqlite", {directory.path()}, clock);
+  ASSERT_TRUE(stores->blobs->Append(own, 0, "unfin").ok());
+  EXPECT_EQ(stores->blobs->Uploads()->count, 1);
+  *stores = Stores();
+  stores = OpenStores("sqlite", {directory.path()}, clock);
+  ASSERT_TRUE(stores.ok()) << stores.status();
+  EXPECT_EQ(stores->blobs->Uploads()->count, 0);
+  EXPECT_EQ(*stores->blobs->BytesUploaded(own), 0);
+}
+
 TEST(FilesBlobStoreTest, MakesTheFoldersThatAreMissing) {
   TemporaryDirectory directory;
   ManualClock clock;
