@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "base/limits.h"
 #include "base/status_macros.h"
+#include "proto/wire/error.h"
 
 namespace plait {
 namespace {
@@ -89,25 +90,36 @@ bool SqliteWriter::TakeBatch(Batch& batch) {
 
 void SqliteWriter::WriteBatch(Batch& batch) {
   const absl::Status status = WriteAll(batch);
+  const auto tell = [&](Pending& pending) {
+    const bool knows_more = &pending == batch.running && !pending.status.ok();
+    if (!status.ok() && !knows_more) pending.status = status;
+  };
   // Listeners are called without the lock, and before the urgent callers go on.
   absl::Status delayed_error;
   for (Pending& pending : batch.delayed) {
-    if (!status.ok()) pending.status = status;
+    tell(pending);
     if (!pending.status.ok()) delayed_error = pending.status;
     if (pending.status.ok() && pending.committed) pending.committed();
   }
   absl::MutexLock lock(&mutex_);
   if (!delayed_error.ok()) delayed_error_ = delayed_error;
   for (Pending* pending : batch.urgent) {
-    if (!status.ok()) pending->status = status;
+    tell(*pending);
     pending->done = true;
   }
 }
 
 absl::Status SqliteWriter::WriteAll(Batch& batch) {
   PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
-  for (Pending& pending : batch.delayed) PLAIT_RETURN_IF_ERROR(RunInSavepoint(pending));
-  for (Pending* pending : batch.urgent) PLAIT_RETURN_IF_ERROR(RunInSavepoint(*pending));
+  for (Pending& pending : batch.delayed) {
+    batch.running = &pending;
+    PLAIT_RETURN_IF_ERROR(RunInSavepoint(pending));
+  }
+  for (Pending* pending : batch.urgent) {
+    batch.running = pending;
+    PLAIT_RETURN_IF_ERROR(RunInSavepoint(*pending));
+  }
+  batch.running = nullptr;
   // The one fsync. Nobody in the batch is told OK before it, which is what "never lost" means.
   return transaction.Commit();
 }
@@ -125,7 +137,8 @@ absl::Status SqliteWriter::RunInSavepoint(Pending& pending) {
 
 absl::Status SqliteWriter::CheckInTransaction() const {
   if (database_->IsInTransaction()) return absl::OkStatus();
-  return absl::UnavailableError(
+  return wire::Error(
+      v1::ERROR_REASON_STORAGE_UNAVAILABLE,
       "the database took back the transaction (is the disk full?); nothing of it was stored");
 }
 

@@ -65,6 +65,8 @@ class SqliteWriter {
   struct Batch {
     std::vector<Pending> delayed;
     std::vector<Pending*> urgent;  // owned by the callers that wait in Write
+    // The one that ran last, with which the transaction may have gone; it knows best why.
+    Pending* running = nullptr;
   };
 
   // The thread.

@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/notification.h"
+#include "proto/wire/error.h"
 #include "tests/storage/store_test.h"
 
 namespace plait {
@@ -117,7 +118,8 @@ TEST_F(SqliteWriterTest, StoresNothingOfABatchWhoseTransactionIsGone) {
   for (int64_t value = 1; value <= 2; ++value) {
     callers.emplace_back([&, value] {
       ++queued;
-      EXPECT_FALSE(writer_->Write([&] { return Insert(value); }).ok());
+      const absl::Status status = writer_->Write([&] { return Insert(value); });
+      EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_STORAGE_UNAVAILABLE) << status;
     });
   }
   while (queued < 2) std::this_thread::yield();
@@ -125,6 +127,8 @@ TEST_F(SqliteWriterTest, StoresNothingOfABatchWhoseTransactionIsGone) {
   holder.Proceed();
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(Values(), "");
+  // Whoever met the full disk says so.
+  EXPECT_TRUE(absl::IsResourceExhausted(writer_->Flush()));
   EXPECT_TRUE(writer_->Write([&] { return Insert(3); }).ok());
   EXPECT_EQ(Values(), "3");
 }
