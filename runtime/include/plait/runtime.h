@@ -26,7 +26,8 @@
  * do not wait for each other, create several sessions of few threads.
  *
  * Processes. In a child that fork() made of a process with a session nothing but *_destroy may be
- * called: all else is PLAIT_ERROR_FORKED, because the threads of the parent do not exist there.
+ * called: to create a session, to run one or to ask for what a run gave is PLAIT_ERROR_FORKED,
+ * because the threads of the parent do not exist there.
  *
  * Growth. Each struct begins with its size, which the caller sets (PLAIT_*_INIT does). Later
  * versions add fields at the end, and functions, and change none: what was compiled with an older
