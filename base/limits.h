@@ -67,6 +67,9 @@ constexpr int64_t kMeasurementLogBytesMax = int64_t{64} << 20;
 constexpr int64_t kQueuedJobsMax = 10'000;
 // 1,000: the largest page of a listing, as AIP-158 recommends.
 constexpr int kPageSizeMax = 1000;
+// 2 MiB: what a page of a listing takes, but for one with a single row; with that row, too, it
+// stays below gRPC's 4 MiB a message.
+constexpr int64_t kPageBytesMax = int64_t{2} << 20;
 
 // 4,096 threads or streams in a plan: several times the largest machine; bounds what hostile plans
 // ask.

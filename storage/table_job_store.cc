@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/digest.h"
 #include "proto/wire/error.h"
@@ -72,6 +73,7 @@ class TableJobStore : public JobStore {
     const auto page_size = static_cast<size_t>(query.page_size);
     JobPage page;
     page.next_before = query.before;
+    int64_t bytes = 0;
     PLAIT_RETURN_IF_ERROR(transactor_->Read([&](JobTable& table) -> absl::Status {
       for (int read = 0; read < kRowsPerListing && page.jobs.size() < page_size;) {
         // One more than is wanted tells whether there is another page.
@@ -84,9 +86,13 @@ class TableJobStore : public JobStore {
         const bool is_last = rows.size() < static_cast<size_t>(count_max);
         if (!is_last) rows.pop_back();
         read += static_cast<int>(rows.size());
-        for (JobRow& row : rows) AddListed(query, std::move(row.job), page);
-        page.next_before = is_last ? 0 : rows.back().number;
-        if (is_last) break;
+        for (JobRow& row : rows) {
+          if (!AddListed(query, std::move(row.job), &bytes, page)) return absl::OkStatus();
+          page.next_before = row.number;
+        }
+        if (!is_last) continue;
+        page.next_before = 0;
+        break;
       }
       return absl::OkStatus();
     }));
@@ -282,12 +288,16 @@ class TableJobStore : public JobStore {
   }
 
  private:
-  static void AddListed(const JobQuery& query, v1::Job job, JobPage& page) {
-    if (!query.filter.Matches(job)) return;
+  // False when the page, whose jobs take `bytes`, is full without it.
+  static bool AddListed(const JobQuery& query, v1::Job job, int64_t* bytes, JobPage& page) {
+    if (!query.filter.Matches(job)) return true;
     // A report may have megabytes; Get shows it.
     if (job.has_result()) job.mutable_result()->clear_report();
     if (job.has_incumbent()) job.mutable_incumbent()->clear_report();
+    *bytes += static_cast<int64_t>(job.ByteSizeLong());
+    if (*bytes > kPageBytesMax && !page.jobs.empty()) return false;
     page.jobs.push_back(std::move(job));
+    return true;
   }
 
   absl::StatusOr<v1::Job> ChangeLeased(const JobLease& lease,

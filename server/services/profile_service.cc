@@ -39,10 +39,16 @@ grpc::Status ProfileServiceHandler::ListProfiles(grpc::ServerContext* context,
     PLAIT_ASSIGN_OR_RETURN(const std::vector<v1::StoredProfile> profiles,
                            context_.stores.profiles->List(request->device_fingerprint(),
                                                           {after.first, after.second}, page_size));
-    for (const v1::StoredProfile& profile : profiles) *response->add_profiles() = profile;
+    int64_t bytes = 0;
+    for (const v1::StoredProfile& profile : profiles) {
+      bytes += static_cast<int64_t>(profile.ByteSizeLong());
+      if (bytes > kPageBytesMax && response->profiles_size() > 0) break;
+      *response->add_profiles() = profile;
+    }
+    const int listed = response->profiles_size();
     // A full page may be the last one; then one more, empty, page says so.
-    if (static_cast<int>(profiles.size()) == page_size) {
-      const v1::StoredProfile& last = profiles.back();
+    if (listed == page_size || listed < static_cast<int>(profiles.size())) {
+      const v1::StoredProfile& last = response->profiles(listed - 1);
       response->set_next_page_token(
           wire::PageToken(filter, absl::StrCat(last.device_fingerprint(), "\n", last.key())));
     }

@@ -153,6 +153,27 @@ TEST_P(JobStoreTest, EndsALookForWhatAFilterHardlyAccepts) {
   EXPECT_EQ(second->next_before, 0);
 }
 
+// Whatever jobs name, a page fits into a message.
+TEST_P(JobStoreTest, EndsAPageOfLargeJobsEarly) {
+  for (int number = 0; number < 7; ++number) {
+    JobSubmission submission = Submission(absl::StrCat("j", number));
+    const bool is_huge = number == 3;
+    submission.job.mutable_options()->set_search(std::string(is_huge ? 3 << 20 : 900'000, 'x'));
+    ASSERT_TRUE(jobs().Submit(submission).ok());
+  }
+  std::vector<std::vector<std::string>> seen;
+  JobQuery query{.tenant = "alice", .page_size = 100};
+  do {
+    const absl::StatusOr<JobPage> page = jobs().List(query);
+    ASSERT_TRUE(page.ok()) << page.status();
+    std::vector<std::string>& ids = seen.emplace_back();
+    for (const v1::Job& job : page->jobs) ids.push_back(job.id());
+    query.before = page->next_before;
+  } while (query.before != 0 && seen.size() < 10);
+  EXPECT_EQ(seen, (std::vector<std::vector<std::string>>{
+                      {"j6", "j5"}, {"j4"}, {"j3"}, {"j2", "j1"}, {"j0"}}));
+}
+
 TEST_P(JobStoreTest, EndsAListingThatFillsItsPageExactly) {
   ASSERT_TRUE(jobs().Submit(Submission("j1")).ok());
   ASSERT_TRUE(jobs().Submit(Submission("j2")).ok());

@@ -98,6 +98,22 @@ TEST_F(ProfileServiceTest, ListsByPages) {
   EXPECT_THAT(keys, ElementsAre("key0", "key1", "key2", "key3", "key4"));
 }
 
+// Whatever their keys, a page fits into a message.
+TEST_F(ProfileServiceTest, EndsAPageOfLongKeysEarly) {
+  for (int i = 100; i < 180; ++i) {
+    const std::string key = absl::StrCat("key", i);
+    ASSERT_TRUE(Import({ProfileOf("d", key + std::string(60'000, 'k'))}).ok());
+  }
+  const auto first = List("d", 1000);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->profiles_size(), 34);
+  const auto second = List("d", 1000, first->next_page_token());
+  EXPECT_EQ(second->profiles_size(), 34);
+  const auto third = List("d", 1000, second->next_page_token());
+  EXPECT_EQ(third->profiles_size(), 12);
+  EXPECT_EQ(third->next_page_token(), "");
+}
+
 TEST_F(ProfileServiceTest, APageTokenFitsItsListingOnly) {
   ASSERT_TRUE(Import({ProfileOf("d1", "a"), ProfileOf("d1", "b"), ProfileOf("d2", "c")}).ok());
   const std::string token = List("d1", 1)->next_page_token();
