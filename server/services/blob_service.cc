@@ -13,6 +13,8 @@ namespace {
 
 // 10,000 uploads that are not complete: each is a file, which stays for a day.
 constexpr int64_t kUploadsMax = 10'000;
+// Several times in the hour for which a blob that was used is kept.
+constexpr absl::Duration kUseInterval = absl::Minutes(10);
 
 }  // namespace
 
@@ -122,9 +124,15 @@ absl::Status BlobServiceHandler::Download(const Caller& caller, grpc::ServerCont
   PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(request.digest()));
   PLAIT_RETURN_IF_ERROR(CheckMayRead(caller, call, digest));
   v1::DownloadBlobResponse chunk;
+  absl::Time used_at = absl::InfinitePast();
   // One chunk in memory at a time, however large the blob is.
   chunk.set_offset_bytes(request.offset_bytes());
   while (true) {
+    if (context_.clock.Now() - used_at > kUseInterval) {
+      used_at = context_.clock.Now();
+      // Is in use. Read tells what is wrong with it; one that cannot be marked can be read.
+      context_.stores.blobs->Find(digest).status().IgnoreError();
+    }
     PLAIT_ASSIGN_OR_RETURN(
         *chunk.mutable_data(),
         context_.stores.blobs->Read(digest, chunk.offset_bytes(), kBlobChunkBytesMax));

@@ -27,7 +27,7 @@ class BlobServiceHandler final {
   grpc::Status UploadBlob(grpc::ServerContext* context,
                           grpc::ServerReaderInterface<v1::UploadBlobRequest>* reader,
                           v1::UploadBlobResponse* response);
-  // In chunks of at most kBlobChunkBytesMax.
+  // In chunks of at most kBlobChunkBytesMax. The blob counts as used for as long as it takes.
   grpc::Status DownloadBlob(grpc::ServerContext* context, const v1::DownloadBlobRequest* request,
                             grpc::ServerWriter<v1::DownloadBlobResponse>* writer);
 

@@ -138,6 +138,26 @@ TEST_F(BlobServiceTest, SendsALargeBlobInChunks) {
   EXPECT_EQ(*Download(Give(bytes)), bytes);
 }
 
+TEST_F(BlobServiceTest, ADownloadIsAUse) {
+  const std::string bytes(8 * kBlobChunkBytesMax, 'x');
+  v1::DownloadBlobRequest request;
+  *request.mutable_digest() = Give(bytes);
+  const auto used_at = [&] { return stores_.blobs->List()->at(0).used_at; };
+  clock_.Advance(absl::Hours(2));
+  const absl::Time begun = clock_.Now();
+  const auto context = ContextOf("alice");
+  Stub stub(channel());
+  const auto reader = stub.DownloadBlob(context.get(), request);
+  v1::DownloadBlobResponse chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_EQ(used_at(), begun);
+  // The server is some chunks ahead at most, not at the end.
+  clock_.Advance(absl::Hours(1));
+  while (reader->Read(&chunk)) continue;
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(used_at(), clock_.Now());
+}
+
 TEST_F(BlobServiceTest, ContinuesABrokenUpload) {
   ASSERT_TRUE(stores_.blobs->Append({"alice", DigestOf("0123456789")}, 0, "0123").ok());
   const auto missing = FindMissing({ProtoOf("0123456789"), ProtoOf("unknown")});
