@@ -102,7 +102,9 @@ bool JobQueue::RunNext() {
   }
   runner_.RunJob(**job, wakeup, stopping_);
   absl::MutexLock lock(&mutex_);
-  running_.erase(leased.id());
+  // A job that went back into the queue may be another runner's by now.
+  const auto found = running_.find(leased.id());
+  if (found != running_.end() && found->second == wakeup) running_.erase(found);
   return true;
 }
 
