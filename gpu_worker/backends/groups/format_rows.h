@@ -22,6 +22,7 @@ namespace plait {
 //                        attention, in whatever nodes it was written
 //   move_chains          reshapes and transposes in a row
 //   reduced_axes, integer_checks     what reductions and integers of 8 bits are asked
+//   row_operand          a normalization's scale and shift
 
 // How the tensors of a kernel lie when the family works in `format`.
 struct FormatRow {

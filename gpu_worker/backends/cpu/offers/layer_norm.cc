@@ -2,6 +2,7 @@
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 #include "gpu_worker/backends/groups/format_rows.h"
 #include "gpu_worker/backends/groups/node_checks.h"
+#include "gpu_worker/backends/groups/row_operand.h"
 #include "optimizer/ops/shared/axes.h"
 
 namespace plait {
@@ -17,10 +18,10 @@ bool Runs(const Graph& graph, NodeId id) {
   if (!HasOneOutput(node) || !AllFloat32(graph, id)) return false;
   const TensorType& type = graph.input_type(id, 0);
   const int64_t axis = NormalAxis(node.attributes->Int("axis", -1), type.rank());
-  int64_t row = 1;
-  for (int i = static_cast<int>(axis); i < type.rank(); ++i) row *= type.shape[i];
   for (size_t i = 1; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] != kNoTensor && graph.type(node.inputs[i]).elements() != row) return false;
+    if (node.inputs[i] != kNoTensor && !IsRowOf(type, axis, graph.type(node.inputs[i]))) {
+      return false;
+    }
   }
   return true;
 }

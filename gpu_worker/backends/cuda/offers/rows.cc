@@ -5,6 +5,7 @@
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/groups/node_checks.h"
 #include "gpu_worker/backends/groups/reduced_axes.h"
+#include "gpu_worker/backends/groups/row_operand.h"
 #include "optimizer/ops/shared/axes.h"
 
 namespace plait::cuda {
@@ -74,9 +75,11 @@ OperandValue ColumnsOf(const Graph& graph, const Node& node, size_t input, int64
 
 bool ReadNormalization(const Graph& graph, NodeId id, RowsProblem* rows, KernelProblem* problem) {
   const Node& node = graph.node(id);
+  const TensorType& x = graph.input_type(id, 0);
+  const int64_t axis = *FirstAxis(graph, id, RowsProblem::Kind::kLayerNorm);
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const TensorId input = node.inputs[i];
-    if (input != kNoTensor && graph.type(input).elements() != rows->columns) return false;
+    if (input != kNoTensor && !IsRowOf(x, axis, graph.type(input))) return false;
   }
   rows->epsilon = node.attributes->Float("epsilon", 1e-5F);
   problem->weights = ColumnsOf(graph, node, 1, rows->columns, 1);

@@ -86,5 +86,21 @@ TEST_F(CudaCatalogTest, WhatTheDeviceDoesNotRunIsTheHosts) {
   EXPECT_EQ(kernels.front().family, "other");
 }
 
+// One of as many elements as a row may broadcast as a column.
+TEST(RowsOffersTest, ScalesAndShiftsOfNormalizationsAreRows) {
+  for (const auto& [shape, family] :
+       {std::pair("[16]", "rows"), {"[1,16]", "rows"}, {"[16,1]", "other"}, {"[16,16]", "other"}}) {
+    const absl::StatusOr<Graph> graph = ParseTypedGraph(absl::Substitute(R"(graph {
+  input %x: float32[2,16,16]
+  const %s: float32$0 = synthetic 1
+  %y = LayerNormalization(%x, %s) {}
+  output %y
+})",
+                                                                         shape));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_EQ(CudaCatalog({}).KernelsAt(*graph, 0, true).front().family, family) << shape;
+  }
+}
+
 }  // namespace
 }  // namespace plait::cuda
