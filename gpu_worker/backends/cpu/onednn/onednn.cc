@@ -63,8 +63,8 @@ namespace {
 
 using Iterator = OnednnHandle<dnnl_primitive_desc_iterator_t, dnnl_primitive_desc_iterator_destroy>;
 
-// Whether a list has an operation that reads a tensor with pixels.
-bool ReadsPixels(const_dnnl_primitive_attr_t attributes) {
+// Whether a list has an operation that reads a tensor of several images or pixels.
+bool ReadsImagesOrPixels(const_dnnl_primitive_attr_t attributes) {
   const_dnnl_post_ops_t operations = nullptr;
   if (dnnl_primitive_attr_get_post_ops(attributes, &operations) != dnnl_success) return false;
   for (int i = 0; i < dnnl_post_ops_len(operations); ++i) {
@@ -72,6 +72,7 @@ bool ReadsPixels(const_dnnl_primitive_attr_t attributes) {
     dnnl_alg_kind_t algorithm;
     const dnnl_memory_desc_t* operand = nullptr;
     dnnl_post_ops_get_params_binary(operations, i, &algorithm, &operand);
+    if (operand->dims[0] > 1) return true;
     for (int axis = 2; axis < operand->ndims; ++axis) {
       if (operand->dims[axis] > 1) return true;
     }
@@ -80,14 +81,14 @@ bool ReadsPixels(const_dnnl_primitive_attr_t attributes) {
 }
 
 // The convolution by matrix products reads such tensors as if they were row-major, in channels-last
-// too, and takes one pixel's number for another's.
+// too, and takes one pixel's number for another's; of several images it takes one's for another's.
 bool IsWrong(const_dnnl_primitive_desc_t descriptor, const_dnnl_primitive_attr_t attributes) {
   dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
   const char* name = "";
   dnnl_primitive_desc_query(descriptor, dnnl_query_primitive_kind, 0, &kind);
   dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
   return kind == dnnl_convolution && absl::string_view(name).find("gemm") != std::string::npos &&
-         ReadsPixels(attributes);
+         ReadsImagesOrPixels(attributes);
 }
 
 }  // namespace
