@@ -6,13 +6,14 @@
 namespace plait {
 namespace {
 
-// A vector that is added to every row, or nothing.
+// A vector that is added to every row, or nothing. To a single column a number is one.
 bool AddsOneVector(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 3 || node.inputs[2] == kNoTensor) return true;
   const TensorInfo& addend = graph.tensor(node.inputs[2]);
   const int64_t columns = graph.type(node.outputs[0]).shape.back();
   return addend.constant != nullptr && addend.type.elements() == columns &&
-         addend.type.shape.back() == columns && node.attributes->Float("beta", 1.0f) == 1.0f;
+         (addend.type.rank() == 0 || addend.type.shape.back() == columns) &&
+         node.attributes->Float("beta", 1.0f) == 1.0f;
 }
 
 bool IsPlainGemm(const Graph& graph, const Node& node) {
