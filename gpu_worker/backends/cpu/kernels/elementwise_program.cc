@@ -90,8 +90,9 @@ class Compiler {
       const TensorId input = node.inputs[i];
       if (IsProduced(input) || registers_.contains(input)) continue;
       PLAIT_ASSIGN_OR_RETURN(const Operand operand, context_->Find(input));
+      std::vector<int>& rows = registers_[input];  // none of a tensor without rows
       for (int64_t row = 0; row < RowsOf(input); ++row) {
-        registers_[input].push_back(static_cast<int>(program_.operands.size()));
+        rows.push_back(static_cast<int>(program_.operands.size()));
         if (!NeedsIntegers(input)) {
           program_.bytes_as_floats.push_back(static_cast<int>(program_.operands.size()));
         }
