@@ -22,6 +22,15 @@ namespace {
 // Loops take whole vectors of channels.
 constexpr int64_t kChannelsMin = 16;
 
+// The product of rows that a layer is. A view may have made pixels of the images, and then the rows
+// are not those that lie in memory.
+std::optional<ConstantProduct> LayerProductAt(const Graph& graph, NodeId node) {
+  const std::optional<ConstantProduct> product = PixelProductAt(graph, node);
+  if (!product.has_value()) return ConstantProductAt(graph, node);
+  const Shape& input = graph.input_type(node, 0).shape;
+  return input[2] * input[3] == 1 ? product : std::nullopt;
+}
+
 // Walks from a value to its only reader.
 class Walk {
  public:
@@ -53,8 +62,7 @@ class Walk {
   std::optional<SqueezeExcitePattern::Layer> TakeLayer(int64_t rows, int64_t depth) {
     const NodeId node = Reader();
     if (node == kNoNode) return std::nullopt;
-    std::optional<ConstantProduct> shape = PixelProductAt(graph_, node);
-    if (!shape.has_value()) shape = ConstantProductAt(graph_, node);
+    const std::optional<ConstantProduct> shape = LayerProductAt(graph_, node);
     if (!shape.has_value() || shape->rows != rows || shape->depth != depth) return std::nullopt;
     SqueezeExcitePattern::Layer layer{.node = node, .shape = *shape};
     Take({node}, graph_.node(node).outputs[0]);
