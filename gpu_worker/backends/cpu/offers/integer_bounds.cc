@@ -64,6 +64,8 @@ std::optional<IntegerBounds> BoundsBehind(const Graph& graph, NodeId root) {
       !HasScaleOf(graph, root, quantize)) {
     return std::nullopt;
   }
+  // A negative scale turns the order of the integers round.
+  if (!(QuantizationOf(graph, graph.node(quantize)).scale > 0)) return std::nullopt;
   const auto limits = LimitsOf(graph, bound, quantize);
   if (!limits) return std::nullopt;
   return IntegerBounds{{dequantize, bound, quantize}, graph.node(quantize).outputs[0], *limits};
