@@ -178,7 +178,7 @@ TEST(OwnSegmentsTest, IfRunsTheBranchThatIsChosen) {
   ASSERT_EQ(parts.status(), absl::OkStatus());
   const Tensor x = Floats({4}, {-1, 2, 3, 4});
   EXPECT_EQ(parts.Run({x, Flag(true)})[0], Floats({4}, {-10, -13, -15, -17}));
-  EXPECT_EQ(parts.Run({x, Flag(false)})[0], Floats({4}, {0, -2, -3, -4}));
+  EXPECT_EQ(parts.Run({x, Flag(false)})[0], Floats({4}, {-0.0F, -2, -3, -4}));
 }
 
 // Larger than what reference evaluation is for, and nothing is left of one branch.

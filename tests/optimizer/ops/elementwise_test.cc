@@ -175,6 +175,13 @@ TEST(ElementwiseTest, ComputesIntegersExactly) {
   EXPECT_THAT(Integers({OpKind::kRelu, {}, {Int64s({-3, 3})}}), ElementsAre(0, 3));
 }
 
+TEST(ElementwiseTest, NegatesZeros) {
+  const std::vector<double> zeros = Doubles({OpKind::kNeg, {}, {Floats({2}, {0.0, -0.0})}});
+  ASSERT_EQ(zeros.size(), 2u);
+  EXPECT_TRUE(std::signbit(zeros[0]));
+  EXPECT_FALSE(std::signbit(zeros[1]));
+}
+
 TEST(ElementwiseTest, WrapsNarrowIntegersAndOrdersUnsignedOnes) {
   const Tensor small = OfType(DataType::kInt8, {100, -100});
   EXPECT_THAT(Integers({OpKind::kAdd, {}, {small, small}}), ElementsAre(-56, 56));

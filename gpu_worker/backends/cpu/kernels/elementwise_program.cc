@@ -258,7 +258,7 @@ class Compiler {
         Emit(RunIsNaN, result, {input(0)});
         return absl::OkStatus();
       case OpKind::kNeg:
-        EmitUnary(node, {UnaryLoop::kLinear, -1.0f});
+        EmitUnary(node, {UnaryLoop::kLinear, -1.0f, -0.0f});  // -0 + +0 would be +0
         return absl::OkStatus();
       case OpKind::kCast:
         AddCast(node);
