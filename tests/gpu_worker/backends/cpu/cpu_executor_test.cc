@@ -421,6 +421,20 @@ TEST(OnednnStatusTest, WhatTheLibraryRefusesIsAnAnswerAndNoFault) {
   EXPECT_TRUE(absl::IsInternal(OnednnStatus(dnnl_runtime_error, "a product")));
 }
 
+// Rows of 49 taps for each pixel would be more than the kernel has room for at once.
+TEST_F(CpuExecutorTest, LoadsWhatIsOfferedForALargeWindow) {
+  const Graph graph = Parse(R"(graph {
+  input %x: float32[1,128,112,112]
+  const %w: float32[64,128,7,7] = synthetic 1
+  %y = Conv(%x, %w) {kernel_shape=[7,7], pads=[3,3,3,3]}
+  output %y
+})");
+  for (const Kernel& kernel : catalog_->KernelsAt(graph, 0, false)) {
+    const absl::Status status = executor_->LoadKernel(graph, kernel, NoWeights()).status();
+    EXPECT_TRUE(status.ok()) << kernel.family << " " << kernel.variant << ": " << status;
+  }
+}
+
 TEST_F(CpuExecutorTest, ReportsAMissingWeight) {
   const Graph graph =
       Parse(absl::StrCat("graph {\n  input %x: float32[2,3]\n  const %w: float32[3,4] = weight ",
