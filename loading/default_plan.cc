@@ -28,13 +28,13 @@ std::optional<Graph> RewrittenGraph(absl::Span<const FilePlan> plans, const Grap
   return std::nullopt;
 }
 
-absl::StatusOr<LoadedPlan> LoadPredicted(const Model& model, Graph graph, Executor& executor) {
+absl::StatusOr<LoadedPlan> LoadBy(decltype(&PredictedPlan) planner, const Model& model,
+                                  const Graph& graph, Executor& executor) {
   LoadedPlan loaded;
-  loaded.graph = std::move(graph);
+  loaded.graph = graph;
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor.device()));
-  PLAIT_ASSIGN_OR_RETURN(
-      PlannedGraph planned,
-      PredictedPlan(loaded.graph, executor.device(), *catalog, std::string(PlanEngineVersion())));
+  PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned, planner(loaded.graph, executor.device(), *catalog,
+                                                       std::string(PlanEngineVersion())));
   loaded.plan = std::move(planned.plan);
   loaded.weights = std::make_shared<ModelWeights>(model.weights());
   PLAIT_ASSIGN_OR_RETURN(loaded.executable,
@@ -42,13 +42,25 @@ absl::StatusOr<LoadedPlan> LoadPredicted(const Model& model, Graph graph, Execut
   return loaded;
 }
 
+// Nobody has loaded the kernels of a predicted plan before: one that refuses its nodes does not
+// keep the model from running, as long as there are others for them.
+absl::StatusOr<LoadedPlan> LoadPredicted(const Model& model, const Graph& graph,
+                                         Executor& executor) {
+  absl::StatusOr<LoadedPlan> fused = LoadBy(PredictedPlan, model, graph, executor);
+  const bool is_refused =
+      absl::IsInvalidArgument(fused.status()) || absl::IsUnimplemented(fused.status());
+  if (!is_refused) return fused;
+  absl::StatusOr<LoadedPlan> by_node = LoadBy(PredictedBaseline, model, graph, executor);
+  return by_node.ok() ? std::move(by_node) : std::move(fused);
+}
+
 }  // namespace
 
 absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
                                            absl::Span<const FilePlan> plans, Executor& executor) {
   PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(bound));
-  if (std::optional<Graph> rewritten = RewrittenGraph(plans, bound.graph)) {
-    absl::StatusOr<LoadedPlan> loaded = LoadPredicted(model, *std::move(rewritten), executor);
+  if (const std::optional<Graph> rewritten = RewrittenGraph(plans, bound.graph)) {
+    absl::StatusOr<LoadedPlan> loaded = LoadPredicted(model, *rewritten, executor);
     if (loaded.ok()) return loaded;
   }
   return LoadPredicted(model, bound.graph, executor);

@@ -9,7 +9,8 @@ namespace plait {
 // What runs where no plan of a file does: a plan made now by predicted times
 // (optimizer/search/predicted_plan.h) and loaded. It is made for the graph of a plan in the file
 // that is for the same inputs and outputs, if there is one, since that was rewritten and found
-// equal, and for the model's own otherwise. Nothing is measured. `bound` is the model's own graph.
+// equal, and for the model's own otherwise. Where a kernel refuses to load, the plan has one for
+// each node instead. Nothing is measured. `bound` is the model's own graph.
 // Errors: InvalidArgument naming a node that plait does not understand; those of PredictedPlan and
 // Executor::Load.
 absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,

@@ -23,6 +23,25 @@ EmbeddedPlan Rewritten(const DeviceDescription& device) {
   return plan;
 }
 
+// A device on which kernels of several nodes are offered, and refused.
+class RefusesFusedKernels : public Executor {
+ public:
+  explicit RefusesFusedKernels(absl::Status refusal) : refusal_(std::move(refusal)) {}
+  const DeviceDescription& device() const override { return cpu_->device(); }
+
+ private:
+  absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
+                                                          const WeightSource& weights) override {
+    for (const Step& step : plan.steps) {
+      if (step.kernel.nodes.size() > 1) return refusal_;
+    }
+    return cpu_->Load(graph, plan, weights);
+  }
+
+  const std::unique_ptr<Executor> cpu_ = OpenCpu(1);
+  const absl::Status refusal_;
+};
+
 TEST(DefaultPlanTest, IsMadeOfTheModelWithoutMeasuring) {
   const auto executor = OpenCpu(1);
   for (int i = 0; i < 2; ++i) {
@@ -54,6 +73,19 @@ TEST(DefaultPlanTest, DoesNotPlanAGraphThatDoesNotFitItself) {
   const absl::StatusOr<LoadedPlan> loaded = Default({hostile}, 2, *executor);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->graph.node_count(), 2);
+}
+
+TEST(DefaultPlanTest, HasAKernelForEachNodeWhereALargerOneRefuses) {
+  for (const absl::Status& refusal :
+       {absl::InvalidArgumentError("refused"), absl::UnimplementedError("refused")}) {
+    RefusesFusedKernels executor(refusal);
+    const absl::StatusOr<LoadedPlan> loaded = Default({}, 3, executor);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->plan.steps.size(), 2u);
+    EXPECT_EQ(RunOnOnes(*loaded)[0], 224.0f);
+  }
+  RefusesFusedKernels executor(absl::ResourceExhaustedError("no memory"));
+  EXPECT_TRUE(absl::IsResourceExhausted(Default({}, 3, executor).status()));
 }
 
 }  // namespace
