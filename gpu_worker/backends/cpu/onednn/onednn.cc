@@ -40,7 +40,8 @@ absl::Status LimitOnednn(InstructionSet best) {
                                         dnnl_cpu_isa_all};
   const dnnl_cpu_isa_t wanted = kLimits[static_cast<int>(best)];
   if (dnnl_set_max_cpu_isa(wanted) == dnnl_success) return absl::OkStatus();
-  if (dnnl_get_effective_cpu_isa() <= wanted) return absl::OkStatus();
+  // No limit is none to have gone beyond, though its number is the smallest.
+  if (wanted == dnnl_cpu_isa_all || dnnl_get_effective_cpu_isa() <= wanted) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("oneDNN already uses better instructions than ",
                                                     InstructionSetName(best),
                                                     ": one process cannot have two limits"));

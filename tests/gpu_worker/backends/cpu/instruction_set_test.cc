@@ -3,6 +3,8 @@
 #include "gmock/gmock.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/cpu_catalog.h"
+#include "gpu_worker/backends/cpu/onednn/onednn.h"
+#include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gtest/gtest.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -37,6 +39,13 @@ TEST_F(LimitTest, NothingBetterThanTheLimitIsUsed) {
 TEST_F(LimitTest, ALimitAboveTheProcessorAddsNothing) {
   LimitInstructionSet(InstructionSet::kAmx);
   EXPECT_EQ(CurrentInstructionSet(), DetectedInstructionSet());
+}
+
+TEST_F(LimitTest, TheLibrarysLimitMayBeNoneAtAnyTime) {
+  ASSERT_TRUE(OpenOnednn().ok());
+  dnnl_get_effective_cpu_isa();  // it takes no other limit from here on
+  const absl::Status status = LimitOnednn(InstructionSet::kAmx);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 // Interpreted, it would take seconds to find out that it takes seconds.
