@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 
 namespace plait {
@@ -16,130 +17,131 @@ enum class Behind {
   kStep,    // or nobody has said what it is
 };
 
-Behind KindOf(const Graph& graph, NodeId node) {
-  switch (graph.node(node).op) {
-    case OpKind::kCast:
-    case OpKind::kCastLike:
-      return IsFloat(graph.output_type(node).dtype) ? Behind::kExact : Behind::kStep;
-    case OpKind::kGridSample:
-      return graph.node(node).attributes->String("mode", "") == "nearest" ? Behind::kStep
-                                                                          : Behind::kSmooth;
-    case OpKind::kAbs:
-    case OpKind::kAdd:
-    case OpKind::kAveragePool:
-    case OpKind::kCelu:
-    case OpKind::kClip:
-    case OpKind::kConcat:
-    case OpKind::kCumProd:
-    case OpKind::kCumSum:
-    case OpKind::kDepthToSpace:
-    case OpKind::kDequantizeLinear:
-    case OpKind::kDiv:
-    case OpKind::kDropout:
-    case OpKind::kElu:
-    case OpKind::kExpand:
-    case OpKind::kFlatten:
-    case OpKind::kGather:
-    case OpKind::kGatherElements:
-    case OpKind::kGatherND:
-    case OpKind::kGlobalAveragePool:
-    case OpKind::kGlobalMaxPool:
-    case OpKind::kIdentity:
-    case OpKind::kLeakyRelu:
-    case OpKind::kMax:
-    case OpKind::kMaxPool:
-    case OpKind::kMean:
-    case OpKind::kMin:
-    case OpKind::kMul:
-    case OpKind::kNeg:
-    case OpKind::kPRelu:
-    case OpKind::kPad:
-    case OpKind::kPow:
-    case OpKind::kReciprocal:
-    case OpKind::kReduceL1:
-    case OpKind::kReduceL2:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceMin:
-    case OpKind::kReduceProd:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceSumSquare:
-    case OpKind::kRelu:
-    case OpKind::kReshape:
-    case OpKind::kResize:
-    case OpKind::kReverseSequence:
-    case OpKind::kScatter:
-    case OpKind::kScatterElements:
-    case OpKind::kScatterND:
-    case OpKind::kSlice:
-    case OpKind::kSpaceToDepth:
-    case OpKind::kSplit:
-    case OpKind::kSqrt:
-    case OpKind::kSqueeze:
-    case OpKind::kSub:
-    case OpKind::kSum:
-    case OpKind::kTile:
-    case OpKind::kTranspose:
-    case OpKind::kTrilu:
-    case OpKind::kUnsqueeze:
-    case OpKind::kUpsample:
-    case OpKind::kWhere:
-      return Behind::kExact;
-    case OpKind::kAcos:
-    case OpKind::kAcosh:
-    case OpKind::kAsin:
-    case OpKind::kAsinh:
-    case OpKind::kAtan:
-    case OpKind::kAtanh:
-    case OpKind::kAttention:
-    case OpKind::kBatchNormalization:
-    case OpKind::kConv:
-    case OpKind::kConvTranspose:
-    case OpKind::kCos:
-    case OpKind::kCosh:
-    case OpKind::kEinsum:
-    case OpKind::kErf:
-    case OpKind::kExp:
-    case OpKind::kEyeLike:
-    case OpKind::kGRU:
-    case OpKind::kGelu:
-    case OpKind::kGemm:
-    case OpKind::kGroupNormalization:
-    case OpKind::kHardSigmoid:
-    case OpKind::kHardSwish:
-    case OpKind::kInstanceNormalization:
-    case OpKind::kIsNaN:
-    case OpKind::kLRN:
-    case OpKind::kLSTM:
-    case OpKind::kLayerNormalization:
-    case OpKind::kLog:
-    case OpKind::kLogSoftmax:
-    case OpKind::kLpNormalization:
-    case OpKind::kLpPool:
-    case OpKind::kMatMul:
-    case OpKind::kMeanVarianceNormalization:
-    case OpKind::kMish:
-    case OpKind::kRMSNormalization:
-    case OpKind::kRNN:
-    case OpKind::kReduceLogSum:
-    case OpKind::kReduceLogSumExp:
-    case OpKind::kRotaryEmbedding:
-    case OpKind::kSelu:
-    case OpKind::kShape:
-    case OpKind::kSigmoid:
-    case OpKind::kSin:
-    case OpKind::kSinh:
-    case OpKind::kSize:
-    case OpKind::kSoftmax:
-    case OpKind::kSoftplus:
-    case OpKind::kSoftsign:
-    case OpKind::kSwish:
-    case OpKind::kTan:
-    case OpKind::kTanh:
-      return Behind::kSmooth;
-    default:
-      return Behind::kStep;
+// Whole numbers stay whole.
+constexpr OpKind kExact[] = {OpKind::kAbs,
+                             OpKind::kAdd,
+                             OpKind::kAveragePool,
+                             OpKind::kCelu,
+                             OpKind::kClip,
+                             OpKind::kConcat,
+                             OpKind::kCumProd,
+                             OpKind::kCumSum,
+                             OpKind::kDepthToSpace,
+                             OpKind::kDequantizeLinear,
+                             OpKind::kDiv,
+                             OpKind::kDropout,
+                             OpKind::kElu,
+                             OpKind::kExpand,
+                             OpKind::kFlatten,
+                             OpKind::kGather,
+                             OpKind::kGatherElements,
+                             OpKind::kGatherND,
+                             OpKind::kGlobalAveragePool,
+                             OpKind::kGlobalMaxPool,
+                             OpKind::kIdentity,
+                             OpKind::kLeakyRelu,
+                             OpKind::kMax,
+                             OpKind::kMaxPool,
+                             OpKind::kMean,
+                             OpKind::kMin,
+                             OpKind::kMul,
+                             OpKind::kNeg,
+                             OpKind::kPRelu,
+                             OpKind::kPad,
+                             OpKind::kPow,
+                             OpKind::kReciprocal,
+                             OpKind::kReduceL1,
+                             OpKind::kReduceL2,
+                             OpKind::kReduceMax,
+                             OpKind::kReduceMean,
+                             OpKind::kReduceMin,
+                             OpKind::kReduceProd,
+                             OpKind::kReduceSum,
+                             OpKind::kReduceSumSquare,
+                             OpKind::kRelu,
+                             OpKind::kReshape,
+                             OpKind::kResize,
+                             OpKind::kReverseSequence,
+                             OpKind::kScatter,
+                             OpKind::kScatterElements,
+                             OpKind::kScatterND,
+                             OpKind::kSlice,
+                             OpKind::kSpaceToDepth,
+                             OpKind::kSplit,
+                             OpKind::kSqrt,
+                             OpKind::kSqueeze,
+                             OpKind::kSub,
+                             OpKind::kSum,
+                             OpKind::kTile,
+                             OpKind::kTranspose,
+                             OpKind::kTrilu,
+                             OpKind::kUnsqueeze,
+                             OpKind::kUpsample,
+                             OpKind::kWhere};
+
+// Round, or read no numbers.
+constexpr OpKind kSmooth[] = {OpKind::kAcos,
+                              OpKind::kAcosh,
+                              OpKind::kAsin,
+                              OpKind::kAsinh,
+                              OpKind::kAtan,
+                              OpKind::kAtanh,
+                              OpKind::kAttention,
+                              OpKind::kBatchNormalization,
+                              OpKind::kConv,
+                              OpKind::kConvTranspose,
+                              OpKind::kCos,
+                              OpKind::kCosh,
+                              OpKind::kEinsum,
+                              OpKind::kErf,
+                              OpKind::kExp,
+                              OpKind::kEyeLike,
+                              OpKind::kGRU,
+                              OpKind::kGelu,
+                              OpKind::kGemm,
+                              OpKind::kGroupNormalization,
+                              OpKind::kHardSigmoid,
+                              OpKind::kHardSwish,
+                              OpKind::kInstanceNormalization,
+                              OpKind::kIsNaN,
+                              OpKind::kLRN,
+                              OpKind::kLSTM,
+                              OpKind::kLayerNormalization,
+                              OpKind::kLog,
+                              OpKind::kLogSoftmax,
+                              OpKind::kLpNormalization,
+                              OpKind::kLpPool,
+                              OpKind::kMatMul,
+                              OpKind::kMeanVarianceNormalization,
+                              OpKind::kMish,
+                              OpKind::kRMSNormalization,
+                              OpKind::kRNN,
+                              OpKind::kReduceLogSum,
+                              OpKind::kReduceLogSumExp,
+                              OpKind::kRotaryEmbedding,
+                              OpKind::kSelu,
+                              OpKind::kShape,
+                              OpKind::kSigmoid,
+                              OpKind::kSin,
+                              OpKind::kSinh,
+                              OpKind::kSize,
+                              OpKind::kSoftmax,
+                              OpKind::kSoftplus,
+                              OpKind::kSoftsign,
+                              OpKind::kSwish,
+                              OpKind::kTan,
+                              OpKind::kTanh};
+
+Behind KindOf(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op == OpKind::kCast || node.op == OpKind::kCastLike) {
+    return IsFloat(graph.output_type(id).dtype) ? Behind::kExact : Behind::kStep;
   }
+  if (node.op == OpKind::kGridSample) {
+    return node.attributes->String("mode", "") == "nearest" ? Behind::kStep : Behind::kSmooth;
+  }
+  if (absl::c_linear_search(kExact, node.op)) return Behind::kExact;
+  return absl::c_linear_search(kSmooth, node.op) ? Behind::kSmooth : Behind::kStep;
 }
 
 }  // namespace
