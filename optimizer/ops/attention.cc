@@ -78,7 +78,7 @@ absl::Status CheckBounds(const OpCall& call, const AttentionShape& shape) {
 }
 
 // The result has the query's format: packed heads stay packed. Caches are never packed.
-Types Infer(const OpCall& call) {
+Types InferAttention(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
   }
@@ -111,7 +111,7 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfAttention(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const absl::StatusOr<AttentionShape> shape =
       ReadAttentionShape(call.attributes, call.input_types);
@@ -250,7 +250,7 @@ void FillScores(Matrix<const double> q, Matrix<const double> k, int64_t i, doubl
 }
 
 // Query by query, so that no more than one row of scores is held, whatever the sequence's length.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateAttention(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no exponential");
   PLAIT_ASSIGN_OR_RETURN(const AttentionShape shape,
@@ -291,7 +291,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // Opset 23 and 24 tolerated head counts beside inputs that have an axis for heads.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseAttention(VersionedNode* node) {
   if (node->opset < 25 && !node->input_types.empty() && node->input_types[0].rank() == 4) {
     node->attributes.Erase("q_num_heads");
     node->attributes.Erase("kv_num_heads");
@@ -299,7 +299,7 @@ absl::Status Raise(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerAttention(VersionedNode* node) {
   if (node->opset < 24 && HasInput(*node, kLengths)) {
     return NeedsOpset("lengths of sequences", 24);
   }
@@ -387,11 +387,11 @@ const OpSpec kAttentionSpec = {
     .since_opset = 23,
     .inputs = {3, 7},
     .outputs = {1, 4},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .infer = InferAttention,
+    .work = WorkOfAttention,
+    .evaluate = EvaluateAttention,
+    .raise = RaiseAttention,
+    .lower = LowerAttention,
     .expand = ExpandAttention,
     .expands_at_import = [](const OpCall& call) { return !IsPlainAttention(call); },
 };

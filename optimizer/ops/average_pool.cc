@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferAveragePool(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   PLAIT_ASSIGN_OR_RETURN(TensorType type, PooledType(call, window));
@@ -55,7 +55,7 @@ void Pool(const std::vector<WindowAxis>& axes, absl::Span<const int64_t> divisor
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateAveragePool(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   if (outputs[0].type.elements() == 0) return absl::OkStatus();
   const std::vector<WindowAxis> axes = ThreeAxes(window);
@@ -65,7 +65,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) { return LowerPool(node, /*dilations_opset=*/19); }
+absl::Status LowerAveragePool(VersionedNode* node) {
+  return LowerPool(node, /*dilations_opset=*/19);
+}
 
 }  // namespace
 
@@ -74,11 +76,11 @@ absl::Status Lower(VersionedNode* node) { return LowerPool(node, /*dilations_ops
 // 19.
 const OpSpec kAveragePoolSpec = {
     .kind = OpKind::kAveragePool,
-    .infer = Infer,
+    .infer = InferAveragePool,
     .work = WorkOfPool,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateAveragePool,
     .raise = RaiseAutoPad,
-    .lower = Lower,
+    .lower = LowerAveragePool,
 };
 
 }  // namespace plait

@@ -11,7 +11,7 @@ namespace {
 
 // Inputs are x, scale, bias, mean and variance; all but x have one value per channel. Parameters
 // may be wider than x since opset 15.
-Types Infer(const OpCall& call) {
+Types InferBatchNormalization(const OpCall& call) {
   for (size_t i = 0; i < 5; ++i) PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
   if (call.attributes.Int("training_mode", 0) != 0 || call.output_count > 1) {
     return absl::UnimplementedError("training mode is not implemented");
@@ -29,14 +29,15 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{input};
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfBatchNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // The factors of a channel are computed once; an element costs a multiplication and an addition.
   work.flops *= 2;
   return work;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateBatchNormalization(const OpCall& call, EvalInputs inputs,
+                                        EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
   std::array<const std::vector<double>*, 5> in;
@@ -56,7 +57,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 // Opset 7 and 8 could normalize every element by itself; up to opset 13 further outputs meant
 // training.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseBatchNormalization(VersionedNode* node) {
   if (node->attributes.Int("spatial", 1) == 0) {
     return absl::UnimplementedError("spatial=0 has no form in newer opsets");
   }
@@ -67,7 +68,7 @@ absl::Status Raise(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerBatchNormalization(VersionedNode* node) {
   if (node->opset < 14) node->attributes.Erase("training_mode");
   return absl::OkStatus();
 }
@@ -80,11 +81,11 @@ const OpSpec kBatchNormalizationSpec = {
     .kind = OpKind::kBatchNormalization,
     .inputs = {5, 5},
     .outputs = {1, 5},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .infer = InferBatchNormalization,
+    .work = WorkOfBatchNormalization,
+    .evaluate = EvaluateBatchNormalization,
+    .raise = RaiseBatchNormalization,
+    .lower = LowerBatchNormalization,
 };
 
 }  // namespace plait

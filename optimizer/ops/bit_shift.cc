@@ -11,7 +11,7 @@ bool IsUnsigned(DataType dtype) {
          dtype == DataType::kUint64;
 }
 
-Types Infer(const OpCall& call) {
+Types InferBitShift(const OpCall& call) {
   PLAIT_ASSIGN_OR_RETURN(std::vector<TensorType> types, InferBroadcast(call, TypeSet::kInteger));
   const std::string direction = call.attributes.String("direction", "");
   if (direction == "LEFT" || direction == "RIGHT") return types;
@@ -21,7 +21,7 @@ Types Infer(const OpCall& call) {
 
 // C++ leaves a shift by all bits or more undefined: only the sign is left of the number then, and
 // only by shifts to the right. Narrower types lose what the caller cuts off.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateBitShift(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const bool left = call.attributes.String("direction", "") == "LEFT";
   const DataType dtype = inputs[0]->type.dtype;
   const int64_t bits = 8 * BytesOf(dtype);
@@ -41,7 +41,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerBitShift(VersionedNode* node) {
   if (node->opset >= 28 || IsUnsigned(node->input_types[0].dtype)) return absl::OkStatus();
   return NeedsOpset("a shift of signed integers", 28);
 }
@@ -54,9 +54,9 @@ const OpSpec kBitShiftSpec = {
     .since_opset = 11,
     .inputs = {2, 2},
     .traits = kElementwiseBinary,
-    .infer = Infer,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .infer = InferBitShift,
+    .evaluate = EvaluateBitShift,
+    .lower = LowerBitShift,
 };
 
 }  // namespace plait

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferCast(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const int64_t to = call.attributes.Int("to", 0);
   if (to <= 0) return absl::InvalidArgumentError("needs an attribute \"to\"");
@@ -73,7 +73,7 @@ absl::Status CastIntegers(const EvalTensor& input, EvalTensor* output) {
   return absl::OkStatus();
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateCast(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const EvalTensor& input = *inputs[0];
   EvalTensor& output = outputs[0];
   if (const auto* floats = std::get_if<std::vector<double>>(&input.values)) {
@@ -106,8 +106,8 @@ absl::Status DropFloat8Attributes(VersionedNode* node) {
 const OpSpec kCastSpec = {
     .kind = OpKind::kCast,
     .traits = kElementwiseUnary,
-    .infer = Infer,
-    .evaluate = Evaluate,
+    .infer = InferCast,
+    .evaluate = EvaluateCast,
     .raise = DropFloat8Attributes,
     .lower = DropFloat8Attributes,
 };

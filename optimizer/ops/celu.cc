@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // Max(0, x) + Min(0, alpha * Elu(x / alpha)), which models before opset 12 may write.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandCelu(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorId x = node.inputs[0];
   const DataType dtype = expansion.type(x).dtype;
@@ -34,7 +34,7 @@ const OpSpec kCeluSpec = {
             return x < 0 ? alpha * std::expm1(x / alpha) : x;
           });
         },
-    .expand = Expand,
+    .expand = ExpandCelu,
 };
 
 }  // namespace plait

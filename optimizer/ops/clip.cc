@@ -21,7 +21,7 @@ absl::Status CheckBound(const OpCall& call, size_t index) {
                                                  ShapeToString(call.input_types[index].shape)));
 }
 
-Types Infer(const OpCall& call) {
+Types InferClip(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckBound(call, kMin));
   PLAIT_RETURN_IF_ERROR(CheckBound(call, kMax));
   return InferUnary(call, TypeSet::kNumber);
@@ -45,7 +45,7 @@ void ClipValues(EvalInputs inputs, EvalTensor* output) {
   output->values = std::move(values);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateClip(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (std::holds_alternative<std::vector<FieldElement>>(inputs[0]->values)) {
     return NoMeaningInField();
   }
@@ -72,7 +72,7 @@ absl::Status RaiseBound(absl::string_view name, size_t index, VersionedNode* nod
   return absl::OkStatus();
 }
 
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseClip(VersionedNode* node) {
   if (node->opset >= 11) return absl::OkStatus();
   PLAIT_RETURN_IF_ERROR(RaiseBound("min", kMin, node));
   return RaiseBound("max", kMax, node);
@@ -87,7 +87,7 @@ absl::Status LowerBound(absl::string_view name, size_t index, VersionedNode* nod
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerClip(VersionedNode* node) {
   if (node->opset < 12 && !IsFloat(node->input_types[0].dtype)) {
     return NeedsOpset("a clip of integers", 12);
   }
@@ -104,10 +104,10 @@ const OpSpec kClipSpec = {
     .kind = OpKind::kClip,
     .inputs = {1, 3},
     .traits = kElementwiseUnary,
-    .infer = Infer,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .infer = InferClip,
+    .evaluate = EvaluateClip,
+    .raise = RaiseClip,
+    .lower = LowerClip,
 };
 
 }  // namespace plait

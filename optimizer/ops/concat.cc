@@ -11,7 +11,7 @@ namespace plait {
 namespace {
 
 // [2,3] and [2,5] along axis 1 give [2,8].
-Types Infer(const OpCall& call) {
+Types InferConcat(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   if (!call.attributes.Has("axis")) return absl::InvalidArgumentError("needs an axis");
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
@@ -40,7 +40,7 @@ int64_t BlockOf(const Shape& shape, int axis) {
   return ElementsOf(Shape(shape.begin() + axis, shape.end()));
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateConcat(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
   const int64_t stride = BlockOf(outputs[0].type.shape, axis);
   MoveElements(*inputs[0], &outputs[0], [&](const auto& first, auto& to) {
@@ -58,7 +58,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerConcat(VersionedNode* node) {
   if (node->opset < 11) MakeAxisPositive(node, "axis", node->input_types[0].rank());
   return absl::OkStatus();
 }
@@ -70,10 +70,10 @@ const OpSpec kConcatSpec = {
     .kind = OpKind::kConcat,
     .inputs = {1, kVariadic},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferConcat,
     .work = MovementWork,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .evaluate = EvaluateConcat,
+    .lower = LowerConcat,
 };
 
 }  // namespace plait

@@ -21,7 +21,7 @@ absl::StatusOr<Tensor> FillValue(const Attributes& attributes) {
   return *value;
 }
 
-Types Infer(const OpCall& call) {
+Types InferConstantOfShape(const OpCall& call) {
   PLAIT_ASSIGN_OR_RETURN(const Tensor value, FillValue(call.attributes));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, ConstantInts(call, 0));
   PLAIT_ASSIGN_OR_RETURN(TensorType type,
@@ -29,7 +29,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
+absl::Status EvaluateConstantOfShape(const OpCall& call, EvalInputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Tensor value, FillValue(call.attributes));
   const bool in_field = std::holds_alternative<std::vector<FieldElement>>(outputs[0].values);
   const EvalTensor scalar = in_field ? ToFieldTensor(value) : ToEvalTensor(value);
@@ -45,9 +45,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
 const OpSpec kConstantOfShapeSpec = {
     .kind = OpKind::kConstantOfShape,
     .since_opset = 9,
-    .infer = Infer,
+    .infer = InferConstantOfShape,
     .work = FillWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateConstantOfShape,
 };
 
 }  // namespace plait

@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<WindowAxis>> WindowOf(const OpCall& call) {
                     /*ceil_mode=*/false);
 }
 
-Types Infer(const OpCall& call) {
+Types InferConv(const OpCall& call) {
   for (size_t i = 0; i < call.input_types.size(); ++i) {
     if (i == 2 && !call.has_input(2)) continue;
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
@@ -36,7 +36,7 @@ Types Infer(const OpCall& call) {
 }
 
 // Padding counts as input: the definition's multiplications, as every paper counts them.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfConv(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const TensorType& weights = call.input_types[1];
   const int64_t terms = weights.shape[0] == 0 ? 0 : weights.elements() / weights.shape[0];
@@ -121,7 +121,7 @@ void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes, EvalInput
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateConv(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, WindowOf(call));
   std::visit([&](auto& output) { Convolve(call, ThreeAxes(window), inputs, &output); },
              outputs[0].values);
@@ -137,9 +137,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 const OpSpec kConvSpec = {
     .kind = OpKind::kConv,
     .inputs = {2, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferConv,
+    .work = WorkOfConv,
+    .evaluate = EvaluateConv,
     .raise = RaiseAutoPad,
 };
 

@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // The image has one zero point, and the weights may have one for each of their channels.
-Types Infer(const OpCall& call) {
+Types InferConvInteger(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, 0, 2));
   PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, 1, 3));
   PLAIT_ASSIGN_OR_RETURN(
@@ -24,12 +24,12 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfConvInteger(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfProduct(kConvSpec, call, call.input_types.subspan(0, 2), output_types);
 }
 
 // Padding is what the zero point stands for: 0 when that is taken off.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateConvInteger(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   std::vector<EvalTensor> operands;
   for (const size_t i : {0, 1}) {
     const EvalTensor* const zero_point = i + 2 < inputs.size() ? inputs[i + 2] : nullptr;
@@ -49,9 +49,9 @@ const OpSpec kConvIntegerSpec = {
     .kind = OpKind::kConvInteger,
     .since_opset = 10,
     .inputs = {2, 4},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferConvInteger,
+    .work = WorkOfConvInteger,
+    .evaluate = EvaluateConvInteger,
     .raise = RaiseAutoPad,
 };
 

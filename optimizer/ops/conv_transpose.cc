@@ -14,20 +14,20 @@ namespace {
 // 64 Ki products (half a MiB as doubles) stay in the second-level cache until they are added up.
 constexpr int64_t kProductElements = 64 << 10;
 
-absl::StatusOr<std::vector<WindowAxis>> WindowOf(const OpCall& call) {
+absl::StatusOr<std::vector<WindowAxis>> TransposedWindowOf(const OpCall& call) {
   const Shape& weights = call.input_types[1].shape;
   return ReadTransposedWindow(call.attributes, call.input_types[0],
                               absl::MakeConstSpan(weights).subspan(2));
 }
 
-Types Infer(const OpCall& call) {
+Types InferConvTranspose(const OpCall& call) {
   for (size_t i = 0; i < call.input_types.size(); ++i) {
     if (i == 2 && !call.has_input(2)) continue;
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
   }
   PLAIT_ASSIGN_OR_RETURN(const int64_t channels, ResultChannels(call, WeightOrder::kInputFirst));
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, WindowOf(call));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, TransposedWindowOf(call));
   Shape shape = {call.input_types[0].shape[0], channels};
   for (const WindowAxis& axis : window) shape.push_back(axis.input);
   PLAIT_ASSIGN_OR_RETURN(TensorType type, CheckedType(call.input_types[0].dtype, std::move(shape)));
@@ -35,7 +35,7 @@ Types Infer(const OpCall& call) {
 }
 
 // Every element of the input meets every weight of its channel; what is cut off counts too.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfConvTranspose(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const TensorType& weights = call.input_types[1];
   const int64_t terms = weights.shape[0] == 0 ? 0 : weights.elements() / weights.shape[0];
@@ -104,8 +104,8 @@ std::vector<T> WeightsOfChannel(const std::vector<T>& weights, const Shape& shap
 }
 
 template <typename T>
-void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes, EvalInputs inputs,
-              std::vector<T>* output) {
+void ConvolveTransposed(const OpCall& call, const std::vector<WindowAxis>& axes, EvalInputs inputs,
+                        std::vector<T>* output) {
   const auto& x = std::get<std::vector<T>>(inputs[0]->values);
   const auto& w = std::get<std::vector<T>>(inputs[1]->values);
   const Shape& shape = call.input_types[1].shape;
@@ -138,9 +138,9 @@ void Convolve(const OpCall& call, const std::vector<WindowAxis>& axes, EvalInput
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, WindowOf(call));
-  std::visit([&](auto& output) { Convolve(call, ThreeAxes(window), inputs, &output); },
+absl::Status EvaluateConvTranspose(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, TransposedWindowOf(call));
+  std::visit([&](auto& output) { ConvolveTransposed(call, ThreeAxes(window), inputs, &output); },
              outputs[0].values);
   return absl::OkStatus();
 }
@@ -152,9 +152,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 const OpSpec kConvTransposeSpec = {
     .kind = OpKind::kConvTranspose,
     .inputs = {2, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferConvTranspose,
+    .work = WorkOfConvTranspose,
+    .evaluate = EvaluateConvTranspose,
     .raise = RaiseTransposedWindow,
 };
 

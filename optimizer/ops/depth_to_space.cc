@@ -6,17 +6,19 @@ namespace {
 
 constexpr BlockDirection kDirection = BlockDirection::kDepthToSpace;
 
-Types Infer(const OpCall& call) { return InferBlockMove(call, kDirection); }
+Types InferDepthToSpace(const OpCall& call) { return InferBlockMove(call, kDirection); }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateDepthToSpace(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateBlockMove(call, inputs, outputs, kDirection);
 }
 
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandDepthToSpace(const Node& node, GraphBuilder* builder) {
   return ExpandBlockMove(node, builder, kDirection);
 }
 
-absl::Status Lower(VersionedNode* node) { return LowerBlockMove(node, /*mode_opset=*/11); }
+absl::Status LowerDepthToSpace(VersionedNode* node) {
+  return LowerBlockMove(node, /*mode_opset=*/11);
+}
 
 }  // namespace
 
@@ -25,11 +27,11 @@ absl::Status Lower(VersionedNode* node) { return LowerBlockMove(node, /*mode_ops
 const OpSpec kDepthToSpaceSpec = {
     .kind = OpKind::kDepthToSpace,
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferDepthToSpace,
     .work = MovementWork,
-    .evaluate = Evaluate,
-    .lower = Lower,
-    .expand = Expand,
+    .evaluate = EvaluateDepthToSpace,
+    .lower = LowerDepthToSpace,
+    .expand = ExpandDepthToSpace,
     .expands_at_import = HasElements,
 };
 

@@ -20,7 +20,7 @@ absl::StatusOr<DataType> WantedType(const OpCall& call) {
   return static_cast<DataType>(named);
 }
 
-Types Infer(const OpCall& call) {
+Types InferDequantizeLinear(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kInteger));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kFloat));
   const DataType dtype = call.input_types[0].dtype;
@@ -34,7 +34,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{{wanted, call.input_types[0].shape}};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateDequantizeLinear(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const ScaleGrid grid, ReadScaleGrid(call));
   const auto& x = std::get<std::vector<int64_t>>(inputs[0]->values);
   const bool has_zero_points = inputs.size() > 2 && inputs[2] != nullptr;
@@ -68,8 +68,8 @@ const OpSpec kDequantizeLinearSpec = {
     .kind = OpKind::kDequantizeLinear,
     .since_opset = 10,
     .inputs = {2, 3},
-    .infer = Infer,
-    .evaluate = Evaluate,
+    .infer = InferDequantizeLinear,
+    .evaluate = EvaluateDequantizeLinear,
     .lower = LowerQuantization,
 };
 

@@ -14,7 +14,7 @@ int64_t Quotient(int64_t a, int64_t b) {
   return a / b;
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateDiv(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const auto quotient = [](auto a, auto b) { return Quotient(a, b); };
   if (std::holds_alternative<std::vector<FieldElement>>(inputs[0]->values)) {
     return EvaluateRingBinary(inputs, outputs, quotient);
@@ -31,7 +31,7 @@ const OpSpec kDivSpec = {
     .inputs = {2, 2},
     .traits = kElementwiseBinary,
     .infer = InferBroadcastOf<TypeSet::kNumber>,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateDiv,
 };
 
 }  // namespace plait

@@ -11,7 +11,7 @@ constexpr size_t kTrainingMode = 2;
 
 // Only inference is understood, where nothing is dropped: the output is the input, the mask all
 // true.
-Types Infer(const OpCall& call) {
+Types InferDropout(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   if (call.has_input(kTrainingMode)) {
     const Tensor* training = call.constant(kTrainingMode);
@@ -33,7 +33,7 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateDropout(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (outputs.size() > 1) {
     outputs[1].values =
         std::vector<int64_t>(static_cast<size_t>(outputs[1].type.elements()), int64_t{1});
@@ -42,7 +42,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // Opset 12 made the ratio an input; before, dropout was for inference alone.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseDropout(VersionedNode* node) {
   if (node->opset >= 12) return absl::OkStatus();
   if (node->opset < 10 && node->output_count > 1) {
     return absl::UnimplementedError("a mask of the input's type is not understood");
@@ -53,7 +53,7 @@ absl::Status Raise(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerDropout(VersionedNode* node) {
   if (node->opset >= 12) return absl::OkStatus();
   if (node->opset < 10 && node->output_count > 1) return NeedsOpset("a bool mask", 10);
   // Inference ignores training_mode (false, or infer refuses the node), seed and ratio; the ratio
@@ -75,11 +75,11 @@ const OpSpec kDropoutSpec = {
     .inputs = {1, 3},
     .outputs = {1, 2},
     .traits = kView,
-    .infer = Infer,
+    .infer = InferDropout,
     .work = NoWork,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .evaluate = EvaluateDropout,
+    .raise = RaiseDropout,
+    .lower = LowerDropout,
 };
 
 }  // namespace plait

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferDynamicQuantizeLinear(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   if (call.input_types[0].dtype != DataType::kFloat32) {
     return absl::InvalidArgumentError(
@@ -23,7 +23,7 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfDynamicQuantizeLinear(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Both ends of the range, the quotient and the sum with the zero point.
   work.flops = 4 * call.input_types[0].elements();
@@ -31,7 +31,7 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
 }
 
 // In float32 throughout, as it is defined. Zeros alone have any scale: they have 1 here.
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateDynamicQuantizeLinear(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const auto* const x = std::get_if<std::vector<double>>(&inputs[0]->values);
   if (x == nullptr) return absl::UnimplementedError("a field has no order");
   float lowest = 0;
@@ -59,9 +59,9 @@ const OpSpec kDynamicQuantizeLinearSpec = {
     .kind = OpKind::kDynamicQuantizeLinear,
     .since_opset = 11,
     .outputs = {1, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferDynamicQuantizeLinear,
+    .work = WorkOfDynamicQuantizeLinear,
+    .evaluate = EvaluateDynamicQuantizeLinear,
 };
 
 }  // namespace plait

@@ -14,7 +14,7 @@ absl::StatusOr<EinsumEquation> EquationOf(const OpCall& call) {
   return ReadEinsumEquation(call.attributes.String("equation", ""), call.input_types);
 }
 
-Types Infer(const OpCall& call) {
+Types InferEinsum(const OpCall& call) {
   for (size_t i = 0; i < call.input_types.size(); ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kNumber));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -27,7 +27,7 @@ Types Infer(const OpCall& call) {
 }
 
 // By the definition: a product of all inputs and an addition for each combination of labels.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfEinsum(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const absl::StatusOr<EinsumEquation> equation = EquationOf(call);
   if (!equation.ok()) return work;
@@ -116,7 +116,7 @@ void Contract(const EinsumEquation& equation, const OpCall& call, EvalInputs inp
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateEinsum(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const EinsumEquation equation, EquationOf(call));
   std::visit([&](auto& output) { Contract(equation, call, inputs, &output); }, outputs[0].values);
   return absl::OkStatus();
@@ -130,9 +130,9 @@ const OpSpec kEinsumSpec = {
     .kind = OpKind::kEinsum,
     .since_opset = 12,
     .inputs = {1, kVariadic},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferEinsum,
+    .work = WorkOfEinsum,
+    .evaluate = EvaluateEinsum,
 };
 
 }  // namespace plait

@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // Broadcasting goes both ways: the output may be larger than the given shape.
-Types Infer(const OpCall& call) {
+Types InferExpand(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, 1));
   PLAIT_ASSIGN_OR_RETURN(
@@ -16,7 +16,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateExpand(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const Shape& shape = outputs[0].type.shape;
   CopyStrided(*inputs[0], 0, shape, BroadcastStrides(inputs[0]->type.shape, shape), &outputs[0]);
   return absl::OkStatus();
@@ -30,9 +30,9 @@ const OpSpec kExpandSpec = {
     .since_opset = 8,
     .inputs = {2, 2},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferExpand,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateExpand,
 };
 
 }  // namespace plait

@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferEyeLike(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   if (input.rank() != 2) {
@@ -35,7 +35,7 @@ void ForEachOne(const Shape& shape, int64_t k, Visit visit) {
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
+absl::Status EvaluateEyeLike(const OpCall& call, EvalInputs, EvalOutputs outputs) {
   std::visit(
       [&]<typename T>(std::vector<T>& y) {
         ForEachOne(outputs[0].type.shape, call.attributes.Int("k", 0),
@@ -46,7 +46,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
 }
 
 // Shapes are known, and so is the matrix.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandEyeLike(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   TensorType type = expansion.type(node.inputs[0]);
   type.dtype =
@@ -66,10 +66,10 @@ bool IsSmall(const OpCall& call) { return call.input_types[0].elements() <= 65'5
 const OpSpec kEyeLikeSpec = {
     .kind = OpKind::kEyeLike,
     .since_opset = 9,
-    .infer = Infer,
+    .infer = InferEyeLike,
     .work = FillWork,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .evaluate = EvaluateEyeLike,
+    .expand = ExpandEyeLike,
     .expands_at_import = IsSmall,
 };
 

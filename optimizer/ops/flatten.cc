@@ -9,7 +9,7 @@ namespace plait {
 namespace {
 
 // [d0, ..., dn] becomes [d0 ... d(axis-1), d(axis) ... dn]; axis may be the rank itself.
-Types Infer(const OpCall& call) {
+Types InferFlatten(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const TensorType& type = call.input_types[0];
   const int64_t axis = call.attributes.Int("axis", 1);
@@ -23,7 +23,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{{type.dtype, {rows, columns}}};
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerFlatten(VersionedNode* node) {
   if (node->opset < 11) MakeAxisPositive(node, "axis", node->input_types[0].rank());
   return absl::OkStatus();
 }
@@ -34,10 +34,10 @@ absl::Status Lower(VersionedNode* node) {
 const OpSpec kFlattenSpec = {
     .kind = OpKind::kFlatten,
     .traits = kView,
-    .infer = Infer,
+    .infer = InferFlatten,
     .work = NoWork,
     .evaluate = EvaluateView,
-    .lower = Lower,
+    .lower = LowerFlatten,
 };
 
 }  // namespace plait

@@ -10,18 +10,18 @@
 namespace plait {
 namespace {
 
-constexpr size_t kIndices = 1;
+constexpr size_t kGatherIndices = 1;
 
 // The indices' shape stands in the place of the axis.
-Types Infer(const OpCall& call) {
+Types InferGather(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
-  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kIndices, TypeSet::kInteger));
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kGatherIndices, TypeSet::kInteger));
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
   const Shape& from = call.input_types[0].shape;
-  if (const Tensor* indices = call.constant(kIndices); indices != nullptr) {
+  if (const Tensor* indices = call.constant(kGatherIndices); indices != nullptr) {
     PLAIT_RETURN_IF_ERROR(CheckIndices(indices->AsInt64s(), from[axis]));
   }
-  const Shape& inserted = call.input_types[kIndices].shape;
+  const Shape& inserted = call.input_types[kGatherIndices].shape;
   Shape shape(from.begin(), from.begin() + axis);
   shape.insert(shape.end(), inserted.begin(), inserted.end());
   shape.insert(shape.end(), from.begin() + axis + 1, from.end());
@@ -29,11 +29,11 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGather(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
   const Shape& shape = inputs[0]->type.shape;
   const int64_t dim = shape[axis];
-  const auto& indices = std::get<std::vector<int64_t>>(inputs[kIndices]->values);
+  const auto& indices = std::get<std::vector<int64_t>>(inputs[kGatherIndices]->values);
   PLAIT_RETURN_IF_ERROR(CheckIndices(indices, dim));
   const int64_t inner = ElementsOf(Shape(shape.begin() + axis + 1, shape.end()));
   const int64_t outer = ElementsOf(Shape(shape.begin(), shape.begin() + axis));
@@ -50,17 +50,17 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // The table is read only where an index points.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfGather(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = MovementWork(call, output_types);
-  work.bytes += call.input_types[kIndices].bytes();
+  work.bytes += call.input_types[kGatherIndices].bytes();
   return work;
 }
 
 // Opset 11 allowed negative axes and indices.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerGather(VersionedNode* node) {
   if (node->opset >= 11) return absl::OkStatus();
   MakeAxisPositive(node, "axis", node->input_types[0].rank());
-  const std::optional<Tensor>& indices = node->constants[kIndices];
+  const std::optional<Tensor>& indices = node->constants[kGatherIndices];
   if (!indices.has_value()) return absl::OkStatus();
   for (int64_t index : indices->AsInt64s()) {
     if (index < 0) return NeedsOpset("a negative index", 11);
@@ -76,10 +76,10 @@ const OpSpec kGatherSpec = {
     .kind = OpKind::kGather,
     .inputs = {2, 2},
     .traits = kDataMovement,
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .infer = InferGather,
+    .work = WorkOfGather,
+    .evaluate = EvaluateGather,
+    .lower = LowerGather,
 };
 
 }  // namespace plait

@@ -8,15 +8,15 @@
 namespace plait {
 namespace {
 
-constexpr size_t kIndices = 1;
+constexpr size_t kElementIndices = 1;
 
 // The output has the indices' shape, which lies inside the data's along every other axis.
-Types Infer(const OpCall& call) {
+Types InferGatherElements(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
-  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kIndices, TypeSet::kInteger));
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kElementIndices, TypeSet::kInteger));
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
   const Shape& from = call.input_types[0].shape;
-  const Shape& shape = call.input_types[kIndices].shape;
+  const Shape& shape = call.input_types[kElementIndices].shape;
   if (shape.size() != from.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("indices have rank ", shape.size(), ", the data has rank ", from.size()));
@@ -27,18 +27,18 @@ Types Infer(const OpCall& call) {
                                                    " reach beyond data of shape ",
                                                    ShapeToString(from), " along axis ", i));
   }
-  if (const Tensor* indices = call.constant(kIndices); indices != nullptr) {
+  if (const Tensor* indices = call.constant(kElementIndices); indices != nullptr) {
     PLAIT_RETURN_IF_ERROR(CheckIndices(indices->AsInt64s(), from[axis]));
   }
   return std::vector<TensorType>{{call.input_types[0].dtype, shape}};
 }
 
 // output[c] = data[c with indices[c] in the place of c's coordinate along the axis]
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGatherElements(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
   const Shape& from_shape = inputs[0]->type.shape;
-  const Shape& shape = inputs[kIndices]->type.shape;
-  const auto& indices = std::get<std::vector<int64_t>>(inputs[kIndices]->values);
+  const Shape& shape = inputs[kElementIndices]->type.shape;
+  const auto& indices = std::get<std::vector<int64_t>>(inputs[kElementIndices]->values);
   PLAIT_RETURN_IF_ERROR(CheckIndices(indices, from_shape[axis]));
   MoveElements(*inputs[0], &outputs[0], [&](const auto& from, auto& to) {
     for (size_t at = 0; at < indices.size(); ++at) {
@@ -65,9 +65,9 @@ const OpSpec kGatherElementsSpec = {
     .since_opset = 11,
     .inputs = {2, 2},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferGatherElements,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateGatherElements,
 };
 
 }  // namespace plait

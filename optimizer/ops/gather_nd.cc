@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kIndices = 1;
+constexpr size_t kTupleIndices = 1;
 
 // Data [batch.., indexed.., slice..] and indices [batch.., outer.., depth], where `depth` numbers
 // choose along the indexed axes, give [batch.., outer.., slice..].
@@ -21,7 +21,7 @@ struct View {
 
 absl::StatusOr<View> ViewOf(const OpCall& call) {
   const Shape& data = call.input_types[0].shape;
-  const Shape& indices = call.input_types[kIndices].shape;
+  const Shape& indices = call.input_types[kTupleIndices].shape;
   const int64_t batch_dims = call.attributes.Int("batch_dims", 0);
   if (data.empty() || indices.empty()) {
     return absl::InvalidArgumentError("data and indices must have a dimension");
@@ -48,13 +48,13 @@ absl::Span<const int64_t> IndexedDims(const View& view, const Shape& data) {
   return absl::MakeConstSpan(data).subspan(view.batch_dims, view.depth);
 }
 
-Types Infer(const OpCall& call) {
+Types InferGatherNd(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
-  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kIndices, TypeSet::kInteger));
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kTupleIndices, TypeSet::kInteger));
   PLAIT_ASSIGN_OR_RETURN(const View view, ViewOf(call));
   const Shape& data = call.input_types[0].shape;
-  const Shape& indices = call.input_types[kIndices].shape;
-  if (const Tensor* values = call.constant(kIndices); values != nullptr) {
+  const Shape& indices = call.input_types[kTupleIndices].shape;
+  if (const Tensor* values = call.constant(kTupleIndices); values != nullptr) {
     PLAIT_RETURN_IF_ERROR(CheckIndexTuples(values->AsInt64s(), IndexedDims(view, data)));
   }
   Shape shape(indices.begin(), indices.end() - 1);
@@ -69,13 +69,13 @@ int64_t ElementsFrom(const Shape& shape, size_t first) {
   return elements;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGatherNd(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const View view, ViewOf(call));
   const Shape& data = inputs[0]->type.shape;
-  const Shape& indices_shape = inputs[kIndices]->type.shape;
+  const Shape& indices_shape = inputs[kTupleIndices]->type.shape;
   const absl::Span<const int64_t> dims = IndexedDims(view, data);
   const absl::Span<const int64_t> indices =
-      std::get<std::vector<int64_t>>(inputs[kIndices]->values);
+      std::get<std::vector<int64_t>>(inputs[kTupleIndices]->values);
   PLAIT_RETURN_IF_ERROR(CheckIndexTuples(indices, dims));
   const int64_t batch_elements = ElementsFrom(data, view.batch_dims);
   const int64_t slice_elements = ElementsFrom(data, view.batch_dims + view.depth);
@@ -101,9 +101,9 @@ const OpSpec kGatherNDSpec = {
     .since_opset = 11,
     .inputs = {2, 2},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferGatherNd,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateGatherNd,
 };
 
 }  // namespace plait

@@ -18,7 +18,7 @@ bool UsesTanh(const Attributes& attributes) {
   return attributes.String("approximate", "none") == "tanh";
 }
 
-Types Infer(const OpCall& call) {
+Types InferGelu(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   const std::string approximate = call.attributes.String("approximate", "none");
   if (approximate != "none" && approximate != "tanh") {
@@ -28,7 +28,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGelu(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no erf or tanh");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -43,7 +43,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // As models before opset 20 write it.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandGelu(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorId x = node.inputs[0];
   const DataType dtype = expansion.type(x).dtype;
@@ -68,9 +68,9 @@ const OpSpec kGeluSpec = {
     .kind = OpKind::kGelu,
     .since_opset = 20,
     .traits = kElementwiseUnary,
-    .infer = Infer,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .infer = InferGelu,
+    .evaluate = EvaluateGelu,
+    .expand = ExpandGelu,
 };
 
 }  // namespace plait

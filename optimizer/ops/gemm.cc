@@ -15,7 +15,7 @@ bool Transposes(const Attributes& attributes, absl::string_view name) {
 
 // Unlike MatMul's, matrices only; the bias broadcasts to the product and never the other way
 // around.
-Types Infer(const OpCall& call) {
+Types InferGemm(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     if (i == 2 && !call.has_input(2)) continue;
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kNumber));
@@ -48,7 +48,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfGemm(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const int64_t shared = call.input_types[0].shape[Transposes(call.attributes, "transA") ? 0 : 1];
   work.flops =
@@ -104,14 +104,14 @@ void Multiply(const OpCall& call, EvalInputs inputs, const TensorType& type,
                   });
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGemm(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   std::visit([&](auto& output) { Multiply(call, inputs, outputs[0].type, &output); },
              outputs[0].values);
   return absl::OkStatus();
 }
 
 // Up to opset 10 the third input was required.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerGemm(VersionedNode* node) {
   if (node->opset >= 11 || (node->present.size() > 2 && node->present[2])) return absl::OkStatus();
   const TensorType type = {node->input_types[0].dtype, {1}};
   node->constants.resize(2);
@@ -129,10 +129,10 @@ absl::Status Lower(VersionedNode* node) {
 const OpSpec kGemmSpec = {
     .kind = OpKind::kGemm,
     .inputs = {2, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .infer = InferGemm,
+    .work = WorkOfGemm,
+    .evaluate = EvaluateGemm,
+    .lower = LowerGemm,
 };
 
 }  // namespace plait

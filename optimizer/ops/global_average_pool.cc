@@ -16,7 +16,7 @@ void Average(const EvalTensor& input, std::vector<T>* output) {
   }
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGlobalAveragePool(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   std::visit([&](auto& output) { Average(*inputs[0], &output); }, outputs[0].values);
   return absl::OkStatus();
 }
@@ -28,7 +28,7 @@ const OpSpec kGlobalAveragePoolSpec = {
     .kind = OpKind::kGlobalAveragePool,
     .infer = InferGlobalPool,
     .work = WorkOfGlobalPool,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateGlobalAveragePool,
 };
 
 }  // namespace plait

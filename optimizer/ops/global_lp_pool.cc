@@ -9,12 +9,12 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferGlobalLpPool(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(NormPower(call.attributes).status());
   return InferGlobalPool(call);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGlobalLpPool(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -32,7 +32,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // A reduction over the spatial axes.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandGlobalLpPool(const Node& node, GraphBuilder* builder) {
   PLAIT_ASSIGN_OR_RETURN(const int64_t power, NormPower(*node.attributes));
   Expansion expansion(builder);
   const TensorType type = expansion.type(node.inputs[0]);
@@ -55,10 +55,10 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
 // y[n,c] = the p-th root of the sum of |x[n,c,...]|^p.
 const OpSpec kGlobalLpPoolSpec = {
     .kind = OpKind::kGlobalLpPool,
-    .infer = Infer,
+    .infer = InferGlobalLpPool,
     .work = WorkOfGlobalPool,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .evaluate = EvaluateGlobalLpPool,
+    .expand = ExpandGlobalLpPool,
     .expands_at_import = AlwaysExpands,
 };
 

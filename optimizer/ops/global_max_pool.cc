@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGlobalMaxPool(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const auto* x = std::get_if<std::vector<double>>(&inputs[0]->values);
   if (x == nullptr) return absl::UnimplementedError("a field has no order");
   auto& y = std::get<std::vector<double>>(outputs[0].values);
@@ -25,7 +25,7 @@ const OpSpec kGlobalMaxPoolSpec = {
     .kind = OpKind::kGlobalMaxPool,
     .infer = InferGlobalPool,
     .work = WorkOfGlobalPool,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateGlobalMaxPool,
 };
 
 }  // namespace plait

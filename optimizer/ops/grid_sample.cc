@@ -13,7 +13,7 @@ namespace plait {
 namespace {
 
 // X [n, c, spatial...], grid [n, spatial of the result..., as many numbers as there are axes].
-Types Infer(const OpCall& call) {
+Types InferGridSample(const OpCall& call) {
   if (!call.has_input(0) || !Contains(TypeSet::kFloat, call.input_types[0].dtype)) {
     return absl::UnimplementedError("samples of anything but floats are not implemented");
   }
@@ -42,7 +42,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfGridSample(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const absl::StatusOr<GridSampling> sampling = ReadGridSampling(call.attributes);
   int64_t taps = 1;
@@ -71,7 +71,7 @@ double SampleAt(const double* plane, const std::array<GridTaps, 3>& taps,
   return sum;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGridSample(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no positions");
   if (y->empty()) return absl::OkStatus();
@@ -109,7 +109,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // Until opset 19 there were images only, and the modes had their names for these.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseGridSample(VersionedNode* node) {
   if (node->opset >= 20) return absl::OkStatus();
   const std::string mode = node->attributes.String("mode", "bilinear");
   if (mode == "bilinear") node->attributes.Set("mode", std::string("linear"));
@@ -117,7 +117,7 @@ absl::Status Raise(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerGridSample(VersionedNode* node) {
   if (node->opset >= 20) return absl::OkStatus();
   if (node->input_types[0].rank() != 4) return NeedsOpset("a form for other than images", 20);
   const std::string mode = node->attributes.String("mode", "linear");
@@ -134,11 +134,11 @@ const OpSpec kGridSampleSpec = {
     .kind = OpKind::kGridSample,
     .since_opset = 16,
     .inputs = {2, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .infer = InferGridSample,
+    .work = WorkOfGridSample,
+    .evaluate = EvaluateGridSample,
+    .raise = RaiseGridSample,
+    .lower = LowerGridSample,
 };
 
 }  // namespace plait

@@ -22,7 +22,7 @@ bool IsByGroup(const TensorType& input, const TensorType& scale) {
   return scale.shape != Shape{input.shape[1]};
 }
 
-Types Infer(const OpCall& call) {
+Types InferGroupNormalization(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -45,14 +45,15 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{input};
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfGroupNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Sum, deviation, square and its sum, scale and bias.
   work.flops *= 6;
   return work;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGroupNormalization(const OpCall& call, EvalInputs inputs,
+                                        EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   if (y->empty()) return absl::OkStatus();
@@ -79,7 +80,8 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 
 // The groups as channels of an InstanceNormalization, whose scale and bias are those of the groups,
 // or ones and zeros in front of a Mul and an Add by channel.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandGroupNormalization(const Node& node,
+                                                               GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType type = expansion.type(node.inputs[0]);
   if (type.elements() == 0) return absl::UnimplementedError("a form without elements");
@@ -111,12 +113,12 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
   return expansion.Outputs({expansion.Add(OpKind::kAdd, {y, spread(kBias)})});
 }
 
-bool ExpandsAtImport(const OpCall& call) {
+bool ExpandsGroupNormalizationAtImport(const OpCall& call) {
   return IsByGroup(call.input_types[0], call.input_types[kScale]) &&
          call.input_types[0].elements() > 0;
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerGroupNormalization(VersionedNode* node) {
   const int64_t channels = node->input_types[0].shape[1];
   const bool is_by_group = IsByGroup(node->input_types[0], node->input_types[kScale]);
   if (node->opset >= 21) {
@@ -138,12 +140,12 @@ const OpSpec kGroupNormalizationSpec = {
     .kind = OpKind::kGroupNormalization,
     .since_opset = 18,
     .inputs = {3, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .lower = Lower,
-    .expand = Expand,
-    .expands_at_import = ExpandsAtImport,
+    .infer = InferGroupNormalization,
+    .work = WorkOfGroupNormalization,
+    .evaluate = EvaluateGroupNormalization,
+    .lower = LowerGroupNormalization,
+    .expand = ExpandGroupNormalization,
+    .expands_at_import = ExpandsGroupNormalizationAtImport,
 };
 
 }  // namespace plait

@@ -7,9 +7,9 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) { return InferRecurrent(kGruKind, call); }
+Types InferGru(const OpCall& call) { return InferRecurrent(kGruKind, call); }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfGru(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfRecurrent(kGruKind, call, output_types);
 }
 
@@ -40,7 +40,7 @@ void Step(const RecurrentRow& row) {
   std::copy(next.begin(), next.end(), row.state);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateGru(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateRecurrent(kGruKind, call, inputs, outputs, Step);
 }
 
@@ -52,9 +52,9 @@ const OpSpec kGRUSpec = {
     .kind = OpKind::kGRU,
     .inputs = {3, 6},
     .outputs = {1, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferGru,
+    .work = WorkOfGru,
+    .evaluate = EvaluateGru,
     .lower = LowerRecurrent,
 };
 

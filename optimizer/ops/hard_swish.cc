@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // x * HardSigmoid(x) with slope 1/6 and offset 1/2.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandHardSwish(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorId x = node.inputs[0];
   const TensorId gate =
@@ -28,7 +28,7 @@ const OpSpec kHardSwishSpec = {
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate = [](const OpCall&, EvalInputs inputs,
                    EvalOutputs outputs) { return EvaluateFloatUnary(inputs, outputs, HardSwish); },
-    .expand = Expand,
+    .expand = ExpandHardSwish,
 };
 
 }  // namespace plait

@@ -8,7 +8,7 @@ namespace plait {
 namespace {
 
 // A NaN counts as the largest, as everywhere.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateHardmax(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -35,7 +35,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 const OpSpec kHardmaxSpec = {
     .kind = OpKind::kHardmax,
     .infer = InferSoftmax,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateHardmax,
     .raise = RaiseSoftmax,
     .lower = LowerSoftmax,
     .expand = ExpandSoftmax,

@@ -12,7 +12,7 @@ namespace {
 
 // As BatchNormalization, but the statistics are the image's own, so that there must be something to
 // take them of.
-Types Infer(const OpCall& call) {
+Types InferInstanceNormalization(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -31,14 +31,15 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{input};
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfInstanceNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Sum, deviation, square and its sum, scale and bias.
   work.flops *= 6;
   return work;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateInstanceNormalization(const OpCall& call, EvalInputs inputs,
+                                           EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -65,9 +66,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 const OpSpec kInstanceNormalizationSpec = {
     .kind = OpKind::kInstanceNormalization,
     .inputs = {3, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferInstanceNormalization,
+    .work = WorkOfInstanceNormalization,
+    .evaluate = EvaluateInstanceNormalization,
 };
 
 }  // namespace plait

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateIsInf(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const bool negative = call.attributes.Int("detect_negative", 1) != 0;
   const bool positive = call.attributes.Int("detect_positive", 1) != 0;
   const auto* x = std::get_if<std::vector<double>>(&inputs[0]->values);
@@ -20,7 +20,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerIsInf(VersionedNode* node) {
   const DataType dtype = node->input_types[0].dtype;
   const bool is_old = dtype == DataType::kFloat32 || dtype == DataType::kFloat64;
   if (node->opset < 20 && !is_old) return NeedsOpset("a form for narrow floats", 20);
@@ -35,8 +35,8 @@ const OpSpec kIsInfSpec = {
     .since_opset = 10,
     .traits = kElementwiseUnary,
     .infer = InferComparisonOf<TypeSet::kFloat>,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .evaluate = EvaluateIsInf,
+    .lower = LowerIsInf,
 };
 
 }  // namespace plait

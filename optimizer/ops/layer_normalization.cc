@@ -23,7 +23,7 @@ absl::StatusOr<DataType> StashType(const Attributes& attributes) {
 
 // Scale and bias broadcast to the input; mean and inverse deviation, where they are asked for, have
 // the input's shape with the normalized axes as 1.
-Types Infer(const OpCall& call) {
+Types InferLayerNormalization(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   for (size_t i = 0; i < 3; ++i) {
     if (i == 2 && !call.has_input(2)) continue;
@@ -45,7 +45,7 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfLayerNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Sum, deviation, square and its sum, normalization, scale and bias.
   work.flops = SaturatingMultiply(call.input_types[0].elements(), 7);
@@ -53,7 +53,8 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
 }
 
 // Rows first, then scale and bias for all of them: these may have any shape that broadcasts.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateLayerNormalization(const OpCall& call, EvalInputs inputs,
+                                        EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return absl::UnimplementedError("a field has no square root");
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -90,7 +91,8 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // As models before opset 17 write it: mean, deviation, variance, and the rest by element.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandLayerNormalization(const Node& node,
+                                                               GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType input = expansion.type(node.inputs[0]);
   PLAIT_ASSIGN_OR_RETURN(const DataType stash, StashType(*node.attributes));
@@ -135,10 +137,10 @@ const OpSpec kLayerNormalizationSpec = {
     .since_opset = 17,
     .inputs = {2, 3},
     .outputs = {1, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .infer = InferLayerNormalization,
+    .work = WorkOfLayerNormalization,
+    .evaluate = EvaluateLayerNormalization,
+    .expand = ExpandLayerNormalization,
 };
 
 }  // namespace plait

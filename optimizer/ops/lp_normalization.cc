@@ -11,7 +11,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferLpNormalization(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(AxisOfInput(call, "axis", -1).status());
   const int64_t p = call.attributes.Int("p", 2);
   if (p != 1 && p != 2) {
@@ -20,7 +20,7 @@ Types Infer(const OpCall& call) {
   return InferUnary(call, TypeSet::kFloat);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateLpNormalization(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -45,7 +45,8 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // x / Clip(ReduceL2(x)): a norm of 0, which only zeros have, becomes a number that divides them.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandLpNormalization(const Node& node,
+                                                            GraphBuilder* builder) {
   Expansion expansion(builder);
   const DataType dtype = expansion.type(node.inputs[0]).dtype;
   const DataType wide = WideType(dtype);
@@ -67,9 +68,9 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
 // (p = 1) or the root of the sum of their squares (p = 2). Zeros stay zeros.
 const OpSpec kLpNormalizationSpec = {
     .kind = OpKind::kLpNormalization,
-    .infer = Infer,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .infer = InferLpNormalization,
+    .evaluate = EvaluateLpNormalization,
+    .expand = ExpandLpNormalization,
     .expands_at_import = AlwaysExpands,
 };
 

@@ -11,7 +11,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferLpPool(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kFloat));
   PLAIT_RETURN_IF_ERROR(NormPower(call.attributes).status());
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
@@ -19,7 +19,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateLpPool(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   if (y->empty()) return absl::OkStatus();
@@ -45,7 +45,7 @@ bool IsDilated(const Attributes& attributes) {
 }
 
 // The root of an AveragePool of powers, whose padding counts, times the window's elements.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandLpPool(const Node& node, GraphBuilder* builder) {
   const Attributes& attributes = *node.attributes;
   if (IsDilated(attributes) || attributes.Int("ceil_mode", 0) != 0) {
     return absl::UnimplementedError("needs windows that an AveragePool counts alike");
@@ -68,13 +68,13 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
   return expansion.Outputs({expansion.Cast(AddRoot(sum, power, &expansion), dtype)});
 }
 
-bool ExpandsAtImport(const OpCall& call) {
+bool ExpandsLpPoolAtImport(const OpCall& call) {
   return !IsDilated(call.attributes) && call.attributes.Int("ceil_mode", 0) == 0 &&
          call.input_types[0].elements() > 0;
 }
 
 // Both attributes came with opset 18.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerLpPool(VersionedNode* node) {
   if (node->opset >= 18) return absl::OkStatus();
   if (IsDilated(node->attributes)) return NeedsOpset("a dilated window", 18);
   if (node->attributes.Int("ceil_mode", 0) != 0) return NeedsOpset("ceil_mode", 18);
@@ -88,13 +88,13 @@ absl::Status Lower(VersionedNode* node) {
 // y[o] = the p-th root of the sum of |x|^p over the window, whose padding counts as zeros.
 const OpSpec kLpPoolSpec = {
     .kind = OpKind::kLpPool,
-    .infer = Infer,
+    .infer = InferLpPool,
     .work = WorkOfPool,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateLpPool,
     .raise = RaiseAutoPad,
-    .lower = Lower,
-    .expand = Expand,
-    .expands_at_import = ExpandsAtImport,
+    .lower = LowerLpPool,
+    .expand = ExpandLpPool,
+    .expands_at_import = ExpandsLpPoolAtImport,
 };
 
 }  // namespace plait

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferLrn(const OpCall& call) {
   const TensorType& input = call.input_types[0];
   if (input.rank() < 3) {
     return absl::InvalidArgumentError(
@@ -22,7 +22,7 @@ Types Infer(const OpCall& call) {
 }
 
 // A multiply-add for each channel of the window, a power and a product.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfLrn(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   const int64_t size = std::min(call.attributes.Int("size", 1), call.input_types[0].shape[1]);
   work.flops =
@@ -30,7 +30,7 @@ Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
   return work;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateLrn(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
@@ -66,9 +66,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 // (Krizhevsky, Sutskever and Hinton, NeurIPS 2012).
 const OpSpec kLRNSpec = {
     .kind = OpKind::kLRN,
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferLrn,
+    .work = WorkOfLrn,
+    .evaluate = EvaluateLrn,
 };
 
 }  // namespace plait

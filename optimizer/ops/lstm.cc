@@ -4,9 +4,9 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) { return InferRecurrent(kLstmKind, call); }
+Types InferLstm(const OpCall& call) { return InferRecurrent(kLstmKind, call); }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfLstm(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfRecurrent(kLstmKind, call, output_types);
 }
 
@@ -30,7 +30,7 @@ void Step(const RecurrentRow& row) {
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateLstm(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateRecurrent(kLstmKind, call, inputs, outputs, Step);
 }
 
@@ -42,9 +42,9 @@ const OpSpec kLSTMSpec = {
     .kind = OpKind::kLSTM,
     .inputs = {3, 8},
     .outputs = {1, 3},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferLstm,
+    .work = WorkOfLstm,
+    .evaluate = EvaluateLstm,
     .lower = LowerRecurrent,
 };
 

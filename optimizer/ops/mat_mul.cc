@@ -49,7 +49,7 @@ absl::StatusOr<Product> ProductOf(const Shape& left, const Shape& right) {
   return product;
 }
 
-Types Infer(const OpCall& call) {
+Types InferMatMul(const OpCall& call) {
   for (size_t i = 0; i < 2; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kNumber));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -60,7 +60,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfMatMul(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   work.flops = SaturatingMultiply(output_types[0].elements(), 2 * call.input_types[0].shape.back());
   return work;
@@ -84,7 +84,7 @@ void Multiply(const Product& product, EvalInputs inputs, std::vector<T>* output)
                   });
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateMatMul(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Product product,
                          ProductOf(inputs[0]->type.shape, inputs[1]->type.shape));
   std::visit([&](auto& output) { Multiply(product, inputs, &output); }, outputs[0].values);
@@ -98,9 +98,9 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 const OpSpec kMatMulSpec = {
     .kind = OpKind::kMatMul,
     .inputs = {2, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferMatMul,
+    .work = WorkOfMatMul,
+    .evaluate = EvaluateMatMul,
 };
 
 }  // namespace plait

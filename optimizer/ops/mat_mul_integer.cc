@@ -6,7 +6,7 @@ namespace plait {
 namespace {
 
 // A zero point of the left side has an element for each row, one of the right side for each column.
-Types Infer(const OpCall& call) {
+Types InferMatMulInteger(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, 0, 2));
   PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, 1, 3));
   for (const size_t i : {0, 1}) {
@@ -18,11 +18,11 @@ Types Infer(const OpCall& call) {
                       DataType::kInt32);
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfMatMulInteger(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfProduct(kMatMulSpec, call, call.input_types.subspan(0, 2), output_types);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateMatMulInteger(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   std::vector<EvalTensor> operands;
   for (const size_t i : {0, 1}) {
     const EvalTensor* const zero_point = i + 2 < inputs.size() ? inputs[i + 2] : nullptr;
@@ -42,9 +42,9 @@ const OpSpec kMatMulIntegerSpec = {
     .kind = OpKind::kMatMulInteger,
     .since_opset = 10,
     .inputs = {2, 4},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferMatMulInteger,
+    .work = WorkOfMatMulInteger,
+    .evaluate = EvaluateMatMulInteger,
 };
 
 }  // namespace plait

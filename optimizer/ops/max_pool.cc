@@ -22,7 +22,7 @@ bool MayMissInput(const WindowAxis& axis) {
   return false;
 }
 
-Types Infer(const OpCall& call) {
+Types InferMaxPool(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   PLAIT_ASSIGN_OR_RETURN(TensorType type, PooledType(call, window));
@@ -67,7 +67,7 @@ void Pool(const std::vector<WindowAxis>& axes, const EvalTensor& input, bool col
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateMaxPool(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window, ReadPoolWindow(call));
   const std::vector<WindowAxis> axes = ThreeAxes(window);
   const bool column_major = call.attributes.Int("storage_order", 0) != 0;
@@ -82,7 +82,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerMaxPool(VersionedNode* node) {
   if (node->opset < 8 && node->output_count > 1) {
     return absl::UnimplementedError("opset 7 has no output Indices");
   }
@@ -98,11 +98,11 @@ absl::Status Lower(VersionedNode* node) {
 const OpSpec kMaxPoolSpec = {
     .kind = OpKind::kMaxPool,
     .outputs = {1, 2},
-    .infer = Infer,
+    .infer = InferMaxPool,
     .work = WorkOfPool,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateMaxPool,
     .raise = RaiseAutoPad,
-    .lower = Lower,
+    .lower = LowerMaxPool,
 };
 
 }  // namespace plait

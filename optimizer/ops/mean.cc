@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateMean(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_RETURN_IF_ERROR(EvaluateFold(inputs, outputs, [](EvalInputs pair, EvalOutputs result) {
     return EvaluateRingBinary(pair, result, [](auto a, auto b) { return a + b; });
   }));
@@ -20,7 +20,7 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 }
 
 // Sum(...) / count, in float32 for narrower floats.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandMean(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const DataType dtype = expansion.type(node.inputs[0]).dtype;
   std::vector<TensorId> inputs;
@@ -38,9 +38,9 @@ const OpSpec kMeanSpec = {
     .inputs = {1, kVariadic},
     .traits = kCommutative,
     .infer = InferBroadcastOf<TypeSet::kFloat>,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateMean,
     .lower = LowerVariadic,
-    .expand = Expand,
+    .expand = ExpandMean,
     .expands_at_import = AlwaysExpands,
 };
 

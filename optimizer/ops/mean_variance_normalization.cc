@@ -22,12 +22,13 @@ absl::StatusOr<std::vector<int>> Axes(const Attributes& attributes, int rank) {
   return axes;
 }
 
-Types Infer(const OpCall& call) {
+Types InferMeanVarianceNormalization(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(Axes(call.attributes, call.input_types[0].rank()).status());
   return InferUnary(call, TypeSet::kFloat);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateMeanVarianceNormalization(const OpCall& call, EvalInputs inputs,
+                                               EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   if (y->empty()) return absl::OkStatus();
@@ -70,7 +71,8 @@ TensorId MeanOver(TensorId x, const std::vector<int>& axes, Expansion* expansion
   return x;
 }
 
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandMeanVarianceNormalization(const Node& node,
+                                                                      GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType type = expansion.type(node.inputs[0]);
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> axes, Axes(*node.attributes, type.rank()));
@@ -85,7 +87,7 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
   return expansion.Outputs({expansion.Cast(y, type.dtype)});
 }
 
-bool ExpandsAtImport(const OpCall& call) {
+bool ExpandsMeanVarianceNormalizationAtImport(const OpCall& call) {
   return call.input_types[0].elements() > 0 && !call.attributes.Ints("axes", {0, 2, 3}).empty();
 }
 
@@ -96,10 +98,10 @@ bool ExpandsAtImport(const OpCall& call) {
 const OpSpec kMeanVarianceNormalizationSpec = {
     .kind = OpKind::kMeanVarianceNormalization,
     .since_opset = 9,
-    .infer = Infer,
-    .evaluate = Evaluate,
-    .expand = Expand,
-    .expands_at_import = ExpandsAtImport,
+    .infer = InferMeanVarianceNormalization,
+    .evaluate = EvaluateMeanVarianceNormalization,
+    .expand = ExpandMeanVarianceNormalization,
+    .expands_at_import = ExpandsMeanVarianceNormalizationAtImport,
 };
 
 }  // namespace plait

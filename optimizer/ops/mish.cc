@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // x * Tanh(Softplus(x)), in float32 for narrower floats.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandMish(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const DataType dtype = expansion.type(node.inputs[0]).dtype;
   const TensorId x = expansion.Cast(node.inputs[0], WideType(dtype));
@@ -31,7 +31,7 @@ const OpSpec kMishSpec = {
     .infer = InferUnaryOf<TypeSet::kFloat>,
     .evaluate = [](const OpCall&, EvalInputs inputs,
                    EvalOutputs outputs) { return EvaluateFloatUnary(inputs, outputs, Mish); },
-    .expand = Expand,
+    .expand = ExpandMish,
 };
 
 }  // namespace plait

@@ -23,14 +23,14 @@ Number FlooredMod(Number a, Number b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateMod(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (call.attributes.Int("fmod", 0) != 0) {
     return EvaluateNumberBinary(inputs, outputs, [](auto a, auto b) { return TruncatedMod(a, b); });
   }
   return EvaluateNumberBinary(inputs, outputs, [](auto a, auto b) { return FlooredMod(a, b); });
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerMod(VersionedNode* node) {
   const bool floored = node->attributes.Int("fmod", 0) == 0;
   if (node->opset < 28 && floored && IsFloat(node->input_types[0].dtype)) {
     return NeedsOpset("a floored modulus of floats", 28);
@@ -48,8 +48,8 @@ const OpSpec kModSpec = {
     .inputs = {2, 2},
     .traits = kElementwiseBinary,
     .infer = InferBroadcastOf<TypeSet::kNumber>,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .evaluate = EvaluateMod,
+    .lower = LowerMod,
 };
 
 }  // namespace plait

@@ -37,7 +37,7 @@ absl::StatusOr<int64_t> DepthOf(const OpCall& call) {
   return static_cast<int64_t>(value);
 }
 
-Types Infer(const OpCall& call) {
+Types InferOneHot(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, kValues, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const int64_t depth, DepthOf(call));
@@ -65,7 +65,7 @@ int64_t OnIndex(int64_t index, int64_t depth) {
   return index < 0 ? index + depth : index;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateOneHot(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int64_t depth, DepthOf(call));
   PLAIT_ASSIGN_OR_RETURN(const int axis, NewAxis(call.attributes, inputs[0]->type));
   const Shape& shape = inputs[0]->type.shape;
@@ -91,7 +91,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // Where(Equal(indices, 0 .. depth - 1), on, off), with the indices' axes around the new one.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandOneHot(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType type = expansion.type(node.inputs[0]);
   const Tensor* const depth_value =
@@ -126,7 +126,7 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
 }
 
 // Integers that int64 holds, and no more numbers to compare with than a model may well carry.
-bool ExpandsAtImport(const OpCall& call) {
+bool ExpandsOneHotAtImport(const OpCall& call) {
   const DataType dtype = call.input_types[0].dtype;
   const absl::StatusOr<int64_t> depth = DepthOf(call);
   return IsInteger(dtype) && dtype != DataType::kUint64 && depth.ok() &&
@@ -140,11 +140,11 @@ const OpSpec kOneHotSpec = {
     .kind = OpKind::kOneHot,
     .since_opset = 9,
     .inputs = {3, 3},
-    .infer = Infer,
+    .infer = InferOneHot,
     .work = FillWork,
-    .evaluate = Evaluate,
-    .expand = Expand,
-    .expands_at_import = ExpandsAtImport,
+    .evaluate = EvaluateOneHot,
+    .expand = ExpandOneHot,
+    .expands_at_import = ExpandsOneHotAtImport,
 };
 
 }  // namespace plait

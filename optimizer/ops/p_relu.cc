@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // The slope broadcasts to x, and not the other way around.
-Types Infer(const OpCall& call) {
+Types InferPRelu(const OpCall& call) {
   PLAIT_ASSIGN_OR_RETURN(std::vector<TensorType> types, InferBroadcast(call, TypeSet::kNumber));
   if (types[0] == call.input_types[0]) return types;
   return absl::InvalidArgumentError(
@@ -33,7 +33,7 @@ const OpSpec kPReluSpec = {
     .kind = OpKind::kPRelu,
     .inputs = {2, 2},
     .traits = kElementwiseBinary,
-    .infer = Infer,
+    .infer = InferPRelu,
     .evaluate =
         [](const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
           return EvaluateNumberBinary(inputs, outputs,

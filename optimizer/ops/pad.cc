@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kPads = 1;
 constexpr size_t kValue = 2;
-constexpr size_t kAxes = 3;
+constexpr size_t kPadAxes = 3;
 
 enum class Mode { kConstant, kReflect, kEdge, kWrap };
 
@@ -52,8 +52,8 @@ absl::StatusOr<Pads> PadsOf(const OpCall& call) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, ConstantInts(call, kPads));
   std::vector<int64_t> given;
   for (int axis = 0; axis < rank; ++axis) given.push_back(axis);
-  if (call.has_input(kAxes)) {
-    PLAIT_ASSIGN_OR_RETURN(given, ConstantInts(call, kAxes));
+  if (call.has_input(kPadAxes)) {
+    PLAIT_ASSIGN_OR_RETURN(given, ConstantInts(call, kPadAxes));
   }
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> axes, NormalizeAxes(given, rank));
   return SpreadPads(pads, axes, rank);
@@ -84,7 +84,7 @@ absl::Status CheckValue(const OpCall& call) {
                                                  ShapeToString(call.input_types[kValue].shape)));
 }
 
-Types Infer(const OpCall& call) {
+Types InferPad(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_RETURN_IF_ERROR(CheckValue(call));
   PLAIT_ASSIGN_OR_RETURN(const Mode mode, ModeOf(call.attributes));
@@ -148,7 +148,7 @@ void FillPadded(absl::Span<const std::vector<int64_t>> offsets, int64_t offset, 
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluatePad(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (outputs[0].type.elements() == 0) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const Mode mode, ModeOf(call.attributes));
   PLAIT_ASSIGN_OR_RETURN(const Pads pads, PadsOf(call));
@@ -165,7 +165,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // Opset 11 made pads and value inputs.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaisePad(VersionedNode* node) {
   if (node->opset >= 11) return absl::OkStatus();
   IntsAttributeToInput(node, "pads", kPads);
   if (!node->attributes.Has("value")) return absl::OkStatus();
@@ -182,7 +182,7 @@ absl::Status Raise(VersionedNode* node) {
 // Opset 18 added axes: writes pads for all axes instead.
 absl::Status LowerAxes(VersionedNode* node) {
   PLAIT_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> given,
-                         IntsOfInput(*node, kAxes));
+                         IntsOfInput(*node, kPadAxes));
   if (!given.has_value()) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> short_pads,
                          IntsOfInput(*node, kPads));
@@ -192,12 +192,12 @@ absl::Status LowerAxes(VersionedNode* node) {
   PLAIT_ASSIGN_OR_RETURN(const Pads pads, SpreadPads(*short_pads, axes, rank));
   std::vector<int64_t> all = pads.begin;
   all.insert(all.end(), pads.end.begin(), pads.end.end());
-  DropInput(node, kAxes);
+  DropInput(node, kPadAxes);
   SetConstantInput(node, kPads, Tensor::Int64s(all));
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerPad(VersionedNode* node) {
   if (node->opset >= 19) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const Mode mode, ModeOf(node->attributes));
   if (mode == Mode::kWrap) return NeedsOpset("mode wrap", 19);
@@ -220,11 +220,11 @@ absl::Status Lower(VersionedNode* node) {
 const OpSpec kPadSpec = {
     .kind = OpKind::kPad,
     .inputs = {2, 4},
-    .infer = Infer,
+    .infer = InferPad,
     .work = MovementWork,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .evaluate = EvaluatePad,
+    .raise = RaisePad,
+    .lower = LowerPad,
 };
 
 }  // namespace plait

@@ -10,7 +10,7 @@ namespace plait {
 namespace {
 
 // The one elementwise operator whose inputs may differ in type.
-Types Infer(const OpCall& call) {
+Types InferPow(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(Shape shape,
@@ -57,7 +57,7 @@ Base Power(Base base, Exponent exponent) {
 }
 
 // Base and exponent may have different element types; the result has that of the base.
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluatePow(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   return std::visit(
       [&](const auto& bases, const auto& exponents) -> absl::Status {
         using Base = typename std::decay_t<decltype(bases)>::value_type;
@@ -80,7 +80,7 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
       inputs[0]->values, inputs[1]->values);
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerPow(VersionedNode* node) {
   const DataType base = node->input_types[0].dtype;
   if (node->opset < 12 && (!IsFloat(base) || node->input_types[1].dtype != base)) {
     return NeedsOpset("an integer power", 12);
@@ -96,9 +96,9 @@ const OpSpec kPowSpec = {
     .kind = OpKind::kPow,
     .inputs = {2, 2},
     .traits = kElementwiseBinary,
-    .infer = Infer,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .infer = InferPow,
+    .evaluate = EvaluatePow,
+    .lower = LowerPow,
 };
 
 }  // namespace plait

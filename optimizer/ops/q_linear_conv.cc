@@ -14,8 +14,8 @@ namespace {
 // last one is the bias.
 constexpr size_t kImage = 0;
 constexpr size_t kWeights = 3;
-constexpr size_t kResultScale = 6;
-constexpr size_t kResultZeroPoint = 7;
+constexpr size_t kConvResultScale = 6;
+constexpr size_t kConvResultZeroPoint = 7;
 constexpr size_t kBias = 8;
 
 // What Conv sees.
@@ -25,11 +25,11 @@ std::vector<TensorType> ConvInputs(const OpCall& call) {
   return types;
 }
 
-Types Infer(const OpCall& call) {
+Types InferQLinearConv(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, kImage, kImage + 2));
   PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, kWeights, kWeights + 2));
-  PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, kResultZeroPoint, kResultZeroPoint));
-  for (const size_t scale : {kImage + 1, kWeights + 1, kResultScale}) {
+  PLAIT_RETURN_IF_ERROR(CheckQuantizedInput(call, kConvResultZeroPoint, kConvResultZeroPoint));
+  for (const size_t scale : {kImage + 1, kWeights + 1, kConvResultScale}) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, scale, TypeSet::kFloat));
   }
   if (call.has_input(kBias) && call.input_types[kBias].dtype != DataType::kInt32) {
@@ -38,9 +38,9 @@ Types Infer(const OpCall& call) {
   }
   PLAIT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
                          InferProduct(kConvSpec, call.attributes, ConvInputs(call),
-                                      call.input_types[kResultZeroPoint].dtype));
+                                      call.input_types[kConvResultZeroPoint].dtype));
   const int spatial = call.input_types[kWeights].rank() - 2;
-  for (const size_t one : {kImage + 1, kImage + 2, kResultScale, kResultZeroPoint}) {
+  for (const size_t one : {kImage + 1, kImage + 2, kConvResultScale, kConvResultZeroPoint}) {
     PLAIT_RETURN_IF_ERROR(CheckBroadcast(AlongAxis(call.input_types[one].shape, 0), {}, one));
   }
   PLAIT_RETURN_IF_ERROR(CheckBroadcast(AlongAxis(call.input_types[kWeights + 1].shape, spatial),
@@ -50,11 +50,11 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfQLinearConv(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfProduct(kConvSpec, call, ConvInputs(call), output_types);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateQLinearConv(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const int spatial = call.input_types[kWeights].rank() - 2;
   const auto broadcast = [&](size_t input, int inner) {
     return BroadcastInput{inputs[input], AlongAxis(inputs[input]->type.shape, inner)};
@@ -70,12 +70,12 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
       MultiplyIntegers(kConvSpec, call.attributes, operands, outputs[0].type.shape));
   return Requantize(sums,
                     {broadcast(kImage + 1, 0), broadcast(kWeights + 1, spatial),
-                     broadcast(kResultScale, 0), broadcast(kResultZeroPoint, 0)},
+                     broadcast(kConvResultScale, 0), broadcast(kConvResultZeroPoint, 0)},
                     &outputs[0]);
 }
 
 // The weights are not where Conv has them.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseQLinearConv(VersionedNode* node) {
   const bool knows_weights = node->input_types.size() > kWeights;
   if (node->attributes.Ints("kernel_shape").empty() && knows_weights &&
       node->input_types[kWeights].rank() > 2) {
@@ -93,10 +93,10 @@ const OpSpec kQLinearConvSpec = {
     .kind = OpKind::kQLinearConv,
     .since_opset = 10,
     .inputs = {8, 9},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .raise = Raise,
+    .infer = InferQLinearConv,
+    .work = WorkOfQLinearConv,
+    .evaluate = EvaluateQLinearConv,
+    .raise = RaiseQLinearConv,
 };
 
 }  // namespace plait

@@ -24,7 +24,7 @@ absl::StatusOr<DataType> WantedType(const OpCall& call) {
   return dtype;
 }
 
-Types Infer(const OpCall& call) {
+Types InferQuantizeLinear(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kFloat));
   const DataType dtype = call.input_types[0].dtype;
@@ -45,7 +45,7 @@ Types Infer(const OpCall& call) {
 
 // In float32, as runtimes divide: in double, what lies between two integers would be rounded to the
 // other one of them.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateQuantizeLinear(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const auto* const scales = std::get_if<std::vector<double>>(&inputs[1]->values);
   if (scales == nullptr) return absl::UnimplementedError("a field has no rounding");
   PLAIT_ASSIGN_OR_RETURN(const ScaleGrid grid, ReadScaleGrid(call));
@@ -75,8 +75,8 @@ const OpSpec kQuantizeLinearSpec = {
     .kind = OpKind::kQuantizeLinear,
     .since_opset = 10,
     .inputs = {2, 3},
-    .infer = Infer,
-    .evaluate = Evaluate,
+    .infer = InferQuantizeLinear,
+    .evaluate = EvaluateQuantizeLinear,
     .lower = LowerQuantization,
 };
 

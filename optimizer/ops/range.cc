@@ -53,7 +53,7 @@ absl::StatusOr<int64_t> FloatCount(const OpCall& call) {
   return static_cast<int64_t>(count);
 }
 
-Types Infer(const OpCall& call) {
+Types InferRange(const OpCall& call) {
   for (size_t i = kStart; i <= kDelta; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kNumber));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -70,7 +70,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{{dtype, {count}}};
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateRange(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   return std::visit(
       [&](const auto& starts) {
         using Values = std::decay_t<decltype(starts)>;
@@ -89,7 +89,7 @@ absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
 }
 
 // Opset 27 added 16-bit floats and stash_type, which other types ignore.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerRange(VersionedNode* node) {
   if (node->opset >= 27) return absl::OkStatus();
   const DataType dtype = node->input_types[kStart].dtype;
   if (dtype == DataType::kFloat16 || dtype == DataType::kBfloat16) {
@@ -107,10 +107,10 @@ const OpSpec kRangeSpec = {
     .kind = OpKind::kRange,
     .since_opset = 11,
     .inputs = {3, 3},
-    .infer = Infer,
+    .infer = InferRange,
     .work = FillWork,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .evaluate = EvaluateRange,
+    .lower = LowerRange,
 };
 
 }  // namespace plait

@@ -8,7 +8,7 @@ FieldElement Inverse(FieldElement x) { return x.Inverse(); }
 // Never called: InferUnary admits floats only.
 uint64_t Inverse(uint64_t x) { return x; }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReciprocal(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateRingUnary(inputs, outputs, [](auto x) { return Inverse(x); });
 }
 
@@ -19,7 +19,7 @@ const OpSpec kReciprocalSpec = {
     .kind = OpKind::kReciprocal,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReciprocal,
 };
 
 }  // namespace plait

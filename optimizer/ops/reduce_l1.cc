@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceL1(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   if (auto* floats = std::get_if<std::vector<double>>(&outputs[0].values)) {
     const auto combine = [](double sum, double x) { return sum + std::abs(x); };
@@ -35,7 +35,7 @@ const OpSpec kReduceL1Spec = {
     .inputs = {1, 2},
     .infer = InferReduceOf<TypeSet::kNumber>,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceL1,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
     .expand = ExpandElementsBy<OpKind::kAbs>,

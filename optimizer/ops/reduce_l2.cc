@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceL2(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateFloatSum(
       call, inputs, outputs, [](double x) { return x * x; },
       [](double sum) { return std::sqrt(sum); });
@@ -19,7 +19,7 @@ const OpSpec kReduceL2Spec = {
     .inputs = {1, 2},
     .infer = InferFloatReduce,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceL2,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
     .expand = ExpandElementsBy<OpKind::kAbs>,

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceLogSum(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateFloatSum(
       call, inputs, outputs, [](double x) { return x; }, [](double sum) { return std::log(sum); });
 }
@@ -19,7 +19,7 @@ const OpSpec kReduceLogSumSpec = {
     .inputs = {1, 2},
     .infer = InferFloatReduce,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceLogSum,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
     .expand = ExpandElementsBy<OpKind::kLog>,

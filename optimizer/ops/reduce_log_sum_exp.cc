@@ -9,7 +9,7 @@ namespace {
 
 // The largest element is subtracted first, so that no exponential overflows. An infinite one is
 // not: its difference to itself would be NaN.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceLogSumExp(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
@@ -36,7 +36,7 @@ const OpSpec kReduceLogSumExpSpec = {
     .inputs = {1, 2},
     .infer = InferFloatReduce,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceLogSumExp,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
     .expand = ExpandElementsBy<OpKind::kIdentity>,

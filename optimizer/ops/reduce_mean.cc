@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferReduceMean(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   // Runtimes make a NaN or a zero of it.
@@ -25,7 +25,7 @@ T UnsignedQuotient(T sum, int64_t count) {
   return sum;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceMean(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   const bool is_unsigned = outputs[0].type.dtype == DataType::kUint64;
   std::visit(
@@ -48,9 +48,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 const OpSpec kReduceMeanSpec = {
     .kind = OpKind::kReduceMean,
     .inputs = {1, 2},
-    .infer = Infer,
+    .infer = InferReduceMean,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceMean,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
     .expand = ExpandReduce,

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceProd(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
@@ -24,7 +24,7 @@ const OpSpec kReduceProdSpec = {
     .inputs = {1, 2},
     .infer = InferReduceOf<TypeSet::kNumber>,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceProd,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
     .expand = ExpandReduce,

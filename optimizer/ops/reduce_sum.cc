@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceSum(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
@@ -25,7 +25,7 @@ const OpSpec kReduceSumSpec = {
     .inputs = {1, 2},
     .infer = InferReduceOf<TypeSet::kNumber>,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceSum,
     .raise = RaiseReduceOf<13>,
     .lower = LowerReduceOf<13>,
     .expand = ExpandReduce,

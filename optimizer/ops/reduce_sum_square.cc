@@ -6,7 +6,7 @@ namespace plait {
 namespace {
 
 // Sums and products only, so that it is exact in GF(p).
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReduceSumSquare(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(call));
   std::visit(
       [&]<typename T>(std::vector<T>& output) {
@@ -19,7 +19,8 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // What is left of it over no axes.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandReduceSumSquare(const Node& node,
+                                                            GraphBuilder* builder) {
   return ExpandElements(node, builder, [](TensorId x, Expansion* expansion) {
     return expansion->Add(OpKind::kMul, {x, x});
   });
@@ -33,10 +34,10 @@ const OpSpec kReduceSumSquareSpec = {
     .inputs = {1, 2},
     .infer = InferReduceOf<TypeSet::kNumber>,
     .work = WorkOfReduce,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReduceSumSquare,
     .raise = RaiseReduceOf<18>,
     .lower = LowerReduceOf<18>,
-    .expand = Expand,
+    .expand = ExpandReduceSumSquare,
     .expands_at_import = ReducesNothing,
 };
 

@@ -36,7 +36,7 @@ absl::StatusOr<Shape> CopyZeros(const OpCall& call, absl::Span<const int64_t> wa
 }
 
 // [2,3,4] by [0,-1] gives [2,12].
-Types Infer(const OpCall& call) {
+Types InferReshape(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> wanted, ConstantInts(call, 1));
   PLAIT_ASSIGN_OR_RETURN(Shape shape, CopyZeros(call, wanted));
@@ -61,7 +61,7 @@ Types Infer(const OpCall& call) {
 }
 
 // Opset 14 added allowzero; without a 0 in the shape it means nothing.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerReshape(VersionedNode* node) {
   if (node->opset >= 14 || !node->attributes.Has("allowzero")) return absl::OkStatus();
   if (node->attributes.Int("allowzero", 0) != 0) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> shape, IntsOfInput(*node, 1));
@@ -81,10 +81,10 @@ const OpSpec kReshapeSpec = {
     .kind = OpKind::kReshape,
     .inputs = {2, 2},
     .traits = kView,
-    .infer = Infer,
+    .infer = InferReshape,
     .work = NoWork,
     .evaluate = EvaluateView,
-    .lower = Lower,
+    .lower = LowerReshape,
 };
 
 }  // namespace plait

@@ -16,7 +16,7 @@ namespace {
 
 using Mode = Resampling::Mode;
 
-Types Infer(const OpCall& call) {
+Types InferResize(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const Resizing resizing, ReadResizing(call));
   const DataType dtype = call.input_types[0].dtype;
@@ -96,7 +96,7 @@ std::vector<size_t> OrderOf(const Resizing& resizing) {
 
 // One axis after the other. What lies outside along one stays so along the next, whose weights add
 // up to 1.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateResize(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (outputs[0].type.elements() == 0) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const Resizing resizing, ReadResizing(call));
   outputs[0].values = inputs[0]->values;
@@ -164,7 +164,7 @@ absl::Status RaiseCoordinates(VersionedNode* node) {
 
 // Opset 11 brought coordinates, and 13 let roi and scales be omitted instead of empty. A region
 // that nothing crops says nothing.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseResize(VersionedNode* node) {
   if (node->opset < 11) return RaiseFromTen(node);
   PLAIT_RETURN_IF_ERROR(RaiseCoordinates(node));
   DropEmpty(node, kResizeSizes);
@@ -243,7 +243,7 @@ absl::Status LowerToTen(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerResize(VersionedNode* node) {
   if (node->opset >= 19) return absl::OkStatus();
   Attributes& attributes = node->attributes;
   if (attributes.String(kCoordinatesAttribute, "") == "half_pixel_symmetric") {
@@ -267,7 +267,7 @@ absl::Status Lower(VersionedNode* node) {
 }
 
 // Opsets before 10 call it Upsample, which knows scales of 1 and more.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandResize(const Node& node, GraphBuilder* builder) {
   const Attributes& attributes = *node.attributes;
   const std::string mode = attributes.String("mode", "nearest");
   const bool has_scales = node.inputs.size() > kResizeScales &&
@@ -295,12 +295,12 @@ const OpSpec kResizeSpec = {
     .kind = OpKind::kResize,
     .since_opset = 10,
     .inputs = {1, 4},
-    .infer = Infer,
+    .infer = InferResize,
     .work = WorkOfResize,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
-    .expand = Expand,
+    .evaluate = EvaluateResize,
+    .raise = RaiseResize,
+    .lower = LowerResize,
+    .expand = ExpandResize,
 };
 
 }  // namespace plait

@@ -28,7 +28,7 @@ absl::Status CheckLengths(absl::Span<const int64_t> lengths, int64_t dim) {
   return absl::OkStatus();
 }
 
-Types Infer(const OpCall& call) {
+Types InferReverseSequence(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, kLengths, TypeSet::kInteger));
   PLAIT_ASSIGN_OR_RETURN(const int time, TimeAxis(call));
@@ -43,7 +43,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateReverseSequence(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int time, TimeAxis(call));
   const Shape& shape = inputs[0]->type.shape;
   const auto& lengths = std::get<std::vector<int64_t>>(inputs[kLengths]->values);
@@ -71,9 +71,9 @@ const OpSpec kReverseSequenceSpec = {
     .kind = OpKind::kReverseSequence,
     .since_opset = 10,
     .inputs = {2, 2},
-    .infer = Infer,
+    .infer = InferReverseSequence,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateReverseSequence,
 };
 
 }  // namespace plait

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferRmsNormalization(const OpCall& call) {
   for (size_t i = 0; i < 2; ++i) PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
   const TensorType& input = call.input_types[0];
   const TensorType& scale = call.input_types[1];
@@ -24,14 +24,14 @@ Types Infer(const OpCall& call) {
       absl::StrCat("the scale must broadcast to ", input.ToString(), ", is ", scale.ToString()));
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfRmsNormalization(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   // Square and its sum, normalization and scale.
   work.flops = SaturatingMultiply(call.input_types[0].elements(), 4);
   return work;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateRmsNormalization(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   auto* y = std::get_if<std::vector<double>>(&outputs[0].values);
   if (y == nullptr) return NoMeaningInField();
   if (y->empty()) return absl::OkStatus();
@@ -55,7 +55,8 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // As models before opset 23 write it.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandRmsNormalization(const Node& node,
+                                                             GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorType type = expansion.type(node.inputs[0]);
   PLAIT_ASSIGN_OR_RETURN(const int axis,
@@ -81,10 +82,10 @@ const OpSpec kRMSNormalizationSpec = {
     .kind = OpKind::kRMSNormalization,
     .since_opset = 23,
     .inputs = {2, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .infer = InferRmsNormalization,
+    .work = WorkOfRmsNormalization,
+    .evaluate = EvaluateRmsNormalization,
+    .expand = ExpandRmsNormalization,
 };
 
 }  // namespace plait

@@ -4,9 +4,9 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) { return InferRecurrent(kRnnKind, call); }
+Types InferRnn(const OpCall& call) { return InferRecurrent(kRnnKind, call); }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfRnn(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfRecurrent(kRnnKind, call, output_types);
 }
 
@@ -16,7 +16,7 @@ void Step(const RecurrentRow& row) {
   }
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateRnn(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateRecurrent(kRnnKind, call, inputs, outputs, Step);
 }
 
@@ -27,9 +27,9 @@ const OpSpec kRNNSpec = {
     .kind = OpKind::kRNN,
     .inputs = {3, 6},
     .outputs = {1, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferRnn,
+    .work = WorkOfRnn,
+    .evaluate = EvaluateRnn,
     .lower = LowerRecurrent,
 };
 

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferRotaryEmbedding(const OpCall& call) {
   for (size_t i = 0; i < 3; ++i) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, i, TypeSet::kFloat));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, i));
@@ -23,7 +23,7 @@ Types Infer(const OpCall& call) {
 }
 
 // Two products and a sum for each element.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfRotaryEmbedding(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   work.flops *= 3;
   return work;
@@ -62,7 +62,7 @@ void TurnAll(const RotaryShape& shape, const std::vector<int64_t>& rows, EvalInp
 }
 
 // Sums and products only, so that it is exact in GF(p).
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateRotaryEmbedding(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const RotaryShape shape,
                          ReadRotaryShape(call.attributes, call.input_types));
   std::vector<int64_t> rows(static_cast<size_t>(shape.batch * shape.sequence));
@@ -88,9 +88,9 @@ const OpSpec kRotaryEmbeddingSpec = {
     .kind = OpKind::kRotaryEmbedding,
     .since_opset = 23,
     .inputs = {3, 4},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
+    .infer = InferRotaryEmbedding,
+    .work = WorkOfRotaryEmbedding,
+    .evaluate = EvaluateRotaryEmbedding,
     .expand = ExpandRotary,
 };
 

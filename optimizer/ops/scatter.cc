@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandScatter(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   return expansion.Outputs(
       {expansion.Add(OpKind::kScatterElements, {node.inputs.begin(), node.inputs.end()},
@@ -22,7 +22,7 @@ const OpSpec kScatterSpec = {
     .infer = InferScatterElements,
     .work = WorkOfScatter,
     .evaluate = EvaluateScatterElements,
-    .expand = Expand,
+    .expand = ExpandScatter,
     .expands_at_import = AlwaysExpands,
 };
 

@@ -9,7 +9,8 @@ namespace plait {
 namespace {
 
 // Opsets before 11 call it Scatter, which has no reduction.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandScatterElements(const Node& node,
+                                                            GraphBuilder* builder) {
   PLAIT_ASSIGN_OR_RETURN(const Meeting meeting, MeetingOf(*node.attributes));
   if (meeting != Meeting::kReplace) return absl::UnimplementedError("a reduction needs opset 16");
   Expansion expansion(builder);
@@ -31,7 +32,7 @@ const OpSpec kScatterElementsSpec = {
     .work = WorkOfScatter,
     .evaluate = EvaluateScatterElements,
     .lower = LowerScatter,
-    .expand = Expand,
+    .expand = ExpandScatterElements,
 };
 
 }  // namespace plait

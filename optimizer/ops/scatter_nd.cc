@@ -33,7 +33,7 @@ absl::Status CheckUpdates(const OpCall& call, size_t depth) {
       "updates must have shape ", ShapeToString(expected), ", have ", ShapeToString(updates)));
 }
 
-Types Infer(const OpCall& call) {
+Types InferScatterNd(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckScatter(call));
   PLAIT_ASSIGN_OR_RETURN(const absl::Span<const int64_t> dims, IndexedDims(call));
   PLAIT_RETURN_IF_ERROR(CheckUpdates(call, dims.size()));
@@ -43,7 +43,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateScatterNd(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const absl::Span<const int64_t> dims, IndexedDims(call));
   const absl::Span<const int64_t> indices =
       std::get<std::vector<int64_t>>(inputs[kScatterIndices]->values);
@@ -65,9 +65,9 @@ const OpSpec kScatterNDSpec = {
     .kind = OpKind::kScatterND,
     .since_opset = 11,
     .inputs = {3, 3},
-    .infer = Infer,
+    .infer = InferScatterNd,
     .work = WorkOfScatter,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateScatterNd,
     .lower = LowerScatter,
 };
 

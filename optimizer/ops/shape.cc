@@ -22,19 +22,19 @@ std::vector<int64_t> Dimensions(const OpCall& call) {
   return std::vector<int64_t>(shape.begin() + start, shape.begin() + end);
 }
 
-Types Infer(const OpCall& call) {
+Types InferShape(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const int64_t count = static_cast<int64_t>(Dimensions(call).size());
   return std::vector<TensorType>{{DataType::kInt64, {count}}};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs, EvalOutputs outputs) {
+absl::Status EvaluateShape(const OpCall& call, EvalInputs, EvalOutputs outputs) {
   outputs[0].values = Dimensions(call);
   return absl::OkStatus();
 }
 
 // Opset 15 added start and end.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerShape(VersionedNode* node) {
   if (node->opset >= 15) return absl::OkStatus();
   if (node->attributes.Int("start", 0) != 0 || node->attributes.Has("end")) {
     return NeedsOpset("a part of a shape", 15);
@@ -49,10 +49,10 @@ absl::Status Lower(VersionedNode* node) {
 // nothing that is computed. start and end came with opset 15.
 const OpSpec kShapeSpec = {
     .kind = OpKind::kShape,
-    .infer = Infer,
+    .infer = InferShape,
     .work = NoWork,
-    .evaluate = Evaluate,
-    .lower = Lower,
+    .evaluate = EvaluateShape,
+    .lower = LowerShape,
 };
 
 }  // namespace plait

@@ -5,7 +5,7 @@ namespace plait {
 namespace {
 
 // ONNX does not say how the attributes, which are floats, meet an integer.
-Types Infer(const OpCall& call) {
+Types InferShrink(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   if (!IsFloat(call.input_types[0].dtype)) {
     return absl::UnimplementedError("a form for integers is not implemented");
@@ -13,7 +13,7 @@ Types Infer(const OpCall& call) {
   return InferUnary(call, TypeSet::kFloat);
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateShrink(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const double lambd = call.attributes.Float("lambd", 0.5f);
   const double bias = call.attributes.Float("bias", 0.0f);
   return EvaluateFloatUnary(inputs, outputs, [=](double x) {
@@ -28,8 +28,8 @@ const OpSpec kShrinkSpec = {
     .kind = OpKind::kShrink,
     .since_opset = 9,
     .traits = kElementwiseUnary,
-    .infer = Infer,
-    .evaluate = Evaluate,
+    .infer = InferShrink,
+    .evaluate = EvaluateShrink,
 };
 
 }  // namespace plait

@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kStarts = 1;
 constexpr size_t kEnds = 2;
-constexpr size_t kAxes = 3;
+constexpr size_t kSliceAxes = 3;
 constexpr size_t kSteps = 4;
 
-Types Infer(const OpCall& call) {
+Types InferSlice(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<SliceRange> ranges, ReadSlice(call));
   TensorType type{call.input_types[0].dtype, {}};
@@ -26,7 +26,7 @@ Types Infer(const OpCall& call) {
 
 // One strided copy, however many axes are cut: x[::2, 5:1:-1] of [4,6] starts at 5 and walks by
 // strides [12,-1].
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateSlice(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<SliceRange> ranges, ReadSlice(call));
   Shape strides = RowMajorStrides(inputs[0]->type.shape);
   int64_t start = 0;
@@ -57,16 +57,16 @@ void RaiseEnds(VersionedNode* node) {
 }
 
 // Opset 10 made the attributes inputs and added steps.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseSlice(VersionedNode* node) {
   if (node->opset == 10) RaiseEnds(node);
   if (node->opset >= 10) return absl::OkStatus();
   IntsAttributeToInput(node, "starts", kStarts);
   IntsAttributeToInput(node, "ends", kEnds);
-  IntsAttributeToInput(node, "axes", kAxes);
+  IntsAttributeToInput(node, "axes", kSliceAxes);
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerSlice(VersionedNode* node) {
   if (node->opset >= 10) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> steps,
                          IntsOfInput(*node, kSteps));
@@ -75,7 +75,7 @@ absl::Status Lower(VersionedNode* node) {
     return NeedsOpset("a step other than 1", 10);
   }
   DropInput(node, kSteps);
-  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kAxes));
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kSliceAxes));
   PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "ends", kEnds));
   PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "starts", kStarts));
   MakeAxesPositive(node, "axes", node->input_types[0].rank());
@@ -84,7 +84,7 @@ absl::Status Lower(VersionedNode* node) {
 
 // Without steps: a Gather of what is taken along each axis that has one, and a Slice of the other
 // axes where it cuts them or there is no Gather.
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandSlice(const Node& node, GraphBuilder* builder) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<SliceRange> ranges, ReadSlice(*builder, node));
   const auto has_step = [](const SliceRange& range) { return range.step != 1; };
   const bool gathers = std::any_of(ranges.begin(), ranges.end(), has_step);
@@ -123,12 +123,12 @@ const OpSpec kSliceSpec = {
     .kind = OpKind::kSlice,
     .inputs = {3, 5},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferSlice,
     .work = MovementWork,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
-    .expand = Expand,
+    .evaluate = EvaluateSlice,
+    .raise = RaiseSlice,
+    .lower = LowerSlice,
+    .expand = ExpandSlice,
 };
 
 }  // namespace plait

@@ -6,17 +6,19 @@ namespace {
 
 constexpr BlockDirection kDirection = BlockDirection::kSpaceToDepth;
 
-Types Infer(const OpCall& call) { return InferBlockMove(call, kDirection); }
+Types InferSpaceToDepth(const OpCall& call) { return InferBlockMove(call, kDirection); }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateSpaceToDepth(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return EvaluateBlockMove(call, inputs, outputs, kDirection);
 }
 
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandSpaceToDepth(const Node& node, GraphBuilder* builder) {
   return ExpandBlockMove(node, builder, kDirection);
 }
 
-absl::Status Lower(VersionedNode* node) { return LowerBlockMove(node, /*mode_opset=*/28); }
+absl::Status LowerSpaceToDepth(VersionedNode* node) {
+  return LowerBlockMove(node, /*mode_opset=*/28);
+}
 
 }  // namespace
 
@@ -25,11 +27,11 @@ absl::Status Lower(VersionedNode* node) { return LowerBlockMove(node, /*mode_ops
 const OpSpec kSpaceToDepthSpec = {
     .kind = OpKind::kSpaceToDepth,
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferSpaceToDepth,
     .work = MovementWork,
-    .evaluate = Evaluate,
-    .lower = Lower,
-    .expand = Expand,
+    .evaluate = EvaluateSpaceToDepth,
+    .lower = LowerSpaceToDepth,
+    .expand = ExpandSpaceToDepth,
     .expands_at_import = HasElements,
 };
 

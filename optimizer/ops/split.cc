@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<int64_t>> Parts(const OpCall& call, int64_t dim) {
   return parts;
 }
 
-Types Infer(const OpCall& call) {
+Types InferSplit(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const TensorType& from = call.input_types[0];
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
@@ -65,7 +65,7 @@ Types Infer(const OpCall& call) {
   return types;
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateSplit(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
   const Shape strides = RowMajorStrides(inputs[0]->type.shape);
   int64_t start = 0;
@@ -77,7 +77,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 }
 
 // Opset 13 made the sizes an input; opset 18 asks for num_outputs where they are missing.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseSplit(VersionedNode* node) {
   if (node->opset < 13) IntsAttributeToInput(node, "split", kSizes);
   if (node->opset < 18 && !HasInput(*node, kSizes)) {
     node->attributes.Set("num_outputs", int64_t{node->output_count});
@@ -86,7 +86,7 @@ absl::Status Raise(VersionedNode* node) {
 }
 
 // Older opsets cut evenly without sizes; what num_outputs cuts unevenly needs them written out.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerSplit(VersionedNode* node) {
   if (node->opset >= 18) return absl::OkStatus();
   const Shape& shape = node->input_types[0].shape;
   const int rank = static_cast<int>(shape.size());
@@ -110,11 +110,11 @@ const OpSpec kSplitSpec = {
     .inputs = {1, 2},
     .outputs = {1, kVariadic},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferSplit,
     .work = MovementWork,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .evaluate = EvaluateSplit,
+    .raise = RaiseSplit,
+    .lower = LowerSplit,
 };
 
 }  // namespace plait

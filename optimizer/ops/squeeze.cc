@@ -10,15 +10,15 @@
 namespace plait {
 namespace {
 
-constexpr size_t kAxes = 1;
+constexpr size_t kSqueezeAxes = 1;
 
 // Without axes, every dimension of 1 goes.
-Types Infer(const OpCall& call) {
+Types InferSqueeze(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const TensorType& from = call.input_types[0];
   std::vector<int> axes;
-  if (call.has_input(kAxes)) {
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kAxes));
+  if (call.has_input(kSqueezeAxes)) {
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kSqueezeAxes));
     PLAIT_ASSIGN_OR_RETURN(axes, NormalizeAxes(given, from.rank()));
   } else {
     for (int axis = 0; axis < from.rank(); ++axis) {
@@ -38,14 +38,14 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Raise(VersionedNode* node) {
-  if (node->opset < 13) IntsAttributeToInput(node, "axes", kAxes);
+absl::Status RaiseSqueeze(VersionedNode* node) {
+  if (node->opset < 13) IntsAttributeToInput(node, "axes", kSqueezeAxes);
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerSqueeze(VersionedNode* node) {
   if (node->opset >= 13) return absl::OkStatus();
-  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kAxes));
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kSqueezeAxes));
   if (node->opset < 11) MakeAxesPositive(node, "axes", node->input_types[0].rank());
   return absl::OkStatus();
 }
@@ -57,11 +57,11 @@ const OpSpec kSqueezeSpec = {
     .kind = OpKind::kSqueeze,
     .inputs = {1, 2},
     .traits = kView,
-    .infer = Infer,
+    .infer = InferSqueeze,
     .work = NoWork,
     .evaluate = EvaluateView,
-    .raise = Raise,
-    .lower = Lower,
+    .raise = RaiseSqueeze,
+    .lower = LowerSqueeze,
 };
 
 }  // namespace plait

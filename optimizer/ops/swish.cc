@@ -9,7 +9,7 @@ namespace {
 float Alpha(const Attributes& attributes) { return attributes.Float("alpha", 1.0f); }
 
 // x * Sigmoid(alpha * x)
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandSwish(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   const TensorId x = node.inputs[0];
   TensorId scaled = x;
@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
   return expansion.Outputs({expansion.Add(OpKind::kMul, {x, gate})});
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateSwish(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const double alpha = Alpha(call.attributes);
   return EvaluateFloatUnary(inputs, outputs,
                             [&](double x) { return x / (1.0 + std::exp(-alpha * x)); });
@@ -36,8 +36,8 @@ const OpSpec kSwishSpec = {
     .since_opset = 24,
     .traits = kElementwiseUnary,
     .infer = InferUnaryOf<TypeSet::kFloat>,
-    .evaluate = Evaluate,
-    .expand = Expand,
+    .evaluate = EvaluateSwish,
+    .expand = ExpandSwish,
 };
 
 }  // namespace plait

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferTile(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const TensorType& from = call.input_types[0];
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, ConstantInts(call, 1));
@@ -28,7 +28,7 @@ Types Infer(const OpCall& call) {
 }
 
 // Each axis is read as two, the repeats with stride 0 and the input's own.
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateTile(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const Shape& from = inputs[0]->type.shape;
   const Shape own = RowMajorStrides(from);
   Shape shape;
@@ -50,9 +50,9 @@ const OpSpec kTileSpec = {
     .since_opset = 6,
     .inputs = {2, 2},
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferTile,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateTile,
 };
 
 }  // namespace plait

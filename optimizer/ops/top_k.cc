@@ -22,7 +22,7 @@ absl::StatusOr<int64_t> CountOf(const OpCall& call, int64_t dim) {
   return count[0];
 }
 
-Types Infer(const OpCall& call) {
+Types InferTopK(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", -1));
   TensorType type = call.input_types[0];
@@ -33,7 +33,7 @@ Types Infer(const OpCall& call) {
 }
 
 // A comparison of each element with the last one of those that are kept.
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfTopK(const OpCall& call, absl::Span<const TensorType> output_types) {
   Work work = DefaultWork(call, output_types);
   work.flops = call.input_types[0].elements();
   return work;
@@ -72,7 +72,7 @@ void Choose(const std::vector<Value>& x, const Shape& from, const Shape& to, int
 }
 
 // Sorted, whatever the attribute says: without it any order will do.
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateTopK(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", -1));
   const bool largest = call.attributes.Int("largest", 1) != 0;
   const Shape& from = inputs[0]->type.shape;
@@ -94,7 +94,7 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
   return absl::OkStatus();
 }
 
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseTopK(VersionedNode* node) {
   if (node->opset >= 10) return absl::OkStatus();
   SetConstantInput(node, kCount, Tensor::Int64s({node->attributes.Int("k", -1)}));
   node->attributes.Erase("k");
@@ -102,7 +102,7 @@ absl::Status Raise(VersionedNode* node) {
 }
 
 // Opset 11 brought the smallest elements and any order of them, 10 made k an input.
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerTopK(VersionedNode* node) {
   if (node->opset >= 11) return absl::OkStatus();
   if (node->attributes.Int("largest", 1) == 0) return NeedsOpset("the smallest elements", 11);
   node->attributes.Erase("largest");
@@ -125,11 +125,11 @@ const OpSpec kTopKSpec = {
     .kind = OpKind::kTopK,
     .inputs = {2, 2},
     .outputs = {1, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
+    .infer = InferTopK,
+    .work = WorkOfTopK,
+    .evaluate = EvaluateTopK,
+    .raise = RaiseTopK,
+    .lower = LowerTopK,
 };
 
 }  // namespace plait

@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<int>> Permutation(const OpCall& call) {
   return NormalizeAxes(perm, rank);
 }
 
-Types Infer(const OpCall& call) {
+Types InferTranspose(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> perm, Permutation(call));
   TensorType type{call.input_types[0].dtype, {}};
@@ -30,7 +30,7 @@ Types Infer(const OpCall& call) {
 }
 
 // The input's strides in the output's order: [2,3] has strides [3,1], its transpose reads by [1,3].
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateTranspose(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> perm, Permutation(call));
   const Shape from = RowMajorStrides(inputs[0]->type.shape);
   Shape strides;
@@ -45,9 +45,9 @@ absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs
 const OpSpec kTransposeSpec = {
     .kind = OpKind::kTranspose,
     .traits = kDataMovement,
-    .infer = Infer,
+    .infer = InferTranspose,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateTranspose,
 };
 
 }  // namespace plait

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kDiagonal = 1;
 
-Types Infer(const OpCall& call) {
+Types InferTrilu(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   if (call.input_types[0].rank() < 2) {
     return absl::InvalidArgumentError(
@@ -25,7 +25,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{call.input_types[0]};
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateTrilu(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   const Shape& shape = inputs[0]->type.shape;
   const int64_t rows = shape[shape.size() - 2];
   const int64_t columns = shape[shape.size() - 1];
@@ -55,9 +55,9 @@ const OpSpec kTriluSpec = {
     .kind = OpKind::kTrilu,
     .since_opset = 14,
     .inputs = {1, 2},
-    .infer = Infer,
+    .infer = InferTrilu,
     .work = MovementWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateTrilu,
 };
 
 }  // namespace plait

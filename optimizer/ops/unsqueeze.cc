@@ -10,13 +10,13 @@
 namespace plait {
 namespace {
 
-constexpr size_t kAxes = 1;
+constexpr size_t kUnsqueezeAxes = 1;
 
 // The axes are those of the output.
-Types Infer(const OpCall& call) {
+Types InferUnsqueeze(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const TensorType& from = call.input_types[0];
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kAxes));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kUnsqueezeAxes));
   // More axes than this make a rank that CheckedType refuses; the list is not read further.
   const size_t count = std::min(given.size(), static_cast<size_t>(kTensorRankMax) + 1);
   const int rank = from.rank() + static_cast<int>(count);
@@ -31,14 +31,14 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Raise(VersionedNode* node) {
-  if (node->opset < 13) IntsAttributeToInput(node, "axes", kAxes);
+absl::Status RaiseUnsqueeze(VersionedNode* node) {
+  if (node->opset < 13) IntsAttributeToInput(node, "axes", kUnsqueezeAxes);
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerUnsqueeze(VersionedNode* node) {
   if (node->opset >= 13) return absl::OkStatus();
-  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kAxes));
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kUnsqueezeAxes));
   if (node->opset < 11) {
     const int added = static_cast<int>(node->attributes.Ints("axes").size());
     MakeAxesPositive(node, "axes", node->input_types[0].rank() + added);
@@ -53,11 +53,11 @@ const OpSpec kUnsqueezeSpec = {
     .kind = OpKind::kUnsqueeze,
     .inputs = {2, 2},
     .traits = kView,
-    .infer = Infer,
+    .infer = InferUnsqueeze,
     .work = NoWork,
     .evaluate = EvaluateView,
-    .raise = Raise,
-    .lower = Lower,
+    .raise = RaiseUnsqueeze,
+    .lower = LowerUnsqueeze,
 };
 
 }  // namespace plait

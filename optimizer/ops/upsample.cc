@@ -27,7 +27,7 @@ auto AsResize(const OpCall& call, Use use) {
   return use(OpCall{attributes, types, constants, call.output_count});
 }
 
-Types Infer(const OpCall& call) {
+Types InferUpsample(const OpCall& call) {
   const Tensor* scales = call.constant(kScales);
   if (scales == nullptr) return absl::UnimplementedError("input 1 must be a small constant");
   const std::vector<double> values = scales->AsDoubles();
@@ -37,19 +37,19 @@ Types Infer(const OpCall& call) {
   return AsResize(call, [](const OpCall& resize) { return kResizeSpec.infer(resize); });
 }
 
-Work WorkOfCall(const OpCall& call, absl::Span<const TensorType> output_types) {
+Work WorkOfUpsample(const OpCall& call, absl::Span<const TensorType> output_types) {
   return AsResize(call,
                   [&](const OpCall& resize) { return kResizeSpec.work(resize, output_types); });
 }
 
-absl::Status Evaluate(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateUpsample(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   return AsResize(call, [&](const OpCall& resize) {
     const std::vector<const EvalTensor*> resized = {inputs[0], nullptr, inputs[kScales]};
     return kResizeSpec.evaluate(resize, resized, outputs);
   });
 }
 
-absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* builder) {
+absl::StatusOr<std::vector<TensorId>> ExpandUpsample(const Node& node, GraphBuilder* builder) {
   Expansion expansion(builder);
   return expansion.Outputs(
       {expansion.Add(OpKind::kResize, {node.inputs[0], kNoTensor, node.inputs[kScales]},
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<TensorId>> Expand(const Node& node, GraphBuilder* bui
 }
 
 // Before opset 9 the scales were an attribute.
-absl::Status Raise(VersionedNode* node) {
+absl::Status RaiseUpsample(VersionedNode* node) {
   if (node->opset >= 9) return absl::OkStatus();
   const AttributeValue* scales = node->attributes.Find("scales");
   const auto* values = scales == nullptr ? nullptr : std::get_if<std::vector<float>>(scales);
@@ -68,7 +68,7 @@ absl::Status Raise(VersionedNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status Lower(VersionedNode* node) {
+absl::Status LowerUpsample(VersionedNode* node) {
   if (node->opset >= 9) return absl::OkStatus();
   if (!node->constants[kScales].has_value()) return NeedsOpset("scales as an input", 9);
   const std::vector<double> values = node->constants[kScales]->AsDoubles();
@@ -86,12 +86,12 @@ const OpSpec kUpsampleSpec = {
     .since_opset = 7,
     .removed_opset = 10,
     .inputs = {2, 2},
-    .infer = Infer,
-    .work = WorkOfCall,
-    .evaluate = Evaluate,
-    .raise = Raise,
-    .lower = Lower,
-    .expand = Expand,
+    .infer = InferUpsample,
+    .work = WorkOfUpsample,
+    .evaluate = EvaluateUpsample,
+    .raise = RaiseUpsample,
+    .lower = LowerUpsample,
+    .expand = ExpandUpsample,
     .expands_at_import = AlwaysExpands,
 };
 

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Types Infer(const OpCall& call) {
+Types InferWhere(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kBool));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 1, TypeSet::kAny));
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 2, TypeSet::kAny));
@@ -19,7 +19,7 @@ Types Infer(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-absl::Status Evaluate(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
+absl::Status EvaluateWhere(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   const Shape& shape = outputs[0].type.shape;
   const auto& condition = std::get<std::vector<int64_t>>(inputs[0]->values);
   const std::array<Shape, 3> strides = {BroadcastStrides(inputs[0]->type.shape, shape),
@@ -42,9 +42,9 @@ const OpSpec kWhereSpec = {
     .kind = OpKind::kWhere,
     .since_opset = 9,
     .inputs = {3, 3},
-    .infer = Infer,
+    .infer = InferWhere,
     .work = DefaultWork,
-    .evaluate = Evaluate,
+    .evaluate = EvaluateWhere,
 };
 
 }  // namespace plait

@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-using Mode = GridSampling::Mode;
+using GridMode = GridSampling::Mode;
 using Padding = GridSampling::Padding;
 
 // The factor of the cubic kernel (Keys, 1981), as in Resize's default.
@@ -42,9 +42,9 @@ absl::StatusOr<GridSampling> ReadGridSampling(const Attributes& attributes) {
   GridSampling sampling;
   const std::string mode = attributes.String("mode", "linear");
   if (mode == "nearest") {
-    sampling.mode = Mode::kNearest;
+    sampling.mode = GridMode::kNearest;
   } else if (mode == "cubic") {
-    sampling.mode = Mode::kCubic;
+    sampling.mode = GridMode::kCubic;
   } else if (mode != "linear") {
     return absl::InvalidArgumentError(
         absl::StrCat("mode must be linear, nearest or cubic, is ", mode));
@@ -63,7 +63,7 @@ absl::StatusOr<GridSampling> ReadGridSampling(const Attributes& attributes) {
 }
 
 int64_t TapsOf(const GridSampling& sampling) {
-  return sampling.mode == Mode::kNearest ? 1 : sampling.mode == Mode::kLinear ? 2 : 4;
+  return sampling.mode == GridMode::kNearest ? 1 : sampling.mode == GridMode::kLinear ? 2 : 4;
 }
 
 SampledAxis::SampledAxis(const GridSampling& sampling, int64_t extent)
@@ -75,7 +75,7 @@ SampledAxis::SampledAxis(const GridSampling& sampling, int64_t extent)
 GridTaps SampledAxis::At(double number, DataType dtype) const {
   double x = Position(number, dtype);
   x = x > -kCoordinateMax ? std::min(x, kCoordinateMax) : -kCoordinateMax;
-  if (sampling_.mode == Mode::kNearest) x = std::nearbyint(x);
+  if (sampling_.mode == GridMode::kNearest) x = std::nearbyint(x);
   if (x < low_ || x > high_) {
     if (sampling_.padding == Padding::kBorder) {
       x = std::clamp(x, 0.0, static_cast<double>(extent_ - 1));
@@ -86,10 +86,10 @@ GridTaps SampledAxis::At(double number, DataType dtype) const {
   GridTaps taps;
   const auto first = static_cast<int64_t>(std::floor(x));
   const double rest = x - std::floor(x);
-  if (sampling_.mode == Mode::kNearest) {
+  if (sampling_.mode == GridMode::kNearest) {
     taps.elements[0] = ElementAt(static_cast<int64_t>(x));
     taps.weights[0] = 1;
-  } else if (sampling_.mode == Mode::kLinear) {
+  } else if (sampling_.mode == GridMode::kLinear) {
     taps.count = 2;
     taps.weights = {1 - rest, rest};
     for (int i = 0; i < 2; ++i) taps.elements[i] = ElementAt(first + i);

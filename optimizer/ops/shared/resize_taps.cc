@@ -9,7 +9,6 @@ namespace plait {
 namespace {
 
 using Coordinates = Resampling::Coordinates;
-using Mode = Resampling::Mode;
 using Nearest = Resampling::Nearest;
 
 // Positions are float32, because runtimes compute them so: 3 / 0.6f is 5 there and 4.9999998 in
@@ -74,7 +73,7 @@ double NearestTo(Nearest nearest, double position) {
 // Digital Image Processing (1981), equation 4.
 double WeightAt(const Resampling& resampling, double distance) {
   const double x = std::abs(distance);
-  if (resampling.mode == Mode::kLinear) return std::max(0.0, 1 - x);
+  if (resampling.mode == Resampling::Mode::kLinear) return std::max(0.0, 1 - x);
   const double a = resampling.cubic_coeff_a;
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
@@ -87,7 +86,7 @@ double Stretch(const Resampling& resampling, const ResizedAxis& axis) {
 }
 
 double Radius(const Resampling& resampling, const ResizedAxis& axis) {
-  return (resampling.mode == Mode::kLinear ? 1 : 2) * Stretch(resampling, axis);
+  return (resampling.mode == Resampling::Mode::kLinear ? 1 : 2) * Stretch(resampling, axis);
 }
 
 void AddNearest(const Resampling& resampling, const ResizedAxis& axis, double position,
@@ -124,7 +123,7 @@ bool IsKept(const Resampling& resampling, const ResizedAxis& axis) {
 }
 
 int64_t TapsPerElement(const Resampling& resampling, const ResizedAxis& axis) {
-  if (resampling.mode == Mode::kNearest) return 1;
+  if (resampling.mode == Resampling::Mode::kNearest) return 1;
   return static_cast<int64_t>(std::ceil(2 * Radius(resampling, axis)));
 }
 
@@ -136,7 +135,7 @@ AxisTaps TapsOf(const Resampling& resampling, const ResizedAxis& axis) {
         Rounded(PositionOf(resampling.coordinates, axis, static_cast<double>(index)));
     taps.is_outside.push_back(resampling.coordinates == Coordinates::kCrop &&
                               (position < 0 || position > static_cast<double>(axis.input - 1)));
-    if (resampling.mode == Mode::kNearest) {
+    if (resampling.mode == Resampling::Mode::kNearest) {
       AddNearest(resampling, axis, position, &taps);
     } else {
       AddInterpolated(resampling, axis, position, &taps);

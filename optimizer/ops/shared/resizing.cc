@@ -15,7 +15,6 @@ namespace plait {
 namespace {
 
 using Coordinates = Resampling::Coordinates;
-using Mode = Resampling::Mode;
 using Nearest = Resampling::Nearest;
 
 // How wanted sizes are met by one scale for all axes.
@@ -40,10 +39,11 @@ absl::StatusOr<Choice> ChoiceOf(const Attributes& attributes, absl::string_view 
 
 absl::StatusOr<Resampling> ReadResampling(const Attributes& attributes) {
   Resampling read;
-  PLAIT_ASSIGN_OR_RETURN(read.mode, ChoiceOf<Mode>(attributes, "mode",
-                                                   {{"nearest", Mode::kNearest},
-                                                    {"linear", Mode::kLinear},
-                                                    {"cubic", Mode::kCubic}}));
+  PLAIT_ASSIGN_OR_RETURN(read.mode,
+                         ChoiceOf<Resampling::Mode>(attributes, "mode",
+                                                    {{"nearest", Resampling::Mode::kNearest},
+                                                     {"linear", Resampling::Mode::kLinear},
+                                                     {"cubic", Resampling::Mode::kCubic}}));
   PLAIT_ASSIGN_OR_RETURN(
       read.coordinates,
       ChoiceOf<Coordinates>(attributes, kCoordinatesAttribute,
@@ -62,7 +62,7 @@ absl::StatusOr<Resampling> ReadResampling(const Attributes& attributes) {
   read.cubic_coeff_a = attributes.Float("cubic_coeff_a", -0.75f);
   read.exclude_outside = attributes.Int("exclude_outside", 0) != 0;
   read.antialias = attributes.Int("antialias", 0) != 0;
-  if (read.antialias && read.mode == Mode::kNearest) {
+  if (read.antialias && read.mode == Resampling::Mode::kNearest) {
     return absl::InvalidArgumentError("antialias needs mode linear or cubic");
   }
   return read;
