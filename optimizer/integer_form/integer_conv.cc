@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchIntegerConv(const Rule&, const Graph& graph, NodeId node) {
   const auto found = ProductBefore(graph, node, OpKind::kConv);
   if (!found) return {};
   const auto x = DequantizedInput(graph, found->product, 0);
@@ -30,7 +30,7 @@ const Rule kIntegerConv = {
         "QuantizeLinear(Conv(DequantizeLinear(x), DequantizeLinear(w), b)) is QLinearConv(x, w, b "
         "/ (scale of x * scale of w)), and a Relu or Clip between the two bounds the integers",
     .root = OpKind::kQuantizeLinear,
-    .match = Match,
+    .match = MatchIntegerConv,
 };
 
 }  // namespace plait

@@ -11,7 +11,7 @@ bool IsPlainProduct(const Attributes& attributes) {
 
 // There is no product of integers with a bias, but a convolution of single pixels is one. A 0 keeps
 // an extent as it is, so that nothing here says how many rows there are.
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchIntegerGemm(const Rule&, const Graph& graph, NodeId node) {
   const auto found = ProductBefore(graph, node, OpKind::kGemm);
   if (!found) return {};
   const Attributes& attributes = *graph.node(found->product).attributes;
@@ -53,7 +53,7 @@ const Rule kIntegerGemm = {
         "QuantizeLinear(Gemm(DequantizeLinear(x), DequantizeLinear(w), b)) is QLinearConv of x's "
         "rows as pixels, as for Conv",
     .root = OpKind::kQuantizeLinear,
-    .match = Match,
+    .match = MatchIntegerGemm,
 };
 
 }  // namespace plait

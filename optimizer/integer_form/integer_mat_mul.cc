@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchIntegerMatMul(const Rule&, const Graph& graph, NodeId node) {
   const auto found = ProductBefore(graph, node, OpKind::kMatMul);
   if (!found) return {};
   const auto a = DequantizedInput(graph, found->product, 0);
@@ -30,7 +30,7 @@ const Rule kIntegerMatMul = {
         "QuantizeLinear(MatMul(DequantizeLinear(a), DequantizeLinear(b))) is QLinearMatMul(a, b), "
         "and a Relu or Clip between the two bounds the integers",
     .root = OpKind::kQuantizeLinear,
-    .match = Match,
+    .match = MatchIntegerMatMul,
 };
 
 }  // namespace plait

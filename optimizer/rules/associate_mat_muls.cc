@@ -51,7 +51,7 @@ Rewrites Associate(const Graph& graph, NodeId node, const Chain& chain) {
                                    : builder.Add(OpKind::kMatMul, {}, {product, chain.c}));
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchAssociateMatMuls(const Rule&, const Graph& graph, NodeId node) {
   const auto& outer = graph.node(node).inputs;
   if (!IsFloat(graph.output_type(node).dtype)) return {};
   const NodeId left = SoleProducerOf(graph, node, 0, OpKind::kMatMul);
@@ -74,7 +74,7 @@ const Rule kAssociateMatMuls = {
     // Attention without Softmax, whose queries may wait for keys times values; layers without an
     // activation between them, whose weights are multiplied once.
     .root = OpKind::kMatMul,
-    .match = Match,
+    .match = MatchAssociateMatMuls,
 };
 
 }  // namespace plait

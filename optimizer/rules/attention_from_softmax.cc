@@ -94,7 +94,7 @@ TensorId WithoutGroup(const Graph& graph, TensorId heads, RewriteBuilder* builde
   return builder->Add(OpKind::kReshape, {}, {heads, builder->AddConstant(Tensor::Int64s(sizes))});
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId softmax) {
+Rewrites MatchAttentionFromSoftmax(const Rule& rule, const Graph& graph, NodeId softmax) {
   const TensorId weights = graph.node(softmax).outputs[0];
   if (absl::c_none_of(graph.users(weights),
                       [&](NodeId reader) { return graph.node(reader).op == OpKind::kMatMul; })) {
@@ -161,7 +161,7 @@ const Rule kAttentionFromSoftmax = {
     // memory. The search decides, since not every device has such a kernel. Keys and values that
     // were repeated for groups of heads are read as they were before.
     .root = OpKind::kSoftmax,
-    .match = Match,
+    .match = MatchAttentionFromSoftmax,
     // A divisor of the scores becomes a factor.
     .rounds = true,
 };

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchAveragePoolBeforeConv(const Rule&, const Graph& graph, NodeId node) {
   const NodeId conv_node = SoleProducerOf(graph, node, 0, OpKind::kConv);
   if (conv_node == kNoNode) return {};
   const auto conv = ViewConv(graph, conv_node);
@@ -26,7 +26,7 @@ const Rule kAveragePoolBeforeConv = {
     // A mean over places and a mix of channels commute. A pool that strides leaves the convolution
     // a fraction of its places; a bias passes only where the mean of a constant is that constant.
     .root = OpKind::kAveragePool,
-    .match = Match,
+    .match = MatchAveragePoolBeforeConv,
 };
 
 }  // namespace plait

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchBatchGemms(const Rule& rule, const Graph& graph, NodeId node) {
   if (graph.constant(node, 1) == nullptr) return {};
   if (graph.node(node).attributes->Int("transA", 0) != 0) return {};
   const TensorId bias = InputOr(graph, node, 2);
@@ -23,7 +23,7 @@ const Rule kBatchGemms = {
     // As batch_mat_muls. Rows of a transposed x are columns, and a bias for each row would be one
     // for other rows.
     .root = OpKind::kGemm,
-    .match = Match,
+    .match = MatchBatchGemms,
 };
 
 }  // namespace plait

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchBatchNormalizationAfterConv(const Rule& rule, const Graph& graph, NodeId node) {
   if (SoleProducerOf(graph, node, 0, OpKind::kConv, rule.misses) == kNoNode) return {};
   return ExpandBatchNormalization(graph, node, rule.misses);
 }
@@ -20,7 +20,7 @@ const Rule kBatchNormalizationAfterConv = {
     // The scale and the shift then go into the convolution's weights and bias, so that nothing of
     // the normalization is left at run time.
     .root = OpKind::kBatchNormalization,
-    .match = Match,
+    .match = MatchBatchNormalizationAfterConv,
     .always_wins = true,
 };
 

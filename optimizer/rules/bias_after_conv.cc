@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchBiasAfterConv(const Rule& rule, const Graph& graph, NodeId node) {
   const auto found = ConvThenPerChannel(graph, node, rule.misses);
   if (!found) return {};
   const auto& [conv, constant] = *found;
@@ -22,7 +22,7 @@ const Rule kBiasAfterConv = {
     .law = "Conv(x, w, b) + c = Conv(x, w, b + c), c per output channel",
     // Convolutions add a bias where they write their result anyway.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchBiasAfterConv,
     .always_wins = true,
 };
 

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchBiasAfterGemm(const Rule& rule, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
   if (!side) return NoConstantBeside(graph, node, OpKind::kGemm, rule.misses);
   const NodeId gemm = SoleProducerOf(graph, node, side->other, OpKind::kGemm, rule.misses);
@@ -43,7 +43,7 @@ const Rule kBiasAfterGemm = {
     // Gemm adds its bias where it writes its result anyway. A bias that is no constant stays, and
     // so does a sum that broadcasts the product.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchBiasAfterGemm,
     .always_wins = true,
 };
 

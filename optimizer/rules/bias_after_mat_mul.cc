@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchBiasAfterMatMul(const Rule& rule, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
   if (!side) return NoConstantBeside(graph, node, OpKind::kMatMul, rule.misses);
   const NodeId product = SoleProducerOf(graph, node, side->other, OpKind::kMatMul, rule.misses);
@@ -35,7 +35,7 @@ const Rule kBiasAfterMatMul = {
     .law = "MatMul(x, w) + c = Gemm(x, w, c), x and w matrices",
     // One kernel in the place of two. Gemm is defined for matrices of floats only.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchBiasAfterMatMul,
     .always_wins = true,
 };
 

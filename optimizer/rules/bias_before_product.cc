@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchBiasBeforeProduct(const Rule&, const Graph& graph, NodeId node) {
   const auto shifted = ReadConstantBeforeProduct(graph, node);
   if (!shifted) return {};
   const Node& product = graph.node(shifted->product);
@@ -37,7 +37,7 @@ const Rule kBiasBeforeProduct = {
     // The second product is computed once, and a bias behind a product is its kernel's to add. Not
     // before the search: the shift of a normalization is part of that first.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchBiasBeforeProduct,
 };
 
 }  // namespace plait

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchCancelConcatSplit(const Rule& rule, const Graph& graph, NodeId node) {
   const NodeId concat = ProducerOf(graph, node, 0, OpKind::kConcat);
   if (concat == kNoNode) return {};
   const Node& split = graph.node(node);
@@ -31,7 +31,7 @@ const Rule kCancelConcatSplit = {
     .law = "Split(Concat(x, y)) = x, y along one axis, with the same sizes",
     // Merged operators leave such pairs between them: two copies of everything for nothing.
     .root = OpKind::kSplit,
-    .match = Match,
+    .match = MatchCancelConcatSplit,
     .always_wins = true,
 };
 

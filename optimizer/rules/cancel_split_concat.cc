@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchCancelSplitConcat(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
   const NodeId split = ProducerOf(graph, node, 0, OpKind::kSplit);
   if (split == kNoNode) return {};
@@ -33,7 +33,7 @@ const Rule kCancelSplitConcat = {
     .law = "Concat(Split(x)) = x along one axis",
     // All parts, in their order: then two copies of everything are saved.
     .root = OpKind::kConcat,
-    .match = Match,
+    .match = MatchCancelSplitConcat,
     .always_wins = true,
 };
 

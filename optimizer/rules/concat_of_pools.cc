@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchConcatOfPools(const Rule&, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
   const int64_t rank = graph.output_type(node).rank();
   if (NormalAxis(concat.attributes->Int("axis", 0), rank) > 1) return {};
@@ -34,7 +34,7 @@ const Rule kConcatOfPools = {
     // One launch in the place of several, but more is joined: before a pool there is as much as its
     // strides leave out. Equal windows over images of one size.
     .root = OpKind::kConcat,
-    .match = Match,
+    .match = MatchConcatOfPools,
 };
 
 }  // namespace plait

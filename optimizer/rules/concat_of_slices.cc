@@ -19,7 +19,7 @@ bool GoesOn(absl::Span<const SliceRange> ranges, absl::Span<const SliceRange> ne
   return true;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchConcatOfSlices(const Rule&, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
   const int64_t axis =
       NormalAxis(concat.attributes->Int("axis", 0), graph.output_type(node).rank());
@@ -50,7 +50,7 @@ const Rule kConcatOfSlices = {
     // One copy instead of two, and none where all of x is taken. Slices that something else reads
     // stay.
     .root = OpKind::kConcat,
-    .match = Match,
+    .match = MatchConcatOfSlices,
     .always_wins = true,
 };
 

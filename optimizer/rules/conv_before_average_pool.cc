@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchConvBeforeAveragePool(const Rule&, const Graph& graph, NodeId node) {
   const auto conv = ViewConv(graph, node);
   const NodeId pool = SoleProducerOf(graph, node, 0, OpKind::kAveragePool);
   if (!conv || !IsPointwise(*conv) || pool == kNoNode) return {};
@@ -25,7 +25,7 @@ const Rule kConvBeforeAveragePool = {
     // The inverse of average_pool_before_conv: pays where the convolution has fewer output than
     // input channels, or where it can then be merged with its siblings that read x.
     .root = OpKind::kConv,
-    .match = Match,
+    .match = MatchConvBeforeAveragePool,
 };
 
 }  // namespace plait

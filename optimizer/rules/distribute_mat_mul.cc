@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchDistributeMatMul(const Rule&, const Graph& graph, NodeId node) {
   const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMatMul);
   const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMatMul);
   if (first == kNoNode || second == kNoNode || first == second) return {};
@@ -28,7 +28,7 @@ const Rule kDistributeMatMul = {
     // One product less, and a sum of other matrices: for an x of few rows those are the larger
     // ones.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchDistributeMatMul,
 };
 
 }  // namespace plait

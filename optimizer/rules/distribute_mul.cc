@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchDistributeMul(const Rule&, const Graph& graph, NodeId node) {
   const NodeId first = SoleProducerOf(graph, node, 0, OpKind::kMul);
   const NodeId second = SoleProducerOf(graph, node, 1, OpKind::kMul);
   if (first == kNoNode || second == kNoNode || first == second) return {};
@@ -30,7 +30,7 @@ const Rule kDistributeMul = {
     .law = "x * c + y * c = (x + y) * c",
     // One product less. x and y have one type, so that their sum is not broadcast to a larger one.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchDistributeMul,
 };
 
 }  // namespace plait

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchDivideByConstant(const Rule&, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
   if (!side || side->constant != 1) return {};
   if (graph.output_type(node).dtype != DataType::kFloat32) return {};
@@ -36,7 +36,7 @@ const Rule kDivideByConstant = {
     // known: the reciprocal of zeros or denormals (below 1e-30) is not known to be harmless, nor
     // are reciprocals that are denormals. Quotients of whole numbers stay exact where that counts.
     .root = OpKind::kDiv,
-    .match = Match,
+    .match = MatchDivideByConstant,
     .always_wins = true,
     .rounds = true,
 };

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchGeluFromErf(const Rule&, const Graph& graph, NodeId node) {
   const auto x = ScaledBy(graph, graph.node(node).inputs[0], std::sqrt(0.5));
   if (!x) return {};
   const NodeId last = FindHalfProduct(graph, graph.node(node).outputs[0], *x);
@@ -24,7 +24,7 @@ const Rule kGeluFromErf = {
     .law = "0.5 * x * (1 + Erf(x / sqrt(2))) = Gelu(x)",
     // Five passes over memory become one. Factors may differ by the roundings of an exporter.
     .root = OpKind::kErf,
-    .match = Match,
+    .match = MatchGeluFromErf,
     .always_wins = true,
 };
 

@@ -29,7 +29,7 @@ bool IsCubeOf(const Graph& graph, TensorId tensor, TensorId x) {
   return false;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchGeluFromTanh(const Rule&, const Graph& graph, NodeId node) {
   const auto sum = ScaledBy(graph, graph.node(node).inputs[0], std::sqrt(2 / M_PI));
   if (!sum) return {};
   const NodeId add = graph.tensor(*sum).producer;
@@ -55,7 +55,7 @@ const Rule kGeluFromTanh = {
     // Eight passes over memory become one. The approximation is the model's own and is kept
     // (Hendrycks and Gimpel, Gaussian Error Linear Units, section 2).
     .root = OpKind::kTanh,
-    .match = Match,
+    .match = MatchGeluFromTanh,
     .always_wins = true,
 };
 

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchGlobalPoolFromMean(const Rule&, const Graph& graph, NodeId node) {
   const TensorType& type = graph.input_type(node, 0);
   auto axes = IntsAt(graph, node, 1);
   if (type.rank() != 4 || !axes || axes->size() != 2) return {};
@@ -32,7 +32,7 @@ const Rule kGlobalPoolFromMean = {
     // The same sums under the name that kernels for images have. Four dimensions, since the pool is
     // defined by them; where the axes are dropped, a view follows.
     .root = OpKind::kReduceMean,
-    .match = Match,
+    .match = MatchGlobalPoolFromMean,
     .always_wins = true,
 };
 

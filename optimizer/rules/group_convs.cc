@@ -14,7 +14,7 @@ bool AreAlike(const Graph& graph, const ConvView& a, const ConvView& b) {
          a.group == b.group;
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchGroupConvs(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
   const int64_t rank = graph.output_type(node).rank();
   if (rank != 4 || NormalAxis(concat.attributes->Int("axis", 0), rank) != 1) return {};
@@ -67,7 +67,7 @@ const Rule kGroupConvs = {
     // Branches that are spelled out one by one, each of which is too small to fill the device. What
     // was joined behind them is joined in front, which is no copy where a Split made the inputs.
     .root = OpKind::kConcat,
-    .match = Match,
+    .match = MatchGroupConvs,
 };
 
 }  // namespace plait

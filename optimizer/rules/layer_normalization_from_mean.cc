@@ -34,7 +34,7 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId div) {
   return Normalization{x, static_cast<float>(*epsilon)};
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchLayerNormalizationFromMean(const Rule&, const Graph& graph, NodeId node) {
   const auto normalization = ReadNormalization(graph, node);
   const TensorType& type = graph.output_type(node);
   if (!normalization || type.dtype != DataType::kFloat32) return {};
@@ -69,7 +69,7 @@ const Rule kLayerNormalizationFromMean = {
     // Two passes over x in the place of nine. Over the last axis only, where rows lie together in
     // memory; s and b are constant rows, and a b without an s stays an addition.
     .root = OpKind::kDiv,
-    .match = Match,
+    .match = MatchLayerNormalizationFromMean,
     .always_wins = true,
 };
 

@@ -30,7 +30,7 @@ std::optional<Bounds> BoundsOf(const Graph& graph, NodeId clip) {
   return bounds;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchMergeClips(const Rule&, const Graph& graph, NodeId node) {
   if (graph.output_type(node).dtype != DataType::kFloat32) return {};
   const auto outer = BoundsOf(graph, node);
   if (!outer) return {};
@@ -64,7 +64,7 @@ const Rule kMergeClips = {
     // One pass instead of two. Bounds must be known and in order: a Clip whose lower bound is above
     // its upper one gives the upper one, which clamping the bounds does not keep.
     .root = OpKind::kClip,
-    .match = Match,
+    .match = MatchMergeClips,
     .always_wins = true,
 };
 

@@ -13,7 +13,7 @@ int64_t AxisOf(const Graph& graph, NodeId concat) {
                     graph.output_type(concat).rank());
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchMergeConcats(const Rule& rule, const Graph& graph, NodeId node) {
   std::vector<TensorId> inputs;
   bool found = false;
   for (size_t i = 0; i < graph.node(node).inputs.size(); ++i) {
@@ -44,7 +44,7 @@ const Rule kMergeConcats = {
     // Every element is copied once instead of twice. An inner Concat that something else reads
     // stays, for its copy would be made in any case.
     .root = OpKind::kConcat,
-    .match = Match,
+    .match = MatchMergeConcats,
     .always_wins = true,
 };
 

@@ -44,7 +44,7 @@ Rewrites Merge(const Graph& graph, absl::Span<const NodeId> gemms) {
   return ReplaceBySplit(graph, &builder, merged, 1, results);
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchMergeGemms(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& gemm = graph.node(node);
   const auto is_sibling = [&](NodeId user) {
     const Node& other = graph.node(user);
@@ -76,7 +76,7 @@ const Rule kMergeGemms = {
     // x is read once, and one wide product fills the device better than narrow ones. Any number of
     // siblings, which all have a bias or none, so that none has to be invented.
     .root = OpKind::kGemm,
-    .match = Match,
+    .match = MatchMergeGemms,
 };
 
 }  // namespace plait

@@ -61,7 +61,7 @@ TensorId Multiply(const Graph& graph, RewriteBuilder* builder, const Normalizati
   return builder->Add(OpKind::kAdd, {}, {product, builder->Reshape(row, {graph.type(w).shape[1]})});
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchMergeLayerNormalizations(const Rule& rule, const Graph& graph, NodeId node) {
   const TensorId x = graph.node(node).inputs[0];
   const auto is_sibling = [&](NodeId user) {
     return user > node && graph.node(user).op == OpKind::kLayerNormalization &&
@@ -105,7 +105,7 @@ const Rule kMergeLayerNormalizations = {
     // weights one normalization is left, and products of one x, which merge further. A single one
     // would gain nothing by it.
     .root = OpKind::kLayerNormalization,
-    .match = Match,
+    .match = MatchMergeLayerNormalizations,
 };
 
 }  // namespace plait

@@ -59,7 +59,7 @@ Rewrites Merge(const Graph& graph, TensorId x, absl::Span<const Projection> proj
   return ReplaceBySplit(graph, &builder, merged, graph.type(results[0]).rank() - 1, results);
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchMergeMatMuls(const Rule& rule, const Graph& graph, NodeId node) {
   const TensorId x = graph.node(node).inputs[0];
   const auto is_sibling = [&](NodeId user) {
     return user > node && graph.node(user).op == OpKind::kMatMul && graph.node(user).inputs[0] == x;
@@ -93,7 +93,7 @@ const Rule kMergeMatMuls = {
     // The projections of an attention: x is read once, and one wide product fills the device better
     // than narrow ones. The rows go along, since the split would part them from the product.
     .root = OpKind::kMatMul,
-    .match = Match,
+    .match = MatchMergeMatMuls,
 };
 
 }  // namespace plait

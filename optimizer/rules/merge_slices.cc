@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchMergeSlices(const Rule&, const Graph& graph, NodeId node) {
   const NodeId first = ProducerOf(graph, node, 0, OpKind::kSlice);
   if (first == kNoNode) return {};
   const auto is_slice = [&](NodeId reader) { return graph.node(reader).op == OpKind::kSlice; };
@@ -31,7 +31,7 @@ const Rule kMergeSlices = {
     .law = "Slice(Slice(x, start a, step s), start b, step t) = Slice(x, start a + b s, step s t)",
     // One copy instead of two, unless something else reads the first. Forward only.
     .root = OpKind::kSlice,
-    .match = Match,
+    .match = MatchMergeSlices,
     .always_wins = true,
 };
 

@@ -23,7 +23,7 @@ bool HasAllParts(const Graph& graph, NodeId split) {
   return size == graph.input_type(split, 0).shape[AxisOf(graph, split)];
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchMergeSplits(const Rule& rule, const Graph& graph, NodeId node) {
   const NodeId inner = SoleProducerOf(graph, node, 0, OpKind::kSplit, rule.misses);
   if (inner == kNoNode) return {};
   const auto miss = [&](absl::string_view what) {
@@ -63,7 +63,7 @@ const Rule kMergeSplits = {
     // Every element is copied once instead of twice. Merging what was merged before leaves such
     // pairs. A part that something else reads as a whole stays, and so does its Split.
     .root = OpKind::kSplit,
-    .match = Match,
+    .match = MatchMergeSplits,
     .always_wins = true,
 };
 

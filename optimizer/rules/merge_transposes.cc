@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchMergeTransposes(const Rule&, const Graph& graph, NodeId node) {
   const NodeId inner = ProducerOf(graph, node, 0, OpKind::kTranspose);
   if (inner == kNoNode) return {};
   const TensorId x = graph.node(inner).inputs[0];
@@ -25,7 +25,7 @@ const Rule kMergeTransposes = {
     // The inner one may have other readers: then it stays, and the outer one no longer waits for
     // it.
     .root = OpKind::kTranspose,
-    .match = Match,
+    .match = MatchMergeTransposes,
     .always_wins = true,
 };
 

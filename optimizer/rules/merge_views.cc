@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchMergeViews(const Rule&, const Graph& graph, NodeId node) {
   const TensorId input = graph.node(node).inputs[0];
   const NodeId producer = graph.tensor(input).producer;
   if (producer == kNoNode || !HasTraits(graph.node(producer).op, kView)) return {};
@@ -25,7 +25,7 @@ const Rule kMergeViews = {
     .law = "Reshape(Reshape(x)) = Reshape(x), likewise Flatten, Squeeze, Unsqueeze below it",
     // A view keeps the elements and their order, so only the last shape counts.
     .root = OpKind::kReshape,
-    .match = Match,
+    .match = MatchMergeViews,
     .always_wins = true,
 };
 

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchPadIntoAveragePool(const Rule& rule, const Graph& graph, NodeId node) {
   const auto taken = TakePad(graph, node, rule.misses);
   if (!taken) return {};
   Attributes attributes = *graph.node(node).attributes;
@@ -26,7 +26,7 @@ const Rule kPadIntoAveragePool = {
     // Padding of its own must be none or counted too. A maximum knows no zeros: it pads with what
     // is less than all.
     .root = OpKind::kAveragePool,
-    .match = Match,
+    .match = MatchPadIntoAveragePool,
     .always_wins = true,
 };
 

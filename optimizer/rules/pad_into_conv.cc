@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchPadIntoConv(const Rule& rule, const Graph& graph, NodeId node) {
   auto conv = ViewConv(graph, node);
   const auto taken = TakePad(graph, node, rule.misses);
   if (!conv || !taken) return {};
@@ -23,7 +23,7 @@ const Rule kPadIntoConv = {
     // A convolution pads with zeros while it reads, without a copy of x. Height and width only, and
     // no negative pads, which crop. A Pad that something else needs would be copied all the same.
     .root = OpKind::kConv,
-    .match = Match,
+    .match = MatchPadIntoConv,
     .always_wins = true,
 };
 

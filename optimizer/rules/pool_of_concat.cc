@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchPoolOfConcat(const Rule&, const Graph& graph, NodeId node) {
   const Node& concat = graph.node(node);
   const int64_t rank = graph.output_type(node).rank();
   if (NormalAxis(concat.attributes->Int("axis", 0), rank) > 1) return {};
@@ -30,7 +30,7 @@ const Rule kPoolOfConcat = {
     // What a pool with strides leaves out need not be joined first; it is concat_of_pools
     // backwards.
     .root = OpKind::kConcat,
-    .match = Match,
+    .match = MatchPoolOfConcat,
 };
 
 }  // namespace plait

@@ -141,7 +141,7 @@ bool IsPlain(const EinsumEquation& equation, absl::Span<const TensorType> types)
   return true;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchProductsFromEinsum(const Rule&, const Graph& graph, NodeId node) {
   const Node& einsum = graph.node(node);
   std::vector<TensorType> types;
   for (const TensorId input : einsum.inputs) {
@@ -171,7 +171,7 @@ const Rule kProductsFromEinsum = {
     .name = "products_from_einsum",
     .law = "Einsum(a, b) = Transpose(MatMul(matrix of a, matrix of b))",
     .root = OpKind::kEinsum,
-    .match = Match,
+    .match = MatchProductsFromEinsum,
     .always_wins = true,
 };
 

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchReluAfterMaxPool(const Rule& rule, const Graph& graph, NodeId node) {
   const NodeId relu = SoleProducerOf(graph, node, 0, OpKind::kRelu, rule.misses);
   if (relu == kNoNode) return {};
   const auto miss = [&](NodeId at, absl::string_view what) {
@@ -31,7 +31,7 @@ const Rule kReluAfterMaxPool = {
     // Relu keeps the order, so the largest element stays the largest. Behind a pool with strides
     // there are fewer elements. A convolution applies Relu to what it writes for nothing, though.
     .root = OpKind::kMaxPool,
-    .match = Match,
+    .match = MatchReluAfterMaxPool,
 };
 
 }  // namespace plait

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchReluBeforeMaxPool(const Rule&, const Graph& graph, NodeId node) {
   const NodeId pool = SoleProducerOf(graph, node, 0, OpKind::kMaxPool);
   if (pool == kNoNode || !TakesLargest(graph, pool)) return {};
   if (SoleProducerOf(graph, pool, 0, OpKind::kConv) == kNoNode) return {};
@@ -24,7 +24,7 @@ const Rule kReluBeforeMaxPool = {
     // A convolution applies the Relu to what it writes, which costs nothing. For others there would
     // be more elements: relu_after_max_pool.
     .root = OpKind::kRelu,
-    .match = Match,
+    .match = MatchReluBeforeMaxPool,
 };
 
 }  // namespace plait

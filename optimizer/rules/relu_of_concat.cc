@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchReluOfConcat(const Rule& rule, const Graph& graph, NodeId node) {
   const NodeId concat = SoleProducerOf(graph, node, 0, OpKind::kConcat, rule.misses);
   if (concat == kNoNode) return {};
   RewriteBuilder builder(graph);
@@ -25,7 +25,7 @@ const Rule kReluOfConcat = {
     // Whoever computes x and y applies the Relu before it writes them, and the Concat moves nothing
     // where they are its parts; it is concat_of_relus backwards, and the search decides.
     .root = OpKind::kRelu,
-    .match = Match,
+    .match = MatchReluOfConcat,
 };
 
 }  // namespace plait

@@ -49,7 +49,7 @@ bool LeaveOut(const WindowAxis& axis, const Taps& taps, size_t index, ConvView& 
   return pad_begin >= 0 && pad_end >= 0;
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchRemoveTapsOverPadding(const Rule&, const Graph& graph, NodeId node) {
   auto conv = ViewConv(graph, node);
   if (!conv) return {};
   const auto window = ReadWindow(*graph.node(node).attributes, graph.type(conv->x),
@@ -80,7 +80,7 @@ const Rule kRemoveTapsOverPadding = {
     .law = "Conv(x, w, pads p) = Conv(x, Slice(w), pads q < p), where other taps read only pads",
     // Height and width only, and kernels of constant weights.
     .root = OpKind::kConv,
-    .match = Match,
+    .match = MatchRemoveTapsOverPadding,
     .always_wins = true,
 };
 

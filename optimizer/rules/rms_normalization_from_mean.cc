@@ -55,7 +55,7 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId root) 
   return Normalization{last, x, static_cast<float>(*epsilon)};
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId root) {
+Rewrites MatchRmsNormalizationFromMean(const Rule&, const Graph& graph, NodeId root) {
   const auto normalization = ReadNormalization(graph, root);
   if (!normalization) return {};
   NodeId last = normalization->last;
@@ -84,7 +84,7 @@ const Rule kRmsNormalizationFromMean = {
     // One kernel in the place of six, as language models are exported. Over the last axis only,
     // where rows lie together in memory; s is a constant row.
     .root = OpKind::kSqrt,
-    .match = Match,
+    .match = MatchRmsNormalizationFromMean,
     .always_wins = true,
 };
 

@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchScaleAfterConv(const Rule& rule, const Graph& graph, NodeId node) {
   const auto found = ConvThenPerChannel(graph, node, rule.misses);
   if (!found) return {};
   const auto& [conv, constant] = *found;
@@ -24,7 +24,7 @@ const Rule kScaleAfterConv = {
     // The product moves into the weights, which are computed once. Each filter makes one output
     // channel, so this holds for groups too.
     .root = OpKind::kMul,
-    .match = Match,
+    .match = MatchScaleAfterConv,
     .always_wins = true,
 };
 

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchScaleAfterMatMul(const Rule& rule, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
   if (!side) return NoConstantBeside(graph, node, OpKind::kMatMul, rule.misses);
   const NodeId product = SoleProducerOf(graph, node, side->other, OpKind::kMatMul, rule.misses);
@@ -39,7 +39,7 @@ const Rule kScaleAfterMatMul = {
     .law = "MatMul(x, w) * c = MatMul(x, w * c), c per column of a constant matrix w",
     // The product with c moves into the weights, which are computed once.
     .root = OpKind::kMul,
-    .match = Match,
+    .match = MatchScaleAfterMatMul,
     .always_wins = true,
 };
 

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchScaleBeforeConv(const Rule& rule, const Graph& graph, NodeId node) {
   const NodeId scale_node = SoleProducerOf(graph, node, 0, OpKind::kMul, rule.misses);
   if (scale_node == kNoNode) return {};
   const auto conv = ViewConv(graph, node, rule.misses);
@@ -41,7 +41,7 @@ const Rule kScaleBeforeConv = {
     // Padding adds zeros, and a scale keeps zero: so it may pass, where a shift may not. With
     // groups a filter would read other channels than its position in w says.
     .root = OpKind::kConv,
-    .match = Match,
+    .match = MatchScaleBeforeConv,
     .always_wins = true,
 };
 

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchScaleBeforeProduct(const Rule&, const Graph& graph, NodeId node) {
   const auto scaled = ReadConstantBeforeProduct(graph, node);
   if (!scaled) return {};
   const Node& product = graph.node(scaled->product);
@@ -28,7 +28,7 @@ const Rule kScaleBeforeProduct = {
     // the search: the last factor of a GELU, or the scale of a normalization, is part of that
     // first.
     .root = OpKind::kMul,
-    .match = Match,
+    .match = MatchScaleBeforeProduct,
 };
 
 }  // namespace plait

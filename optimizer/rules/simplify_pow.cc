@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSimplifyPow(const Rule&, const Graph& graph, NodeId node) {
   const auto exponent = ScalarAt(graph, node, 1);
   if (!exponent || !IsFloat(graph.input_type(node, 0).dtype)) return {};
   const TensorId x = graph.node(node).inputs[0];
@@ -23,7 +23,7 @@ const Rule kSimplifyPow = {
     .law = "Pow(x, 2) = x * x; Pow(x, 1) = x; Pow(x, 0.5) = Sqrt(x)",
     // A general power costs a logarithm and an exponential for every element.
     .root = OpKind::kPow,
-    .match = Match,
+    .match = MatchSimplifyPow,
     .always_wins = true,
 };
 

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSliceFromAveragePool(const Rule&, const Graph& graph, NodeId node) {
   const Attributes& attributes = *graph.node(node).attributes;
   const std::vector<int64_t> kernel = attributes.Ints("kernel_shape");
   if (std::any_of(kernel.begin(), kernel.end(), [](int64_t size) { return size != 1; })) return {};
@@ -29,7 +29,7 @@ const Rule kSliceFromAveragePool = {
     // The mean of one element is that element. Pads are smaller than the kernel, so there are none.
     // A slice meets other slices, pads and convolutions, which take it along.
     .root = OpKind::kAveragePool,
-    .match = Match,
+    .match = MatchSliceFromAveragePool,
     .always_wins = true,
 };
 

@@ -25,7 +25,7 @@ bool ReadsByStrides(const ConvView& conv) {
          conv.pads == std::vector<int64_t>{0, 0, 0, 0};
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSliceIntoConv(const Rule&, const Graph& graph, NodeId node) {
   const NodeId slice = ProducerOf(graph, node, 0, OpKind::kSlice);
   if (slice == kNoNode) return {};
   const auto takes_steps = [&](NodeId reader) {
@@ -49,7 +49,7 @@ const Rule kSliceIntoConv = {
     .law = "Conv1x1(Slice(x, steps s), strides t) = Conv1x1(x, strides s t)",
     // The convolution reads what the slice would have copied, which must be all for convolutions.
     .root = OpKind::kConv,
-    .match = Match,
+    .match = MatchSliceIntoConv,
     .always_wins = true,
 };
 

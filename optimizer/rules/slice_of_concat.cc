@@ -18,7 +18,7 @@ std::optional<SliceRange> RangeOf(absl::Span<const SliceRange> ranges, const Sha
   return ranges[axis];
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSliceOfConcat(const Rule&, const Graph& graph, NodeId node) {
   const NodeId concat = ProducerOf(graph, node, 0, OpKind::kConcat);
   if (concat == kNoNode) return {};
   const int64_t axis =
@@ -54,7 +54,7 @@ const Rule kSliceOfConcat = {
     // What is taken need not be joined first. Part of one input, or some inputs as a whole: a part
     // of several would be copied as often as before.
     .root = OpKind::kSlice,
-    .match = Match,
+    .match = MatchSliceOfConcat,
     .always_wins = true,
 };
 

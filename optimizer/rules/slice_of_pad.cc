@@ -29,7 +29,7 @@ Parts PartsOf(const SliceRange& range, int64_t pad_begin, int64_t size) {
   return {before, {start, range.step, past - before}, range.count - past};
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSliceOfPad(const Rule&, const Graph& graph, NodeId node) {
   const NodeId pad = ProducerOf(graph, node, 0, OpKind::kPad);
   if (pad == kNoNode || InputOr(graph, pad, 3) != kNoTensor) return {};  // a list of axes
   if (graph.node(pad).attributes->String("mode", "constant") != "constant") return {};
@@ -70,7 +70,7 @@ const Rule kSliceOfPad = {
     // Only what is taken is padded, and nothing when it lies within x. Fewer elements move, unless
     // the Pad stays for others.
     .root = OpKind::kSlice,
-    .match = Match,
+    .match = MatchSliceOfPad,
     .always_wins = true,
 };
 

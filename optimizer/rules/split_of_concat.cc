@@ -36,7 +36,7 @@ std::vector<Block> BlocksOf(const Graph& graph, NodeId concat, NodeId split, int
   return ahead == 0 && next_output == outputs.size() ? blocks : std::vector<Block>();
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSplitOfConcat(const Rule&, const Graph& graph, NodeId node) {
   const NodeId concat = SoleProducerOf(graph, node, 0, OpKind::kConcat);
   if (concat == kNoNode) return {};
   const int64_t rank = graph.output_type(concat).rank();
@@ -72,7 +72,7 @@ const Rule kSplitOfConcat = {
     // Every element is copied once at most instead of twice, but by more operators: the search
     // decides. Where several inputs were cut into several outputs, nothing would be won.
     .root = OpKind::kSplit,
-    .match = Match,
+    .match = MatchSplitOfConcat,
 };
 
 }  // namespace plait

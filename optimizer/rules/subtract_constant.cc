@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSubtractConstant(const Rule&, const Graph& graph, NodeId node) {
   const auto side = OneConstantInput(graph, node);
   if (!side || side->constant != 1) return {};
   if (!IsFloat(graph.output_type(node).dtype)) return {};
@@ -22,7 +22,7 @@ const Rule kSubtractConstant = {
     .law = "x - c = x + (-c), c constant",
     // One form for both, so that the rules on biases need to know Add only.
     .root = OpKind::kSub,
-    .match = Match,
+    .match = MatchSubtractConstant,
     .always_wins = true,
 };
 

@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchSumOfConvs(const Rule& rule, const Graph& graph, NodeId node) {
   const auto pair = ReadSumOfConvs(graph, node, rule.misses);
   if (!pair || pair->first.x == pair->second.x) return {};
   const auto& [first, second] = *pair;
@@ -30,7 +30,7 @@ const Rule kSumOfConvs = {
     // The sum over input channels takes the sum of the two along; the inputs must be copied side
     // by side, unless they were computed so.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchSumOfConvs,
 };
 
 }  // namespace plait

@@ -4,7 +4,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchSumOfConvsSameInput(const Rule& rule, const Graph& graph, NodeId node) {
   const auto pair = ReadSumOfConvs(graph, node, rule.misses);
   if (!pair) return {};
   if (pair->first.x != pair->second.x) {
@@ -25,7 +25,7 @@ const Rule kSumOfConvsSameInput = {
     .law = "Conv(x, w, b) + Conv(x, v, c) = Conv(x, w + v, b + c)",
     // Convolution is linear in its weights, and the sum of the weights is computed once.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchSumOfConvsSameInput,
     .always_wins = true,
 };
 

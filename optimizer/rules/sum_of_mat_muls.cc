@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchSumOfMatMuls(const Rule& rule, const Graph& graph, NodeId node) {
   for (const int index : {0, 1}) {
     if (ProducerOf(graph, node, index, OpKind::kMatMul) == kNoNode) return {};
   }
@@ -38,7 +38,7 @@ const Rule kSumOfMatMuls = {
         "MatMul(x + y, w)",
     // One product in the place of two; equal types, so that no sum is broadcast.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchSumOfMatMuls,
     .always_wins = true,
 };
 

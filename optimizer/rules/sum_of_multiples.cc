@@ -29,7 +29,7 @@ TensorId SumOfFactors(RewriteBuilder* builder, const Multiple& a, const Multiple
                            b.factor == kNoTensor ? constant : b.factor);
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSumOfMultiples(const Rule&, const Graph& graph, NodeId node) {
   const Multiple a = ReadMultiple(graph, node, 0);
   const Multiple b = ReadMultiple(graph, node, 1);
   if (a.x != b.x || graph.tensor(a.x).constant != nullptr) return {};
@@ -48,7 +48,7 @@ const Rule kSumOfMultiples = {
     // One product in the place of up to three operators. A factor can go on into weights, which a
     // sum with itself cannot.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchSumOfMultiples,
     .always_wins = true,
     .rounds = true,
 };

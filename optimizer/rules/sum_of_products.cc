@@ -35,7 +35,7 @@ TensorId SumOfBiases(RewriteBuilder* builder, const Product& a, const Product& b
   return builder->FoldPair(OpKind::kAdd, a.b, b.b);
 }
 
-Rewrites Match(const Rule&, const Graph& graph, NodeId node) {
+Rewrites MatchSumOfProducts(const Rule&, const Graph& graph, NodeId node) {
   const auto a = ReadProduct(graph, node, 0);
   const auto b = ReadProduct(graph, node, 1);
   if (!a || !b || a->op != b->op || a->transposes_w != b->transposes_w) return {};
@@ -61,7 +61,7 @@ const Rule kSumOfProducts = {
     // The sum over the columns of x takes the sum of both along, as in a recurrent cell: one
     // product for a copy of x and y side by side. w and v are constant.
     .root = OpKind::kAdd,
-    .match = Match,
+    .match = MatchSumOfProducts,
 };
 
 }  // namespace plait

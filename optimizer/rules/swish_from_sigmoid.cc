@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchSwishFromSigmoid(const Rule& rule, const Graph& graph, NodeId node) {
   for (int index : {0, 1}) {
     const NodeId sigmoid = ProducerOf(graph, node, index, OpKind::kSigmoid);
     const TensorId x = graph.node(node).inputs[1 - index];
@@ -24,7 +24,7 @@ const Rule kSwishFromSigmoid = {
     .law = "x * Sigmoid(x) = Swish(x)",
     // One elementwise operator that a convolution can take along, in the place of two.
     .root = OpKind::kMul,
-    .match = Match,
+    .match = MatchSwishFromSigmoid,
     .always_wins = true,
 };
 

@@ -20,7 +20,7 @@ bool MultipliesMatrices(const Graph& graph, NodeId node) {
          graph.input_type(node, 1).rank() == 2;
 }
 
-Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
+Rewrites MatchTransposeIntoProduct(const Rule& rule, const Graph& graph, NodeId node) {
   const Node& transpose = graph.node(node);
   const TensorType& type = graph.output_type(node);
   const auto& readers = graph.users(transpose.outputs[0]);
@@ -60,7 +60,7 @@ const Rule kTransposeIntoProduct = {
     // The product reads x the other way round, which saves a copy; some kernels multiply rows only,
     // so the search decides.
     .root = OpKind::kTranspose,
-    .match = Match,
+    .match = MatchTransposeIntoProduct,
 };
 
 }  // namespace plait
