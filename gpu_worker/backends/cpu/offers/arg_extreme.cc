@@ -9,7 +9,7 @@ namespace plait {
 namespace {
 
 // Places are counted in int32, which are as wide as floats.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsArgExtreme(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kArgMax, OpKind::kArgMin})) return false;
   const TensorType& input = graph.input_type(node, 0);
   const std::optional<int> axis = AxisOf(graph, node, 0);
@@ -21,7 +21,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kArgExtremeOffer = {
     .name = "arg_extreme",
-    .runs = Runs,
+    .runs = RunsArgExtreme,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

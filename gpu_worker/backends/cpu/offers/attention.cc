@@ -8,7 +8,7 @@ namespace plait {
 namespace {
 
 // What is refused, causal masks and softcap among it, runs as reference code.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsAttention(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kAttention}) && ParseAttention(graph, {node}).has_value();
 }
 
@@ -22,7 +22,7 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
 
 const FamilyOffer kAttentionOffer = {
     .name = "attention",
-    .runs = Runs,
+    .runs = RunsAttention,
     .instruction_set = "avx2",
     .grow = Grow,
     .formats = PlainRow,

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsConcat(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kConcat}) && IsMovable(graph, node);
 }
 
@@ -14,7 +14,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kConcatOffer = {
     .name = "concat",
-    .runs = Runs,
+    .runs = RunsConcat,
     .formats = SpatialRows,
     .reads_parts = true,
     .writes_parts = true,

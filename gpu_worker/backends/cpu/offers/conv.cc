@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsConv(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kConv})) return false;
   const int rank = graph.input_type(node, 0).rank();
   return AllFloat32(graph, node) && HasExplicitPadding(graph.node(node)) && rank >= 3 && rank <= 5;
@@ -15,7 +15,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 // Weights that arrive at run time are read row-major. Rows are kept even where all tensors lie
 // alike in both: a convolution of one pixel reads and writes the same bytes, yet by other code.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfConv(const Graph& graph, absl::Span<const NodeId> nodes) {
   const NodeId root = nodes.front();
   const bool packs = graph.tensor(graph.node(root).inputs[1]).constant != nullptr;
   if (!packs || !IsSpatial(graph, root)) return PlainRow(graph, nodes);
@@ -35,9 +35,9 @@ double ExpectedShare(const Kernel& kernel) {
 
 const FamilyOffer kConvOffer = {
     .name = "conv",
-    .runs = Runs,
-    .grow = GrowBehind<Runs>,
-    .formats = Formats,
+    .runs = RunsConv,
+    .grow = GrowBehind<RunsConv>,
+    .formats = FormatsOfConv,
     .variants = NameOfFormat,
     .expected_share = ExpectedShare,
     .worth_dividing = HasManyFlops,

@@ -49,12 +49,12 @@ bool IsWorthMeasuring(const Graph& graph, NodeId conv, TensorId result) {
   return (is_worth && IsPixelByPixel(graph, conv)) || IsConcatenated(graph, result);
 }
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsConvFma(const Graph& graph, NodeId node) {
   return IsFmaConvolution(graph, node) &&
          IsWorthMeasuring(graph, node, graph.node(node).outputs[0]);
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GrowConvFma(const Graph& graph, NodeId node) {
   const std::optional<FmaConvolution> normalized = NormalizedConvolutionAt(graph, node);
   if (normalized.has_value()) {
     return GrowEpiloguesBehind(graph, NodesOf(*normalized), normalized->conv);
@@ -74,9 +74,9 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
 
 const FamilyOffer kConvFmaOffer = {
     .name = "conv_fma",
-    .runs = Runs,
+    .runs = RunsConvFma,
     .instruction_set = "avx2",
-    .grow = Grow,
+    .grow = GrowConvFma,
     // Rows are pixels, whose channels lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .reads_parts = true,

@@ -25,7 +25,7 @@ bool HasFewChannels(const Attributes& attributes, int64_t channels_of_group) {
          channels_of_group <= (is_strided ? kStridedGroupChannelsMax : kGroupChannelsMax);
 }
 
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsConvGrouped(const Graph& graph, NodeId id) {
   if (!IsImageConvolution(graph, id)) return false;
   const int64_t groups = graph.node(id).attributes->Int("group", 1);
   const int64_t channels = graph.output_type(id).shape[1];
@@ -39,9 +39,9 @@ bool Runs(const Graph& graph, NodeId id) {
 
 const FamilyOffer kConvGroupedOffer = {
     .name = "conv_grouped",
-    .runs = Runs,
+    .runs = RunsConvGrouped,
     .instruction_set = "avx2",
-    .grow = GrowBehind<Runs>,
+    .grow = GrowBehind<RunsConvGrouped>,
     // Vectors are channels of a pixel, which lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .reads_parts = true,

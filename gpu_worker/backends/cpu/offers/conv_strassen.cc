@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsConvStrassen(const Graph& graph, NodeId node) {
   const std::optional<ConstantProduct> product = PixelProductAt(graph, node);
   return product.has_value() && IsStrassenProduct(*product);
 }
@@ -16,10 +16,10 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kConvStrassenOffer = {
     .name = "conv_strassen",
-    .runs = Runs,
+    .runs = RunsConvStrassen,
     .needs_admission = true,
     .instruction_set = "avx2",
-    .grow = GrowBehind<Runs>,
+    .grow = GrowBehind<RunsConvStrassen>,
     // Rows are pixels, whose channels lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .reads_parts = true,

@@ -26,7 +26,7 @@ bool IsWindowOfOnednn(const Graph& graph, NodeId node) {
   return true;
 }
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsConvTranspose(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kConvTranspose})) return false;
   const int rank = graph.input_type(node, 0).rank();
   return AllFloat32(graph, node) && rank >= 3 && rank <= 5 && IsWindowOfOnednn(graph, node);
@@ -38,24 +38,25 @@ bool HasPixels(const Graph& graph, NodeId node) {
 }
 
 // What follows is applied to pixels, whose channels lie beside each other in channels-last only.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfConvTranspose(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (!HasPixels(graph, nodes.front())) return PlainRow(graph, nodes);
   if (nodes.size() == 1) return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
   return ChannelsLastRow(graph, nodes);
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  return Runs(graph, node) && HasPixels(graph, node) ? GrowEpilogues(graph, node)
-                                                     : std::vector<std::vector<NodeId>>();
+std::vector<std::vector<NodeId>> GrowConvTranspose(const Graph& graph, NodeId node) {
+  return RunsConvTranspose(graph, node) && HasPixels(graph, node)
+             ? GrowEpilogues(graph, node)
+             : std::vector<std::vector<NodeId>>();
 }
 
 }  // namespace
 
 const FamilyOffer kConvTransposeOffer = {
     .name = "conv_transpose",
-    .runs = Runs,
-    .grow = Grow,
-    .formats = Formats,
+    .runs = RunsConvTranspose,
+    .grow = GrowConvTranspose,
+    .formats = FormatsOfConvTranspose,
     .worth_dividing = HasManyFlops,
 };
 

@@ -22,7 +22,7 @@ bool AreOnes(const std::vector<int64_t>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](int64_t number) { return number == 1; });
 }
 
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsConvWinograd(const Graph& graph, NodeId id) {
   if (!IsImageConvolution(graph, id)) return false;
   const Attributes& attributes = *graph.node(id).attributes;
   const Shape& weights = graph.input_type(id, 1).shape;
@@ -51,10 +51,10 @@ std::optional<std::string> MoreExact(absl::string_view variant) {
 
 const FamilyOffer kConvWinogradOffer = {
     .name = "conv_winograd",
-    .runs = Runs,
+    .runs = RunsConvWinograd,
     .needs_admission = true,
     .instruction_set = "avx2",
-    .grow = GrowBehind<Runs>,
+    .grow = GrowBehind<RunsConvWinograd>,
     // Vectors are channels of a pixel, which lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .variants = Variants,

@@ -7,20 +7,20 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsElementwise(const Graph& graph, NodeId node) {
   return HasEnds(graph, node) && IsElementwise(graph, node);
 }
 
 // Only the largest group that starts here; those that start at later members are offered there.
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
-  if (!Runs(graph, node)) return {};
+std::vector<std::vector<NodeId>> GrowElementwise(const Graph& graph, NodeId node) {
+  if (!RunsElementwise(graph, node)) return {};
   std::vector<NodeId> group = GrowElementwiseGroup(graph, node);
   if (group.size() == 1) return {};
   return {std::move(group)};
 }
 
 // All results have one shape and lie alike; operands are read at any distances.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfElementwise(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
 }
@@ -29,9 +29,9 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 
 const FamilyOffer kElementwiseOffer = {
     .name = "elementwise",
-    .runs = Runs,
-    .grow = Grow,
-    .formats = Formats,
+    .runs = RunsElementwise,
+    .grow = GrowElementwise,
+    .formats = FormatsOfElementwise,
     .reads_parts = true,
     .writes_parts = true,
     .worth_dividing = HasManyElements,

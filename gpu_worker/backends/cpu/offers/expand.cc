@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // The repeats of Tile are read when it loads; Expand's result has them in its shape.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsExpand(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kExpand, OpKind::kTile})) return false;
   const bool repeats_known =
       graph.node(node).op == OpKind::kExpand || HasInlineInputs(graph, graph.node(node), 1);
@@ -16,7 +16,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 // An input of a lower rank stays row-major.
 // Both formats suit, as an axis that repeats is a distance of 0 in either.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfExpand(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
 }
@@ -25,8 +25,8 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 
 const FamilyOffer kExpandOffer = {
     .name = "expand",
-    .runs = Runs,
-    .formats = Formats,
+    .runs = RunsExpand,
+    .formats = FormatsOfExpand,
     .worth_dividing = HasManyElements,
 };
 

@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // Rows are copied whole, whatever they hold; only the indices have to be understood.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsGather(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kGather})) return false;
   const DataType indices = graph.input_type(node, 1).dtype;
   return IsMovable(graph, node) && (indices == DataType::kInt64 || indices == DataType::kInt32);
@@ -17,7 +17,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kGatherOffer = {
     .name = "gather",
-    .runs = Runs,
+    .runs = RunsGather,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

@@ -6,13 +6,13 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsGridSample(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kGridSample}) && AllFloat32(graph, node) &&
          graph.input_type(node, 0).elements() > 0 && graph.output_type(node).elements() > 0;
 }
 
 // Images in channels-last are read pixel by pixel. The grid is no image, and lies as it comes.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfGridSample(const Graph& graph, absl::Span<const NodeId> nodes) {
   std::vector<FormatRow> rows = PlainRow(graph, nodes);
   const std::vector<TensorId> inputs = InputsOf(graph, nodes);
   if (!IsSpatial(graph, nodes[0]) || inputs.size() != 2) return rows;
@@ -30,8 +30,8 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 
 const FamilyOffer kGridSampleOffer = {
     .name = "grid_sample",
-    .runs = Runs,
-    .formats = Formats,
+    .runs = RunsGridSample,
+    .formats = FormatsOfGridSample,
     .worth_dividing = HasManyElements,
 };
 

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsInstanceNorm(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kInstanceNormalization, OpKind::kGroupNormalization})) {
     return false;
   }
@@ -19,7 +19,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kInstanceNormOffer = {
     .name = "instance_norm",
-    .runs = Runs,
+    .runs = RunsInstanceNorm,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

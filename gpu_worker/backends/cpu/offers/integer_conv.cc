@@ -10,7 +10,7 @@ namespace {
 
 // Constant weights, which may have one scale and zero point of each of their channels; rows and
 // images.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsIntegerConv(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kConvInteger, OpKind::kQLinearConv})) return false;
   const Node& n = graph.node(node);
   const bool has_scales = n.op == OpKind::kQLinearConv;
@@ -40,8 +40,8 @@ double ExpectedShare(const Kernel& kernel) {
 
 const FamilyOffer kIntegerConvOffer = {
     .name = "integer_conv",
-    .runs = Runs,
-    .grow = GrowBounds<Runs>,
+    .runs = RunsIntegerConv,
+    .grow = GrowBounds<RunsIntegerConv>,
     .formats = SpatialRows,
     .expected_share = ExpectedShare,
     .worth_dividing = HasManyFlops,

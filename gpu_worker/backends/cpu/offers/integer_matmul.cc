@@ -18,7 +18,7 @@ bool HasMatchingBatch(const Shape& left, const Shape& right) {
 }
 
 // The left side has one scale and zero point, the right side may have one of each column.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsIntegerMatmul(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kMatMulInteger, OpKind::kQLinearMatMul})) return false;
   const Node& n = graph.node(node);
   const bool has_scales = n.op == OpKind::kQLinearMatMul;
@@ -41,8 +41,8 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kIntegerMatmulOffer = {
     .name = "integer_matmul",
-    .runs = Runs,
-    .grow = GrowBounds<Runs>,
+    .runs = RunsIntegerMatmul,
+    .grow = GrowBounds<RunsIntegerMatmul>,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

@@ -10,7 +10,7 @@ namespace {
 
 // Scale and bias have one element for each of a row's, so that rows need no broadcasting. The mean
 // and the deviation as further outputs are not computed: inference seldom reads them.
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsLayerNorm(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kLayerNormalization, OpKind::kRMSNormalization})) {
     return false;
   }
@@ -30,7 +30,7 @@ bool Runs(const Graph& graph, NodeId id) {
 
 const FamilyOffer kLayerNormOffer = {
     .name = "layer_norm",
-    .runs = Runs,
+    .runs = RunsLayerNorm,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

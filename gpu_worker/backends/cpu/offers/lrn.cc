@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsLrn(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kLRN}) && AllFloat32(graph, node);
 }
 
@@ -14,7 +14,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kLrnOffer = {
     .name = "lrn",
-    .runs = Runs,
+    .runs = RunsLrn,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

@@ -20,7 +20,7 @@ bool RunsMatMul(const Graph& graph, const Node& node) {
          graph.type(node.inputs[0]).rank() >= 1;
 }
 
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsMatmul(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kGemm, OpKind::kMatMul}) || !AllFloat32(graph, id)) return false;
   const Node& node = graph.node(id);
   return node.op == OpKind::kGemm ? RunsGemm(graph, node) : RunsMatMul(graph, node);
@@ -30,8 +30,8 @@ bool Runs(const Graph& graph, NodeId id) {
 
 const FamilyOffer kMatmulOffer = {
     .name = "matmul",
-    .runs = Runs,
-    .grow = GrowBehind<Runs>,
+    .runs = RunsMatmul,
+    .grow = GrowBehind<RunsMatmul>,
     .formats = PlainRow,
     .expected_share = [](const Kernel&) { return 0.6; },
     .worth_dividing = HasManyFlops,

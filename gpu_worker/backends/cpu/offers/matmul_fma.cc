@@ -8,20 +8,20 @@ namespace plait {
 namespace {
 
 // A block of columns has twice as many.
-constexpr int64_t kColumnsMin = 16;
+constexpr int64_t kTiledColumnsMin = 16;
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsMatmulFma(const Graph& graph, NodeId node) {
   const std::optional<ConstantProduct> product = ConstantProductAt(graph, node);
-  return product.has_value() && product->columns >= kColumnsMin;
+  return product.has_value() && product->columns >= kTiledColumnsMin;
 }
 
 }  // namespace
 
 const FamilyOffer kMatmulFmaOffer = {
     .name = "matmul_fma",
-    .runs = Runs,
+    .runs = RunsMatmulFma,
     .instruction_set = "avx2",
-    .grow = GrowBehind<Runs>,
+    .grow = GrowBehind<RunsMatmulFma>,
     .formats = PlainRow,
     .expected_share = [](const Kernel&) { return 0.65; },
     .worth_dividing = HasManyFlops,

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsMatmulStrassen(const Graph& graph, NodeId node) {
   const std::optional<ConstantProduct> product = ConstantProductAt(graph, node);
   return product.has_value() && IsStrassenProduct(*product);
 }
@@ -16,10 +16,10 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kMatmulStrassenOffer = {
     .name = "matmul_strassen",
-    .runs = Runs,
+    .runs = RunsMatmulStrassen,
     .needs_admission = true,
     .instruction_set = "avx2",
-    .grow = GrowBehind<Runs>,
+    .grow = GrowBehind<RunsMatmulStrassen>,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

@@ -9,7 +9,7 @@ namespace plait {
 namespace {
 
 // Padding with one value; a negative pad would crop.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsPad(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kPad}) || !IsMovable(graph, node)) return false;
   if (!HasInlineInputs(graph, graph.node(node), 1)) return false;
   if (graph.node(node).attributes->String("mode", "constant") != "constant") return false;
@@ -21,7 +21,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kPadOffer = {
     .name = "pad",
-    .runs = Runs,
+    .runs = RunsPad,
     .formats = SpatialRows,
     .reads_parts = true,
     .worth_dividing = HasManyElements,

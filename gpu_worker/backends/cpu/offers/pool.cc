@@ -10,7 +10,7 @@ namespace {
 
 // Windows that lie in padding altogether, which a pad as large as the kernel makes, have no
 // maximum.
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsPool(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
   const Node& node = graph.node(id);
   const int rank = graph.input_type(id, 0).rank();
@@ -33,7 +33,7 @@ bool Runs(const Graph& graph, NodeId id) {
 }
 
 // Images in channels-last are pool_pixels', which takes less time for them.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfPool(const Graph& graph, absl::Span<const NodeId> nodes) {
   return kPoolPixelsOffer.runs(graph, nodes[0]) ? PlainRow(graph, nodes)
                                                 : SpatialRows(graph, nodes);
 }
@@ -42,8 +42,8 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 
 const FamilyOffer kPoolOffer = {
     .name = "pool",
-    .runs = Runs,
-    .formats = Formats,
+    .runs = RunsPool,
+    .formats = FormatsOfPool,
     .variants = NameOfFormat,
     .expected_share = [](const Kernel&) { return 0.2; },
     .worth_dividing = HasManyElements,

@@ -10,7 +10,7 @@ namespace {
 // The loops work on whole vectors of channels.
 constexpr int64_t kChannelsMin = 16;
 
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsPoolPixels(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
   const Node& node = graph.node(id);
   return HasOneReadOutput(graph, node) && AllFloat32(graph, id) && HasExplicitPadding(node) &&
@@ -18,8 +18,8 @@ bool Runs(const Graph& graph, NodeId id) {
 }
 
 // Not behind a bias, which the loops do not begin with.
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId id) {
-  if (!Runs(graph, id)) return {};
+std::vector<std::vector<NodeId>> GrowPoolPixels(const Graph& graph, NodeId id) {
+  if (!RunsPoolPixels(graph, id)) return {};
   const std::optional<PostOperation> next =
       NextPostOperation(graph, graph.node(id).outputs[0], ChannelAxisOf(graph, id));
   if (next.has_value() && next->kind == PostOperation::Kind::kAddChannel) return {};
@@ -30,8 +30,8 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId id) {
 
 const FamilyOffer kPoolPixelsOffer = {
     .name = "pool_pixels",
-    .runs = Runs,
-    .grow = Grow,
+    .runs = RunsPoolPixels,
+    .grow = GrowPoolPixels,
     // Vectors are channels of a pixel, which lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .reads_parts = true,

@@ -8,7 +8,7 @@ namespace plait {
 namespace {
 
 // Between floats and bytes, with a scale for all of a tensor or for each index along an axis.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsQuantize(const Graph& graph, NodeId node) {
   if (!IsOneOf(
           graph, node,
           {OpKind::kQuantizeLinear, OpKind::kDequantizeLinear, OpKind::kDynamicQuantizeLinear})) {
@@ -27,7 +27,7 @@ bool Runs(const Graph& graph, NodeId node) {
 }
 
 // With one scale a tensor is quantized as it lies; a constant lies row-major.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfQuantize(const Graph& graph, absl::Span<const NodeId> nodes) {
   const Node& node = graph.node(nodes.front());
   const bool has_one =
       node.op == OpKind::kDynamicQuantizeLinear || graph.type(node.inputs[1]).elements() == 1;
@@ -39,8 +39,8 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 
 const FamilyOffer kQuantizeOffer = {
     .name = "quantize",
-    .runs = Runs,
-    .formats = Formats,
+    .runs = RunsQuantize,
+    .formats = FormatsOfQuantize,
     .worth_dividing = HasManyElements,
 };
 

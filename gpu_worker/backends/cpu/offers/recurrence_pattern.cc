@@ -20,7 +20,7 @@ namespace {
 
 // Fewer, or shorter, are better off in the kernels that they have.
 constexpr size_t kNodesMin = 8;
-constexpr int64_t kColumnsMin = 16;
+constexpr int64_t kHiddenMin = 16;
 // Ids that a group may span. A bound on the time of looking for it.
 constexpr NodeId kSpanMax = 2048;
 // A program's registers: what all rows together may be.
@@ -205,7 +205,7 @@ std::vector<NodeId> GrowRecurrence(const Graph& graph, NodeId node) {
 bool IsRecurrence(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (nodes.size() < kNodesMin || !std::is_sorted(nodes.begin(), nodes.end())) return false;
   const std::optional<RowFrame> frame = FrameOf(graph, nodes);
-  if (!frame.has_value() || frame->column_count() < kColumnsMin) return false;
+  if (!frame.has_value() || frame->column_count() < kHiddenMin) return false;
   return std::all_of(nodes.begin(), nodes.end(),
                      [&](NodeId node) { return IsMember(graph, *frame, node); }) &&
          RowsTogether(graph, *frame, nodes) <= kRowsMax;

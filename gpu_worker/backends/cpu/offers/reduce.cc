@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsReduce(const Graph& graph, NodeId node) {
   if (!IsOneOf(
           graph, node,
           {OpKind::kGlobalAveragePool, OpKind::kGlobalMaxPool, OpKind::kReduceL1, OpKind::kReduceL2,
@@ -25,7 +25,7 @@ bool Runs(const Graph& graph, NodeId node) {
 }
 
 // Pixels lie between images and channels in channels-last: only all of them are one run there.
-std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> FormatsOfReduce(const Graph& graph, absl::Span<const NodeId> nodes) {
   const std::optional<std::vector<int>> axes = ReducedAxes(graph, nodes.front());
   const bool over_pixels = graph.input_type(nodes.front(), 0).rank() == 4 && axes.has_value() &&
                            *axes == std::vector<int>({2, 3});
@@ -37,8 +37,8 @@ std::vector<FormatRow> Formats(const Graph& graph, absl::Span<const NodeId> node
 
 const FamilyOffer kReduceOffer = {
     .name = "reduce",
-    .runs = Runs,
-    .formats = Formats,
+    .runs = RunsReduce,
+    .formats = FormatsOfReduce,
     .worth_dividing = HasManyElements,
 };
 

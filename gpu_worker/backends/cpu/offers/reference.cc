@@ -5,13 +5,13 @@ namespace plait {
 namespace {
 
 // The slow evaluation has every operator; an opaque node is offered too, and refused at load.
-bool Runs(const Graph& /*graph*/, NodeId /*node*/) { return true; }
+bool RunsReference(const Graph& /*graph*/, NodeId /*node*/) { return true; }
 
 }  // namespace
 
 const FamilyOffer kReferenceOffer = {
     .name = "reference",
-    .runs = Runs,
+    .runs = RunsReference,
     .last_resort = true,
     .formats = PlainRow,
     .expected_share = [](const Kernel&) { return 0.01; },

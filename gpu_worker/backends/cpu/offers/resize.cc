@@ -8,7 +8,7 @@ namespace plait {
 namespace {
 
 // Images whose rows and columns change. A crop has pixels that are made of none.
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsResize(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kResize}) || !IsSpatial(graph, id)) return false;
   if (graph.input_type(id, 0).dtype != DataType::kFloat32) return false;
   if (graph.input_type(id, 0).elements() == 0 || graph.output_type(id).elements() == 0) {
@@ -24,7 +24,7 @@ bool Runs(const Graph& graph, NodeId id) {
 
 const FamilyOffer kResizeOffer = {
     .name = "resize",
-    .runs = Runs,
+    .runs = RunsResize,
     .formats = SpatialRows,
     .reads_parts = true,
     .writes_parts = true,

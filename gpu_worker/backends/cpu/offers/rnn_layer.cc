@@ -5,10 +5,10 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId node) { return RnnLayerAt(graph, node).has_value(); }
+bool RunsRnnLayer(const Graph& graph, NodeId node) { return RnnLayerAt(graph, node).has_value(); }
 
 // Threads meet at every step, and one that waits for the others costs what 2^17 operations do.
-bool WorthDividing(const Graph& graph, const Kernel& kernel) {
+bool WorthDividingLayer(const Graph& graph, const Kernel& kernel) {
   constexpr int64_t kStepFlopsMin = int64_t{1} << 18;
   const std::optional<RnnLayer> found = RnnLayerAt(graph, kernel.nodes[0]);
   if (!found.has_value()) return false;
@@ -20,10 +20,10 @@ bool WorthDividing(const Graph& graph, const Kernel& kernel) {
 
 const FamilyOffer kRnnLayerOffer = {
     .name = "rnn_layer",
-    .runs = Runs,
+    .runs = RunsRnnLayer,
     .instruction_set = "avx2",
     .formats = PlainRow,
-    .worth_dividing = WorthDividing,
+    .worth_dividing = WorthDividingLayer,
 };
 
 }  // namespace plait

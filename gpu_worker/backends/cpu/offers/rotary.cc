@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-bool Runs(const Graph& graph, NodeId id) {
+bool RunsRotary(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kRotaryEmbedding})) return false;
   const Node& node = graph.node(id);
   for (size_t i = 0; i < 3; ++i) {
@@ -26,7 +26,7 @@ bool Runs(const Graph& graph, NodeId id) {
 
 const FamilyOffer kRotaryOffer = {
     .name = "rotary",
-    .runs = Runs,
+    .runs = RunsRotary,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // What only replaces need not be understood.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsScatterElements(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kScatterElements})) return false;
   const DataType indices = graph.input_type(node, 1).dtype;
   const bool replaces = graph.node(node).attributes->String("reduction", "none") == "none";
@@ -20,7 +20,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kScatterElementsOffer = {
     .name = "scatter_elements",
-    .runs = Runs,
+    .runs = RunsScatterElements,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

@@ -11,7 +11,7 @@ namespace {
 // of those caches, would say otherwise.
 constexpr int64_t kElementsMin = 65536;
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GrowSeparable(const Graph& graph, NodeId node) {
   const std::optional<SeparablePattern> pattern = SeparableAt(graph, node);
   if (!pattern.has_value() || graph.output_type(node).elements() < kElementsMin) return {};
   return GrowEpiloguesBehind(graph, NodesOf(*pattern), pattern->pointwise);
@@ -22,7 +22,7 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
 const FamilyOffer kSeparableOffer = {
     .name = "separable",
     .instruction_set = "avx2",
-    .grow = Grow,
+    .grow = GrowSeparable,
     .formats = ChannelsLastRow,
     .reads_parts = true,
     .writes_parts = true,

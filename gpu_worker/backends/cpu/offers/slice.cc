@@ -10,7 +10,7 @@ namespace {
 
 // A Slice's bounds are read when it loads; the parts of a Split are in its results' shapes, which
 // parts that are omitted have not.
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsSlice(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kSlice, OpKind::kSplit}) || !IsMovable(graph, node)) {
     return false;
   }
@@ -24,7 +24,7 @@ bool Runs(const Graph& graph, NodeId node) {
 // Every output is a strided copy, so that any format does in which all tensors lie alike.
 const FamilyOffer kSliceOffer = {
     .name = "slice",
-    .runs = Runs,
+    .runs = RunsSlice,
     .formats = SpatialRows,
     .reads_parts = true,
     .writes_parts = true,

@@ -10,7 +10,7 @@ namespace {
 
 // The longest pattern that starts at an elementwise node: its scale, its mask, the softmax.
 // Values between them have one reader each: they are never written.
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GrowSoftmax(const Graph& graph, NodeId node) {
   if (!HasEnds(graph, node) || !IsElementwise(graph, node)) return {};
   std::vector<NodeId> nodes = {node};
   while (nodes.size() < 3 && !IsSoftmax(graph, nodes.back())) {
@@ -27,7 +27,7 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
 const FamilyOffer kSoftmaxOffer = {
     .name = "softmax",
     .runs = IsSoftmax,
-    .grow = Grow,
+    .grow = GrowSoftmax,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

@@ -8,7 +8,7 @@ namespace {
 
 // Up to the gate too: what multiplies by it may have to wait for others, or be part of a kernel of
 // its own.
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GrowSqueezeExcite(const Graph& graph, NodeId node) {
   const std::optional<SqueezeExcitePattern> pattern = SqueezeExciteAt(graph, node);
   if (!pattern.has_value()) return {};
   if (pattern->multiplied == kNoNode) return {pattern->nodes};
@@ -20,7 +20,7 @@ std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
 const FamilyOffer kSqueezeExciteOffer = {
     .name = "squeeze_excite",
     .instruction_set = "avx2",
-    .grow = Grow,
+    .grow = GrowSqueezeExcite,
     // Vectors are channels of a pixel, which lie beside each other in channels-last only.
     .formats = ChannelsLastRow,
     .worth_dividing = HasManyElements,

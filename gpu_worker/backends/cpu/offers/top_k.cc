@@ -9,7 +9,7 @@ namespace {
 // A line is copied before it is sorted.
 constexpr int64_t kLineMax = 1 << 24;
 
-bool Runs(const Graph& graph, NodeId node) {
+bool RunsTopK(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kTopK})) return false;
   const TensorType& input = graph.input_type(node, 0);
   const std::optional<int> axis = AxisOf(graph, node, -1);
@@ -21,7 +21,7 @@ bool Runs(const Graph& graph, NodeId node) {
 
 const FamilyOffer kTopKOffer = {
     .name = "top_k",
-    .runs = Runs,
+    .runs = RunsTopK,
     .formats = PlainRow,
     .worth_dividing = HasManyElements,
 };

@@ -81,7 +81,7 @@ bool ReadMask(const Graph& graph, const AttentionPattern& pattern, AttentionProb
   return true;
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfAttention(const Graph& graph, const Kernel& kernel) {
   if (LayoutOf(graph, kernel) != MemoryLayout::kNchw) return std::nullopt;
   const std::optional<AttentionPattern> pattern = ParseAttention(graph, kernel.nodes);
   if (!pattern.has_value()) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
   return problem;
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfAttention(const Graph& graph, NodeId node) {
   std::vector<NodeId> group = GrowAttention(graph, node);
   if (group.empty()) return {};
   return {std::move(group)};
@@ -128,9 +128,9 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
 
 const CudaFamily kAttentionFamily = {
     .name = "attention",
-    .groups = Groups,
+    .groups = GroupsOfAttention,
     .rows = PlainRow,
-    .problem = ProblemOf,
+    .problem = ProblemOfAttention,
     .multiplies = true,
 };
 

@@ -6,7 +6,7 @@ namespace plait::cuda {
 namespace {
 
 // Also with the Relu in front that it alone reads.
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfConv(const Graph& graph, NodeId node) {
   std::vector<NodeId> front;
   NodeId conv = ConvolutionBehind(graph, node);
   if (conv == kNoNode) {
@@ -18,7 +18,7 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
   return GrowChains(graph, front, conv, HasBias(graph.node(conv)));
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfConv(const Graph& graph, const Kernel& kernel) {
   const NodeId first = kernel.nodes.front();
   const NodeId behind = ConvolutionBehind(graph, first);
   const bool has_relu = behind != kNoNode && kernel.nodes.size() > 1 && kernel.nodes[1] == behind;
@@ -45,9 +45,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kConvFamily = {
     .name = "conv",
-    .groups = Groups,
+    .groups = GroupsOfConv,
     .rows = ConvolutionRows,
-    .problem = ProblemOf,
+    .problem = ProblemOfConv,
     .multiplies = true,
     .takes_parts = true,
 };

@@ -15,7 +15,7 @@ bool IsExpand(const Graph& graph, NodeId node) {
          ElementTypeOf(graph.output_type(node).dtype).has_value();
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfElementwise(const Graph& graph, NodeId node) {
   if (IsExpand(graph, node)) return {{node}};
   if (!HasExpression(graph, node)) return {};
   std::vector<std::vector<NodeId>> groups = {{node}};
@@ -25,12 +25,12 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
 }
 
 // All lie like the result; operands are read at any distances.
-std::vector<FormatRow> Rows(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> RowsOfElementwise(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfElementwise(const Graph& graph, const Kernel& kernel) {
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
   if (!layout.has_value()) return std::nullopt;
   const NodeId last = kernel.nodes.back();
@@ -65,9 +65,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kElementwiseFamily = {
     .name = "elementwise",
-    .groups = Groups,
-    .rows = Rows,
-    .problem = ProblemOf,
+    .groups = GroupsOfElementwise,
+    .rows = RowsOfElementwise,
+    .problem = ProblemOfElementwise,
     .takes_parts = true,
 };
 

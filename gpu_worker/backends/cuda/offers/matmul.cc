@@ -50,12 +50,12 @@ std::optional<GemmProblem> ProductAt(const Graph& graph, NodeId id) {
   return gemm;
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfMatmul(const Graph& graph, NodeId node) {
   if (!ProductAt(graph, node).has_value()) return {};
   return GrowChains(graph, {}, node, HasBias(graph.node(node)));
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfMatmul(const Graph& graph, const Kernel& kernel) {
   const NodeId root = kernel.nodes.front();
   std::optional<GemmProblem> gemm = ProductAt(graph, root);
   if (!gemm.has_value() || LayoutOf(graph, kernel) != MemoryLayout::kNchw) return std::nullopt;
@@ -82,9 +82,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kMatmulFamily = {
     .name = "matmul",
-    .groups = Groups,
+    .groups = GroupsOfMatmul,
     .rows = PlainRow,
-    .problem = ProblemOf,
+    .problem = ProblemOfMatmul,
     .multiplies = true,
 };
 

@@ -159,7 +159,7 @@ std::optional<KernelProblem> ChainProblem(const Graph& graph, const Kernel& kern
   return KernelProblem{.problem = std::move(problem), .inputs = {std::move(input)}};
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfMove(const Graph& graph, NodeId node) {
   std::vector<std::vector<NodeId>> groups = GrowMoves(graph, node);
   const bool moves = IsOneOf(graph, node,
                              {OpKind::kConcat, OpKind::kGather, OpKind::kPad, OpKind::kSlice,
@@ -169,14 +169,14 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
   return groups;
 }
 
-std::vector<FormatRow> Rows(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> RowsOfMove(const Graph& graph, absl::Span<const NodeId> nodes) {
   const OpKind op = graph.node(nodes[0]).op;
   if (nodes.size() > 1 || op == OpKind::kTranspose) return MoveRows(graph, nodes);
   return op == OpKind::kGather ? PlainRow(graph, nodes) : SpatialRows(graph, nodes);
 }
 
 // A gather and a transpose see rows of numbers, whatever lies in them.
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfMove(const Graph& graph, const Kernel& kernel) {
   if (kernel.nodes.size() > 1) return ChainProblem(graph, kernel);
   const NodeId id = kernel.nodes[0];
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
@@ -200,9 +200,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kMoveFamily = {
     .name = "move",
-    .groups = Groups,
-    .rows = Rows,
-    .problem = ProblemOf,
+    .groups = GroupsOfMove,
+    .rows = RowsOfMove,
+    .problem = ProblemOfMove,
     .takes_parts = true,
 };
 

@@ -69,19 +69,19 @@ std::optional<PoolProblem> PoolAt(const Graph& graph, NodeId id) {
   return pool;
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfPool(const Graph& graph, NodeId node) {
   if (!PoolAt(graph, node).has_value()) return {};
   return {{node}};
 }
 
 // Row-major reductions are the rows'.
-std::vector<FormatRow> Rows(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> RowsOfPool(const Graph& graph, absl::Span<const NodeId> nodes) {
   const OpKind op = graph.node(nodes[0]).op;
   if (op == OpKind::kReduceMean || op == OpKind::kReduceMax) return ChannelsLastRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfPool(const Graph& graph, const Kernel& kernel) {
   const NodeId node = kernel.nodes[0];
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
   if (kernel.nodes.size() != 1 || !layout.has_value()) return std::nullopt;
@@ -96,9 +96,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kPoolFamily = {
     .name = "pool",
-    .groups = Groups,
-    .rows = Rows,
-    .problem = ProblemOf,
+    .groups = GroupsOfPool,
+    .rows = RowsOfPool,
+    .problem = ProblemOfPool,
     .takes_parts = true,
 };
 

@@ -121,14 +121,14 @@ NodeId NormalizationBehind(const Graph& graph, NodeId id) {
   return reads ? reader : kNoNode;
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfRows(const Graph& graph, NodeId node) {
   if (KindOf(graph.node(node).op).has_value()) return {{node}};
   const NodeId behind = NormalizationBehind(graph, node);
   if (behind == kNoNode) return {};
   return {{node, behind}};
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfRows(const Graph& graph, const Kernel& kernel) {
   if (LayoutOf(graph, kernel) != MemoryLayout::kNchw) return std::nullopt;
   if (kernel.nodes.size() == 1) return ProblemAt(graph, kernel.nodes[0]);
   const NodeId sum = kernel.nodes[0];
@@ -147,9 +147,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kRowsFamily = {
     .name = "rows",
-    .groups = Groups,
+    .groups = GroupsOfRows,
     .rows = PlainRow,
-    .problem = ProblemOf,
+    .problem = ProblemOfRows,
 };
 
 }  // namespace plait::cuda

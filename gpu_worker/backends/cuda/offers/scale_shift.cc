@@ -72,7 +72,7 @@ std::vector<NodeId> NodesOf(const Graph& graph, NodeId first, const ScaleShift& 
   return nodes;
 }
 
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfScaleShift(const Graph& graph, NodeId node) {
   const std::optional<ScaleShift> found = ScaleShiftAt(graph, node);
   if (!found.has_value()) return {};
   std::vector<std::vector<NodeId>> groups = {NodesOf(graph, node, *found)};
@@ -83,12 +83,12 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
   return groups;
 }
 
-std::vector<FormatRow> Rows(const Graph& graph, absl::Span<const NodeId> nodes) {
+std::vector<FormatRow> RowsOfScaleShift(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (graph.output_type(nodes.front()).rank() != 4) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfScaleShift(const Graph& graph, const Kernel& kernel) {
   const std::optional<ScaleShift> found = ScaleShiftAt(graph, kernel.nodes.front());
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
   if (!found.has_value() || !layout.has_value()) return std::nullopt;
@@ -114,9 +114,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kScaleShiftFamily = {
     .name = "scale_shift",
-    .groups = Groups,
-    .rows = Rows,
-    .problem = ProblemOf,
+    .groups = GroupsOfScaleShift,
+    .rows = RowsOfScaleShift,
+    .problem = ProblemOfScaleShift,
     .takes_parts = true,
 };
 

@@ -52,7 +52,7 @@ std::vector<Halves> HalvesAt(const Graph& graph, NodeId id) {
 }
 
 // Also with the Relu in front that it alone reads.
-std::vector<std::vector<NodeId>> Groups(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> GroupsOfSeparable(const Graph& graph, NodeId node) {
   const NodeId behind = ConvolutionBehind(graph, node);
   std::vector<std::vector<NodeId>> groups;
   for (const Halves& halves : HalvesAt(graph, behind == kNoNode ? node : behind)) {
@@ -95,7 +95,7 @@ std::optional<KernelProblem> ProblemWith(const Graph& graph, const Kernel& kerne
       .residual = OperandOf(graph, after->residual, layout)};
 }
 
-std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel) {
+std::optional<KernelProblem> ProblemOfSeparable(const Graph& graph, const Kernel& kernel) {
   const NodeId behind = ConvolutionBehind(graph, kernel.nodes.front());
   const bool has_relu = behind != kNoNode && kernel.nodes.size() > 1 && kernel.nodes[1] == behind;
   const std::optional<MemoryLayout> layout = LayoutOf(graph, kernel);
@@ -111,9 +111,9 @@ std::optional<KernelProblem> ProblemOf(const Graph& graph, const Kernel& kernel)
 
 const CudaFamily kSeparableFamily = {
     .name = "separable",
-    .groups = Groups,
+    .groups = GroupsOfSeparable,
     .rows = ConvolutionRows,
-    .problem = ProblemOf,
+    .problem = ProblemOfSeparable,
     .takes_parts = true,
 };
 
