@@ -49,7 +49,7 @@ absl::string_view ExpectedSchedules(absl::string_view value) {
   return AreAmong(value, wire::SchedulePolicies()) ? "" : absl::string_view(expected);
 }
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfAblate() {
   std::vector<OptionSpec> options = {
       {kSearches, OptionKind::kText, "A,B", "how graphs are searched",
        "normal_form,taso,autograph,plait", ExpectedSearches},
@@ -114,7 +114,7 @@ const Command kAblateCommand = {
         "  plait ablate model.onnx --searches normal_form,taso,plait --schedules ios,nimble\n"
         "  plait ablate model.onnx --searches autograph,autograph_no_dp --schedules plait\n"
         "  plait ablate model.onnx --json > ablation.json\n",
-    .options = Options,
+    .options = OptionsOfAblate,
     .run = RunAblate,
 };
 

@@ -24,9 +24,9 @@ constexpr int kRoundsDefault = 50;
 // Whatever the time: what fewer rounds, or those of one load, find may be chance.
 constexpr int kRoundsMin = 15;
 constexpr int kLoads = 2;
-constexpr double kBudgetSecondsDefault = 30;
+constexpr double kBenchSecondsDefault = 30;
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfBench() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
@@ -133,7 +133,7 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   measuring.loads = rounds == 1 ? 1 : kLoads;
   measuring.rounds = static_cast<int>((rounds + measuring.loads - 1) / measuring.loads);
   measuring.rounds_min = static_cast<int>(std::min<int64_t>(rounds, kRoundsMin));
-  measuring.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));
+  measuring.time_max = absl::Seconds(arguments.Seconds("--budget", kBenchSecondsDefault));
   measuring.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   // Comparing outputs is verify's business: a fast wrong model is timed, too.
   measuring.rel_error_max = std::numeric_limits<double>::infinity();
@@ -159,7 +159,7 @@ const Command kBenchCommand = {
         "  plait bench model.onnx\n"
         "  plait bench model.onnx faster.onnx --json\n"
         "  plait bench faster.onnx --ignore-plan --threads 1\n",
-    .options = Options,
+    .options = OptionsOfBench,
     .run = RunBench,
 };
 

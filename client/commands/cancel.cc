@@ -11,7 +11,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfCancel() {
   std::vector<OptionSpec> options;
   AddServerOptions(&options);
   return options;
@@ -39,7 +39,7 @@ const Command kCancelCommand = {
     .positionals = "ID",
     .summary = "stop a job",
     .examples = "  plait cancel $ID --server plait.example.com:7400\n",
-    .options = Options,
+    .options = OptionsOfCancel,
     .run = RunCancel,
 };
 

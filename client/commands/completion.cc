@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() { return {}; }
+std::vector<OptionSpec> OptionsOfCompletion() { return {}; }
 
 absl::StatusOr<ExitCode> RunCompletion(const CommandContext& context) {
   const std::string& wanted = context.arguments.positionals()[0];
@@ -39,7 +39,7 @@ const Command kCompletionCommand = {
         "  plait completion bash > ~/.local/share/bash-completion/completions/plait\n"
         "  plait completion zsh > \"${fpath[1]}/_plait\"\n"
         "  plait completion fish > ~/.config/fish/completions/plait.fish\n",
-    .options = Options,
+    .options = OptionsOfCompletion,
     .run = RunCompletion,
 };
 

@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfDevices() {
   std::vector<OptionSpec> options;
   AddServerOptions(&options);
   AddEmbeddedOptions(&options);
@@ -54,7 +54,7 @@ const Command kDevicesCommand = {
     .examples =
         "  plait devices\n"
         "  plait devices --server plait.example.com:7400 --json\n",
-    .options = Options,
+    .options = OptionsOfDevices,
     .run = RunDevices,
 };
 

@@ -11,10 +11,10 @@
 namespace plait {
 namespace {
 
-constexpr double kBudgetSecondsDefault = 20;
-constexpr int64_t kTopDefault = 20;
+constexpr double kDiffSecondsDefault = 20;
+constexpr int64_t kDiffTopDefault = 20;
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfDiff() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   options.push_back(
@@ -31,7 +31,7 @@ absl::StatusOr<ExitCode> RunDiff(const CommandContext& context) {
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
                          OpenDevice(arguments, /*pins_threads=*/true));
   StepTimesOptions timing;
-  timing.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault) / 2);
+  timing.time_max = absl::Seconds(arguments.Seconds("--budget", kDiffSecondsDefault) / 2);
   timing.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
   LoadOptions loading = LoadingOptions(arguments);
@@ -61,7 +61,7 @@ absl::StatusOr<ExitCode> RunDiff(const CommandContext& context) {
     context.console.out << JsonText(json);
     return ExitCode::kOk;
   }
-  const auto top = static_cast<size_t>(arguments.Integer("--top", kTopDefault));
+  const auto top = static_cast<size_t>(arguments.Integer("--top", kDiffTopDefault));
   context.console.out << absl::StrFormat("%d kernels, %.1f us -> %d kernels, %.1f us\n\n",
                                          steps[0].size(), SumUs(steps[0]), steps[1].size(),
                                          SumUs(steps[1]))
@@ -79,7 +79,7 @@ const Command kDiffCommand = {
         "  plait diff model.onnx faster.onnx\n"
         "  plait diff yesterday.onnx today.onnx --top 0\n"
         "  plait diff faster.onnx faster.onnx --ignore-plan --json\n",
-    .options = Options,
+    .options = OptionsOfDiff,
     .run = RunDiff,
 };
 

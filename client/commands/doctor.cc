@@ -17,7 +17,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfDoctor() {
   std::vector<OptionSpec> options;
   AddServerOptions(&options);
   AddEmbeddedOptions(&options);
@@ -133,7 +133,7 @@ const Command kDoctorCommand = {
     .examples =
         "  plait doctor\n"
         "  plait doctor --server plait.example.com:7400 --json\n",
-    .options = Options,
+    .options = OptionsOfDoctor,
     .run = RunDoctor,
 };
 

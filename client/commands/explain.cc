@@ -14,12 +14,12 @@
 namespace plait {
 namespace {
 
-constexpr double kBudgetSecondsDefault = 10;
-constexpr int64_t kTopDefault = 20;
+constexpr double kExplainSecondsDefault = 10;
+constexpr int64_t kExplainTopDefault = 20;
 // Of rewrites whose gain is predicted: some seconds for a model of a thousand kernels.
 constexpr int kPricedMax = 32;
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfExplain() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
@@ -73,7 +73,7 @@ absl::StatusOr<ExitCode> TellRules(const CommandContext& context, const LoadedMo
     context.console.out << JsonText(json);
     return ExitCode::kOk;
   }
-  const auto top = static_cast<size_t>(context.arguments.Integer("--top", kTopDefault));
+  const auto top = static_cast<size_t>(context.arguments.Integer("--top", kExplainTopDefault));
   context.console.out << RulesText(asked.answers, asked.rules, top);
   return ExitCode::kOk;
 }
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<ExplainedStep>> TimedSteps(const Arguments& arguments
                                                       const LoadedModel& model,
                                                       Executor& executor) {
   StepTimesOptions timing;
-  timing.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault));
+  timing.time_max = absl::Seconds(arguments.Seconds("--budget", kExplainSecondsDefault));
   timing.seed = static_cast<uint64_t>(arguments.Integer("--seed"));
   return ExplainModel(model, executor, timing);
 }
@@ -103,7 +103,7 @@ absl::StatusOr<ExitCode> TellSteps(const CommandContext& context, const LoadedMo
                                               model.path, " --top 0 lists those there are)"));
     }
   }
-  const auto top = static_cast<size_t>(arguments.Integer("--top", kTopDefault));
+  const auto top = static_cast<size_t>(arguments.Integer("--top", kExplainTopDefault));
   if (context.console.json) {
     Json json = ModelJson(model, executor.device());
     json["us"] = all_us;
@@ -155,7 +155,7 @@ const Command kExplainCommand = {
         "  plait explain faster.onnx --top 0 --threads 1\n"
         "  plait explain model.onnx --rule merge_convs\n"
         "  plait explain model.onnx --ignore-plan --json\n",
-    .options = Options,
+    .options = OptionsOfExplain,
     .run = RunExplain,
 };
 

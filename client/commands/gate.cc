@@ -18,7 +18,7 @@ namespace plait {
 namespace {
 
 constexpr double kRegressionDefault = 0.02;
-constexpr double kBudgetSecondsDefault = 60;
+constexpr double kGateSecondsDefault = 60;
 
 // "2%" or "0.5%" as a part: 0.02 or 0.005. A bare number may mean either, and is refused.
 bool ParsePerCent(absl::string_view text, double* part) {
@@ -38,7 +38,7 @@ absl::string_view ExpectedRuntime(absl::string_view value) {
   return value == "plait" ? "" : "one of plait";
 }
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfGate() {
   std::vector<OptionSpec> options;
   options.push_back({"--max-regression", OptionKind::kText, "P%",
                      "how much more time the new model may take; default 2%", "", ExpectedPerCent});
@@ -89,7 +89,7 @@ absl::StatusOr<GateReport> Measure(const CommandContext& context) {
     // Checked by ExpectedPerCent when the command line was parsed.
     ParsePerCent(arguments.Text("--max-regression"), &report.options.max_regression);
   }
-  report.options.time_max = absl::Seconds(arguments.Seconds("--budget", kBudgetSecondsDefault)) -
+  report.options.time_max = absl::Seconds(arguments.Seconds("--budget", kGateSecondsDefault)) -
                             (clock.Monotonic() - start);
   PairedPlans pairs(*executor, {models[0].graph, models[0].plan, *models[0].weights},
                     {models[1].graph, models[1].plan, *models[1].weights},
@@ -130,7 +130,7 @@ const Command kGateCommand = {
         "  plait gate base.onnx new.onnx --max-regression 2%\n"
         "  plait gate base.onnx new.onnx --junit gate.xml --markdown \"$GITHUB_STEP_SUMMARY\"\n"
         "  plait gate base.onnx new.onnx --max-regression 0.5% --budget 5m --json\n",
-    .options = Options,
+    .options = OptionsOfGate,
     .run = RunGate,
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kJobsDefault = 100;
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfJobs() {
   std::vector<OptionSpec> options = {
       {"--state", OptionKind::kText, "STATE",
        "only QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED or QUARANTINED ones"},
@@ -72,7 +72,7 @@ const Command kJobsCommand = {
         "  plait jobs --server plait.example.com:7400\n"
         "  plait jobs --state running --json\n"
         "  plait jobs --filter 'state = FAILED AND device = cpu'\n",
-    .options = Options,
+    .options = OptionsOfJobs,
     .run = RunJobs,
 };
 

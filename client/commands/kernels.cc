@@ -24,7 +24,7 @@ namespace {
 
 constexpr char kDeviceDefault[] = "model:h200";
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfKernels() {
   return {{"--device", OptionKind::kText, "DEVICE",
            "described device that kernels are planned for (model:h200)"},
           {"--jsonl", OptionKind::kSwitch, "", "a line of JSON for each kernel"},
@@ -106,7 +106,7 @@ const Command kKernelsCommand = {
     .examples =
         "  plait kernels model.onnx\n"
         "  plait kernels model.onnx --device model:h200 --jsonl > kernels.jsonl\n",
-    .options = Options,
+    .options = OptionsOfKernels,
     .run = RunKernels,
 };
 

@@ -17,7 +17,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfOptimize() {
   std::vector<OptionSpec> options = {{"--output", OptionKind::kText, "FILE",
                                       "the optimized model; default: MODEL.optimized.onnx", "-o"}};
   AddJobOptions(&options);
@@ -75,7 +75,7 @@ const Command kOptimizeCommand = {
         "  plait optimize model.onnx --shape input=8x3x224x224 --threads 4\n"
         "  plait optimize model.onnx --inputs samples/1 --inputs samples/2\n"
         "  plait optimize model.onnx --server plait.example.com:7400\n",
-    .options = Options,
+    .options = OptionsOfOptimize,
     .run = RunOptimize,
 };
 

@@ -26,7 +26,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfPlans() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   return options;
@@ -168,7 +168,7 @@ const Command kPlansCommand = {
     .examples =
         "  plait plans faster.onnx\n"
         "  plait plans faster.onnx --threads 4 --json\n",
-    .options = Options,
+    .options = OptionsOfPlans,
     .run = RunPlans,
 };
 

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int64_t kListedDefault = 100;
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfProfiles() {
   std::vector<OptionSpec> options = {
       {"--device-fingerprint", OptionKind::kText, "TEXT",
        "list, export, gc: only profiles of the device with this fingerprint"},
@@ -308,7 +308,7 @@ const Command kProfilesCommand = {
         "  plait profiles export profiles.jsonl --server unix:/run/plait.sock\n"
         "  plait profiles import profiles.jsonl\n"
         "  plait profiles gc --dry-run\n",
-    .options = Options,
+    .options = OptionsOfProfiles,
     .run = RunProfiles,
 };
 

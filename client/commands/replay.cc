@@ -15,7 +15,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfReplay() {
   std::vector<OptionSpec> options = {
       {"--output", OptionKind::kText, "FILE", "the optimized model; default: ID.onnx", "-o"},
       {"--explain", OptionKind::kSwitch, "", "tell each rule's law and what the search decided"},
@@ -75,7 +75,7 @@ const Command kReplayCommand = {
     .examples =
         "  plait replay $ID -o again.onnx --server plait.example.com:7400\n"
         "  plait replay $ID -o again.onnx\n",
-    .options = Options,
+    .options = OptionsOfReplay,
     .run = RunReplay,
 };
 

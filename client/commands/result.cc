@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfResult() {
   std::vector<OptionSpec> options = {
       {"--output", OptionKind::kText, "FILE", "the optimized model; default: ID.onnx", "-o"},
       {"--explain", OptionKind::kSwitch, "", "tell each rule's law and what the search decided"}};
@@ -46,7 +46,7 @@ const Command kResultCommand = {
     .examples =
         "  plait result $ID -o faster.onnx --server plait.example.com:7400\n"
         "  plait result $ID -o faster.onnx --json\n",
-    .options = Options,
+    .options = OptionsOfResult,
     .run = RunResult,
 };
 

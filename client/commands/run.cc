@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfRun() {
   std::vector<OptionSpec> options = {
       {"--inputs", OptionKind::kText, "DIR", "input_<i>.pb (TensorProto) or <name>.npy"},
       {"--seed", OptionKind::kInteger, "N", "random inputs instead of --inputs"},
@@ -87,7 +87,7 @@ const Command kRunCommand = {
     .examples =
         "  plait run model.onnx --inputs inputs --outputs outputs\n"
         "  plait run model.onnx --seed 1 --outputs outputs --device reference\n",
-    .options = Options,
+    .options = OptionsOfRun,
     .run = RunRun,
 };
 

@@ -15,7 +15,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfSubmit() {
   std::vector<OptionSpec> options;
   AddJobOptions(&options);
   options.push_back({"--request-id", OptionKind::kText, "ID",
@@ -55,7 +55,7 @@ const Command kSubmitCommand = {
     .examples =
         "  plait submit model.onnx --server plait.example.com:7400\n"
         "  plait submit model.onnx --threads 4 --request-id build-1234 --json\n",
-    .options = Options,
+    .options = OptionsOfSubmit,
     .run = RunSubmit,
 };
 

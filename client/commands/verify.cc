@@ -27,7 +27,7 @@ constexpr double kRmsRatioMax = 2;
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kRelErrorMaxDefault = 1e-4;
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfVerify() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
   options.push_back({"--plan", OptionKind::kSwitch, "",
@@ -237,7 +237,7 @@ const Command kVerifyCommand = {
         "  plait verify model.onnx faster.onnx --plan --inputs samples\n"
         "  plait verify model.onnx faster.onnx --random-inputs 10 --max-rel-error 1e-5 --json\n"
         "  plait verify model.onnx faster.onnx --plan --against float64\n",
-    .options = Options,
+    .options = OptionsOfVerify,
     .run = RunVerify,
 };
 

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() { return {}; }
+std::vector<OptionSpec> OptionsOfVersion() { return {}; }
 
 absl::StatusOr<ExitCode> RunVersion(const CommandContext& context) {
   if (context.console.json) {
@@ -27,7 +27,7 @@ const Command kVersionCommand = {
     .positionals = "",
     .summary = "print the version",
     .examples = "  plait version --json\n",
-    .options = Options,
+    .options = OptionsOfVersion,
     .run = RunVersion,
 };
 

@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-std::vector<OptionSpec> Options() {
+std::vector<OptionSpec> OptionsOfWatch() {
   std::vector<OptionSpec> options = {
       {"--after", OptionKind::kInteger, "N", "only events with a greater sequence"}};
   AddServerOptions(&options);
@@ -54,7 +54,7 @@ const Command kWatchCommand = {
     .examples =
         "  plait watch $ID --server plait.example.com:7400\n"
         "  plait watch $ID --after 17 --json\n",
-    .options = Options,
+    .options = OptionsOfWatch,
     .run = RunWatch,
 };
 
