@@ -1,7 +1,6 @@
 #include "optimizer/cover/cover.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -32,8 +31,6 @@
 
 namespace plait {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class CoverSearch {
  public:

@@ -1,11 +1,7 @@
 #include "optimizer/cover/cover_table.h"
 
-#include <limits>
-
 namespace plait {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 CoverGroup CoverGroupOf(const KernelGroup& group) {
   const KernelChoice& whole = group.whole;

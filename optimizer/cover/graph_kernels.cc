@@ -1,15 +1,12 @@
 #include "optimizer/cover/graph_kernels.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "optimizer/cover/part_prices.h"
 
 namespace plait {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Writes the table of one graph: ids first, then the groups that refer to them.
 class TableWriter {

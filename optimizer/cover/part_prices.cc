@@ -1,7 +1,6 @@
 #include "optimizer/cover/part_prices.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 // %c = Concat(%a, %b) takes 6 us alone and 30 in a plan, two thirds of it for %a. %a can be written
@@ -10,8 +9,6 @@
 
 namespace plait {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<PartPrices::Concat> ConcatsOf(absl::Span<const PartPrices::Measured> kernels) {
   std::map<NodeId, PartPrices::Times> times;

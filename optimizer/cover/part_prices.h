@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -7,6 +8,9 @@
 #include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait {
+
+// The time of what a device cannot run.
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What kernels take with the copies of images in channels-last that are made for their sake. A
 // Concat copies what does not lie in its result as a part (see optimizer/plan/place_parts.h): what

@@ -1,5 +1,6 @@
 #include "optimizer/normal_form/canonicalize.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -90,6 +91,13 @@ Graph NameByPlace(const Graph& graph, const Graph& original) {
 }
 
 }  // namespace
+
+bool IsPortable(const RuleCounts& counts) {
+  return std::all_of(counts.begin(), counts.end(), [](const auto& entry) {
+    const Rule* const rule = FindRule(entry.first);
+    return rule == nullptr || rule->portable;  // folding and merging are no rules of the table
+  });
+}
 
 absl::StatusOr<Graph> Canonicalize(const Graph& graph, absl::Span<const Rule* const> rules,
                                    RuleCounts* counts) {

@@ -13,6 +13,9 @@ namespace plait {
 // "merge_common_subexpressions" are counted beside the rules.
 using RuleCounts = std::map<std::string, int64_t>;
 
+// Whether every runtime of ONNX runs what these rules leave.
+bool IsPortable(const RuleCounts& counts);
+
 // Brings a graph into normal form without any search: constants folded, common subexpressions
 // merged, and every rule of `rules` with always_wins applied until none matches. Deterministic; the
 // result is its own normal form. Tensors of the graph keep their names, others are named by their

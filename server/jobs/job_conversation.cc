@@ -26,10 +26,6 @@ constexpr size_t kQuestionsMax = 1'000'000;
 constexpr absl::Duration kProgressInterval = absl::Seconds(1);
 constexpr int kProgressEventsMax = 1000;
 
-absl::Status Lie(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
-}
-
 void SetProgress(const JobProgress::Estimate& estimate, v1::Event& event) {
   event.set_fraction(estimate.fraction);
   event.set_seconds_left(estimate.seconds_left);

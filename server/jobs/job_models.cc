@@ -19,15 +19,15 @@ namespace {
 constexpr int kBlobsMax = 64;
 constexpr int kModelsMax = 8;
 
-absl::Status Lie(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
-}
-
 std::pair<std::string, int64_t> NameOf(const v1::Digest& digest) {
   return {digest.sha256_hex(), digest.size_bytes()};
 }
 
 }  // namespace
+
+absl::Status Lie(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("the search child broke the protocol: ", what));
+}
 
 absl::Status JobModels::Store(const internal::BlobsWritten& written) {
   if (is_written_) return Lie("blobs were written twice");

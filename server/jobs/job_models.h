@@ -6,11 +6,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/digest.h"
 #include "plait/internal/search_child.pb.h"
 #include "storage/blob_store.h"
 
 namespace plait {
+
+// The error of a job whose child broke the protocol.
+absl::Status Lie(absl::string_view what);
 
 // Rewritten models and inputs that a job's child writes for runtimes, as blobs for their workers;
 // and what else a task of theirs may name. Granted to no tenant: a worker may read what its task

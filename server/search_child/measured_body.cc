@@ -14,7 +14,6 @@
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/onnx/check_export.h"
 #include "optimizer/onnx/export.h"
-#include "optimizer/rules/rule.h"
 #include "proto/wire/digest.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/output_file.h"
@@ -30,19 +29,12 @@ constexpr double kBudgetShareMax = 0.5;
 constexpr size_t kRewrittenMax = 3;
 // Of the four statistics that plans are compared on: uniform values, and such as are not negative.
 constexpr int kInputIndices[] = {0, 2};
-constexpr absl::string_view kWhat = "a rewritten model";
+constexpr absl::string_view kBodyWhat = "a rewritten model";
 
 struct Rewritten {
   Graph graph;
   Body body = Body::kSearched;
 };
-
-bool IsPortable(const RuleCounts& rules) {
-  return std::all_of(rules.begin(), rules.end(), [](const auto& entry) {
-    const Rule* const rule = FindRule(entry.first);
-    return rule == nullptr || rule->portable;
-  });
-}
 
 Body BodyOfRules(const RuleCounts& rules) {
   return IsPortable(rules) ? Body::kPortable : Body::kSearched;
@@ -92,7 +84,7 @@ class BlobFile {
   // False, with nothing written, where the file would pass the limit of its process.
   absl::StatusOr<bool> Add(absl::string_view bytes, v1::Digest& digest) {
     if (written_bytes_ + static_cast<int64_t>(bytes.size()) > kModelBytesMax) return false;
-    PLAIT_RETURN_IF_ERROR(AppendToFile(kChildBlobs, bytes, kWhat));
+    PLAIT_RETURN_IF_ERROR(AppendToFile(kChildBlobs, bytes, kBodyWhat));
     written_bytes_ += static_cast<int64_t>(bytes.size());
     digest = wire::DigestToProto(DigestOf(bytes));
     *written_.add_blobs() = digest;

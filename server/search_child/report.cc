@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/statistics.h"
 #include "optimizer/plan/step_work.h"
-#include "optimizer/rules/rule.h"
 #include "proto/wire/error.h"
 #include "server/search_child/host_segments.h"
 #include "server/search_child/refusal_report.h"
@@ -168,13 +167,6 @@ void SetEquivalence(const SearchFacts& facts, const SearchResult& result,
     output.set_rms_error(error.rms_error);
     output.set_max_channel_error(error.max_channel_error);
   }
-}
-
-bool IsPortable(const RuleCounts& rules_applied) {
-  return std::all_of(rules_applied.begin(), rules_applied.end(), [](const auto& entry) {
-    const Rule* const rule = FindRule(entry.first);
-    return rule == nullptr || rule->portable;  // folding and merging are no rules of the table
-  });
 }
 
 // The report's verdict alone would leave a user to guess.

@@ -8,9 +8,6 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kBlock = kByteColumns * kByteTileVectorsMax;
-static_assert(kBlock == kByteBlockChannels);
-
 int64_t TapsOf(const IntegerConvolution& layer) {
   return layer.window[0].kernel * layer.window[1].kernel;
 }
@@ -48,11 +45,12 @@ void PackBlocks(const Tensor& values, const ByteLayer& layer, int8_t* to) {
   const int64_t taps = TapsOf(layer);
   const int64_t taps_of_segment = taps / static_cast<int64_t>(layer.segments.size());
   for (int64_t m = 0; m < layer.channels; ++m) {
-    const int64_t column = m % kBlock;
+    const int64_t column = m % kByteBlockChannels;
     const int64_t first = m - column;
     const int64_t columns =
-        CeilDiv(std::min(kBlock, layer.channels - first), kByteColumns) * kByteColumns;
-    int8_t* const block = to + m / kBlock * layer.block_bytes() + column * 4;
+        CeilDiv(std::min<int64_t>(kByteBlockChannels, layer.channels - first), kByteColumns) *
+        kByteColumns;
+    int8_t* const block = to + m / kByteBlockChannels * layer.block_bytes() + column * 4;
     const ChannelWeights weights(layer, values, m);
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t c = 0; c < layer.source_channels; ++c) {
@@ -68,11 +66,12 @@ void PackBlocks(const Tensor& values, const ByteLayer& layer, int8_t* to) {
 void PackTaps(const Tensor& values, const ByteLayer& layer, int8_t* to) {
   const int64_t taps = TapsOf(layer);
   for (int64_t m = 0; m < layer.groups; ++m) {
-    const int place = ByteChannelPlace(static_cast<int>(m % kBlock));
-    int8_t* const block = to + m / kBlock * layer.block_bytes();
+    const int place = ByteChannelPlace(static_cast<int>(m % kByteBlockChannels));
+    int8_t* const block = to + m / kByteBlockChannels * layer.block_bytes();
     const ChannelWeights weights(layer, values, m);
     for (int64_t tap = 0; tap < taps; ++tap) {
-      block[(tap / 4 * kBlock + place) * 4 + tap % 4] = static_cast<int8_t>(weights.At(tap));
+      block[(tap / 4 * kByteBlockChannels + place) * 4 + tap % 4] =
+          static_cast<int8_t>(weights.At(tap));
     }
   }
 }
@@ -90,17 +89,20 @@ bool ByteLayer::copies() const {
   return reaches_beyond || !HasNoPadding(window[0]) || !HasNoPadding(window[1]);
 }
 
-int64_t ByteLayer::padded_channels() const { return CeilDiv(groups * channels, kBlock) * kBlock; }
+int64_t ByteLayer::padded_channels() const {
+  return CeilDiv(groups * channels, kByteBlockChannels) * kByteBlockChannels;
+}
 
 int64_t ByteLayer::block_bytes() const {
   const int64_t quads_of_block =
       is_depthwise() ? CeilDiv(TapsOf(*this), 4) : static_cast<int64_t>(segments.size()) * quads;
-  return quads_of_block * kBlock * 4;
+  return quads_of_block * kByteBlockChannels * 4;
 }
 
 int64_t ByteLayer::PlaceOf(int64_t channel) const {
   if (!is_depthwise()) return channel;
-  return channel - channel % kBlock + ByteChannelPlace(static_cast<int>(channel % kBlock));
+  return channel - channel % kByteBlockChannels +
+         ByteChannelPlace(static_cast<int>(channel % kByteBlockChannels));
 }
 
 bool HasByteWeights(const IntegerConvolution& layer, const Tensor& values) {
@@ -128,7 +130,7 @@ void SetByteSegments(ByteLayer* layer) {
 }
 
 absl::Status PackByteWeights(LoadContext* context, const Tensor& values, ByteLayer* layer) {
-  const int64_t bytes = layer->padded_channels() / kBlock * layer->block_bytes();
+  const int64_t bytes = layer->padded_channels() / kByteBlockChannels * layer->block_bytes();
   PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(bytes));
   auto* const weights = reinterpret_cast<int8_t*>(memory);
   std::fill_n(weights, bytes, int8_t{0});
