@@ -86,7 +86,7 @@ Status WarmUp(Session* session) {
   return session->runtime().Synchronize(session->stream());
 }
 
-int Work(const Options& options, Attempt* attempt) {
+int MeasureConstants(const Options& options, Attempt* attempt) {
   Result<std::unique_ptr<Session>> session = Session::Open(options.fake);
   if (!session.ok()) {
     std::fprintf(stderr, "constants: %s\n", session.error().message.c_str());
@@ -162,7 +162,8 @@ int RunConstants(const Options& options) {
     std::printf("constants: %s is complete\n", options.out.c_str());
     return 0;
   }
-  return Supervise(options.out, [&](Attempt& attempt) { return Work(options, &attempt); });
+  return Supervise(options.out,
+                   [&](Attempt& attempt) { return MeasureConstants(options, &attempt); });
 }
 
 }  // namespace plait::cuda

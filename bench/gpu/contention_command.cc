@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kRepresentatives = 40;
 constexpr size_t kTriples = 200;
 constexpr int kStages = 10;  // repetitions of the set in one graph, with a barrier between them
-constexpr int kSamples = 15;
+constexpr int kPairSamples = 15;
 constexpr uint32_t kSeed = 20;
 
 // The best recorded candidate of a kernel in one precision and layout.
@@ -136,7 +136,7 @@ Result<Timing> TimeSideBySide(Session* session, const std::vector<Runner*>& set)
   const Result<ExecutableGraph> graph = builder.Build();
   if (!graph.ok()) return graph.error();
   Result<std::vector<double>> samples =
-      SampleGraph(session, graph.value(), {.launches_per_graph = kStages, .samples = kSamples});
+      SampleGraph(session, graph.value(), {.launches_per_graph = kStages, .samples = kPairSamples});
   if (!samples.ok()) return samples.error();
   return Summarize(std::move(samples).value());
 }
@@ -313,7 +313,8 @@ class ContentionRecorder {
   Attempt* const attempt_;
 };
 
-int Work(const Options& options, const std::vector<ListedKernel>& kernels, Attempt* attempt) {
+int MeasureContention(const Options& options, const std::vector<ListedKernel>& kernels,
+                      Attempt* attempt) {
   Result<std::unique_ptr<Session>> session = Session::Open(options.fake);
   if (!session.ok()) {
     std::fprintf(stderr, "contention: %s\n", session.error().message.c_str());
@@ -335,8 +336,9 @@ int RunContention(const Options& options) {
     std::fprintf(stderr, "contention: %s\n", kernels.error().message.c_str());
     return 1;
   }
-  return Supervise(options.out,
-                   [&](Attempt& attempt) { return Work(options, kernels.value(), &attempt); });
+  return Supervise(options.out, [&](Attempt& attempt) {
+    return MeasureContention(options, kernels.value(), &attempt);
+  });
 }
 
 }  // namespace plait::cuda

@@ -236,7 +236,8 @@ std::vector<Job> JobsOf(const std::vector<ListedKernel>& kernels, const Options&
   return jobs;
 }
 
-int Work(const Options& options, const std::vector<ListedKernel>& kernels, Attempt* attempt) {
+int MeasureKernels(const Options& options, const std::vector<ListedKernel>& kernels,
+                   Attempt* attempt) {
   Result<std::unique_ptr<Session>> session = Session::Open(options.fake);
   if (!session.ok()) {
     std::fprintf(stderr, "kernels: %s\n", session.error().message.c_str());
@@ -262,8 +263,9 @@ int RunKernels(const Options& options) {
   if (static_cast<int64_t>(kernels.value().size()) > options.kernels_max) {
     kernels.value().resize(options.kernels_max);
   }
-  return Supervise(options.out,
-                   [&](Attempt& attempt) { return Work(options, kernels.value(), &attempt); });
+  return Supervise(options.out, [&](Attempt& attempt) {
+    return MeasureKernels(options, kernels.value(), &attempt);
+  });
 }
 
 }  // namespace plait::cuda

@@ -10,7 +10,7 @@
 namespace plait::cuda {
 namespace {
 
-Error Invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
+Error InvalidOption(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
 
 std::vector<std::string> SplitByComma(const std::string& text) {
   std::vector<std::string> parts;
@@ -66,7 +66,7 @@ Status ParseValue(const std::string& flag, const std::string& value, Options* op
     return ParseList(value, ParseLayout, &options->layouts);
   } else {
     const std::optional<double> number = ParseNumber(value);
-    if (!number) return Invalid(flag + ": not a number: " + value);
+    if (!number) return InvalidOption(flag + ": not a number: " + value);
     if (flag == "--max-seconds") {
       options->deadline = std::chrono::steady_clock::now() +
                           std::chrono::milliseconds(static_cast<int64_t>(*number * 1000));
@@ -90,11 +90,12 @@ bool TakesValue(const std::string& flag) {
 Status CheckNeeds(const Options& options) {
   const bool enumerates = options.command == "enumerate";
   if (options.command != "constants" && options.kernels.empty()) {
-    return Invalid(options.command + ": --kernels is missing");
+    return InvalidOption(options.command + ": --kernels is missing");
   }
-  if (!enumerates && options.out.empty()) return Invalid(options.command + ": --out is missing");
+  if (!enumerates && options.out.empty())
+    return InvalidOption(options.command + ": --out is missing");
   if (options.command == "contention" && options.profiles.empty()) {
-    return Invalid("contention: --profiles is missing");
+    return InvalidOption("contention: --profiles is missing");
   }
   return Ok();
 }
@@ -108,15 +109,15 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   for (; next < arguments.size(); ++next) {
     const std::string& flag = arguments[next];
     if (ParseSwitch(flag, &options)) continue;
-    if (!TakesValue(flag)) return Invalid("unknown flag " + flag);
-    if (next + 1 >= arguments.size()) return Invalid(flag + ": value is missing");
+    if (!TakesValue(flag)) return InvalidOption("unknown flag " + flag);
+    if (next + 1 >= arguments.size()) return InvalidOption(flag + ": value is missing");
     PLAIT_CUDA_RETURN_IF_ERROR(ParseValue(flag, arguments[++next], &options));
   }
   if (options.help) return options;
   if (options.command != "kernels" && options.command != "constants" &&
       options.command != "contention" && options.command != "enumerate") {
-    return Invalid(options.command.empty() ? "a command is missing"
-                                           : "unknown command " + options.command);
+    return InvalidOption(options.command.empty() ? "a command is missing"
+                                                 : "unknown command " + options.command);
   }
   PLAIT_CUDA_RETURN_IF_ERROR(CheckNeeds(options));
   return options;

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 bool IsSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -24,7 +24,7 @@ OutputError ErrorOf(absl::Span<const double> exact, absl::Span<const double> out
       continue;
     }
     if (!std::isfinite(exact[i]) || !std::isfinite(output[i])) {
-      return {kInfinity, kInfinity, kInfinity};
+      return {kUnbounded, kUnbounded, kUnbounded};
     }
     const double error = std::abs(exact[i] - output[i]);
     largest = std::max(largest, std::abs(exact[i]));
@@ -32,7 +32,7 @@ OutputError ErrorOf(absl::Span<const double> exact, absl::Span<const double> out
     squares += error * error;
   }
   if (largest_error == 0) return {};
-  return {largest_error, largest == 0 ? kInfinity : largest_error / largest,
+  return {largest_error, largest == 0 ? kUnbounded : largest_error / largest,
           std::sqrt(squares / static_cast<double>(exact.size()))};
 }
 
@@ -40,7 +40,7 @@ OutputError ErrorOf(const EvalTensor& exact, const EvalTensor& output) {
   if (const auto* integers = std::get_if<std::vector<int64_t>>(&exact.values)) {
     const auto* others = std::get_if<std::vector<int64_t>>(&output.values);
     const bool is_equal = others != nullptr && *integers == *others;
-    return is_equal ? OutputError() : OutputError{kInfinity, kInfinity, kInfinity};
+    return is_equal ? OutputError() : OutputError{kUnbounded, kUnbounded, kUnbounded};
   }
   const auto* doubles = std::get_if<std::vector<double>>(&exact.values);
   const auto* others = std::get_if<std::vector<double>>(&output.values);
@@ -57,7 +57,7 @@ double RatioOf(double OutputError::*error, absl::Span<const OutputError> origina
     const double lost = candidate[i].*error;
     const double usual = original[i].*error;
     if (lost == 0) continue;
-    if (usual == 0 || std::isinf(lost)) return kInfinity;
+    if (usual == 0 || std::isinf(lost)) return kUnbounded;
     ratio = std::max(ratio, lost / usual);
   }
   return ratio == 0 ? 1 : ratio;

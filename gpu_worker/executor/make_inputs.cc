@@ -67,7 +67,7 @@ bool IsMask(const TensorInfo& info) {
   return absl::StrContains(absl::AsciiStrToLower(*info.name), "mask");
 }
 
-constexpr int64_t kBlockElements = 8192;
+constexpr int64_t kDrawnElements = 8192;
 
 std::string FloatBlock(const TensorInfo& info, int64_t size, Draw draw, Random* random) {
   std::vector<double> values(static_cast<size_t>(size), 1.0);
@@ -81,8 +81,8 @@ std::string FloatBlock(const TensorInfo& info, int64_t size, Draw draw, Random* 
 Tensor MakeFloats(const TensorInfo& info, Draw draw, Random* random) {
   std::string bytes;
   bytes.reserve(static_cast<size_t>(info.type.bytes()));
-  for (int64_t begin = 0; begin < info.type.elements(); begin += kBlockElements) {
-    const int64_t size = std::min(kBlockElements, info.type.elements() - begin);
+  for (int64_t begin = 0; begin < info.type.elements(); begin += kDrawnElements) {
+    const int64_t size = std::min(kDrawnElements, info.type.elements() - begin);
     bytes += FloatBlock(info, size, draw, random);
   }
   return Tensor(info.type, std::move(bytes));
@@ -92,7 +92,7 @@ Tensor MakeFloats(const TensorInfo& info, Draw draw, Random* random) {
 Tensor RepeatFloats(const TensorInfo& info, Draw draw, Random* random) {
   const auto size = static_cast<size_t>(info.type.bytes());
   const std::string block =
-      FloatBlock(info, std::min(kBlockElements, info.type.elements()), draw, random);
+      FloatBlock(info, std::min(kDrawnElements, info.type.elements()), draw, random);
   std::string bytes;
   bytes.reserve(size);
   while (bytes.size() < size) bytes.append(block, 0, size - bytes.size());

@@ -8,7 +8,7 @@ namespace {
 
 // Floats count by their bits, so that fingerprints are equal when the texts are: a NaN has one too,
 // and 0.0 is not -0.0.
-struct AddValue {
+struct AddAttributeValue {
   FingerprintBuilder& builder;
 
   void operator()(int64_t value) const { builder.Add(value); }
@@ -29,7 +29,7 @@ struct AddValue {
 Fingerprint FingerprintOf(const Attributes::Entry& entry) {
   FingerprintBuilder builder;
   builder.Add(entry.first).Add(uint64_t{entry.second.index()});
-  std::visit(AddValue{builder}, entry.second);
+  std::visit(AddAttributeValue{builder}, entry.second);
   return builder.Finish();
 }
 

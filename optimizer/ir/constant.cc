@@ -6,7 +6,7 @@ namespace plait {
 namespace {
 
 // Content only: where a weight lies, or which graph reads a constant, is no part of it.
-struct AddValue {
+struct AddConstantValue {
   FingerprintBuilder& builder;
 
   void operator()(const Constant::Weight& weight) const {
@@ -42,7 +42,7 @@ Constant::Constant(TensorType type, Value value)
     : type_(std::move(type)), value_(std::move(value)), depth_(DepthOf(value_)) {
   FingerprintBuilder builder;
   builder.Add(FingerprintOf(type_)).Add(uint64_t{value_.index()});
-  std::visit(AddValue{builder}, value_);
+  std::visit(AddConstantValue{builder}, value_);
   fingerprint_ = builder.Finish();
 }
 

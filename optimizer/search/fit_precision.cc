@@ -30,7 +30,7 @@ constexpr double kSensitivityMin = 1e-3;
 constexpr int kPriceExponentMax = 16;
 
 // Outputs are compared, and times are of no interest.
-constexpr VerificationBatch kBatch = {.loads = 1, .rounds = 3, .rounds_min = 3};
+constexpr VerificationBatch kFittingBatch = {.loads = 1, .rounds = 3, .rounds_min = 3};
 
 class PrecisionFit {
  public:
@@ -91,13 +91,14 @@ class PrecisionFit {
   // How far the outputs of each are from the baseline's; none when there is no time.
   absl::StatusOr<std::vector<double>> ErrorsOf(std::vector<PlanCandidate> candidates) {
     candidates.insert(candidates.begin(), plans_[0].candidate);
-    const double seconds = SecondsToVerify(candidates, kBatch, context_.given_inputs);
+    const double seconds = SecondsToVerify(candidates, kFittingBatch, context_.given_inputs);
     const bool has_seconds = context_.budget.AllowsTask(seconds) &&
                              context_.budget.HasSeconds(seconds + context_.seconds_reserved);
     context_.log.AddTimeAnswer(has_seconds);
     if (!has_seconds) return std::vector<double>();
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measurements,
-                           MeasureBatch(candidates, kBatch, context_.verifier, context_.log));
+    PLAIT_ASSIGN_OR_RETURN(
+        const std::vector<CandidateMeasurement> measurements,
+        MeasureBatch(candidates, kFittingBatch, context_.verifier, context_.log));
     if (WasEnded(measurements)) return std::vector<double>();
     std::vector<double> errors;
     for (size_t i = 1; i < measurements.size(); ++i) {
@@ -251,7 +252,7 @@ absl::Status FitPrecision(const AdmissionContext& context, double rel_error_max,
 double SecondsToFitPrecision(const PlanCandidate& baseline, int given_inputs) {
   const PlanCandidate pair[] = {baseline, baseline};
   return (1 + kPricesMeasured / 2 + static_cast<double>(kRegionsMax) / 2) *
-         SecondsToVerify(pair, kBatch, given_inputs);
+         SecondsToVerify(pair, kFittingBatch, given_inputs);
 }
 
 }  // namespace plait

@@ -12,7 +12,7 @@ namespace plait::wire {
 namespace {
 
 // `field` is one of OptimizeOptions.
-absl::Status Invalid(absl::string_view field, absl::string_view description) {
+absl::Status InvalidOption(absl::string_view field, absl::string_view description) {
   return FieldError(absl::StrCat("options.", field), description);
 }
 
@@ -21,51 +21,52 @@ absl::Status CheckPlanFor(v1::OptimizeOptions& options) {
   for (v1::PlanFor& plan : *options.mutable_plan_for()) {
     if (plan.device().empty()) plan.set_device(options.device());
     if (plan.device() != options.device()) {
-      return Invalid("plan_for",
-                     absl::StrCat("must be for the job's device, \"",
-                                  absl::CHexEscape(options.device().substr(0, 80)), "\", is for \"",
-                                  absl::CHexEscape(plan.device().substr(0, 80)),
-                                  "\" (nothing else measures in this job)"));
+      return InvalidOption(
+          "plan_for", absl::StrCat("must be for the job's device, \"",
+                                   absl::CHexEscape(options.device().substr(0, 80)),
+                                   "\", is for \"", absl::CHexEscape(plan.device().substr(0, 80)),
+                                   "\" (nothing else measures in this job)"));
     }
-    if (plan.threads().empty()) return Invalid("plan_for", "must name numbers of threads");
+    if (plan.threads().empty()) return InvalidOption("plan_for", "must name numbers of threads");
     for (const int threads : plan.threads()) {
       if (threads < 1 || threads > kThreadsMax) {
-        return Invalid("plan_for",
-                       absl::StrCat("threads must be 1 to ", kThreadsMax, ", is ", threads));
+        return InvalidOption("plan_for",
+                             absl::StrCat("threads must be 1 to ", kThreadsMax, ", is ", threads));
       }
       if (!known.insert(threads).second) {
-        return Invalid("plan_for", absl::StrCat("names ", threads, " threads twice"));
+        return InvalidOption("plan_for", absl::StrCat("names ", threads, " threads twice"));
       }
     }
   }
   if (known.size() > kPlansPerModelMax) {
-    return Invalid("plan_for", absl::StrCat("at most ", kPlansPerModelMax, " plans are allowed"));
+    return InvalidOption("plan_for",
+                         absl::StrCat("at most ", kPlansPerModelMax, " plans are allowed"));
   }
   if (!known.empty() && options.threads() != 0) {
-    return Invalid("threads", "must be 0 where plan_for names numbers of threads");
+    return InvalidOption("threads", "must be 0 where plan_for names numbers of threads");
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckRange(absl::string_view name, const v1::ShapeRange& range) {
   if (name.empty() || name.size() > kNameBytesMax) {
-    return Invalid("shape_ranges", absl::StrCat("an input's name must have 1 to ", kNameBytesMax,
-                                                " bytes, has ", name.size()));
+    return InvalidOption("shape_ranges", absl::StrCat("an input's name must have 1 to ",
+                                                      kNameBytesMax, " bytes, has ", name.size()));
   }
   const std::string field = absl::StrCat("shape_ranges[", absl::CHexEscape(name), "]");
   if (range.dims_size() > kTensorRankMax) {
-    return Invalid(field, absl::StrCat("at most ", kTensorRankMax, " dimensions are allowed, has ",
-                                       range.dims_size()));
+    return InvalidOption(field, absl::StrCat("at most ", kTensorRankMax,
+                                             " dimensions are allowed, has ", range.dims_size()));
   }
   int64_t elements = 1;
   for (const v1::DimRange& dim : range.dims()) {
     if (dim.low() < 1 || dim.high() < dim.low()) {
-      return Invalid(field, absl::StrCat("a range must go upwards from at least 1, one is ",
-                                         dim.low(), "..", dim.high()));
+      return InvalidOption(field, absl::StrCat("a range must go upwards from at least 1, one is ",
+                                               dim.low(), "..", dim.high()));
     }
     // A division, because the product could overflow.
     if (dim.high() > kTensorElementsMax / elements) {
-      return Invalid(field, absl::StrCat("more than ", kTensorElementsMax, " elements"));
+      return InvalidOption(field, absl::StrCat("more than ", kTensorElementsMax, " elements"));
     }
     elements *= dim.high();
   }
@@ -74,14 +75,15 @@ absl::Status CheckRange(absl::string_view name, const v1::ShapeRange& range) {
 
 absl::Status CheckRanges(const v1::OptimizeOptions& options) {
   if (options.shape_ranges().size() > kShapesMax) {
-    return Invalid("shape_ranges", absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",
-                                                options.shape_ranges().size()));
+    return InvalidOption("shape_ranges",
+                         absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",
+                                      options.shape_ranges().size()));
   }
   for (const auto& [name, range] : options.shape_ranges()) {
     PLAIT_RETURN_IF_ERROR(CheckRange(name, range));
     if (options.shapes().contains(name)) {
-      return Invalid("shape_ranges", absl::StrCat("\"", absl::CHexEscape(name),
-                                                  "\" has a shape in options.shapes"));
+      return InvalidOption("shape_ranges", absl::StrCat("\"", absl::CHexEscape(name),
+                                                        "\" has a shape in options.shapes"));
     }
   }
   return absl::OkStatus();
@@ -101,7 +103,7 @@ absl::Status CheckPlanOptions(v1::OptimizeOptions& options) {
   // Another body has the weights of one graph only.
   const bool is_original = options.body() == "original" || options.body() == "auto";
   if (HasSeveralPlans(options) && (!is_original || options.opset() != 0)) {
-    return Invalid(
+    return InvalidOption(
         "body", "must be \"original\" or \"auto\", without opset, for a file with several plans");
   }
   return absl::OkStatus();

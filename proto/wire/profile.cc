@@ -14,26 +14,26 @@ namespace plait::wire {
 namespace {
 
 // The path is put together for an error only: a search checks 100,000 profiles when it begins.
-absl::Status Invalid(absl::string_view field, absl::string_view name,
-                     absl::string_view description) {
+absl::Status InvalidProfile(absl::string_view field, absl::string_view name,
+                            absl::string_view description) {
   return FieldError(absl::StrCat(field, ".", name), description);
 }
 
 // A negative time would win every comparison of a search, and NaN gives times no order.
 absl::Status CheckFinite(absl::string_view field, absl::string_view name, double value) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
-  return Invalid(field, name, absl::StrCat("must be finite and >= 0, is ", value));
+  return InvalidProfile(field, name, absl::StrCat("must be finite and >= 0, is ", value));
 }
 
 // Besides, so many of them add up to a number.
 absl::Status CheckTime(absl::string_view field, absl::string_view name, double us) {
   if (us >= 0 && us <= kLatencyUsMax) return absl::OkStatus();
-  return Invalid(field, name, absl::StrCat("must be 0 to ", kLatencyUsMax, ", is ", us));
+  return InvalidProfile(field, name, absl::StrCat("must be 0 to ", kLatencyUsMax, ", is ", us));
 }
 
 absl::Status CheckCount(absl::string_view field, absl::string_view name, int64_t count) {
   if (count >= 0) return absl::OkStatus();
-  return Invalid(field, name, absl::StrCat("must be 0 or more, is ", count));
+  return InvalidProfile(field, name, absl::StrCat("must be 0 or more, is ", count));
 }
 
 }  // namespace
@@ -44,13 +44,14 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
   PLAIT_RETURN_IF_ERROR(CheckTime(field, "latency_us_mad", profile.latency_us_mad()));
   // A summary of nothing has no median.
   if (profile.samples() < 1 || profile.samples() > kProfileSamplesMax) {
-    return Invalid(field, "samples",
-                   absl::StrCat("must be 1 to ", kProfileSamplesMax, ", is ", profile.samples()));
+    return InvalidProfile(
+        field, "samples",
+        absl::StrCat("must be 1 to ", kProfileSamplesMax, ", is ", profile.samples()));
   }
   // Written so that NaN fails.
   if (!(profile.compute_share() >= 0 && profile.compute_share() <= 1)) {
-    return Invalid(field, "compute_share",
-                   absl::StrCat("must be 0 to 1, is ", profile.compute_share()));
+    return InvalidProfile(field, "compute_share",
+                          absl::StrCat("must be 0 to 1, is ", profile.compute_share()));
   }
   PLAIT_RETURN_IF_ERROR(CheckCount(field, "bytes", profile.bytes()));
   PLAIT_RETURN_IF_ERROR(CheckCount(field, "flops", profile.flops()));
@@ -65,11 +66,12 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
 absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field) {
   // Written so that NaN fails.
   if (!(effect.deviation() >= 0 && effect.deviation() < 1)) {
-    return Invalid(field, "deviation", absl::StrCat("must be 0 to 1, is ", effect.deviation()));
+    return InvalidProfile(field, "deviation",
+                          absl::StrCat("must be 0 to 1, is ", effect.deviation()));
   }
   // Loads are counted in 32 bits.
   if (effect.loads() < 2 || effect.loads() > std::numeric_limits<int32_t>::max()) {
-    return Invalid(field, "loads", absl::StrCat("must be 2 or more, is ", effect.loads()));
+    return InvalidProfile(field, "loads", absl::StrCat("must be 2 or more, is ", effect.loads()));
   }
   return absl::OkStatus();
 }
@@ -77,7 +79,7 @@ absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view fie
 absl::Status CheckProfileName(absl::string_view fingerprint, absl::string_view key,
                               absl::string_view field) {
   if (key.empty() || key.size() > kProfileKeyBytesMax) {
-    return Invalid(
+    return InvalidProfile(
         field, "key",
         absl::StrCat("must have 1 to ", kProfileKeyBytesMax, " bytes, has ", key.size()));
   }
@@ -87,12 +89,13 @@ absl::Status CheckProfileName(absl::string_view fingerprint, absl::string_view k
 absl::Status CheckStoredProfile(const v1::StoredProfile& profile, absl::string_view field) {
   PLAIT_RETURN_IF_ERROR(CheckProfileName(profile.device_fingerprint(), profile.key(), field));
   if (IsSimulatedFingerprint(profile.device_fingerprint())) {
-    return Invalid(field, "device_fingerprint", "is a simulated device's, which has no times");
+    return InvalidProfile(field, "device_fingerprint",
+                          "is a simulated device's, which has no times");
   }
   PLAIT_RETURN_IF_ERROR(
       CheckCount(field, "measure_time.seconds", profile.measure_time().seconds()));
   if (profile.has_load_effect() != (profile.key() == kLoadEffectKey)) {
-    return Invalid(
+    return InvalidProfile(
         field, "key",
         absl::StrCat("\"", kLoadEffectKey, "\" is the key of a load effect and of nothing else"));
   }

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-absl::Status Match(const v1::InputSet& set, const Graph& graph) {
+absl::Status MatchInputSet(const v1::InputSet& set, const Graph& graph) {
   std::vector<GivenInput> given;
   for (const v1::InputValue& value : set.values()) {
     given.push_back({value.name(), value.blob().size_bytes()});
@@ -22,7 +22,7 @@ absl::Status Match(const v1::InputSet& set, const Graph& graph) {
 
 absl::Status CheckInputSets(const InputSets& sets, const Graph& graph) {
   for (int set = 0; set < sets.size(); ++set) {
-    const absl::Status status = Match(sets[set], graph);
+    const absl::Status status = MatchInputSet(sets[set], graph);
     if (status.ok()) continue;
     return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
                        absl::StrCat("input_sets[", set, "]: ", std::string(status.message())));
@@ -39,7 +39,7 @@ InputSets InputSetsFor(const Graph& graph, const InputSets& sets) {
     for (const v1::InputValue& value : set.values()) {
       if (names.contains(value.name())) *own.add_values() = value;
     }
-    if (!Match(own, graph).ok()) return {};
+    if (!MatchInputSet(own, graph).ok()) return {};
   }
   return fitting;
 }

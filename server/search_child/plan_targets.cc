@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-absl::Status Invalid(absl::string_view what) {
+absl::Status InvalidPlans(absl::string_view what) {
   return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, what);
 }
 
@@ -26,8 +26,8 @@ absl::StatusOr<std::vector<Bindings>> BucketShapes(const ShapeVariables& variabl
     std::vector<Bindings> next;
     const std::vector<int64_t> sizes = BucketsOf(variable);
     if (shapes.size() * sizes.size() > kPlansPerModelMax) {
-      return Invalid(absl::StrCat("options.shape_ranges: more than ", kPlansPerModelMax,
-                                  " plans, one for each power of two in each range"));
+      return InvalidPlans(absl::StrCat("options.shape_ranges: more than ", kPlansPerModelMax,
+                                       " plans, one for each power of two in each range"));
     }
     for (const Bindings& before : shapes) {
       for (const int64_t size : sizes) {
@@ -79,12 +79,12 @@ absl::StatusOr<std::vector<int>> ThreadsOf(const v1::OptimizeOptions& options,
   }
   for (const int count : threads) {
     if (count <= device.threads || options.allow_predicted()) continue;
-    return Invalid(absl::StrCat("options.plan_for: ", count, " threads, and the device has ",
-                                device.threads,
-                                " (--allow-predicted plans for them by predicted times)"));
+    return InvalidPlans(absl::StrCat("options.plan_for: ", count, " threads, and the device has ",
+                                     device.threads,
+                                     " (--allow-predicted plans for them by predicted times)"));
   }
   if (threads.front() > device.threads) {
-    return Invalid(
+    return InvalidPlans(
         absl::StrCat("options.plan_for: the first number is what the report is of and "
                      "has to be measured: at most ",
                      device.threads, ", is ", threads.front()));
@@ -101,9 +101,9 @@ absl::StatusOr<std::vector<PlanTarget>> PlanTargetsOf(const Model& model,
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> threads, ThreadsOf(options, device));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Bindings> shapes, ShapesOf(model, options, warnings));
   if (threads.size() * shapes.size() > kPlansPerModelMax) {
-    return Invalid(absl::StrCat("at most ", kPlansPerModelMax, " plans are allowed, asked for are ",
-                                threads.size(), " numbers of threads for ", shapes.size(),
-                                " shapes"));
+    return InvalidPlans(absl::StrCat("at most ", kPlansPerModelMax,
+                                     " plans are allowed, asked for are ", threads.size(),
+                                     " numbers of threads for ", shapes.size(), " shapes"));
   }
   std::vector<PlanTarget> targets;
   for (const Bindings& bindings : shapes) {

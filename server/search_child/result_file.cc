@@ -16,7 +16,7 @@
 namespace plait {
 namespace {
 
-constexpr char kWhat[] = "the optimized model";
+constexpr char kResultWhat[] = "the optimized model";
 
 // What the model is at the shapes of the graph, whose inputs are the model's; "" where that cannot
 // be said.
@@ -83,9 +83,9 @@ absl::Status WriteOriginal(const ResultFile& result, int file, std::vector<std::
   PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written,
                          AttachPlans(result.bytes, PlansOf(result, warnings)));
   for (const absl::string_view kept : written.kept) {
-    PLAIT_RETURN_IF_ERROR(AppendToFile(file, kept, kWhat));
+    PLAIT_RETURN_IF_ERROR(AppendToFile(file, kept, kResultWhat));
   }
-  return AppendToFile(file, written.appended, kWhat);
+  return AppendToFile(file, written.appended, kResultWhat);
 }
 
 // Of each input, because a caller who gives another size is refused by every runtime.
@@ -115,7 +115,7 @@ absl::Status WriteRewritten(const ResultFile& result, int file,
   const absl::Status same = CheckExport(bytes, graph, result.model.weights());
   if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
   WarnOfFrozenDimensions(result.model, graph, warnings);
-  return AppendToFile(file, bytes, kWhat);
+  return AppendToFile(file, bytes, kResultWhat);
 }
 
 }  // namespace

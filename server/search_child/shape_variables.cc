@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-absl::Status Invalid(absl::string_view what) {
+absl::Status InvalidShapes(absl::string_view what) {
   return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, what);
 }
 
@@ -23,7 +23,7 @@ absl::Status AddVariables(const Model& model, const std::string& name, const v1:
                           ShapeVariables* variables) {
   const ModelValue* const input = FindInput(model, name);
   if (input == nullptr) {
-    return Invalid(absl::StrCat("options.shape_ranges: '", name, "' is no input"));
+    return InvalidShapes(absl::StrCat("options.shape_ranges: '", name, "' is no input"));
   }
   for (int axis = 0; axis < range.dims_size(); ++axis) {
     const v1::DimRange& dim = range.dims(axis);
@@ -35,9 +35,10 @@ absl::Status AddVariables(const Model& model, const std::string& name, const v1:
         variables->try_emplace(key, ShapeVariable{dim.low(), dim.high(), {}});
     ShapeVariable& variable = entry->second;
     if (!added && (variable.low != dim.low() || variable.high != dim.high())) {
-      return Invalid(absl::StrCat("options.shape_ranges: dimension ", axis, " ('", key, "') of '",
-                                  name, "' is given as ", dim.low(), "..", dim.high(), ", but as ",
-                                  variable.low, "..", variable.high, " by another input"));
+      return InvalidShapes(absl::StrCat("options.shape_ranges: dimension ", axis, " ('", key,
+                                        "') of '", name, "' is given as ", dim.low(), "..",
+                                        dim.high(), ", but as ", variable.low, "..", variable.high,
+                                        " by another input"));
     }
     variable.places.emplace_back(name, axis);
   }

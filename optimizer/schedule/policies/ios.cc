@@ -15,7 +15,7 @@ namespace {
 
 // 48: more than the widest cell of the networks that IOS was published for has, and few enough for
 // a set of launches to be one word.
-constexpr int kBlockLaunchesMax = 48;
+constexpr int kStagedLaunchesMax = 48;
 
 // Orders problems by what decides their stages, so that equal blocks are one key.
 using BlockKey = std::vector<double>;
@@ -41,7 +41,7 @@ class IosScheduler {
 
   Schedule Run() {
     int next = 0;
-    for (const Block& block : FindBlocks(problem_, kBlockLaunchesMax)) {
+    for (const Block& block : FindBlocks(problem_, kStagedLaunchesMax)) {
       for (; next < block.first; ++next) Emit({{next}}, 0);
       EmitBlock(block);
       next = block.end;

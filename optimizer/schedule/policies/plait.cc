@@ -22,7 +22,7 @@ namespace plait {
 namespace {
 
 // 32: a block of this size is improved launch by launch in a few hundred short simulations.
-constexpr int kBlockLaunchesMax = 32;
+constexpr int kListedLaunchesMax = 32;
 
 std::vector<WidthChoice> FastestWidths(const ScheduleProblem& problem) {
   std::vector<WidthChoice> widths;
@@ -78,7 +78,7 @@ bool HasOneWidth(const ScheduleProblem& problem) {
 Schedule ListWithWidths(const ScheduleProblem& problem) {
   std::vector<WidthChoice> widths = FastestWidths(problem);
   if (problem.device.streams_max > 1) {
-    for (const Block& block : FindBlocks(problem, kBlockLaunchesMax)) {
+    for (const Block& block : FindBlocks(problem, kListedLaunchesMax)) {
       const std::vector<WidthChoice> inner = ChooseWidths(BodyOf(problem, block));
       std::copy(inner.begin(), inner.end(), widths.begin() + block.first);
     }

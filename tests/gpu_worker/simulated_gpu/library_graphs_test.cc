@@ -19,7 +19,7 @@ using cuda::Status;
 LibraryCase Gemm() {
   return {"gemm", cuda::GemmProblem{.m = 16, .n = 16, .k = 16}, cuda::Precision::kTf32};
 }
-LibraryCase Conv() {
+LibraryCase ConvCase() {
   cuda::ConvProblem conv;
   conv.c = conv.k = 16;
   conv.h = conv.w = 4;
@@ -55,7 +55,7 @@ std::string LastViolation(LibraryFixture& fixture) {
 
 class LibraryNodeTest : public testing::TestWithParam<const cuda::CandidateSource*> {
  protected:
-  LibraryCase Problem() const { return GetParam() == &cuda::kCudnnSource ? Conv() : Gemm(); }
+  LibraryCase Problem() const { return GetParam() == &cuda::kCudnnSource ? ConvCase() : Gemm(); }
 };
 
 TEST_P(LibraryNodeTest, ALaunchIsOneOperationOrOneNode) {
@@ -199,7 +199,7 @@ TEST(LibraryWorkspaceTest, IsSpoilt) {
 TEST(LibraryPlanTest, IsNeededByTheGraphsThatHaveItsKernel) {
   for (const bool is_kept : {true, false}) {
     LibraryFixture fixture;
-    const LibraryCase problem = Conv();
+    const LibraryCase problem = ConvCase();
     Shared candidate = Take(fixture, cuda::kCudnnSource, problem);
     const LibraryOperands operands = fixture.Upload(problem, candidate->workspace_bytes());
     cuda::FlatGraphBuilder builder(&fixture.runtime());

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-ProfileKey KeyOf(const std::string& family) {
+ProfileKey KeyWith(const std::string& family) {
   ProfileKey key;
   key.device_fingerprint = "cpu";
   key.family = family;
@@ -53,15 +53,15 @@ class ProfileCacheTest : public testing::Test {
 
 TEST_F(ProfileCacheTest, MeasuresEachMissingKeyOnceInOneSortedBatch) {
   ASSERT_TRUE(cache_
-                  .Resolve({{{1, 0}, KeyOf("c")},
-                            {{2, 0}, KeyOf("a")},
-                            {{3, 0}, KeyOf("b")},
-                            {{2, 0}, KeyOf("a")}})
+                  .Resolve({{{1, 0}, KeyWith("c")},
+                            {{2, 0}, KeyWith("a")},
+                            {{3, 0}, KeyWith("b")},
+                            {{2, 0}, KeyWith("a")}})
                   .ok());
   EXPECT_EQ(profiler_.batches, 1);
   EXPECT_EQ(profiler_.families, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(cache_.profiles_measured(), 3);
-  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("c")}}).ok());
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyWith("c")}}).ok());
   EXPECT_EQ(profiler_.batches, 1);
   EXPECT_EQ(cache_.Find({1, 0})->latency_us_median, 3);
 }
@@ -70,14 +70,14 @@ TEST_F(ProfileCacheTest, AnswersFromLoadedProfilesAndCountsThemOnlyWhenAsked) {
   Profile known;
   known.latency_us_median = 42;
   known.samples = 9;
-  cache_.Load(KeyOf("a").ToString(), known);
+  cache_.Load(KeyWith("a").ToString(), known);
   EXPECT_EQ(cache_.Find({1, 0}), nullptr);
   EXPECT_EQ(cache_.profiles_cached(), 0);
-  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("a")}}).ok());
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyWith("a")}}).ok());
   EXPECT_EQ(cache_.Find({1, 0})->latency_us_median, 42);
   EXPECT_EQ(cache_.profiles_cached(), 1);
   EXPECT_EQ(cache_.profiles_measured(), 0);
-  EXPECT_NE(log_.FindProfile(KeyOf("a").ToString()), nullptr);
+  EXPECT_NE(log_.FindProfile(KeyWith("a").ToString()), nullptr);
 }
 
 // One of this job, and one of a job before, when the device did everything twice as fast.
@@ -85,12 +85,12 @@ TEST_F(ProfileCacheTest, FindsScaledTimesAndKeepsRawOnes) {
   profiler_.yardsticks = {.multiply_add_flops_per_us = 100, .read_bytes_per_us = 10};
   Profile known{.latency_us_median = 42, .samples = 9, .bytes = 5};
   known.yardsticks = {.multiply_add_flops_per_us = 200, .read_bytes_per_us = 20};
-  cache_.Load(KeyOf("a").ToString(), known);
-  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("a")}, {{2, 0}, KeyOf("b")}}).ok());
-  ASSERT_TRUE(cache_.Resolve({{{3, 0}, KeyOf("c")}}).ok());
+  cache_.Load(KeyWith("a").ToString(), known);
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyWith("a")}, {{2, 0}, KeyWith("b")}}).ok());
+  ASSERT_TRUE(cache_.Resolve({{{3, 0}, KeyWith("c")}}).ok());
   EXPECT_EQ(cache_.Find({1, 0})->latency_us_median, 84);
   EXPECT_EQ(cache_.Find({2, 0})->latency_us_median, 1);
-  EXPECT_EQ(*log_.FindProfile(KeyOf("a").ToString()), known);
+  EXPECT_EQ(*log_.FindProfile(KeyWith("a").ToString()), known);
   EXPECT_EQ(cache_.measured().front().second.yardsticks, profiler_.yardsticks);
   EXPECT_EQ(log_.yardsticks(), profiler_.yardsticks);
   EXPECT_EQ(profiler_.readings, 1);
@@ -100,17 +100,17 @@ TEST_F(ProfileCacheTest, FindsScaledTimesAndKeepsRawOnes) {
 TEST_F(ProfileCacheTest, ThePeakRateIsThatOfTheWholeDevice) {
   Profile wide{.latency_us_median = 10, .samples = 5, .flops = 100, .compute_share = 1};
   Profile narrow{.latency_us_median = 10, .samples = 5, .flops = 60, .compute_share = 0.5};
-  cache_.Load(KeyOf("wide").ToString(), wide);
-  cache_.Load(KeyOf("narrow").ToString(), narrow);
-  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyOf("wide")}}).ok());
+  cache_.Load(KeyWith("wide").ToString(), wide);
+  cache_.Load(KeyWith("narrow").ToString(), narrow);
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyWith("wide")}}).ok());
   EXPECT_EQ(cache_.peak_flops_per_us(), 10);
-  ASSERT_TRUE(cache_.Resolve({{{2, 0}, KeyOf("narrow")}}).ok());
+  ASSERT_TRUE(cache_.Resolve({{{2, 0}, KeyWith("narrow")}}).ok());
   EXPECT_EQ(cache_.peak_flops_per_us(), 12);
 }
 
 TEST_F(ProfileCacheTest, RejectsAProfilerThatAnswersTooLittle) {
   profiler_.forgets_one = true;
-  EXPECT_EQ(cache_.Resolve({{{1, 0}, KeyOf("a")}}).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(cache_.Resolve({{{1, 0}, KeyWith("a")}}).code(), absl::StatusCode::kInternal);
 }
 
 }  // namespace

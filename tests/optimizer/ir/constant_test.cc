@@ -5,29 +5,30 @@
 namespace plait {
 namespace {
 
-const TensorType kType{DataType::kFloat32, {2}};
+const TensorType kConstantType{DataType::kFloat32, {2}};
 
 ConstantRef Applied(OpKind op, Attributes attributes, std::vector<ConstantRef> inputs, int output) {
   return std::make_shared<const Constant>(
-      kType, Constant::Apply{op, MakeAttributes(std::move(attributes)), std::move(inputs), output});
+      kConstantType,
+      Constant::Apply{op, MakeAttributes(std::move(attributes)), std::move(inputs), output});
 }
 
 TEST(ConstantTest, EqualExpressionsHaveEqualFingerprints) {
-  const ConstantRef a = Constant::OfSynthetic(kType, 1);
-  const ConstantRef same = Constant::OfSynthetic(kType, 1);
+  const ConstantRef a = Constant::OfSynthetic(kConstantType, 1);
+  const ConstantRef same = Constant::OfSynthetic(kConstantType, 1);
   EXPECT_EQ(Applied(OpKind::kMul, {}, {a, a}, 0)->fingerprint(),
             Applied(OpKind::kMul, {}, {a, same}, 0)->fingerprint());
 }
 
 TEST(ConstantTest, EveryPartChangesTheFingerprint) {
-  const ConstantRef a = Constant::OfSynthetic(kType, 1);
-  const ConstantRef b = Constant::OfSynthetic(kType, 2);
+  const ConstantRef a = Constant::OfSynthetic(kConstantType, 1);
+  const ConstantRef b = Constant::OfSynthetic(kConstantType, 2);
   const std::vector<ConstantRef> all = {
       a,
       b,
       Constant::OfSynthetic({DataType::kFloat32, {1, 2}}, 1),
-      Constant::OfWeight(kType, DigestOf("12345678")),
-      Constant::OfWeight(kType, DigestOf("87654321")),
+      Constant::OfWeight(kConstantType, DigestOf("12345678")),
+      Constant::OfWeight(kConstantType, DigestOf("87654321")),
       Constant::OfTensor(Tensor::Of<float>({2}, {1, 2})),
       Constant::OfTensor(Tensor::Of<float>({2}, {1, 3})),
       Applied(OpKind::kMul, {}, {a, b}, 0),
@@ -45,7 +46,7 @@ TEST(ConstantTest, EveryPartChangesTheFingerprint) {
 }
 
 TEST(ConstantTest, DepthCountsNestedExpressions) {
-  const ConstantRef leaf = Constant::OfSynthetic(kType, 1);
+  const ConstantRef leaf = Constant::OfSynthetic(kConstantType, 1);
   const ConstantRef once = Applied(OpKind::kRelu, {}, {leaf}, 0);
   EXPECT_EQ(leaf->depth(), 1);
   EXPECT_EQ(once->depth(), 2);
@@ -53,7 +54,7 @@ TEST(ConstantTest, DepthCountsNestedExpressions) {
 }
 
 TEST(ConstantTest, OnlyInlineConstantsShowTheirValue) {
-  EXPECT_EQ(Constant::OfSynthetic(kType, 1)->inline_value(), nullptr);
+  EXPECT_EQ(Constant::OfSynthetic(kConstantType, 1)->inline_value(), nullptr);
   const ConstantRef constant = Constant::OfTensor(Tensor::ScalarInt64(5));
   ASSERT_NE(constant->inline_value(), nullptr);
   EXPECT_EQ(*constant->inline_value(), Tensor::ScalarInt64(5));

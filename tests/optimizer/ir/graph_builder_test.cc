@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const TensorType kType{DataType::kFloat32, {4}};
+const TensorType kBuiltType{DataType::kFloat32, {4}};
 
 Node NodeOf(OpKind op, absl::InlinedVector<TensorId, 4> inputs) {
   Node node;
@@ -34,12 +34,12 @@ TEST(GraphTest, IsEmptyByDefault) {
 
 TEST(GraphBuilderTest, DropsDeadNodesAndConstantsButNoInput) {
   GraphBuilder builder;
-  const TensorId x = builder.AddInput(kType, "x");
-  builder.AddInput(kType, "unused");
-  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kType, 1), "c");
-  builder.AddConstant(Constant::OfSynthetic(kType, 2), "dead");
-  builder.AddNode(NodeOf(OpKind::kAdd, {x, c}), {kType}, {"dead_sum"});
-  const TensorId y = builder.AddNode(NodeOf(OpKind::kRelu, {x}), {kType}, {"y"})[0];
+  const TensorId x = builder.AddInput(kBuiltType, "x");
+  builder.AddInput(kBuiltType, "unused");
+  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "c");
+  builder.AddConstant(Constant::OfSynthetic(kBuiltType, 2), "dead");
+  builder.AddNode(NodeOf(OpKind::kAdd, {x, c}), {kBuiltType}, {"dead_sum"});
+  const TensorId y = builder.AddNode(NodeOf(OpKind::kRelu, {x}), {kBuiltType}, {"y"})[0];
   builder.AddOutput(y);
   const Graph graph = Finished(std::move(builder));
   EXPECT_EQ(PrintGraph(graph),
@@ -50,10 +50,10 @@ TEST(GraphBuilderTest, DropsDeadNodesAndConstantsButNoInput) {
 
 TEST(GraphBuilderTest, MergesEqualConstantsButForOutputs) {
   GraphBuilder builder;
-  const TensorId a = builder.AddConstant(Constant::OfSynthetic(kType, 1), "a");
-  const TensorId b = builder.AddConstant(Constant::OfSynthetic(kType, 1), "b");
-  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kType, 1), "c");
-  builder.AddOutput(builder.AddNode(NodeOf(OpKind::kAdd, {a, b}), {kType}, {"y"})[0]);
+  const TensorId a = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "a");
+  const TensorId b = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "b");
+  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "c");
+  builder.AddOutput(builder.AddNode(NodeOf(OpKind::kAdd, {a, b}), {kBuiltType}, {"y"})[0]);
   builder.AddOutput(c);
   const Graph graph = Finished(std::move(builder));
   EXPECT_EQ(graph.node(0).inputs[0], graph.node(0).inputs[1]);
@@ -64,11 +64,11 @@ TEST(GraphBuilderTest, MergesEqualConstantsButForOutputs) {
 
 TEST(GraphBuilderTest, MakesNamesUnique) {
   GraphBuilder builder;
-  const TensorId a = builder.AddInput(kType, "x");
-  const TensorId b = builder.AddInput(kType, "x");
-  const TensorId c = builder.AddInput(kType, "x_1");
-  const TensorId d = builder.AddInput(kType, "");
-  const TensorId e = builder.AddInput(kType, "t0");
+  const TensorId a = builder.AddInput(kBuiltType, "x");
+  const TensorId b = builder.AddInput(kBuiltType, "x");
+  const TensorId c = builder.AddInput(kBuiltType, "x_1");
+  const TensorId d = builder.AddInput(kBuiltType, "");
+  const TensorId e = builder.AddInput(kBuiltType, "t0");
   const Graph graph = Finished(std::move(builder));
   std::set<std::string> names;
   for (const TensorInfo& tensor : graph.tensors()) names.insert(*tensor.name);
@@ -82,11 +82,11 @@ TEST(GraphBuilderTest, MakesNamesUnique) {
 
 TEST(GraphBuilderTest, RenameTakesTheNameFromItsHolder) {
   GraphBuilder builder;
-  const TensorId a = builder.AddInput(kType, "a");
-  const TensorId b = builder.AddInput(kType, "b");
+  const TensorId a = builder.AddInput(kBuiltType, "a");
+  const TensorId b = builder.AddInput(kBuiltType, "b");
   builder.Rename(b, "a");
   builder.Rename(b, "a");
-  const TensorId again = builder.AddInput(kType, "b");
+  const TensorId again = builder.AddInput(kBuiltType, "b");
   const Graph graph = Finished(std::move(builder));
   EXPECT_EQ(*graph.tensor(a).name, "t0");
   EXPECT_EQ(*graph.tensor(b).name, "a");
@@ -107,7 +107,7 @@ TEST(GraphBuilderTest, SortsTopologicallyWithTheNodeAddedFirstAhead) {
 
 TEST(GraphBuilderTest, KeepsInputsThatAreOutputsAndRepeatedOutputs) {
   GraphBuilder builder;
-  const TensorId x = builder.AddInput(kType, "x");
+  const TensorId x = builder.AddInput(kBuiltType, "x");
   builder.AddOutput(x);
   builder.AddOutput(x);
   const Graph graph = Finished(std::move(builder));
@@ -116,9 +116,9 @@ TEST(GraphBuilderTest, KeepsInputsThatAreOutputsAndRepeatedOutputs) {
 
 TEST(GraphBuilderTest, KeepsOmittedInputsAndOutputs) {
   GraphBuilder builder;
-  const TensorId x = builder.AddInput(kType, "x");
+  const TensorId x = builder.AddInput(kBuiltType, "x");
   const std::vector<TensorId> outputs = builder.AddNode(
-      NodeOf(OpKind::kSplit, {x, kNoTensor}), {TensorType(), kType}, {"", "y"}, {true, false});
+      NodeOf(OpKind::kSplit, {x, kNoTensor}), {TensorType(), kBuiltType}, {"", "y"}, {true, false});
   EXPECT_EQ(outputs[0], kNoTensor);
   builder.AddOutput(outputs[1]);
   const Graph graph = Finished(std::move(builder));

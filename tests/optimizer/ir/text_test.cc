@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const TensorType kType{DataType::kFloat32, {4}};
+const TensorType kTextType{DataType::kFloat32, {4}};
 
 void ExpectRoundTrip(const Graph& graph) {
   const std::string text = PrintGraph(graph);
@@ -30,8 +30,8 @@ Graph WithAttributes(Attributes attributes) {
   Node node;
   node.op = OpKind::kRelu;
   node.attributes = MakeAttributes(std::move(attributes));
-  node.inputs = {builder.AddInput(kType, "x")};
-  builder.AddOutput(builder.AddNode(node, {kType}, {"y"})[0]);
+  node.inputs = {builder.AddInput(kTextType, "x")};
+  builder.AddOutput(builder.AddNode(node, {kTextType}, {"y"})[0]);
   return *std::move(builder).Finish();
 }
 
@@ -82,11 +82,11 @@ TEST(TextTest, AwkwardNamesRoundTrip) {
   for (const std::string& name : names) {
     Node node;
     node.op = OpKind::kRelu;
-    node.inputs = {builder.AddInput(kType, name)};
+    node.inputs = {builder.AddInput(kTextType, name)};
     node.name = std::make_shared<const std::string>(name);
-    builder.AddOutput(builder.AddNode(node, {kType}, {name + "'"})[0]);
+    builder.AddOutput(builder.AddNode(node, {kTextType}, {name + "'"})[0]);
   }
-  builder.AddInput(kType, absl::string_view("nul\0byte", 8));
+  builder.AddInput(kTextType, absl::string_view("nul\0byte", 8));
   const Graph graph = *std::move(builder).Finish();
   ExpectRoundTrip(graph);
   const Graph parsed = *ParseGraph(PrintGraph(graph));
@@ -172,18 +172,19 @@ TEST(TextTest, ConstantsOfEveryTypeRoundTrip) {
     }
   }
   ExpectRoundTrip(WithConstant(Constant::OfWeight({DataType::kString, {2}}, DigestOf("abc"))));
-  ExpectRoundTrip(WithConstant(Constant::OfSynthetic(kType, ~uint64_t{0})));
+  ExpectRoundTrip(WithConstant(Constant::OfSynthetic(kTextType, ~uint64_t{0})));
 }
 
 TEST(TextTest, ExpressionsKeepOmittedInputsOutputIndexAndSharing) {
-  const ConstantRef leaf = Constant::OfSynthetic(kType, 1);
+  const ConstantRef leaf = Constant::OfSynthetic(kTextType, 1);
   const ConstantRef split = std::make_shared<const Constant>(
-      kType, Constant::Apply{OpKind::kSplit, MakeAttributes({{"axis", 0}}), {leaf, nullptr}, 3});
+      kTextType,
+      Constant::Apply{OpKind::kSplit, MakeAttributes({{"axis", 0}}), {leaf, nullptr}, 3});
   const ConstantRef sum = std::make_shared<const Constant>(
-      kType, Constant::Apply{OpKind::kAdd, NoAttributes(), {split, split}, 0});
+      kTextType, Constant::Apply{OpKind::kAdd, NoAttributes(), {split, split}, 0});
   GraphBuilder builder;
   // A tensor that has the name that the printer would give the leaf.
-  builder.AddInput(kType, "c0");
+  builder.AddInput(kTextType, "c0");
   builder.AddOutput(builder.AddConstant(sum, "sum"));
   const Graph graph = *std::move(builder).Finish();
   EXPECT_EQ(PrintGraph(graph), R"(graph {
@@ -199,8 +200,8 @@ TEST(TextTest, ExpressionsKeepOmittedInputsOutputIndexAndSharing) {
 
 TEST(TextTest, EqualConstantsThatAreOutputsKeepTheirNames) {
   GraphBuilder builder;
-  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kType, 1), "a"));
-  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kType, 1), "b"));
+  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kTextType, 1), "a"));
+  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kTextType, 1), "b"));
   const Graph graph = *std::move(builder).Finish();
   ExpectRoundTrip(graph);
   EXPECT_THAT(PrintGraph(graph), HasSubstr("const %b: float32[4] = synthetic 1"));
@@ -229,7 +230,7 @@ TEST(TextTest, InfersTypesThatAreLeftOut) {
   const absl::StatusOr<Graph> graph =
       ParseGraph(AroundX("  %y = Relu(%x)\n  output %y\n"), SameAsInput);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->output_type(0), kType);
+  EXPECT_EQ(graph->output_type(0), kTextType);
 }
 
 TEST(TextTest, TypesMustAgreeWithTheInferredOnes) {

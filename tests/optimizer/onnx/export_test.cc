@@ -311,7 +311,7 @@ TEST(ExportTest, WritesAnInputThatIsAnOutput) {
   EXPECT_EQ(proto.graph().node(0).op_type(), "Identity");
 }
 
-constexpr char kIf[] = R"(g (bool cond, float[2] x) => (float[2] y) {
+constexpr char kBranches[] = R"(g (bool cond, float[2] x) => (float[2] y) {
       outer = Relu(x)
       y = If (cond) <
         then_branch = t () => (float[2] r) { inner = Abs(outer) r = Neg(inner) },
@@ -320,7 +320,7 @@ constexpr char kIf[] = R"(g (bool cond, float[2] x) => (float[2] y) {
     })";
 
 TEST(ExportTest, WritesOpaqueNodesBackByteForByte) {
-  const std::string bytes = GraphBytes(13, kIf, [](auto* model) {
+  const std::string bytes = GraphBytes(13, kBranches, [](auto* model) {
     // A field that this build's onnx does not know: metadata_props of a node.
     onnx::NodeProto* node = model->mutable_graph()->mutable_node(1);
     std::string serialized = node->SerializeAsString();
@@ -337,7 +337,7 @@ TEST(ExportTest, WritesOpaqueNodesBackByteForByte) {
 }
 
 TEST(ExportTest, KeepsTheNamesThatSubgraphsRead) {
-  Loaded loaded = Load(GraphBytes(13, kIf));
+  Loaded loaded = Load(GraphBytes(13, kBranches));
   // The optimizer may have computed `outer` in another way, and used the name `inner` for it.
   std::string text = PrintGraph(loaded.bound.graph);
   for (size_t at = text.find("%outer"); at != std::string::npos; at = text.find("%outer", at)) {
@@ -359,7 +359,7 @@ TEST(ExportTest, RefusesToRaiseTheOpsetPastAnOpaqueNode) {
             .status()
             .message());
   };
-  EXPECT_THAT(status_of(GraphBytes(13, kIf)),
+  EXPECT_THAT(status_of(GraphBytes(13, kBranches)),
               HasSubstr("If of 'y': If stays as it is in opset 13"));
   // Softmax means another axis from opset 13 on, wherever it stands.
   constexpr char kForeign[] = R"(<ir_version: 6, opset_import: ["" : 11, "com.example" : 1]>

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-Graph Parse(absl::string_view text) {
+Graph ParsedGraph(absl::string_view text) {
   auto graph = ParseTypedGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *std::move(graph);
@@ -24,7 +24,7 @@ absl::Status CheckRewrite(const Graph& graph, const Rewrites& rewrites) {
 }
 
 TEST(WrongRuleTest, DroppingAReluIsCaught) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParsedGraph(R"(graph {
     input %x: float32[2,3]
     %y = Relu(%x) {}
     output %y
@@ -33,7 +33,7 @@ TEST(WrongRuleTest, DroppingAReluIsCaught) {
 }
 
 TEST(WrongRuleTest, ExchangedMatMulOperandsAreCaught) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParsedGraph(R"(graph {
     input %x: float32[3,3]
     input %y: float32[3,3]
     %z = MatMul(%x, %y) {}
@@ -47,7 +47,7 @@ TEST(WrongRuleTest, ExchangedMatMulOperandsAreCaught) {
 
 TEST(WrongRuleTest, AShiftThatPassesThroughPaddingIsCaught) {
   // Conv(x + c) = Conv(x) + w * c holds inside, and is wrong where padding adds zeros.
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParsedGraph(R"(graph {
     input %x: float32[1,1,5,5]
     const %c: float32[1,1,1,1] = synthetic 1
     const %w: float32[1,1,3,3] = synthetic 2
@@ -67,7 +67,7 @@ TEST(WrongRuleTest, AShiftThatPassesThroughPaddingIsCaught) {
 }
 
 TEST(WrongRuleTest, SwappedHalvesOfASplitAreCaught) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParsedGraph(R"(graph {
     input %x: float32[2,4]
     const %n: int64[2] = [2,2]
     %a, %b = Split(%x, %n) {axis=1}
@@ -84,13 +84,13 @@ TEST(WrongRuleTest, SwappedHalvesOfASplitAreCaught) {
 // Two graphs of a sum that is NaN, minus infinity and finite.
 absl::Status CompareSums(const std::string& before, const std::string& after) {
   const auto graph = [](const std::string& last) {
-    return Parse(R"(graph {
+    return ParsedGraph(R"(graph {
     input %x: float32[3]
     const %c: float32[3] = [-1.0, 0.0, 1.0]
     %l = Log(%c) {}
     %s = Add(%x, %l) {}
     %y = )" + last +
-                 R"( {}
+                       R"( {}
     output %y
   })");
   };
@@ -109,7 +109,7 @@ TEST(EquivalenceTest, AnInfinityHidesNoError) {
 }
 
 TEST(EquivalenceTest, NanEverywhereShowsNothing) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParsedGraph(R"(graph {
     input %x: float32[3]
     const %c: float32[3] = [-1.0, -2.0, -3.0]
     %l = Log(%c) {}
@@ -133,20 +133,21 @@ constexpr char kOneRelu[] = R"(graph {
 
 // True of Relu, not of every function.
 TEST(EquivalenceTest, ALawOfOneFunctionIsRefutedInTheField) {
-  const auto exact = CheckEquivalent(Parse(kTwoRelus), Parse(kOneRelu));
+  const auto exact = CheckEquivalent(ParsedGraph(kTwoRelus), ParsedGraph(kOneRelu));
   EXPECT_EQ(std::string(exact.status().message()), "output 0 differs in GF(p)");
-  const auto in_float = CheckEquivalent(Parse(kTwoRelus), Parse(kOneRelu), /*exact=*/false);
+  const auto in_float =
+      CheckEquivalent(ParsedGraph(kTwoRelus), ParsedGraph(kOneRelu), /*exact=*/false);
   ASSERT_TRUE(in_float.ok()) << in_float.status();
   EXPECT_EQ(*in_float, Exactness::kFloatOnly);
 }
 
 TEST(EquivalenceTest, SaysWhetherTheFieldWasUsed) {
-  const auto relu = CheckEquivalent(Parse(kOneRelu), Parse(kOneRelu));
+  const auto relu = CheckEquivalent(ParsedGraph(kOneRelu), ParsedGraph(kOneRelu));
   ASSERT_TRUE(relu.ok()) << relu.status();
   EXPECT_EQ(*relu, Exactness::kFieldToo);
   constexpr char kSoftmax[] =
       "graph {\n input %x: float32[2,3]\n %y = Softmax(%x) {}\n output %y\n}";
-  const auto softmax = CheckEquivalent(Parse(kSoftmax), Parse(kSoftmax));
+  const auto softmax = CheckEquivalent(ParsedGraph(kSoftmax), ParsedGraph(kSoftmax));
   ASSERT_TRUE(softmax.ok()) << softmax.status();
   EXPECT_EQ(*softmax, Exactness::kFloatOnly);
 }
@@ -154,7 +155,7 @@ TEST(EquivalenceTest, SaysWhetherTheFieldWasUsed) {
 // Functions differ by their operator, their attributes and their bounds.
 TEST(EquivalenceTest, TellsUnknownFunctionsApart) {
   const auto graph_of = [](const std::string& node) {
-    return Parse(
+    return ParsedGraph(
         "graph {\n input %x: float32[2,3]\n const %a: float32[] = [-5]\n"
         " const %b: float32[] = [5]\n const %c: float32[] = [6]\n %y = " +
         node + "\n output %y\n}");

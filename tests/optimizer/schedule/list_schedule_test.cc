@@ -26,7 +26,7 @@ std::vector<WidthChoice> All(const ScheduleProblem& problem, WidthChoice choice)
 }
 
 // The worked example of list_schedule.cc.
-ScheduleProblem Example() {
+ScheduleProblem ListExample() {
   ScheduleProblem problem;
   problem.launches = {LaunchOf(4, 6, {}), LaunchOf(2, 2, {0}), LaunchOf(5, 8, {0}),
                       LaunchOf(2, 3, {1}), LaunchOf(3, 4, {2, 3})};
@@ -35,10 +35,12 @@ ScheduleProblem Example() {
 }
 
 TEST(ListScheduleTest, WorksOnTheExample) {
-  EXPECT_EQ(ListText(Example(), All(Example(), WidthChoice::kAuto)), "0w 2.0 1.1 3.1 4w in 15 us");
-  EXPECT_EQ(ListText(Example(), All(Example(), WidthChoice::kPart)),
+  EXPECT_EQ(ListText(ListExample(), All(ListExample(), WidthChoice::kAuto)),
+            "0w 2.0 1.1 3.1 4w in 15 us");
+  EXPECT_EQ(ListText(ListExample(), All(ListExample(), WidthChoice::kPart)),
             "0.0 2.0 1.1 3.1 4.1 in 18 us");
-  EXPECT_EQ(ListText(Example(), All(Example(), WidthChoice::kWhole)), "0w 2w 1w 3w 4w in 16 us");
+  EXPECT_EQ(ListText(ListExample(), All(ListExample(), WidthChoice::kWhole)),
+            "0w 2w 1w 3w 4w in 16 us");
 }
 
 TEST(ListScheduleTest, AWidthThatIsDecidedIsKept) {

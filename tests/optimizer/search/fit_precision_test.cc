@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 // In a row, so that every plan has all of them.
-Graph Products() {
+Graph ThreeProducts() {
   return GraphOf(R"(graph {
     input %x: float32[2,8]
     const %w1: float32[8,8] = synthetic 1
@@ -82,7 +82,8 @@ class FitPrecisionTest : public testing::Test {
   SearchResult Run(double rel_error_max, Budget& budget) {
     job_.progress.last_fraction = 0;
     job_.options.rel_error_max = rel_error_max;
-    absl::StatusOr<SearchResult> result = job_.Run(Products(), job_.profiler, verifier_, budget);
+    absl::StatusOr<SearchResult> result =
+        job_.Run(ThreeProducts(), job_.profiler, verifier_, budget);
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *std::move(result) : SearchResult();
   }
@@ -143,7 +144,7 @@ TEST_F(FitPrecisionTest, HasAnotherPlanWhereTheDecisionFindsMoreError) {
   stricter.layer_errors = verifier_.layer_errors;
   UnlimitedBudget forever;
   job_.options.rel_error_max = 1e-4;
-  const auto result = job_.Run(Products(), job_.profiler, stricter, forever);
+  const auto result = job_.Run(ThreeProducts(), job_.profiler, stricter, forever);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->improved) << result->trace;
   EXPECT_THAT(Rough(result->graph, result->plan), IsEmpty());
@@ -176,7 +177,7 @@ TEST_F(FitPrecisionTest, ReplayFromTheLogGivesTheSameResultOnAnyNumberOfThreads)
     ReplayingProfiler profiler(*log);
     ReplayingVerifier verifier(*log);
     ReplayingBudget budget(*log);
-    const auto replayed = again.Run(Products(), profiler, verifier, budget);
+    const auto replayed = again.Run(ThreeProducts(), profiler, verifier, budget);
     ASSERT_TRUE(replayed.ok()) << replayed.status();
     ExpectSame(original, *replayed);
     EXPECT_EQ(again.log.ToText(), job_.log.ToText());

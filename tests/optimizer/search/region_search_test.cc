@@ -12,12 +12,12 @@
 namespace plait {
 namespace {
 
-const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
+const Rule* const kPairRules[] = {&kTanhToPair, &kPairToNeg};
 
 // Allows a number of batches.
-class ShortBudget : public Budget {
+class FewBatches : public Budget {
  public:
-  explicit ShortBudget(int64_t steps) : steps_(steps) {}
+  explicit FewBatches(int64_t steps) : steps_(steps) {}
   bool Allows(int64_t step) override { return step < steps_; }
 
  private:
@@ -37,10 +37,10 @@ class RegionSearchTest : public testing::Test {
  protected:
   absl::StatusOr<RegionSearchResult> Search(const Graph& graph, PartitionOptions partition,
                                             int64_t steps, bool whole_graph = false) {
-    ShortBudget budget(steps);
+    FewBatches budget(steps);
     BudgetedProfiles profiles(fake_.profiles, budget, fake_.log);
     RegionSearchOptions options;
-    options.backtracking.rules = kRules;
+    options.backtracking.rules = kPairRules;
     options.backtracking.checks_prices = true;
     options.partition = partition;
     options.whole_graph = whole_graph;
@@ -191,7 +191,7 @@ TEST_F(RegionSearchTest, SearchesNoStructureTwice) {
   ReplayingBudget forever(fake_.log);
   BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
   RegionSearchOptions options;
-  options.backtracking.rules = kRules;
+  options.backtracking.rules = kPairRules;
   options.partition = kLeavesAlone;
   SolvedRegions solved;
   const auto first = SearchRegions(graph, options, fake_.device, profiles, &solved);

@@ -4,15 +4,15 @@
 namespace plait {
 namespace {
 
-using Stub = admin::v1::AdminService::Stub;
+using AdminStub = admin::v1::AdminService::Stub;
 
 class AdminServiceTest : public ServicesTest {
  protected:
   absl::StatusOr<admin::v1::GetServerStateResponse> State() {
-    return Call(&Stub::GetServerState, admin::v1::GetServerStateRequest());
+    return Call(&AdminStub::GetServerState, admin::v1::GetServerStateRequest());
   }
   absl::StatusOr<admin::v1::DrainServerResponse> Drain() {
-    return Call(&Stub::DrainServer, admin::v1::DrainServerRequest());
+    return Call(&AdminStub::DrainServer, admin::v1::DrainServerRequest());
   }
 };
 

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-using Stub = v1::BlobService::Stub;
+using BlobStub = v1::BlobService::Stub;
 
 // A chunk of an upload.
 struct Chunk {
@@ -21,13 +21,13 @@ class BlobServiceTest : public ServicesTest {
                                                            absl::string_view tenant = "alice") {
     v1::FindMissingBlobsRequest request;
     for (const v1::Digest& digest : digests) *request.add_digests() = digest;
-    return Call(&Stub::FindMissingBlobs, request, tenant);
+    return Call(&BlobStub::FindMissingBlobs, request, tenant);
   }
 
   absl::Status Upload(const v1::Digest& digest, const std::vector<Chunk>& chunks,
                       absl::string_view tenant = "alice") {
     const auto context = ContextOf(tenant);
-    Stub stub(channel());
+    BlobStub stub(channel());
     v1::UploadBlobResponse response;
     const auto writer = stub.UploadBlob(context.get(), &response);
     for (const Chunk& chunk : chunks) {
@@ -105,7 +105,7 @@ class BlobServiceTest : public ServicesTest {
     request.set_offset_bytes(offset);
     const auto context = ContextOf(tenant);
     if (!worker_id.empty()) context->AddMetadata("plait-worker-id", worker_id);
-    Stub stub(channel);
+    BlobStub stub(channel);
     const auto reader = stub.DownloadBlob(context.get(), request);
     std::string bytes;
     v1::DownloadBlobResponse chunk;
@@ -146,7 +146,7 @@ TEST_F(BlobServiceTest, ADownloadIsAUse) {
   clock_.Advance(absl::Hours(2));
   const absl::Time begun = clock_.Now();
   const auto context = ContextOf("alice");
-  Stub stub(channel());
+  BlobStub stub(channel());
   const auto reader = stub.DownloadBlob(context.get(), request);
   v1::DownloadBlobResponse chunk;
   ASSERT_TRUE(reader->Read(&chunk));
@@ -212,7 +212,7 @@ TEST_F(BlobServiceTest, KnowingADigestIsNotHavingTheBytes) {
 TEST_F(BlobServiceTest, SomebodyElsesUploadIsNoProof) {
   const v1::Digest digest = ProtoOf("alice's model");
   const auto context = ContextOf("bob");
-  Stub stub(channel());
+  BlobStub stub(channel());
   v1::UploadBlobResponse response;
   const auto writer = stub.UploadBlob(context.get(), &response);
   v1::UploadBlobRequest nothing;
@@ -306,7 +306,7 @@ TEST_F(BlobServiceTest, RefusesMoreUploadsThanMayBeUnfinished) {
 // It answers pings, and would hold a stream for ever.
 TEST_F(BlobServiceTest, EndsAnUploadThatSendsNothing) {
   const auto context = ContextOf("alice");
-  Stub stub(channel());
+  BlobStub stub(channel());
   v1::UploadBlobResponse response;
   const auto writer = stub.UploadBlob(context.get(), &response);
   v1::UploadBlobRequest request;
@@ -324,7 +324,7 @@ TEST_F(BlobServiceTest, EndsADownloadThatNobodyReads) {
   v1::DownloadBlobRequest request;
   *request.mutable_digest() = Give(std::string(8 * kBlobChunkBytesMax, 'x'));
   const auto context = ContextOf("alice");
-  Stub stub(channel());
+  BlobStub stub(channel());
   const auto reader = stub.DownloadBlob(context.get(), request);
   ExpectThatTheStreamEnds();
   context->TryCancel();

@@ -5,13 +5,13 @@
 namespace plait {
 namespace {
 
-using Stub = v1::CapabilityService::Stub;
+using CapabilityStub = v1::CapabilityService::Stub;
 using testing::Contains;
 
 class CapabilityServiceTest : public ServicesTest {};
 
 TEST_F(CapabilityServiceTest, TellsVersionsNamesAndLimits) {
-  const auto response = Call(&Stub::GetCapabilities, v1::GetCapabilitiesRequest());
+  const auto response = Call(&CapabilityStub::GetCapabilities, v1::GetCapabilitiesRequest());
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_EQ(response->version(), "1.2.3");
   EXPECT_EQ(response->engine_version(), "engine");
@@ -28,7 +28,7 @@ TEST_F(CapabilityServiceTest, TellsVersionsNamesAndLimits) {
 }
 
 TEST_F(CapabilityServiceTest, EveryNameThatItTellsIsAccepted) {
-  const auto response = Call(&Stub::GetCapabilities, v1::GetCapabilitiesRequest());
+  const auto response = Call(&CapabilityStub::GetCapabilities, v1::GetCapabilitiesRequest());
   ASSERT_TRUE(response.ok()) << response.status();
   v1::OptimizeModelRequest request = ModelRequest();
   request.set_validate_only(true);
@@ -43,11 +43,11 @@ TEST_F(CapabilityServiceTest, EveryNameThatItTellsIsAccepted) {
 }
 
 TEST_F(CapabilityServiceTest, ListsTheDevicesOfConnectedWorkers) {
-  EXPECT_EQ(Call(&Stub::ListDevices, v1::ListDevicesRequest())->devices_size(), 0);
+  EXPECT_EQ(Call(&CapabilityStub::ListDevices, v1::ListDevicesRequest())->devices_size(), 0);
   ConnectWorker("w1", "cuda:0");
   ConnectWorker("w2", "cuda:0");
   ConnectWorker("w3", "cpu");
-  const auto response = Call(&Stub::ListDevices, v1::ListDevicesRequest());
+  const auto response = Call(&CapabilityStub::ListDevices, v1::ListDevicesRequest());
   ASSERT_TRUE(response.ok()) << response.status();
   ASSERT_GE(response->devices_size(), 2);
   EXPECT_EQ(response->devices(0).device().id(), "cpu");
@@ -59,9 +59,9 @@ TEST_F(CapabilityServiceTest, ListsTheDevicesOfConnectedWorkers) {
 
 TEST_F(CapabilityServiceTest, ListsDescribedDevicesWhileOutputsCanBeCompared) {
   ConnectWorker("w1", "cuda:0");
-  EXPECT_EQ(Call(&Stub::ListDevices, v1::ListDevicesRequest())->devices_size(), 1);
+  EXPECT_EQ(Call(&CapabilityStub::ListDevices, v1::ListDevicesRequest())->devices_size(), 1);
   ConnectWorker("w2", "cpu");
-  const auto response = Call(&Stub::ListDevices, v1::ListDevicesRequest());
+  const auto response = Call(&CapabilityStub::ListDevices, v1::ListDevicesRequest());
   std::vector<std::string> predicted;
   for (const v1::AvailableDevice& entry : response->devices()) {
     if (!entry.device().predicted()) continue;
@@ -77,7 +77,7 @@ TEST_F(CapabilityServiceTest, ListsRuntimesWhoseWorkersHaveNotStarted) {
   fast.set_runtime_version("1.2");
   runtimes_.found.missing.emplace_back().set_name("slow");
   ConnectWorker("w1", "cpu");
-  const auto response = Call(&Stub::ListDevices, v1::ListDevicesRequest());
+  const auto response = Call(&CapabilityStub::ListDevices, v1::ListDevicesRequest());
   ASSERT_TRUE(response.ok()) << response.status();
   ASSERT_GE(response->devices_size(), 2);
   EXPECT_EQ(response->devices(1).device().runtime_version(), "1.2");

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-using Stub = v1::OptimizationService::Stub;
+using OptimizationStub = v1::OptimizationService::Stub;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -14,21 +14,21 @@ class OptimizationServiceTest : public ServicesTest {
  protected:
   absl::StatusOr<v1::OptimizeModelResponse> Submit(const v1::OptimizeModelRequest& request,
                                                    absl::string_view tenant = "alice") {
-    return Call(&Stub::OptimizeModel, request, tenant);
+    return Call(&OptimizationStub::OptimizeModel, request, tenant);
   }
 
   absl::StatusOr<v1::GetJobResponse> Get(const std::string& id,
                                          absl::string_view tenant = "alice") {
     v1::GetJobRequest request;
     request.set_job_id(id);
-    return Call(&Stub::GetJob, request, tenant);
+    return Call(&OptimizationStub::GetJob, request, tenant);
   }
 
   absl::StatusOr<v1::CancelJobResponse> Cancel(const std::string& id,
                                                absl::string_view tenant = "alice") {
     v1::CancelJobRequest request;
     request.set_job_id(id);
-    return Call(&Stub::CancelJob, request, tenant);
+    return Call(&OptimizationStub::CancelJob, request, tenant);
   }
 
   absl::StatusOr<v1::ListJobsResponse> List(int page_size, const std::string& token,
@@ -38,7 +38,7 @@ class OptimizationServiceTest : public ServicesTest {
     request.set_page_size(page_size);
     request.set_page_token(token);
     request.set_state(state);
-    return Call(&Stub::ListJobs, request, tenant);
+    return Call(&OptimizationStub::ListJobs, request, tenant);
   }
 
   // All messages of a stream, and how it ended.
@@ -48,7 +48,7 @@ class OptimizationServiceTest : public ServicesTest {
     request.set_job_id(id);
     request.set_after_sequence(after_sequence);
     const auto context = ContextOf(tenant);
-    Stub stub(channel());
+    OptimizationStub stub(channel());
     const auto reader = stub.WatchJob(context.get(), request);
     std::vector<v1::WatchJobResponse> messages;
     v1::WatchJobResponse message;
@@ -116,9 +116,9 @@ TEST_F(OptimizationServiceTest, RefusesRuntimesThatItLacks) {
   request.set_validate_only(true);
   request.mutable_options()->add_runtimes("plait");
   request.mutable_options()->add_runtimes("fast");
-  EXPECT_TRUE(Call(&Stub::OptimizeModel, request).ok());
+  EXPECT_TRUE(Call(&OptimizationStub::OptimizeModel, request).ok());
   request.mutable_options()->add_runtimes("slow");
-  const absl::Status status = Call(&Stub::OptimizeModel, request).status();
+  const absl::Status status = Call(&OptimizationStub::OptimizeModel, request).status();
   EXPECT_THAT(status, HasReason(v1::ERROR_REASON_DEVICE_UNAVAILABLE));
   EXPECT_THAT(status, Says("\"slow\""));
   EXPECT_THAT(status, Says("fast, plait"));
@@ -187,7 +187,8 @@ TEST_F(OptimizationServiceTest, RefusesWhatOnlyANewerServerKnows) {
               AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("field 99")));
   v1::ListJobsRequest list;
   add_unknown_field(&list);
-  EXPECT_THAT(Call(&Stub::ListJobs, list).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(Call(&OptimizationStub::ListJobs, list).status(),
+              HasReason(v1::ERROR_REASON_INVALID_REQUEST));
   EXPECT_THAT(List(0, "", static_cast<v1::JobState>(77)).status(),
               AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("state: ")));
 }
@@ -305,11 +306,11 @@ TEST_F(OptimizationServiceTest, ListsJobsThatAFilterAccepts) {
   ASSERT_TRUE(Cancel(cancelled).ok());
   v1::ListJobsRequest request;
   request.set_filter("state = CANCELLED AND device = cpu");
-  EXPECT_THAT(IdsOf(*Call(&Stub::ListJobs, request)), ElementsAre(cancelled));
+  EXPECT_THAT(IdsOf(*Call(&OptimizationStub::ListJobs, request)), ElementsAre(cancelled));
   request.set_filter("state != CANCELLED");
-  EXPECT_THAT(IdsOf(*Call(&Stub::ListJobs, request)), ElementsAre(queued));
+  EXPECT_THAT(IdsOf(*Call(&OptimizationStub::ListJobs, request)), ElementsAre(queued));
   request.set_filter("colour = red");
-  EXPECT_THAT(Call(&Stub::ListJobs, request).status(),
+  EXPECT_THAT(Call(&OptimizationStub::ListJobs, request).status(),
               AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST), Says("filter: ")));
 }
 
@@ -318,10 +319,11 @@ TEST_F(OptimizationServiceTest, APageTokenFitsItsFilterOnly) {
   v1::ListJobsRequest request;
   request.set_page_size(1);
   request.set_filter("state = QUEUED");
-  request.set_page_token(Call(&Stub::ListJobs, request)->next_page_token());
-  EXPECT_TRUE(Call(&Stub::ListJobs, request).ok());
+  request.set_page_token(Call(&OptimizationStub::ListJobs, request)->next_page_token());
+  EXPECT_TRUE(Call(&OptimizationStub::ListJobs, request).ok());
   request.set_filter("device = cpu");
-  EXPECT_THAT(Call(&Stub::ListJobs, request).status(), HasReason(v1::ERROR_REASON_INVALID_REQUEST));
+  EXPECT_THAT(Call(&OptimizationStub::ListJobs, request).status(),
+              HasReason(v1::ERROR_REASON_INVALID_REQUEST));
 }
 
 TEST_F(OptimizationServiceTest, APageTokenFitsItsListingOnly) {
@@ -352,15 +354,17 @@ TEST_F(OptimizationServiceTest, DeletesAJobOnceItIsOver) {
   const std::string id = SubmitJob().id();
   v1::DeleteJobRequest request;
   request.set_job_id(id);
-  EXPECT_THAT(Call(&Stub::DeleteJob, request).status(), HasReason(v1::ERROR_REASON_WRONG_STATE));
+  EXPECT_THAT(Call(&OptimizationStub::DeleteJob, request).status(),
+              HasReason(v1::ERROR_REASON_WRONG_STATE));
   ASSERT_TRUE(Cancel(id).ok());
-  EXPECT_THAT(Call(&Stub::DeleteJob, request, "bob").status(),
+  EXPECT_THAT(Call(&OptimizationStub::DeleteJob, request, "bob").status(),
               HasReason(v1::ERROR_REASON_NOT_FOUND));
-  ASSERT_TRUE(Call(&Stub::DeleteJob, request).ok());
+  ASSERT_TRUE(Call(&OptimizationStub::DeleteJob, request).ok());
   EXPECT_THAT(Get(id).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
-  EXPECT_THAT(Call(&Stub::DeleteJob, request).status(), HasReason(v1::ERROR_REASON_NOT_FOUND));
+  EXPECT_THAT(Call(&OptimizationStub::DeleteJob, request).status(),
+              HasReason(v1::ERROR_REASON_NOT_FOUND));
   request.set_job_id("Not an id");
-  EXPECT_THAT(Call(&Stub::DeleteJob, request).status(),
+  EXPECT_THAT(Call(&OptimizationStub::DeleteJob, request).status(),
               HasReason(v1::ERROR_REASON_INVALID_REQUEST));
 }
 
@@ -385,7 +389,7 @@ TEST_F(OptimizationServiceTest, AWatcherHearsOfAJobThatEndsLater) {
   v1::WatchJobRequest request;
   request.set_job_id(id);
   const auto context = ContextOf("alice");
-  Stub stub(channel());
+  OptimizationStub stub(channel());
   const auto reader = stub.WatchJob(context.get(), request);
   v1::WatchJobResponse message;
   ASSERT_TRUE(reader->Read(&message));

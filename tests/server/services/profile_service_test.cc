@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-using Stub = v1::ProfileService::Stub;
+using ProfileStub = v1::ProfileService::Stub;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -27,7 +27,7 @@ class ProfileServiceTest : public ServicesTest {
       const std::vector<v1::StoredProfile>& profiles) {
     v1::ImportProfilesRequest request;
     for (const v1::StoredProfile& profile : profiles) *request.add_profiles() = profile;
-    return Call(&Stub::ImportProfiles, request);
+    return Call(&ProfileStub::ImportProfiles, request);
   }
 
   absl::StatusOr<v1::ListProfilesResponse> List(const std::string& fingerprint, int page_size = 0,
@@ -36,7 +36,7 @@ class ProfileServiceTest : public ServicesTest {
     request.set_device_fingerprint(fingerprint);
     request.set_page_size(page_size);
     request.set_page_token(token);
-    return Call(&Stub::ListProfiles, request);
+    return Call(&ProfileStub::ListProfiles, request);
   }
 
   static std::vector<std::string> KeysOf(const v1::ListProfilesResponse& response) {
@@ -63,13 +63,13 @@ TEST_F(ProfileServiceTest, DropsWhatIsNamedAndThere) {
     name.set_device_fingerprint("d1");
     name.set_key(key);
   }
-  EXPECT_EQ(Call(&Stub::DropProfiles, request)->dropped(), 1);
-  EXPECT_EQ(Call(&Stub::DropProfiles, request)->dropped(), 0);
+  EXPECT_EQ(Call(&ProfileStub::DropProfiles, request)->dropped(), 1);
+  EXPECT_EQ(Call(&ProfileStub::DropProfiles, request)->dropped(), 0);
   EXPECT_THAT(KeysOf(*List("")), ElementsAre("b", "a"));
   // All or none.
   request.mutable_profiles(0)->set_key("b");
   request.mutable_profiles(1)->clear_key();
-  EXPECT_THAT(Call(&Stub::DropProfiles, request).status(),
+  EXPECT_THAT(Call(&ProfileStub::DropProfiles, request).status(),
               HasReason(v1::ERROR_REASON_INVALID_REQUEST));
   EXPECT_THAT(KeysOf(*List("d1")), ElementsAre("b"));
 }

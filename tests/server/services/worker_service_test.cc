@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-using Stub = worker::v1::WorkerService::Stub;
+using WorkerStub = worker::v1::WorkerService::Stub;
 
 class WorkerServiceTest : public ServicesTest {
  protected:
@@ -20,7 +20,7 @@ class WorkerServiceTest : public ServicesTest {
   }
 
   absl::StatusOr<worker::v1::SynchronizeResponse> Synchronize() {
-    return CallAsWorker(&Stub::Synchronize, request_);
+    return CallAsWorker(&WorkerStub::Synchronize, request_);
   }
 
   // Wants a kernel measured on the worker's device.
@@ -75,7 +75,7 @@ TEST_F(WorkerServiceTest, AnswersAnIdleWorkerAtOnceWhenItDrains) {
 TEST_F(WorkerServiceTest, RefusesAClientThatSaysItIsAWorker) {
   SubmitTask();
   for (const char* tenant : {"", "alice", "plait-worker"}) {
-    EXPECT_THAT(Call(&Stub::Synchronize, request_, tenant).status(),
+    EXPECT_THAT(Call(&WorkerStub::Synchronize, request_, tenant).status(),
                 testing::AllOf(HasReason(v1::ERROR_REASON_PERMISSION_DENIED), Says("workers")));
   }
   EXPECT_EQ(pool_.Workers().size(), 0u);

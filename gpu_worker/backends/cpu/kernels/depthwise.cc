@@ -6,14 +6,14 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kChunkPixelsMin = 8;
+constexpr int64_t kDepthwisePixelsMin = 8;
 
 class DepthwiseKernel : public PixelKernel {
  public:
   DepthwiseKernel(int width, const DepthwiseWindow& window, RowLayer layer)
       : PixelKernel(
             {width, window.pixels(),
-             WholeRows(ChunkPixels(width, window.pixels(), kChunkPixelsMin), window.columns()),
+             WholeRows(ChunkPixels(width, window.pixels(), kDepthwisePixelsMin), window.columns()),
              PixelsOf(layer.result), std::move(layer.epilogue)}),
         window_(window) {}
 

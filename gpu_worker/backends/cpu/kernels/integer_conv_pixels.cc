@@ -39,9 +39,9 @@ struct PixelLayer : IntegerConvolution {
   }
 };
 
-class PixelKernel : public CpuKernel {
+class IntegerPixelKernel : public CpuKernel {
  public:
-  PixelKernel(int threads, PixelLayer layer)
+  IntegerPixelKernel(int threads, PixelLayer layer)
       : threads_(threads),
         layer_(std::move(layer)),
         factors_(layer_.groups * layer_.channels),
@@ -276,7 +276,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerConvPixels(LoadContext* co
                        context, layer.lines() * layer.line_numbers() * layer.channel_numbers + 1));
   PLAIT_ASSIGN_OR_RETURN(layer.sums,
                          ScratchOf<int32_t>(context, context->width() * layer.thread_sums));
-  return std::make_unique<PixelKernel>(context->width(), std::move(layer));
+  return std::make_unique<IntegerPixelKernel>(context->width(), std::move(layer));
 }
 
 }  // namespace plait

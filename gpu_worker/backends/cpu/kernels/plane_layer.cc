@@ -86,7 +86,7 @@ absl::Status PlaneLayer::Multiply(absl::Span<const Piece> pieces, const int (&ti
   const int64_t called = turn * steps_ * tile.shape.prefetch_bytes_per_step;
   const MicroOperand operands[] = {left(0),
                                    left(1),
-                                   {weights().block(block), RightBytes(tile.shape)},
+                                   {weights().block(block), RightTileBytes(tile.shape)},
                                    {lane.sums, sums_bytes_, true},
                                    {weights().block(next) + called, weights().block_bytes()}};
   const size_t count = tile.shape.prefetch_bytes_per_step > 0 ? 5 : 4;

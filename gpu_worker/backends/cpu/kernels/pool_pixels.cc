@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kChunkPixelsMin = 4;
+constexpr int64_t kPooledPixelsMin = 4;
 
 enum class Pool {
   kLargest,
@@ -19,10 +19,10 @@ enum class Pool {
 class PoolKernel : public PixelKernel {
  public:
   PoolKernel(int width, Pool pool, const PixelWindow& window, RowLayer layer)
-      : PixelKernel(
-            {width, window.pixels(),
-             WholeRows(ChunkPixels(width, window.pixels(), kChunkPixelsMin), window.axis(1).output),
-             PixelsOf(layer.result), std::move(layer.epilogue)}),
+      : PixelKernel({width, window.pixels(),
+                     WholeRows(ChunkPixels(width, window.pixels(), kPooledPixelsMin),
+                               window.axis(1).output),
+                     PixelsOf(layer.result), std::move(layer.epilogue)}),
         pool_(pool),
         window_(window),
         by_rows_(window.axis(1).dilation == 1 &&

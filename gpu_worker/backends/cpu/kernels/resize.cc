@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kChunkPixelsMin = 4;
+constexpr int64_t kResizedPixelsMin = 4;
 
 // The taps along an axis, as the loops read them.
 class Taps {
@@ -41,8 +41,9 @@ class Taps {
 class ResizePixels : public PixelKernel {
  public:
   ResizePixels(int width, const Resizing& resizing, const Operand& source, const Operand& result)
-      : PixelKernel({width, PixelsIn(result), ChunkPixels(width, PixelsIn(result), kChunkPixelsMin),
-                     PixelsOf(result), RowEpilogue()}),
+      : PixelKernel({width, PixelsIn(result),
+                     ChunkPixels(width, PixelsIn(result), kResizedPixelsMin), PixelsOf(result),
+                     RowEpilogue()}),
         source_(source.floats()),
         channels_(source.type.shape[1]),
         image_floats_(source.type.shape[2] * source.type.shape[3] * source.pixel_elements()),

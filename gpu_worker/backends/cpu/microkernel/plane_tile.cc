@@ -62,7 +62,7 @@ std::vector<std::vector<std::pair<int, int>>> ProductLevels(int products) {
 
 int ColumnTiles(const PlaneTile& tile) { return (tile.columns + 15) / 16; }
 
-int64_t RightBytes(const PlaneTile& tile) {
+int64_t RightTileBytes(const PlaneTile& tile) {
   return PlaneSteps(tile) * tile.planes * ColumnTiles(tile) * kTileBytes;
 }
 

@@ -60,7 +60,7 @@ std::vector<std::vector<std::pair<int, int>>> ProductLevels(int products);
 int ColumnTiles(const PlaneTile& tile);
 
 // All of `right`: [step][plane][column tile][16 rows of the tile][64 bytes].
-int64_t RightBytes(const PlaneTile& tile);
+int64_t RightTileBytes(const PlaneTile& tile);
 
 // Sums of 32 bits lie as [level][piece][column tile][16][16].
 int64_t LevelNumbers(const PlaneTile& tile);

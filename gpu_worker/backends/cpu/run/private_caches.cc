@@ -7,7 +7,7 @@ namespace plait {
 namespace {
 
 // Takes results, which the compiler would otherwise not compute.
-std::atomic<int> sink;
+std::atomic<int> lines_read;
 
 // A byte of each cache line.
 int SumOfLines(const std::byte* begin, const std::byte* end) {
@@ -25,7 +25,7 @@ void PrivateCaches::Evict() {
   const int64_t bytes = memory_.used_bytes() / team_->threads();
   RunGroups(team_->threads(), 1, [&](int thread) {
     const std::byte* const begin = memory_.data() + thread * bytes;
-    sink = SumOfLines(begin, begin + bytes);
+    lines_read = SumOfLines(begin, begin + bytes);
   });
 }
 

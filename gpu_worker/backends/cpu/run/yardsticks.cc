@@ -24,13 +24,13 @@ constexpr int64_t kShortSteps = 60'000;
 constexpr int64_t kReadFloats = int64_t{4} << 20;
 
 // Takes results, which the compiler would otherwise not compute.
-std::atomic<float> sink;
+std::atomic<float> work_done;
 
 // The rate of work that is `amount`, per microsecond.
 template <typename Work>
 double RateOf(double amount, const Work& work) {
   const Stopwatch stopwatch;
-  sink = work();
+  work_done = work();
   return amount / std::max(stopwatch.elapsed_us(), 1e-3);
 }
 

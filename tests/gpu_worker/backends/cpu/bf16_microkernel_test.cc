@@ -31,7 +31,7 @@ float ValueOf(uint16_t half) {
 struct Halves {
   Halves(const PlaneTile& tile, unsigned seed)
       : left(static_cast<size_t>(tile.planes) * tile.left_plane_bytes / 2),
-        right(static_cast<size_t>(RightBytes(tile) / 2)),
+        right(static_cast<size_t>(RightTileBytes(tile) / 2)),
         sums(static_cast<size_t>(LevelNumbers(tile)), 12345) {
     std::mt19937 random(seed);
     const auto number = [&] { return HalfOf(static_cast<float>(random() % 17) - 8); };
@@ -163,7 +163,7 @@ TEST(Bf16MicrokernelTest, TheCodeComputesWhatTheListDoes) {
 TEST(Bf16MicrokernelTest, NumbersOfTheRightSideHaveAPlaceEach) {
   PlaneTile tile{.columns = 29};
   SetDepth(tile, 128);
-  std::vector<int> users(static_cast<size_t>(RightBytes(tile) / 2), 0);
+  std::vector<int> users(static_cast<size_t>(RightTileBytes(tile) / 2), 0);
   for (int plane = 0; plane < tile.planes; ++plane) {
     for (int64_t k = 0; k < 64; ++k) {
       for (int n = 0; n < 32; ++n) {

@@ -15,7 +15,7 @@ namespace {
 struct Digits {
   Digits(const PlaneTile& tile, unsigned seed)
       : left(static_cast<size_t>(tile.planes) * tile.left_plane_bytes),
-        right(static_cast<size_t>(RightBytes(tile))),
+        right(static_cast<size_t>(RightTileBytes(tile))),
         sums(static_cast<size_t>(DigitSumCount(tile)), 12345) {
     std::mt19937 random(seed);
     for (int8_t& digit : left) digit = static_cast<int8_t>(random() % 256);
@@ -105,7 +105,7 @@ TEST(DigitMicrokernelTest, TheCodeComputesWhatTheListDoes) {
 TEST(DigitMicrokernelTest, DigitsOfTheRightSideHaveAPlaceEach) {
   PlaneTile tile{.columns = 29};
   SetDepth(tile, 128);
-  std::vector<int> users(static_cast<size_t>(RightBytes(tile)), 0);
+  std::vector<int> users(static_cast<size_t>(RightTileBytes(tile)), 0);
   for (int plane = 0; plane < tile.planes; ++plane) {
     for (int64_t k = 0; k < 128; ++k) {
       for (int n = 0; n < 32; ++n) ++users[RightDigitOffset(tile, plane, k, n)];

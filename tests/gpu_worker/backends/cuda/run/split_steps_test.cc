@@ -9,7 +9,7 @@
 namespace plait::cuda {
 namespace {
 
-using Families = std::vector<std::string>;
+using FamilyNames = std::vector<std::string>;
 
 plait::Graph Parse(const char* text) {
   absl::StatusOr<plait::Graph> graph = ParseTypedGraph(text);
@@ -35,8 +35,8 @@ Plan PlanOf(const plait::Graph& graph, const plait::Kernel& kernel) {
   return plan.ok() ? *std::move(plan) : Plan();
 }
 
-Families FamiliesOf(const Plan& plan) {
-  Families families;
+FamilyNames FamiliesOf(const Plan& plan) {
+  FamilyNames families;
   for (const Step& step : plan.steps) families.push_back(step.kernel.family);
   return families;
 }
@@ -75,7 +75,7 @@ TEST(SplitStepsTest, RunsWhatFollowsAProductBehindIt) {
   const Plan plan = PlanOf(graph, KernelOfAll(graph, Format::kPlain));
   const auto split = SplitSteps(graph, plan, [](const Step&) { return false; });
   ASSERT_TRUE(split.ok()) << split.status();
-  EXPECT_EQ(FamiliesOf(split->plan), (Families{"matmul", "elementwise"}));
+  EXPECT_EQ(FamiliesOf(split->plan), (FamilyNames{"matmul", "elementwise"}));
   const std::vector<Step>& steps = split->plan.steps;
   EXPECT_EQ(steps[0].kernel.nodes, (std::vector<NodeId>{0}));
   EXPECT_EQ(steps[1].kernel.nodes, (std::vector<NodeId>{1, 2}));
