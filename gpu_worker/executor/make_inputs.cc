@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "base/random.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/ops/shared/rotary.h"
 
 namespace plait {
 namespace {
@@ -20,31 +22,65 @@ namespace {
 // Vocabularies are larger; a thousand values are enough to read different rows.
 constexpr int64_t kIndexMax = 1000;
 
-// The smallest axis that the tensor's values index, directly or through views and casts; two when
-// they index nothing: integers of unknown meaning are often flags.
-int64_t IndexedSize(const Graph& graph, TensorId tensor) {
-  int64_t size = kIndexMax;
-  bool indexes = false;
+// A node that reads a tensor's values, by the name that they have there.
+struct Use {
+  NodeId node;
+  TensorId tensor;
+};
+
+// Whoever reads the tensor's values, directly or where they were moved or cast.
+std::vector<Use> UsesOf(const Graph& graph, TensorId tensor) {
+  std::vector<Use> uses;
   std::vector<TensorId> pending = {tensor};
   absl::flat_hash_set<TensorId> seen = {tensor};
   while (!pending.empty()) {
     const TensorId current = pending.back();
     pending.pop_back();
     for (const NodeId user : graph.users(current)) {
+      uses.push_back({user, current});
       const Node& node = graph.node(user);
-      if (node.op == OpKind::kGather && node.inputs[1] == current) {
-        const Shape& shape = graph.input_type(user, 0).shape;
-        const int64_t axis = NormalAxis(node.attributes->Int("axis", 0), shape.size());
-        size = std::min(size, shape[axis]);
-        indexes = true;
-      }
-      const bool passes = node.op == OpKind::kCast || HasTraits(node.op, kView);
-      if (passes && node.inputs[0] == current && seen.insert(node.outputs[0]).second) {
-        pending.push_back(node.outputs[0]);
+      const bool moves = node.op == OpKind::kCast || HasTraits(node.op, kView) ||
+                         HasTraits(node.op, kDataMovement);
+      const bool passes = node.op == OpKind::kConcat || (moves && node.inputs[0] == current);
+      for (const TensorId output : node.outputs) {
+        if (passes && output != kNoTensor && seen.insert(output).second) pending.push_back(output);
       }
     }
   }
-  return indexes ? size : 2;
+  return uses;
+}
+
+// The smallest axis that the values index there; nothing where they are no indices.
+std::optional<int64_t> SizeIndexedBy(const Graph& graph, const Use& use) {
+  const Node& node = graph.node(use.node);
+  const size_t place = node.op == OpKind::kRotaryEmbedding ? kRotaryPositions : 1;
+  if (node.inputs.size() <= place || node.inputs[place] != use.tensor) return std::nullopt;
+  const Shape& data = graph.input_type(use.node, 0).shape;
+  switch (node.op) {
+    case OpKind::kGather:
+    case OpKind::kGatherElements:
+    case OpKind::kScatterElements:
+      return data[NormalAxis(node.attributes->Int("axis", 0), data.size())];
+    case OpKind::kGatherND:
+    case OpKind::kScatterND: {
+      const auto first = data.begin() + node.attributes->Int("batch_dims", 0);
+      return *std::min_element(first, first + graph.type(use.tensor).shape.back());
+    }
+    case OpKind::kRotaryEmbedding:
+      return graph.input_type(use.node, kRotaryCosines).shape[0];
+    default:
+      return std::nullopt;
+  }
+}
+
+// The smallest axis that the tensor's values index; nothing where they index none.
+std::optional<int64_t> IndexedSize(const Graph& graph, TensorId tensor) {
+  std::optional<int64_t> smallest;
+  for (const Use& use : UsesOf(graph, tensor)) {
+    const std::optional<int64_t> size = SizeIndexedBy(graph, use);
+    if (size) smallest = std::min(*size, smallest.value_or(kIndexMax));
+  }
+  return smallest;
 }
 
 // The sum of twelve uniform numbers less six, of variance 1: as normal as a comparison needs, and
@@ -129,13 +165,15 @@ Tensor MakeBytes(const TensorType& type, Random* random) {
 Tensor MakeIntegers(const Graph& graph, TensorId id, Random* random) {
   if (IsQuantized(graph, id)) return MakeBytes(graph.type(id), random);
   const TensorInfo& info = graph.tensor(id);
-  const int64_t size =
-      std::max<int64_t>(1, info.type.dtype == DataType::kBool ? 2 : IndexedSize(graph, id));
-  std::vector<int64_t> values(static_cast<size_t>(info.type.elements()), 1);
+  // 2: integers of unknown meaning are often flags.
+  int64_t size = std::max<int64_t>(1, IndexedSize(graph, id).value_or(2));
+  if (info.type.dtype == DataType::kBool) size = std::min<int64_t>(size, 2);
+  // Index 0 everywhere would be all zeros.
+  const int64_t one = std::min<int64_t>(1, size - 1);
+  std::vector<int64_t> values(static_cast<size_t>(info.type.elements()), one);
   if (!IsMask(info)) {
     for (int64_t& value : values) value = random->Integer(0, size - 1);
-    // Index 0 everywhere would be all zeros.
-    if (size > 1 && !values.empty()) values[0] = 1;
+    if (!values.empty()) values[0] = one;
   }
   return Tensor::FromInt64s(info.type, values);
 }

@@ -38,6 +38,84 @@ TEST(MakeInputsTest, ValuesAreSeededAndFitTheirUse) {
   EXPECT_THAT((*inputs)[3].AsDoubles(), testing::Each(testing::Ne(0)));
 }
 
+// The values drawn for input %i of a graph.
+std::vector<int64_t> IndicesOf(const std::string& text) {
+  return (*MakeInputs(ParseTyped(text), 5))[0].AsInt64s();
+}
+
+TEST(MakeInputsTest, IndicesFitEveryAxisThatTheyIndex) {
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: int64[5,2]
+  input %x: float32[1,8,4]
+  %y = GatherND(%x, %i)
+  output %y
+})"),
+              testing::Each(0));
+  const std::vector<int64_t> in_batch = IndicesOf(R"(graph {
+  input %i: int64[1,40,1]
+  input %x: float32[1,8,4]
+  %y = GatherND(%x, %i) {batch_dims=1}
+  output %y
+})");
+  EXPECT_THAT(in_batch, testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(8))));
+  EXPECT_THAT(in_batch, testing::Contains(testing::Gt(1)));
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: int64[5,4]
+  input %x: float32[1,4]
+  %y = GatherElements(%x, %i)
+  output %y
+})"),
+              testing::Each(0));
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: int64[5,2]
+  input %x: float32[1,8,4]
+  input %u: float32[5,4]
+  %y = ScatterND(%x, %i, %u)
+  output %y
+})"),
+              testing::Each(0));
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: int64[1,4]
+  input %x: float32[4,1]
+  input %u: float32[1,4]
+  %t = Transpose(%x) {perm=[1,0]}
+  %y = ScatterElements(%t, %i, %u)
+  output %y
+})"),
+              testing::Each(0));
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: int64[1,6]
+  input %x: float32[1,2,6,4]
+  input %c: float32[1,2]
+  %y = RotaryEmbedding(%x, %c, %c, %i)
+  output %y
+})"),
+              testing::Each(0));
+}
+
+TEST(MakeInputsTest, IndicesFitWhereTheyWereJoinedAndMoved) {
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: int64[1,5]
+  input %x: float32[8,1,4]
+  const %first: int64[1,5] = [3,3,3,3,3]
+  %both = Concat(%first, %i) {axis=0}
+  %pairs = Transpose(%both) {perm=[1,0]}
+  %y = GatherND(%x, %pairs)
+  output %y
+})"),
+              testing::Each(0));
+}
+
+TEST(MakeInputsTest, AnIndexIsInRangeWhateverItsName) {
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %masked_positions: int64[3]
+  input %x: float32[1,4]
+  %y = Gather(%x, %masked_positions)
+  output %y
+})"),
+              testing::Each(0));
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

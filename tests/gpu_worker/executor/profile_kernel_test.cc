@@ -48,6 +48,20 @@ TEST_F(ProfileKernelTest, ProfilesReorders) {
   EXPECT_GE(profile.profile.samples, 1);
 }
 
+TEST_F(ProfileKernelTest, ProfilesWhatReadsAnAxisOfOneElement) {
+  const char text[] = R"(graph {
+  input %x: float32[1,8,4]
+  input %i: int64[5,2]
+  %y = GatherND(%x, %i)
+  output %y
+})";
+  const std::vector<Kernel> kernels = catalog_->KernelsAt(ParseTyped(text), 0, false);
+  ASSERT_FALSE(kernels.empty());
+  const auto lone = MakeLoneKernel(text, kernels[0], {"plain", "plain", "plain"}, false);
+  ASSERT_TRUE(lone.ok()) << lone.status();
+  EXPECT_EQ(ProfileKernel(*executor_, *lone, {.samples_max = 3}).error, "");
+}
+
 constexpr char kRelu[] = R"(graph {
   input %x: float32[1,16,20,20]
   %r = Relu(%x)
