@@ -23,11 +23,26 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // NaN is the same as NaN, and an infinity as the same infinity.
 bool AreSame(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-std::vector<double> BlockOf(const Tensor& tensor, int64_t begin, int64_t count) {
+Tensor BlockOf(const Tensor& tensor, int64_t begin, int64_t count) {
   const int64_t element_bytes = BytesOf(tensor.type().dtype);
   const absl::string_view bytes = tensor.bytes().substr(static_cast<size_t>(begin * element_bytes),
                                                         static_cast<size_t>(count * element_bytes));
-  return Tensor({tensor.type().dtype, {count}}, bytes, nullptr).AsDoubles();
+  return Tensor({tensor.type().dtype, {count}}, bytes, nullptr);
+}
+
+// The elements of a block that doubles would round; none of another type.
+std::vector<int64_t> LongsOf(const Tensor& block) {
+  const DataType dtype = block.type().dtype;
+  const bool is_long = dtype == DataType::kInt64 || dtype == DataType::kUint64;
+  return is_long ? block.AsInt64s() : std::vector<int64_t>();
+}
+
+// |a-b|, 0 only where they are equal.
+double LongError(DataType dtype, int64_t a, int64_t b) {
+  const bool is_less =
+      dtype == DataType::kUint64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+  const uint64_t difference = static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
+  return static_cast<double>(is_less ? -difference : difference);
 }
 
 // Where an element of a row-major output lies: runs of one channel follow each other.
@@ -101,28 +116,37 @@ void OutputComparer::Compare(size_t index, const Tensor& original, const Tensor&
   Judge(index, original.type(), CompareElements(index, original, candidate));
 }
 
-// In double, where float32 and the integers below 2^53 are exact.
+// In double, where all but the integers of 8 bytes are exact.
 OutputComparer::Channels OutputComparer::CompareElements(size_t index, const Tensor& original,
                                                          const Tensor& candidate) {
   Output& output = outputs_[index];
+  const DataType dtype = original.type().dtype;
   ChannelWalk walk(original.type());
   const auto count = static_cast<size_t>(walk.count());
   Channels channels{std::vector<double>(count, 0), std::vector<double>(count, 0)};
   for (int64_t begin = 0; begin < original.elements(); begin += kBlockElements) {
     const int64_t size = std::min(kBlockElements, original.elements() - begin);
-    const std::vector<double> a = BlockOf(original, begin, size);
-    const std::vector<double> b = BlockOf(candidate, begin, size);
+    const Tensor blocks[] = {BlockOf(original, begin, size), BlockOf(candidate, begin, size)};
+    const std::vector<double> a = blocks[0].AsDoubles();
+    const std::vector<double> b = blocks[1].AsDoubles();
+    const std::vector<int64_t> long_a = LongsOf(blocks[0]);
+    const std::vector<int64_t> long_b = LongsOf(blocks[1]);
+    const bool is_long = !long_a.empty();
     if (!output.has_first) {
       output.has_first = true;
       output.first = a[0];
+      output.long_first = is_long ? long_a[0] : 0;
     }
     for (size_t i = 0; i < a.size(); ++i, walk.Next()) {
-      output.is_alive = output.is_alive || !AreSame(a[i], output.first);
+      output.is_alive = output.is_alive || !AreSame(a[i], output.first) ||
+                        (is_long && long_a[i] != output.long_first);
       const auto channel = static_cast<size_t>(walk.channel());
       if (std::isfinite(a[i]) && std::isfinite(b[i])) {
+        const double error =
+            is_long ? LongError(dtype, long_a[i], long_b[i]) : std::abs(a[i] - b[i]);
         channels.largest[channel] = std::max(channels.largest[channel], std::abs(a[i]));
-        channels.error[channel] = std::max(channels.error[channel], std::abs(a[i] - b[i]));
-        channels.squares += (a[i] - b[i]) * (a[i] - b[i]);
+        channels.error[channel] = std::max(channels.error[channel], error);
+        channels.squares += error * error;
       } else if (!AreSame(a[i], b[i])) {
         SetHopeless(index,
                     absl::StrCat("output ", index, " element ", begin + static_cast<int64_t>(i),

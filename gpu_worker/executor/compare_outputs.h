@@ -38,7 +38,8 @@ class OutputComparer {
   struct Output {
     bool is_alive = false;  // saw two different values
     bool has_first = false;
-    double first = 0;  // its very first element
+    double first = 0;        // its very first element
+    int64_t long_first = 0;  // the same, exactly, of an integer of 8 bytes
     OutputError error;
   };
 

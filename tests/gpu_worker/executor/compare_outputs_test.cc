@@ -191,6 +191,25 @@ TEST(OutputComparerTest, IntegersMustBeEqual) {
   EXPECT_TRUE(std::isinf(equivalence.max_rel_error));
 }
 
+// As doubles all of these are one number.
+TEST(OutputComparerTest, IntegersBeyondDoublesMustBeEqual) {
+  const int64_t large = int64_t{1} << 60;
+  const TensorType types[] = {{DataType::kInt64, {2}}, {DataType::kUint64, {2}}};
+  for (const TensorType& type : types) {
+    const Tensor original = Tensor::FromInt64s(type, {large, large + 100});
+    EXPECT_EQ(Compare(original, original).equivalence.verdict, Verdict::kEquivalent);
+    const Equivalence equivalence =
+        Compare(original, Tensor::FromInt64s(type, {large + 3, large + 100})).equivalence;
+    EXPECT_EQ(equivalence.verdict, Verdict::kDifferent);
+    EXPECT_EQ(equivalence.max_abs_error, 3);
+  }
+  const Tensor ends = Tensor::FromInt64s(types[0], {-1, 1});
+  EXPECT_EQ(Compare(ends, Tensor::FromInt64s(types[0], {1, 1})).equivalence.max_abs_error, 2);
+  const Tensor unsigned_ends = Tensor::FromInt64s(types[1], {-1, 1});
+  EXPECT_EQ(Compare(unsigned_ends, Tensor::FromInt64s(types[1], {-3, 1})).equivalence.max_abs_error,
+            2);
+}
+
 TEST(OutputComparerTest, OtherShapesAndCountsAreDifferent) {
   EXPECT_EQ(Compare(Floats({1, 2}), Floats({1, 2, 3})).equivalence.verdict, Verdict::kDifferent);
   OutputComparer comparer(1e-4);
