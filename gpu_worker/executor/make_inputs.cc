@@ -135,14 +135,17 @@ Tensor RepeatFloats(const TensorInfo& info, Draw draw, Random* random) {
   return Tensor(info.type, std::move(bytes));
 }
 
-// Bytes that stand for numbers take all values: sums of zeros and ones would say little of products
-// that are to be exact.
-bool IsQuantized(const Graph& graph, TensorId id) {
+// Bytes that stand for numbers, of a quantized model or of an image, take all values: sums of zeros
+// and ones would say little of products that are to be exact, and of what an image does.
+bool HoldsNumbers(const Graph& graph, TensorId id) {
   const DataType dtype = graph.type(id).dtype;
   if (dtype != DataType::kUint8 && dtype != DataType::kInt8) return false;
-  const absl::Span<const NodeId> users = graph.users(id);
-  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
-    switch (graph.node(user).op) {
+  const std::vector<Use> uses = UsesOf(graph, id);
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const Node& node = graph.node(use.node);
+    switch (node.op) {
+      case OpKind::kCast:
+        return IsFloat(graph.type(node.outputs[0]).dtype);
       case OpKind::kConvInteger:
       case OpKind::kDequantizeLinear:
       case OpKind::kMatMulInteger:
@@ -163,10 +166,11 @@ Tensor MakeBytes(const TensorType& type, Random* random) {
 }
 
 Tensor MakeIntegers(const Graph& graph, TensorId id, Random* random) {
-  if (IsQuantized(graph, id)) return MakeBytes(graph.type(id), random);
   const TensorInfo& info = graph.tensor(id);
+  const std::optional<int64_t> indexed = IndexedSize(graph, id);
+  if (!indexed && !IsMask(info) && HoldsNumbers(graph, id)) return MakeBytes(info.type, random);
   // 2: integers of unknown meaning are often flags.
-  int64_t size = std::max<int64_t>(1, IndexedSize(graph, id).value_or(2));
+  int64_t size = std::max<int64_t>(1, indexed.value_or(2));
   if (info.type.dtype == DataType::kBool) size = std::min<int64_t>(size, 2);
   // Index 0 everywhere would be all zeros.
   const int64_t one = std::min<int64_t>(1, size - 1);

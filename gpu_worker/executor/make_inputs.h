@@ -8,10 +8,11 @@
 namespace plait {
 
 // Inputs for timing and comparing, equal for equal seeds and indices and never all zero. Integers
-// are small, and below the size of every axis that they index, directly or moved or cast; inputs
-// whose name contains "mask" are ones where such an axis allows it. Floats are drawn from another
-// distribution for each of four indices in turn, because a rewrite that is right for one may be
-// wrong where a function saturates, clips or changes its sign:
+// are small, and below the size of every axis that they index, directly or moved or cast; bytes
+// that are cast to floats or multiplied take all values; inputs whose name contains "mask" are ones
+// where an axis that they index allows it. Floats are drawn from another distribution for each of
+// four indices in turn, because a rewrite that is right for one may be wrong where a function
+// saturates, clips or changes its sign:
 //   0   uniform in [-1, 1)
 //   1   wide: close to normal, of standard deviation 3, from -18 to 18
 //   2   not negative, as behind a Relu or in an image: the size of a standard normal number

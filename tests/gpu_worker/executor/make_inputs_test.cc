@@ -116,6 +116,34 @@ TEST(MakeInputsTest, AnIndexIsInRangeWhateverItsName) {
               testing::Each(0));
 }
 
+// An image of bytes, as a model takes it that normalizes by itself.
+TEST(MakeInputsTest, BytesThatAreCastToFloatsTakeAllValues) {
+  const auto drawn = [](const std::string& name, const std::string& dtype) {
+    const std::string text = "graph {\n input %" + name + ": " + dtype + R"([1,8,8,3]
+  %t = Transpose(%)" + name + R"() {perm=[0,3,1,2]}
+  %y = Cast(%t) {to=1}
+  output %y
+})";
+    return (*MakeInputs(ParseTyped(text), 5))[0].AsInt64s();
+  };
+  EXPECT_THAT(drawn("image", "uint8"), testing::Contains(testing::Gt(200)));
+  EXPECT_THAT(drawn("image", "int8"), testing::Contains(testing::Lt(-100)));
+  EXPECT_THAT(drawn("flags", "int32"), testing::Each(testing::Lt(2)));
+  EXPECT_THAT(drawn("mask", "uint8"), testing::Each(1));
+}
+
+TEST(MakeInputsTest, BytesThatAreCastAndIndexAreIndices) {
+  EXPECT_THAT(IndicesOf(R"(graph {
+  input %i: uint8[40]
+  input %x: float32[3,4]
+  %longs = Cast(%i) {to=7}
+  %y = Gather(%x, %longs)
+  %f = Cast(%i) {to=1}
+  output %y, %f
+})"),
+              testing::Each(testing::Lt(3)));
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
