@@ -137,7 +137,10 @@ int ReadError(int pipe) {
   return count > 0 ? error : 0;
 }
 
-ProcessEnd EndOf(int state) {
+// `reaped`: what waitpid returned.
+ProcessEnd EndOf(pid_t reaped, int state) {
+  // Nobody knows: the kernel has reaped it, as it does where SIGCHLD is ignored.
+  if (reaped < 0) return {.exit_code = kExitUnknown, .signal = 0};
   if (WIFSIGNALED(state)) return {.exit_code = 0, .signal = WTERMSIG(state)};
   return {.exit_code = WEXITSTATUS(state), .signal = 0};
 }
@@ -187,9 +190,10 @@ Process::~Process() {
 std::optional<ProcessEnd> Process::Poll() {
   PLAIT_CHECK(id_ > 0);
   int state = 0;
-  if (Reap(id_, &state, WNOHANG) == 0) return std::nullopt;
+  const pid_t reaped = Reap(id_, &state, WNOHANG);
+  if (reaped == 0) return std::nullopt;
   id_ = 0;
-  return EndOf(state);
+  return EndOf(reaped, state);
 }
 
 std::optional<ProcessEnd> Process::Await(absl::Duration time_max) {
@@ -202,12 +206,13 @@ std::optional<ProcessEnd> Process::Await(absl::Duration time_max) {
 }
 
 ProcessEnd Process::Kill() {
-  PLAIT_CHECK(id_ > 0);
+  // The id of one that nobody has to reap may be another's by now.
+  if (const std::optional<ProcessEnd> ended = Poll()) return *ended;
   kill(id_, SIGKILL);
   int state = 0;
-  Reap(id_, &state, 0);
+  const pid_t reaped = Reap(id_, &state, 0);
   id_ = 0;
-  return EndOf(state);
+  return EndOf(reaped, state);
 }
 
 void Process::Signal(int signal) const {

@@ -13,6 +13,9 @@
 
 namespace plait {
 
+// The exit code of a process of which nobody can tell how it ended: this process ignores SIGCHLD.
+inline constexpr int kExitUnknown = 255;
+
 // How a process ended: by exiting with a code, or by a signal.
 struct ProcessEnd {
   int exit_code = 0;

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -40,6 +41,8 @@ int main(int argc, char** argv) {
   plait::Interrupts interrupts;
   // First: threads that gRPC starts later inherit the blocked signals.
   interrupts.Start();
+  // Whoever started us may ignore it, and then nobody can tell how a child ended.
+  signal(SIGCHLD, SIG_DFL);
   plait::wire::KeepGrpcUntilExit();
   plait::Console console = {std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
   const plait::Environment environment = {ProgramFolder(), CacheFolder(),

@@ -75,6 +75,8 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  // Whoever started us may ignore it, and then nobody can tell how a child ended.
+  signal(SIGCHLD, SIG_DFL);
 
   const CommandLine line = ParseCommandLine(argc, argv, Version());
   if (line.exit_code) {

@@ -165,6 +165,8 @@ int List(absl::string_view backend) {
 
 int Main(const std::vector<std::string>& words) {
   signal(SIGPIPE, SIG_IGN);
+  // Whoever started us may ignore it, and then nobody can tell how a child ended.
+  signal(SIGCHLD, SIG_DFL);
   if (AsksForHelp(words)) {
     const std::string help = absl::StrCat(kSummary, HelpTextOf(kOptions, kOptionsWidth), kExamples);
     std::fputs(help.c_str(), stdout);

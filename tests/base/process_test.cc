@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file_descriptor.h"
@@ -79,6 +80,28 @@ TEST(ProcessTest, TellsTheSignal) {
   EXPECT_FALSE(process->Poll().has_value());
   process->Signal(SIGTERM);
   EXPECT_EQ(process->Await(kLong)->signal, SIGTERM);
+}
+
+// As a shell's `trap '' CHLD` leaves it to the programs that it starts.
+TEST(ProcessTest, AnEndThatNobodyCanTellIsNoSuccess) {
+  const auto old_handler = signal(SIGCHLD, SIG_IGN);
+  absl::StatusOr<Process> polled = Process::Start(Shell("exit 7"));
+  absl::StatusOr<Process> killed = Process::Start(Shell("exec sleep 1000"));
+  ASSERT_TRUE(polled.ok() && killed.ok());
+  const std::optional<ProcessEnd> end = polled->Await(kLong);
+  const ProcessEnd killed_end = killed->Kill();
+  signal(SIGCHLD, old_handler);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_NE(end->exit_code, 0);
+  EXPECT_NE(killed_end.exit_code, 0);
+}
+
+TEST(ProcessTest, KillTellsOfAnEndThatCameBefore) {
+  absl::StatusOr<Process> process = Process::Start(Shell("exit 7"));
+  ASSERT_TRUE(process.ok()) << process.status();
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(process->id()), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(process->Kill().exit_code, 7);
 }
 
 TEST(ProcessTest, NamesAProgramThatCannotBeStarted) {

@@ -43,6 +43,16 @@ def stop_worker_in_mid_task(daemon, client):
     return wait_until(attempt, "the worker runs a task")
 
 
+
+def test_the_end_of_a_worker_is_told_where_a_shell_ignores_sigchld(new_daemon):
+    shell = ("bash", "-c", "trap '' CHLD; exec \"$@\"", "bash")
+    daemon = new_daemon(prefix=shell).start()
+    os.kill(daemon.wait_for_worker(), signal.SIGTERM)
+    (ended,) = wait_until(
+        lambda: [event for event in daemon.log_events() if event.get("event") == "worker.ended"],
+        "the worker's end is logged")
+    assert (ended["signal"], ended["exit_code"]) == (str(int(signal.SIGTERM)), "0")
+
 @pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_the_job_succeeds_though_its_worker_is(daemon, how):
     daemon.wait_for_worker()
