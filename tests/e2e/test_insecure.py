@@ -1,5 +1,6 @@
 """Without TLS on any address: refused, allowed on request, told to whoever asks, and reached."""
 
+import socket
 import subprocess
 
 import pytest
@@ -53,3 +54,13 @@ def test_a_loopback_address_warns_of_nothing(shared_daemon):
 def test_tls_and_its_absence_exclude_each_other(cli):
     finished = cli.run("devices", "--server", "10.0.0.1:7400", "--insecure", "--tls-ca", "x.pem")
     assert "--insecure: means no TLS" in finished.expect(2).last_error_line
+
+
+def test_a_proxy_is_not_asked_for_this_machine(shared_daemon, cli, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.setblocking(False)
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        cli.run("jobs", "--server", shared_daemon.address).expect(0)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -222,6 +223,20 @@ with plait.Client("127.0.0.1:1", patience=0.5) as client:
     except plait.UnreachableError as error:
         print(error.reason)
 """
+
+
+def test_a_proxy_is_not_asked_for_this_machine(environment, server):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.setblocking(False)
+        own = environment.variables.items()
+        variables = {name: value for name, value in own if name.lower() != "no_proxy"}
+        variables["http_proxy"] = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        code = "import sys, plait; print(len(plait.Client(sys.argv[1]).devices()) > 0)"
+        listed = subprocess.run([environment.program("python"), "-c", code, server.address],
+                                env=variables, text=True, capture_output=True, check=True)
+        assert listed.stdout == "True\n"
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
 
 
 def test_what_makes_no_sense_is_refused(environment):

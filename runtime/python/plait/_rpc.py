@@ -91,6 +91,8 @@ def open_channel(address: str, tls: Tls | None, insecure: bool) -> grpc.Channel:
                ("grpc.http2.max_pings_without_data", 0)]
     # As the command line has it: nothing leaves the machine.
     local = re.match(r"unix:|localhost:|127\.\d+\.\d+\.\d+:|\[::1\]:", address)
+    if local:
+        options.append(("grpc.enable_http_proxy", 0))
     if insecure or (local and (tls is None or tls.ca is None)):
         return grpc.insecure_channel(address, options)
     files = tls or Tls()
