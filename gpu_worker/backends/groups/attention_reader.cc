@@ -211,12 +211,11 @@ std::optional<AttentionPattern> AttentionReader::Run() {
 bool AttentionReader::ReadAttention(NodeId core) {
   const Node& node = graph_.node(core);
   const Attributes& attributes = *node.attributes;
-  if (attributes.Int("is_causal", 0) != 0 || attributes.Float("softcap", 0) != 0) return false;
-  const auto omitted = [](TensorId tensor) { return tensor == kNoTensor; };
-  const auto others = node.inputs.begin() + std::min<int64_t>(node.inputs.size(), 4);
-  if (!std::all_of(others, node.inputs.end(), omitted) || !HasOneOutput(node)) return false;
-  const TensorType types[] = {graph_.input_type(core, 0), graph_.input_type(core, 1),
-                              graph_.input_type(core, 2)};
+  std::vector<TensorType> types;
+  for (const TensorId input : node.inputs) {
+    types.push_back(input == kNoTensor ? TensorType() : graph_.type(input));
+  }
+  if (!HasOneOutput(node) || !IsPlainAttention({attributes, types, {}})) return false;
   const absl::StatusOr<AttentionShape> shape = ReadAttentionShape(attributes, types);
   if (!shape.ok()) return false;
   const int64_t group = shape->heads / shape->key_heads;

@@ -88,5 +88,22 @@ TEST(AttentionProblemTest, ReadsQueriesKeysAndValuesOfOneTensor) {
   EXPECT_EQ(check->problem.inputs[2].offset, 16);
 }
 
+// Import writes these with masks; the text of a graph may hold them all the same.
+TEST(AttentionProblemTest, LeavesWhatHidesSomeKeysFromSomeQueries) {
+  const auto kernel = [](const std::string& attributes) {
+    return AttentionIn(*ParseTypedGraph(R"(graph {
+  input %q: float32[1,2,6,4]
+  input %k: float32[1,2,6,4]
+  input %v: float32[1,2,6,4]
+  %y = Attention(%q, %k, %v) {)" + attributes +
+                                        "}\n  output %y\n}"));
+  };
+  EXPECT_TRUE(kernel("").ok());
+  EXPECT_FALSE(kernel("is_causal=1").ok());
+  EXPECT_FALSE(kernel("left_window_size=2").ok());
+  EXPECT_FALSE(kernel("right_window_size=2").ok());
+  EXPECT_FALSE(kernel("softcap=2.0").ok());
+}
+
 }  // namespace
 }  // namespace plait::cuda
