@@ -53,7 +53,7 @@ if(PLAIT_TESTS)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 reports std::string's + where the standard library comes from a precompiled header.
     target_compile_options(plait_test_options INTERFACE
-      -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+      -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
   plait_precompiled(plait_precompiled_test
     HEADERS <gmock/gmock.h> <gtest/gtest.h>

@@ -92,8 +92,9 @@ Status CheckNeeds(const Options& options) {
   if (options.command != "constants" && options.kernels.empty()) {
     return InvalidOption(options.command + ": --kernels is missing");
   }
-  if (!enumerates && options.out.empty())
+  if (!enumerates && options.out.empty()) {
     return InvalidOption(options.command + ": --out is missing");
+  }
   if (options.command == "contention" && options.profiles.empty()) {
     return InvalidOption("contention: --profiles is missing");
   }

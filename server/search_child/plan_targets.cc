@@ -14,10 +14,6 @@
 namespace plait {
 namespace {
 
-absl::Status InvalidPlans(absl::string_view what) {
-  return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, what);
-}
-
 // Every bucket of each variable with every one of the others, the lowest first.
 absl::StatusOr<std::vector<Bindings>> BucketShapes(const ShapeVariables& variables,
                                                    const Bindings& fixed) {

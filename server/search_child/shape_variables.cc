@@ -9,10 +9,6 @@
 namespace plait {
 namespace {
 
-absl::Status InvalidShapes(absl::string_view what) {
-  return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, what);
-}
-
 const ModelValue* FindInput(const Model& model, absl::string_view name) {
   const auto is_it = [&](const ModelValue& input) { return input.name == name; };
   const auto found = std::find_if(model.inputs().begin(), model.inputs().end(), is_it);
@@ -23,7 +19,7 @@ absl::Status AddVariables(const Model& model, const std::string& name, const v1:
                           ShapeVariables* variables) {
   const ModelValue* const input = FindInput(model, name);
   if (input == nullptr) {
-    return InvalidShapes(absl::StrCat("options.shape_ranges: '", name, "' is no input"));
+    return InvalidPlans(absl::StrCat("options.shape_ranges: '", name, "' is no input"));
   }
   for (int axis = 0; axis < range.dims_size(); ++axis) {
     const v1::DimRange& dim = range.dims(axis);
@@ -35,10 +31,10 @@ absl::Status AddVariables(const Model& model, const std::string& name, const v1:
         variables->try_emplace(key, ShapeVariable{dim.low(), dim.high(), {}});
     ShapeVariable& variable = entry->second;
     if (!added && (variable.low != dim.low() || variable.high != dim.high())) {
-      return InvalidShapes(absl::StrCat("options.shape_ranges: dimension ", axis, " ('", key,
-                                        "') of '", name, "' is given as ", dim.low(), "..",
-                                        dim.high(), ", but as ", variable.low, "..", variable.high,
-                                        " by another input"));
+      return InvalidPlans(absl::StrCat("options.shape_ranges: dimension ", axis, " ('", key,
+                                       "') of '", name, "' is given as ", dim.low(), "..",
+                                       dim.high(), ", but as ", variable.low, "..", variable.high,
+                                       " by another input"));
     }
     variable.places.emplace_back(name, axis);
   }
@@ -46,6 +42,10 @@ absl::Status AddVariables(const Model& model, const std::string& name, const v1:
 }
 
 }  // namespace
+
+absl::Status InvalidPlans(absl::string_view what) {
+  return wire::Error(v1::ERROR_REASON_INVALID_REQUEST, what);
+}
 
 absl::StatusOr<ShapeVariables> VariablesOf(const Model& model, const v1::OptimizeOptions& options) {
   ShapeVariables variables;

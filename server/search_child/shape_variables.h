@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "optimizer/onnx/bind.h"
 #include "plait/v1/optimization.pb.h"
 
@@ -22,6 +23,9 @@ struct ShapeVariable {
 
 // By symbol, or by the place of what has none. Ordered, so that equal options give equal plans.
 using ShapeVariables = std::map<std::string, ShapeVariable>;
+
+// What is wrong with the plans that a job asks for (INVALID_REQUEST).
+absl::Status InvalidPlans(absl::string_view what);
 
 // Those of the options' ranges.
 // Errors: InvalidArgument (INVALID_REQUEST) for a range that contradicts another one or the model.

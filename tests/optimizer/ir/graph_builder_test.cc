@@ -11,8 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const TensorType kBuiltType{DataType::kFloat32, {4}};
-
 Node NodeOf(OpKind op, absl::InlinedVector<TensorId, 4> inputs) {
   Node node;
   node.op = op;
@@ -34,12 +32,12 @@ TEST(GraphTest, IsEmptyByDefault) {
 
 TEST(GraphBuilderTest, DropsDeadNodesAndConstantsButNoInput) {
   GraphBuilder builder;
-  const TensorId x = builder.AddInput(kBuiltType, "x");
-  builder.AddInput(kBuiltType, "unused");
-  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "c");
-  builder.AddConstant(Constant::OfSynthetic(kBuiltType, 2), "dead");
-  builder.AddNode(NodeOf(OpKind::kAdd, {x, c}), {kBuiltType}, {"dead_sum"});
-  const TensorId y = builder.AddNode(NodeOf(OpKind::kRelu, {x}), {kBuiltType}, {"y"})[0];
+  const TensorId x = builder.AddInput(kFloats, "x");
+  builder.AddInput(kFloats, "unused");
+  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kFloats, 1), "c");
+  builder.AddConstant(Constant::OfSynthetic(kFloats, 2), "dead");
+  builder.AddNode(NodeOf(OpKind::kAdd, {x, c}), {kFloats}, {"dead_sum"});
+  const TensorId y = builder.AddNode(NodeOf(OpKind::kRelu, {x}), {kFloats}, {"y"})[0];
   builder.AddOutput(y);
   const Graph graph = Finished(std::move(builder));
   EXPECT_EQ(PrintGraph(graph),
@@ -50,10 +48,10 @@ TEST(GraphBuilderTest, DropsDeadNodesAndConstantsButNoInput) {
 
 TEST(GraphBuilderTest, MergesEqualConstantsButForOutputs) {
   GraphBuilder builder;
-  const TensorId a = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "a");
-  const TensorId b = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "b");
-  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kBuiltType, 1), "c");
-  builder.AddOutput(builder.AddNode(NodeOf(OpKind::kAdd, {a, b}), {kBuiltType}, {"y"})[0]);
+  const TensorId a = builder.AddConstant(Constant::OfSynthetic(kFloats, 1), "a");
+  const TensorId b = builder.AddConstant(Constant::OfSynthetic(kFloats, 1), "b");
+  const TensorId c = builder.AddConstant(Constant::OfSynthetic(kFloats, 1), "c");
+  builder.AddOutput(builder.AddNode(NodeOf(OpKind::kAdd, {a, b}), {kFloats}, {"y"})[0]);
   builder.AddOutput(c);
   const Graph graph = Finished(std::move(builder));
   EXPECT_EQ(graph.node(0).inputs[0], graph.node(0).inputs[1]);
@@ -64,11 +62,11 @@ TEST(GraphBuilderTest, MergesEqualConstantsButForOutputs) {
 
 TEST(GraphBuilderTest, MakesNamesUnique) {
   GraphBuilder builder;
-  const TensorId a = builder.AddInput(kBuiltType, "x");
-  const TensorId b = builder.AddInput(kBuiltType, "x");
-  const TensorId c = builder.AddInput(kBuiltType, "x_1");
-  const TensorId d = builder.AddInput(kBuiltType, "");
-  const TensorId e = builder.AddInput(kBuiltType, "t0");
+  const TensorId a = builder.AddInput(kFloats, "x");
+  const TensorId b = builder.AddInput(kFloats, "x");
+  const TensorId c = builder.AddInput(kFloats, "x_1");
+  const TensorId d = builder.AddInput(kFloats, "");
+  const TensorId e = builder.AddInput(kFloats, "t0");
   const Graph graph = Finished(std::move(builder));
   std::set<std::string> names;
   for (const TensorInfo& tensor : graph.tensors()) names.insert(*tensor.name);
@@ -82,11 +80,11 @@ TEST(GraphBuilderTest, MakesNamesUnique) {
 
 TEST(GraphBuilderTest, RenameTakesTheNameFromItsHolder) {
   GraphBuilder builder;
-  const TensorId a = builder.AddInput(kBuiltType, "a");
-  const TensorId b = builder.AddInput(kBuiltType, "b");
+  const TensorId a = builder.AddInput(kFloats, "a");
+  const TensorId b = builder.AddInput(kFloats, "b");
   builder.Rename(b, "a");
   builder.Rename(b, "a");
-  const TensorId again = builder.AddInput(kBuiltType, "b");
+  const TensorId again = builder.AddInput(kFloats, "b");
   const Graph graph = Finished(std::move(builder));
   EXPECT_EQ(*graph.tensor(a).name, "t0");
   EXPECT_EQ(*graph.tensor(b).name, "a");
@@ -107,7 +105,7 @@ TEST(GraphBuilderTest, SortsTopologicallyWithTheNodeAddedFirstAhead) {
 
 TEST(GraphBuilderTest, KeepsInputsThatAreOutputsAndRepeatedOutputs) {
   GraphBuilder builder;
-  const TensorId x = builder.AddInput(kBuiltType, "x");
+  const TensorId x = builder.AddInput(kFloats, "x");
   builder.AddOutput(x);
   builder.AddOutput(x);
   const Graph graph = Finished(std::move(builder));
@@ -116,9 +114,9 @@ TEST(GraphBuilderTest, KeepsInputsThatAreOutputsAndRepeatedOutputs) {
 
 TEST(GraphBuilderTest, KeepsOmittedInputsAndOutputs) {
   GraphBuilder builder;
-  const TensorId x = builder.AddInput(kBuiltType, "x");
+  const TensorId x = builder.AddInput(kFloats, "x");
   const std::vector<TensorId> outputs = builder.AddNode(
-      NodeOf(OpKind::kSplit, {x, kNoTensor}), {TensorType(), kBuiltType}, {"", "y"}, {true, false});
+      NodeOf(OpKind::kSplit, {x, kNoTensor}), {TensorType(), kFloats}, {"", "y"}, {true, false});
   EXPECT_EQ(outputs[0], kNoTensor);
   builder.AddOutput(outputs[1]);
   const Graph graph = Finished(std::move(builder));

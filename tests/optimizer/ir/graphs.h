@@ -8,6 +8,8 @@
 
 namespace plait {
 
+inline const TensorType kFloats{DataType::kFloat32, {4}};
+
 // The graph of a text that the test itself wrote.
 inline Graph GraphOf(absl::string_view text) {
   absl::StatusOr<Graph> graph = ParseGraph(text);

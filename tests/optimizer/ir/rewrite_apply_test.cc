@@ -8,8 +8,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const TensorType kRewrittenType{DataType::kFloat32, {4}};
-
 constexpr char kChain[] = R"(  %a: float32[4] = Relu(%x) {}
   %b: float32[4] = Relu(%a) {}
   %y: float32[4] = Neg(%b) {}
@@ -37,7 +35,7 @@ TEST(ApplyTest, ANewTensorTakesOverTheNameAndThePlaceOfTheOldOne) {
   rewrite.removed = {1};
   rewrite.constants = {Constant::OfTensor(Tensor::Of<float>({4}, {1, 2, 3, 4}))};
   rewrite.added = {
-      {.op = OpKind::kMul, .inputs = {Find(graph, "a"), fresh}, .output_types = {kRewrittenType}}};
+      {.op = OpKind::kMul, .inputs = {Find(graph, "a"), fresh}, .output_types = {kFloats}}};
   rewrite.rewired = {{Find(graph, "b"), fresh + 1}};
   EXPECT_EQ(Applied(graph, rewrite), R"(graph {
   input %x: float32[4]
@@ -86,8 +84,7 @@ TEST(ApplyTest, TwoOutputsRewiredToOneTensorShareTheFirstName) {
 TEST(ApplyTest, WrapsATensorWithoutRewiringTheWrapper) {
   const Graph graph = GraphOf(AroundX("  %y: float32[4] = Relu(%x) {}\n  output %y\n"));
   Rewrite rewrite;
-  rewrite.added = {
-      {.op = OpKind::kNeg, .inputs = {Find(graph, "y")}, .output_types = {kRewrittenType}}};
+  rewrite.added = {{.op = OpKind::kNeg, .inputs = {Find(graph, "y")}, .output_types = {kFloats}}};
   rewrite.rewired = {{Find(graph, "y"), graph.tensor_count()}};
   EXPECT_EQ(Applied(graph, rewrite), AroundX(R"(  %t0: float32[4] = Relu(%x) {}
   %y: float32[4] = Neg(%t0) {}
@@ -126,8 +123,7 @@ TEST(ApplyTest, SortsNewNodesBehindWhatTheyRead) {
 )"));
   Rewrite rewrite;
   rewrite.removed = {0};
-  rewrite.added = {
-      {.op = OpKind::kAbs, .inputs = {Find(graph, "b")}, .output_types = {kRewrittenType}}};
+  rewrite.added = {{.op = OpKind::kAbs, .inputs = {Find(graph, "b")}, .output_types = {kFloats}}};
   rewrite.rewired = {{Find(graph, "a"), graph.tensor_count()}};
   EXPECT_EQ(Applied(graph, rewrite), AroundX(R"(  %b: float32[4] = Neg(%x) {}
   %a: float32[4] = Abs(%b) {}
@@ -175,7 +171,7 @@ TEST(ApplyTest, RefusesIdsThatDoNotExist) {
   rewrites[2].rewired = {{graph.tensor_count(), 0}};
   rewrites[3].rewired = {{0, graph.tensor_count()}};
   rewrites[4].rewired = {{kNoTensor, 0}};
-  rewrites[5].added = {{.op = OpKind::kNeg, .inputs = {99}, .output_types = {kRewrittenType}}};
+  rewrites[5].added = {{.op = OpKind::kNeg, .inputs = {99}, .output_types = {kFloats}}};
   for (const Rewrite& rewrite : rewrites) {
     EXPECT_EQ(Apply(graph, rewrite).status().code(), absl::StatusCode::kInvalidArgument);
   }

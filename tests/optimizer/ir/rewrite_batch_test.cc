@@ -7,8 +7,6 @@
 namespace plait {
 namespace {
 
-const TensorType kBatchedType{DataType::kFloat32, {4}};
-
 // The example of rewrite_batch.h.
 constexpr char kTwoIdentities[] = R"(  %a: float32[4] = Identity(%x) {}
   %b: float32[4] = Relu(%a) {}
@@ -28,7 +26,7 @@ Rewrite ToNeg(const Graph& graph, NodeId node) {
   Rewrite rewrite;
   rewrite.removed = {node};
   rewrite.added = {
-      {.op = OpKind::kNeg, .inputs = {graph.node(node).inputs[0]}, .output_types = {kBatchedType}}};
+      {.op = OpKind::kNeg, .inputs = {graph.node(node).inputs[0]}, .output_types = {kFloats}}};
   rewrite.rewired = {{graph.node(node).outputs[0], graph.tensor_count()}};
   return rewrite;
 }
@@ -112,8 +110,7 @@ TEST(RewriteBatchTest, ARewriteThatMovesNodesIsAlone) {
 )"));
   Rewrite moving;
   moving.removed = {0};
-  moving.added = {
-      {.op = OpKind::kAbs, .inputs = {Find(graph, "b")}, .output_types = {kBatchedType}}};
+  moving.added = {{.op = OpKind::kAbs, .inputs = {Find(graph, "b")}, .output_types = {kFloats}}};
   moving.rewired = {{Find(graph, "a"), graph.tensor_count()}};
   RewriteBatch second(graph);
   EXPECT_TRUE(second.Add(ToNeg(graph, 3)));

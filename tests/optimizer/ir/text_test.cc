@@ -14,8 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const TensorType kTextType{DataType::kFloat32, {4}};
-
 void ExpectRoundTrip(const Graph& graph) {
   const std::string text = PrintGraph(graph);
   const absl::StatusOr<Graph> parsed = ParseGraph(text);
@@ -30,8 +28,8 @@ Graph WithAttributes(Attributes attributes) {
   Node node;
   node.op = OpKind::kRelu;
   node.attributes = MakeAttributes(std::move(attributes));
-  node.inputs = {builder.AddInput(kTextType, "x")};
-  builder.AddOutput(builder.AddNode(node, {kTextType}, {"y"})[0]);
+  node.inputs = {builder.AddInput(kFloats, "x")};
+  builder.AddOutput(builder.AddNode(node, {kFloats}, {"y"})[0]);
   return *std::move(builder).Finish();
 }
 
@@ -82,11 +80,11 @@ TEST(TextTest, AwkwardNamesRoundTrip) {
   for (const std::string& name : names) {
     Node node;
     node.op = OpKind::kRelu;
-    node.inputs = {builder.AddInput(kTextType, name)};
+    node.inputs = {builder.AddInput(kFloats, name)};
     node.name = std::make_shared<const std::string>(name);
-    builder.AddOutput(builder.AddNode(node, {kTextType}, {name + "'"})[0]);
+    builder.AddOutput(builder.AddNode(node, {kFloats}, {name + "'"})[0]);
   }
-  builder.AddInput(kTextType, absl::string_view("nul\0byte", 8));
+  builder.AddInput(kFloats, absl::string_view("nul\0byte", 8));
   const Graph graph = *std::move(builder).Finish();
   ExpectRoundTrip(graph);
   const Graph parsed = *ParseGraph(PrintGraph(graph));
@@ -172,19 +170,18 @@ TEST(TextTest, ConstantsOfEveryTypeRoundTrip) {
     }
   }
   ExpectRoundTrip(WithConstant(Constant::OfWeight({DataType::kString, {2}}, DigestOf("abc"))));
-  ExpectRoundTrip(WithConstant(Constant::OfSynthetic(kTextType, ~uint64_t{0})));
+  ExpectRoundTrip(WithConstant(Constant::OfSynthetic(kFloats, ~uint64_t{0})));
 }
 
 TEST(TextTest, ExpressionsKeepOmittedInputsOutputIndexAndSharing) {
-  const ConstantRef leaf = Constant::OfSynthetic(kTextType, 1);
+  const ConstantRef leaf = Constant::OfSynthetic(kFloats, 1);
   const ConstantRef split = std::make_shared<const Constant>(
-      kTextType,
-      Constant::Apply{OpKind::kSplit, MakeAttributes({{"axis", 0}}), {leaf, nullptr}, 3});
+      kFloats, Constant::Apply{OpKind::kSplit, MakeAttributes({{"axis", 0}}), {leaf, nullptr}, 3});
   const ConstantRef sum = std::make_shared<const Constant>(
-      kTextType, Constant::Apply{OpKind::kAdd, NoAttributes(), {split, split}, 0});
+      kFloats, Constant::Apply{OpKind::kAdd, NoAttributes(), {split, split}, 0});
   GraphBuilder builder;
   // A tensor that has the name that the printer would give the leaf.
-  builder.AddInput(kTextType, "c0");
+  builder.AddInput(kFloats, "c0");
   builder.AddOutput(builder.AddConstant(sum, "sum"));
   const Graph graph = *std::move(builder).Finish();
   EXPECT_EQ(PrintGraph(graph), R"(graph {
@@ -200,8 +197,8 @@ TEST(TextTest, ExpressionsKeepOmittedInputsOutputIndexAndSharing) {
 
 TEST(TextTest, EqualConstantsThatAreOutputsKeepTheirNames) {
   GraphBuilder builder;
-  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kTextType, 1), "a"));
-  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kTextType, 1), "b"));
+  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kFloats, 1), "a"));
+  builder.AddOutput(builder.AddConstant(Constant::OfSynthetic(kFloats, 1), "b"));
   const Graph graph = *std::move(builder).Finish();
   ExpectRoundTrip(graph);
   EXPECT_THAT(PrintGraph(graph), HasSubstr("const %b: float32[4] = synthetic 1"));
@@ -230,7 +227,7 @@ TEST(TextTest, InfersTypesThatAreLeftOut) {
   const absl::StatusOr<Graph> graph =
       ParseGraph(AroundX("  %y = Relu(%x)\n  output %y\n"), SameAsInput);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->output_type(0), kTextType);
+  EXPECT_EQ(graph->output_type(0), kFloats);
 }
 
 TEST(TextTest, TypesMustAgreeWithTheInferredOnes) {

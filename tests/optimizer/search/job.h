@@ -73,6 +73,16 @@ inline std::vector<std::string> ProductsOf(const Graph& graph, const Plan& plan,
   return products;
 }
 
+// Allows a number of batches.
+class ShortBudget : public Budget {
+ public:
+  explicit ShortBudget(int64_t steps) : steps_(steps) {}
+  bool Allows(int64_t step) override { return step < steps_; }
+
+ private:
+  const int64_t steps_;
+};
+
 // Has time, but for one of the questions; -1: for all.
 class OneNoBudget : public Budget {
  public:

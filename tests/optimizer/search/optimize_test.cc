@@ -260,16 +260,6 @@ TEST(OptimizeTest, TheResultDoesNotDependOnTheNumberOfThreads) {
   }
 }
 
-// Allows a number of steps.
-class ShortBudget : public Budget {
- public:
-  explicit ShortBudget(int64_t steps) : steps_(steps) {}
-  bool Allows(int64_t step) override { return step < steps_; }
-
- private:
-  int64_t steps_;
-};
-
 TEST(OptimizeTest, ReplayFromTheLogGivesTheSameResultWithoutADevice) {
   for (const int64_t steps : {0, 1, 2, 3, 1000}) {
     Job recorded;

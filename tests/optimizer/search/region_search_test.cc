@@ -7,22 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "tests/optimizer/search/examples.h"
+#include "tests/optimizer/search/job.h"
 
 namespace plait {
 namespace {
-
-const Rule* const kPairRules[] = {&kTanhToPair, &kPairToNeg};
-
-// Allows a number of batches.
-class FewBatches : public Budget {
- public:
-  explicit FewBatches(int64_t steps) : steps_(steps) {}
-  bool Allows(int64_t step) override { return step < steps_; }
-
- private:
-  int64_t steps_;
-};
 
 // A chain of unary operators, which the fake device fuses up to three at a time.
 Graph Chain(const std::vector<std::string>& ops) {
@@ -37,10 +25,10 @@ class RegionSearchTest : public testing::Test {
  protected:
   absl::StatusOr<RegionSearchResult> Search(const Graph& graph, PartitionOptions partition,
                                             int64_t steps, bool whole_graph = false) {
-    FewBatches budget(steps);
+    ShortBudget budget(steps);
     BudgetedProfiles profiles(fake_.profiles, budget, fake_.log);
     RegionSearchOptions options;
-    options.backtracking.rules = kPairRules;
+    options.backtracking.rules = kRules;
     options.backtracking.checks_prices = true;
     options.partition = partition;
     options.whole_graph = whole_graph;
@@ -191,7 +179,7 @@ TEST_F(RegionSearchTest, SearchesNoStructureTwice) {
   ReplayingBudget forever(fake_.log);
   BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
   RegionSearchOptions options;
-  options.backtracking.rules = kPairRules;
+  options.backtracking.rules = kRules;
   options.partition = kLeavesAlone;
   SolvedRegions solved;
   const auto first = SearchRegions(graph, options, fake_.device, profiles, &solved);

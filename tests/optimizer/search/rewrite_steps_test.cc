@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "optimizer/ir/text.h"
-#include "tests/optimizer/search/examples.h"
+#include "tests/optimizer/search/job.h"
 
 namespace plait {
 namespace {
@@ -23,8 +23,6 @@ const Rule kCeilToAbs = {
     },
     .always_wins = true,
 };
-
-const Rule* const kStepRules[] = {&kTanhToPair, &kPairToNeg};
 
 // The operators of a graph, in order.
 std::string OpsOf(const Graph& graph) {
@@ -50,7 +48,7 @@ TEST(ApplyStepTest, NamesTheRuleOfAWrongRewrite) {
   Rewrite rewrite;
   rewrite.removed = {0};  // and nothing in its place
   RuleCounts counts;
-  const absl::Status status = ApplyStep(TanhGraph(), kStepRules, 1, rewrite, &counts).status();
+  const absl::Status status = ApplyStep(TanhGraph(), kRules, 1, rewrite, &counts).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr("rule pair_to_neg: "));
   EXPECT_TRUE(counts.empty());
@@ -72,8 +70,7 @@ TEST(RepeatStepsTest, FollowsTheTable) {
   };
   for (const Case& test : cases) {
     RuleCounts counts;
-    const absl::StatusOr<Graph> repeated =
-        RepeatSteps(TanhGraph(), kStepRules, test.steps, &counts);
+    const absl::StatusOr<Graph> repeated = RepeatSteps(TanhGraph(), kRules, test.steps, &counts);
     if (repeated.ok()) {
       EXPECT_EQ(OpsOf(*repeated), test.outcome) << test.name;
       int steps = 0;
@@ -91,7 +88,7 @@ TEST(RepeatStepsTest, AsksTheRuleAgain) {
   const Graph graph = GraphOf(
       "graph {\n input %x: float32[2,8]\n %a = Abs(%x) {}\n %y = Floor(%a) {}\n output %y\n}");
   RuleCounts counts;
-  EXPECT_EQ(RepeatSteps(graph, kStepRules, {{1, 1}}, &counts).status().code(),
+  EXPECT_EQ(RepeatSteps(graph, kRules, {{1, 1}}, &counts).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
