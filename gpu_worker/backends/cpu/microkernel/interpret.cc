@@ -7,37 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/microkernel/tile_products.h"
 
 namespace plait {
 namespace {
 
 using Vector = std::array<float, 16>;
-using Tile = std::array<std::array<std::byte, 64>, 16>;
-
-// An element of a tile's row.
-template <typename T>
-T At(const Tile& tile, int row, int index) {
-  T value;
-  std::memcpy(&value, tile[row].data() + static_cast<size_t>(index) * sizeof(T), sizeof(T));
-  return value;
-}
-
-template <typename T>
-void Put(Tile& tile, int row, int index, T value) {
-  std::memcpy(tile[row].data() + static_cast<size_t>(index) * sizeof(T), &value, sizeof(T));
-}
-
-// Products of bf16 take denormal numbers for zeros, and give zeros for denormal sums.
-float WithoutDenormal(float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
-}
-
-float FloatOfBf16(uint16_t bits) {
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof(value));
-  return WithoutDenormal(value);
-}
 
 class Interpreter {
  public:
@@ -96,10 +71,10 @@ class Interpreter {
         tiles_[instruction.target] = {};
         return true;
       case MicroOp::kTileMultiplyBytes:
-        MultiplyBytes(instruction);
+        Multiply(MultiplyByteTiles, instruction);
         return true;
       case MicroOp::kTileMultiplyBf16:
-        MultiplyBf16(instruction);
+        Multiply(MultiplyBf16Tiles, instruction);
         return true;
       default:
         Compute(instruction);
@@ -166,46 +141,9 @@ class Interpreter {
     }
   }
 
-  void MultiplyBytes(const MicroInstruction& instruction) {
-    const TileShape& shape = microkernel_.tiles[instruction.target];
-    const Tile& left = tiles_[instruction.left];
-    const Tile& right = tiles_[instruction.right];
-    const int depth = microkernel_.tiles[instruction.right].rows;
-    for (int m = 0; m < shape.rows; ++m) {
-      for (int n = 0; n < shape.row_bytes / 4; ++n) {
-        // Wraps around as the processor's does.
-        auto sum = At<uint32_t>(tiles_[instruction.target], m, n);
-        for (int k = 0; k < depth * 4; ++k) {
-          const int product = At<int8_t>(left, m, k) * At<int8_t>(right, k / 4, n * 4 + k % 4);
-          sum += static_cast<uint32_t>(product);
-        }
-        Put(tiles_[instruction.target], m, n, sum);
-      }
-    }
-  }
-
-  // In the order that the processor's manual gives: of the pairs of a row and a column the first
-  // numbers' products are added up, and the second ones', from zero on; then these two sums, and
-  // what comes of it to the sum in the tile, which so is rounded once for a whole tile of numbers.
-  void MultiplyBf16(const MicroInstruction& instruction) {
-    const TileShape& shape = microkernel_.tiles[instruction.target];
-    const Tile& left = tiles_[instruction.left];
-    const Tile& right = tiles_[instruction.right];
-    const int depth = microkernel_.tiles[instruction.right].rows;
-    for (int m = 0; m < shape.rows; ++m) {
-      for (int n = 0; n < shape.row_bytes / 4; ++n) {
-        float sums[2] = {};
-        for (int k = 0; k < depth * 2; ++k) {
-          float& sum = sums[k % 2];
-          sum = WithoutDenormal(std::fma(FloatOfBf16(At<uint16_t>(left, m, k)),
-                                         FloatOfBf16(At<uint16_t>(right, k / 2, n * 2 + k % 2)),
-                                         sum));
-        }
-        const float more = WithoutDenormal(sums[0] + sums[1]);
-        const float before = WithoutDenormal(At<float>(tiles_[instruction.target], m, n));
-        Put(tiles_[instruction.target], m, n, WithoutDenormal(before + more));
-      }
-    }
+  void Multiply(decltype(MultiplyByteTiles)* product, const MicroInstruction& instruction) {
+    product(microkernel_.tiles[instruction.target], microkernel_.tiles[instruction.right].rows,
+            tiles_[instruction.left], tiles_[instruction.right], &tiles_[instruction.target]);
   }
 
   const Microkernel& microkernel_;
