@@ -49,6 +49,12 @@ absl::Status WithWayOut(const absl::Status& status) {
                                                   "the same, with onnxruntime for such nodes"));
 }
 
+std::vector<std::string> OutputNames(const Model& model) {
+  std::vector<std::string> names;
+  for (const ModelValue& output : model.outputs()) names.push_back(output.name);
+  return names;
+}
+
 // A model on its way from a file to a device.
 class Loading {
  public:
@@ -84,7 +90,7 @@ class Loading {
     if (has_plan && (choice.grade != PlanGrade::kExact || is_bound)) {
       warnings->push_back(absl::StrCat(path_, ": ", choice.explanation));
     }
-    return Adopt(std::move(choice));
+    return Adopt(model, std::move(choice));
   }
 
  private:
@@ -105,6 +111,7 @@ class Loading {
     }
     LoadedExecutable loaded;
     loaded.model = {path_,
+                    OutputNames(parted.model),
                     parted.bound.graph,
                     Plan(),
                     std::make_shared<ModelWeights>(parted.model.weights()),
@@ -117,11 +124,11 @@ class Loading {
     return loaded;
   }
 
-  LoadedExecutable Adopt(PlanChoice choice) const {
+  LoadedExecutable Adopt(const Model& model, PlanChoice choice) const {
     LoadedPlan& loaded = *choice.loaded;
-    return {{path_, std::move(loaded.graph), std::move(loaded.plan), std::move(loaded.weights),
-             choice.grade >= PlanGrade::kSameInstructionSet, choice.grade,
-             std::move(choice.explanation)},
+    return {{path_, OutputNames(model), std::move(loaded.graph), std::move(loaded.plan),
+             std::move(loaded.weights), choice.grade >= PlanGrade::kSameInstructionSet,
+             choice.grade, std::move(choice.explanation)},
             std::move(loaded.executable)};
   }
 
@@ -145,6 +152,7 @@ class Loading {
     PLAIT_RETURN_IF_ERROR(CheckNodes(bound));
     LoadedModel loaded;
     loaded.path = path_;
+    loaded.output_names = OutputNames(model);
     loaded.graph = bound.graph;
     loaded.weights = std::make_shared<ModelWeights>(model.weights());
     loaded.explanation = choice.explanation + "; it runs one kernel for each operator";

@@ -25,6 +25,8 @@ struct PartedModel {
 // Owns all that it needs: the file may change afterwards.
 struct LoadedModel {
   std::string path;
+  // As the file has them: in a rewritten graph two outputs may be one tensor, which has one name.
+  std::vector<std::string> output_names;
   Graph graph;
   Plan plan;
   std::shared_ptr<const WeightSource> weights;

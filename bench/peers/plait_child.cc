@@ -64,12 +64,12 @@ class PlaitChild {
     // A plan that is ignored would be timed as if it were the one that was searched for.
     if (!warnings.empty()) return absl::FailedPreconditionError(warnings.front());
     executable_ = std::move(loaded.executable);
-    graph_ = std::move(loaded.model.graph);
-    PLAIT_ASSIGN_OR_RETURN(inputs_, ReadInputs(folder, graph_));
+    output_names_ = std::move(loaded.model.output_names);
+    PLAIT_ASSIGN_OR_RETURN(inputs_, ReadInputs(folder, loaded.model.graph));
     PLAIT_RETURN_IF_ERROR(executable_->Run(inputs_).status());
     return Json{{"version", PLAIT_VERSION},
                 {"load_ms", stopwatch.elapsed_us() / 1000},
-                {"flops", FlopsOf(graph_)},
+                {"flops", FlopsOf(loaded.model.graph)},
                 {"kernels", loaded.model.plan.steps.size()}};
   }
 
@@ -90,7 +90,7 @@ class PlaitChild {
   absl::StatusOr<Json> WriteOutputsTo(const std::string& folder) {
     PLAIT_RETURN_IF_ERROR(CheckLoaded());
     PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executable_->Run(inputs_));
-    PLAIT_RETURN_IF_ERROR(WriteOutputs(folder, graph_, outputs));
+    PLAIT_RETURN_IF_ERROR(WriteOutputs(folder, output_names_, outputs));
     return Json{{"ok", true}};
   }
 
@@ -106,7 +106,7 @@ class PlaitChild {
   }
 
   std::unique_ptr<Executor> executor_;
-  Graph graph_;
+  std::vector<std::string> output_names_;
   std::vector<Tensor> inputs_;
   std::unique_ptr<Executable> executable_;
 };

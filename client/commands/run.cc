@@ -24,14 +24,12 @@ std::vector<OptionSpec> OptionsOfRun() {
 }
 
 Json ResultJson(const LoadedModel& model, absl::Span<const Tensor> outputs) {
-  const Graph& graph = model.graph;
   Json json;
   json["plan"] = PlanChoiceJson(model);
   json["outputs"] = Json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto& name = graph.tensor(graph.outputs()[i]).name;
     Json output;
-    output["name"] = name == nullptr ? "" : *name;
+    output["name"] = model.output_names[i];
     output["type"] = std::string(DataTypeName(outputs[i].type().dtype));
     output["shape"] = Json::array();
     for (const int64_t dim : outputs[i].type().shape) output["shape"].push_back(dim);
@@ -64,15 +62,15 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
   PLAIT_RETURN_IF_ERROR(inputs.status());
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, loaded.executable->Run(*inputs));
   if (arguments.Has("--outputs")) {
-    PLAIT_RETURN_IF_ERROR(WriteOutputs(arguments.Text("--outputs"), graph, outputs));
+    PLAIT_RETURN_IF_ERROR(
+        WriteOutputs(arguments.Text("--outputs"), loaded.model.output_names, outputs));
   }
   if (context.console.json) {
     context.console.out << JsonText(ResultJson(loaded.model, outputs));
     return ExitCode::kOk;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto& name = graph.tensor(graph.outputs()[i]).name;
-    context.console.out << (name == nullptr ? "" : *name) << ": " << outputs[i].type().ToString()
+    context.console.out << loaded.model.output_names[i] << ": " << outputs[i].type().ToString()
                         << "\n";
   }
   return ExitCode::kOk;

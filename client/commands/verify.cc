@@ -130,8 +130,7 @@ Json LossesJson(const std::vector<LoadedModel>& models, const Losses& losses) {
     Json outputs = Json::array();
     const std::vector<OutputError>& errors = losses.of_model[side].outputs();
     for (size_t i = 0; i < errors.size(); ++i) {
-      const Graph& graph = models[0].graph;
-      outputs.push_back({{"name", *graph.tensor(graph.outputs()[i]).name},
+      outputs.push_back({{"name", models[0].output_names[i]},
                          {"max_abs_error", errors[i].max_abs_error},
                          {"max_rel_error", errors[i].max_rel_error},
                          {"rms_error", errors[i].rms_error}});
@@ -146,10 +145,9 @@ std::string LossesText(const std::vector<LoadedModel>& models, const Losses& los
   for (size_t side = 0; side < models.size(); ++side) {
     const std::vector<OutputError>& errors = losses.of_model[side].outputs();
     for (size_t i = 0; i < errors.size(); ++i) {
-      const Graph& graph = models[0].graph;
       absl::StrAppendFormat(&text, "%s, %s: rms error %.3g, max rel error %.3g of float64\n",
-                            models[side].path, *graph.tensor(graph.outputs()[i]).name,
-                            errors[i].rms_error, errors[i].max_rel_error);
+                            models[side].path, models[0].output_names[i], errors[i].rms_error,
+                            errors[i].max_rel_error);
     }
   }
   absl::StrAppendFormat(&text, "rms ratio %.3g\n", losses.rms_ratio());

@@ -80,18 +80,17 @@ Bindings ShapesOfInputs(const std::string& folder, const Model& model, Bindings 
   return given;
 }
 
-absl::Status WriteOutputs(const std::string& folder, const Graph& graph,
+absl::Status WriteOutputs(const std::string& folder, absl::Span<const std::string> names,
                           absl::Span<const Tensor> outputs) {
   PLAIT_RETURN_IF_ERROR(MakeFolders(folder));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string name = NameOf(graph, graph.outputs()[i]);
-    PLAIT_ASSIGN_OR_RETURN(const std::string proto, WriteTensorFile({name, outputs[i]}));
+    PLAIT_ASSIGN_OR_RETURN(const std::string proto, WriteTensorFile({names[i], outputs[i]}));
     PLAIT_RETURN_IF_ERROR(WriteFile(absl::StrCat(folder, "/output_", i, ".pb"), proto));
     const absl::StatusOr<std::string> npy = WriteNpy(outputs[i]);
     // bfloat16: the other file holds it.
     if (absl::IsUnimplemented(npy.status())) continue;
     PLAIT_RETURN_IF_ERROR(npy.status());
-    PLAIT_RETURN_IF_ERROR(WriteFile(NpyPath(folder, name), *npy));
+    PLAIT_RETURN_IF_ERROR(WriteFile(NpyPath(folder, names[i]), *npy));
   }
   return absl::OkStatus();
 }

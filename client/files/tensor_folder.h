@@ -22,10 +22,10 @@ absl::StatusOr<std::vector<Tensor>> ReadInputs(const std::string& folder, const 
 // in the folder, as far as they can be read and the model allows them. None for the folder "".
 Bindings ShapesOfInputs(const std::string& folder, const Model& model, Bindings given);
 
-// Writes output i as "output_<i>.pb" and "<name>.npy"; the latter not for bfloat16, which numpy
+// Writes output i as "output_<i>.pb" and "<names[i]>.npy"; the latter not for bfloat16, which numpy
 // does not have. Errors: those of the file system.
 // Each file is replaced in one step; the folder is made when it is missing.
-absl::Status WriteOutputs(const std::string& folder, const Graph& graph,
+absl::Status WriteOutputs(const std::string& folder, absl::Span<const std::string> names,
                           absl::Span<const Tensor> outputs);
 
 }  // namespace plait

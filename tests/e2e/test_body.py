@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import models
 import sample_inputs
@@ -62,6 +63,26 @@ def test_a_file_that_is_optimized_again_has_one_plan(cli, folder, dynamic):
     assert twice.read_bytes().startswith(dynamic.read_bytes())
     keys = [entry.key for entry in onnx.load(twice).metadata_props]
     assert sorted(keys) == sorted(set(keys)) and "plait.plan" in keys
+
+
+def test_outputs_that_are_one_tensor_keep_their_names(cli, folder):
+    names = ["whole", "copy", "second_copy"]
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["whole"]),
+         helper.make_node("Identity", ["whole"], ["copy"]),
+         helper.make_node("Identity", ["whole"], ["second_copy"])], "copies",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 8]) for name in names])
+    model, output = folder / "copies.onnx", folder / "out.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8,
+                                opset_imports=[helper.make_opsetid("", 17)]), model)
+    optimize(cli, model, output, "--body", "searched").expect(0)
+    ran = cli.run("run", output, "--seed", "1", "--json", "--outputs", folder / "result").expect(0)
+    assert [value["name"] for value in ran.json["outputs"]] == names
+    text = cli.run("run", output, "--seed", "1").expect(0).out
+    assert [line.split(":")[0] for line in text.splitlines()] == names
+    written = [np.load(folder / "result" / f"{name}.npy") for name in names]
+    assert np.array_equal(written[0], written[1]) and np.array_equal(written[0], written[2])
 
 
 def test_another_body_is_the_plans_graph(cli, folder, dynamic):
