@@ -44,7 +44,7 @@ def small_model(width=16, operator="Relu", domain="", rows=4):
 
 
 def slow_model(layers=10, width=1536, activations=("Tanh", "Sigmoid", "Tanh", "Relu")):
-    """Products of a quarter of a second together: to verify a plan takes a quarter of a minute.
+    """Ten products take a quarter of a second together: to verify a plan, a quarter of a minute.
     What there is to gain is in the activations, which can be part of a product's kernel."""
     random = np.random.default_rng(7)
     weight = numpy_helper.from_array(

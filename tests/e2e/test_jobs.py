@@ -100,7 +100,7 @@ PHASES = ["import", "baseline", "canonicalize", "search", "schedule", "verify", 
 
 def test_a_job_tells_how_far_it_is(client):
     # Its verification takes seconds on any machine: progress is told once a second.
-    digest = client.upload(models.slow_model())
+    digest = client.upload(models.slow_model(layers=4))
     _, events, last = client.watch(client.submit(digest, budget_seconds=60).id)
     assert state_of(last) == "SUCCEEDED"
     assert [event.text for event in events if type_of(event) == "PHASE"] == PHASES
