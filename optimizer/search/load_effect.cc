@@ -1,5 +1,7 @@
 #include "optimizer/search/load_effect.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/search/plan_graph.h"
@@ -30,12 +32,15 @@ constexpr absl::string_view kGraph = R"(graph {
 })";
 
 constexpr int kRounds = 5;
+constexpr int kLoadsMin = 2;  // that differ
 
 }  // namespace
 
-absl::StatusOr<LoadEffect> MeasureLoadEffect(const DeviceDescription& device,
+absl::StatusOr<LoadEffect> MeasureLoadEffect(const LoadEffect& known,
+                                             const DeviceDescription& device,
                                              const KernelCatalog& catalog, Profiler& profiler,
                                              Verifier& verifier, double seconds_max) {
+  if (known.loads >= kLoadsOfEffect) return known;
   PLAIT_ASSIGN_OR_RETURN(const Graph graph, ParseTypedGraph(kGraph));
   MeasurementLog log;
   ProfileCache profiles(profiler, log);
@@ -47,16 +52,18 @@ absl::StatusOr<LoadEffect> MeasureLoadEffect(const DeviceDescription& device,
                          PlanBaseline(graph, search_device, binding, budgeted));
   const PlanCandidate candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
                                    planned.predicted_us};
+  const int loads = std::max(kLoadsOfEffect - known.loads, kLoadsMin);
   PLAIT_ASSIGN_OR_RETURN(const std::vector<CandidateMeasurement> measured,
-                         verifier.Verify({candidate, candidate}, {.loads = kLoadsOfEffect,
+                         verifier.Verify({candidate, candidate}, {.loads = loads,
                                                                   .rounds = kRounds,
                                                                   .rounds_min = 2 * kRounds,
                                                                   .seconds_max = seconds_max}));
   if (measured.size() != 2 || !AreComparable(measured[0], measured[1]) ||
-      measured[0].load_rounds.size() < 2) {
+      measured[0].load_rounds.size() < kLoadsMin) {
     return absl::InternalError("the load effect of the device could not be measured");
   }
-  return LoadEffectOf({measured[0].latency_us, measured[1].latency_us, measured[0].load_rounds});
+  return PooledLoadEffect(known, LoadEffectOf({measured[0].latency_us, measured[1].latency_us,
+                                               measured[0].load_rounds}));
 }
 
 }  // namespace plait

@@ -1,5 +1,6 @@
 #include "server/search_child/budget_warnings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -9,7 +10,8 @@ namespace plait {
 
 // Names a budget that would have been enough: all that was spent, and what was missing.
 std::string BudgetWarning(double budget_seconds, double seconds_spent, double seconds_needed) {
-  const auto needed = static_cast<int64_t>(std::ceil(1.2 * (seconds_spent + seconds_needed)));
+  const double enough = std::max(1.2 * (seconds_spent + seconds_needed), budget_seconds + 1);
+  const auto needed = static_cast<int64_t>(std::ceil(enough));
   return absl::StrCat("the budget of ", budget_seconds,
                       " s left no time to measure a candidate beside the original, which was "
                       "returned as it is (--budget ",

@@ -269,20 +269,17 @@ class ChildSearch {
                                             MeasurementSource& source) const {
     if (start_.options().has_measurement_log()) return source.load_effect();
     if (is_predicted()) return LoadEffect();
-    if (known) return *known;
-    PLAIT_ASSIGN_OR_RETURN(const LoadEffect effect,
-                           MeasureLoadEffect(device, catalog, source.profiler(), source.verifier(),
-                                             kLoadEffectShare * budget_seconds_));
+    PLAIT_ASSIGN_OR_RETURN(
+        const LoadEffect effect,
+        MeasureLoadEffect(known.value_or(LoadEffect()), device, catalog, source.profiler(),
+                          source.verifier(), kLoadEffectShare * budget_seconds_));
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(effect));
     return effect;
   }
 
-  // Sends it to the daemon, for later jobs. One of few loads does for this job only: the budget was
-  // short, or the machine busy, and a later job measures it whole.
+  // Sends it to the daemon, for later jobs, which go on where this one was short of time.
   absl::Status KeepLoadEffect(const LoadEffect& effect) const {
-    if (start_.options().has_measurement_log() || effect.loads < kLoadsOfEffect) {
-      return absl::OkStatus();
-    }
+    if (start_.options().has_measurement_log() || effect.loads == 0) return absl::OkStatus();
     internal::ChildMessage message;
     message.mutable_load_effect()->set_deviation(effect.deviation);
     message.mutable_load_effect()->set_loads(effect.loads);
