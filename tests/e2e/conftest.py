@@ -10,7 +10,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import models  # noqa: E402 (found through the line above)
+import learned  # noqa: E402 (found through the line above)
+import models  # noqa: E402
 import programs  # noqa: E402
 from daemon import Daemon  # noqa: E402
 
@@ -70,7 +71,8 @@ def client(shared_daemon):
 
 @pytest.fixture
 def cli(folder):
-    """`plait` with an empty cache."""
+    """`plait` that knows this machine, and nothing else."""
+    learned.give(folder / "cache" / "plait" / "data")
     return programs.Cli(folder / "cache")
 
 

@@ -3,6 +3,7 @@
 import pytest
 from installed import Installed, programs
 
+import learned
 import models
 
 
@@ -14,7 +15,9 @@ def installed(tmp_path_factory):
 @pytest.fixture(scope="session")
 def optimized(tmp_path_factory):
     """Optimizes a model file on this machine, with a small budget."""
-    cli = programs.Cli(tmp_path_factory.mktemp("cache"))
+    cache = tmp_path_factory.mktemp("cache")
+    learned.give(cache / "plait" / "data")
+    cli = programs.Cli(cache)
 
     def optimize(model, result, *options):
         cli.run("optimize", model, "-o", result, "--budget", "5s", *options).expect(0)
