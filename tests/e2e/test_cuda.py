@@ -166,7 +166,7 @@ def test_a_thousand_orders_of_a_plan(cli, server, folder, model_file, name):
 
 
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
-@pytest.mark.parametrize("name", ["squeezenet", "rnntc_sru"])
+@pytest.mark.parametrize("name", [pytest.param("squeezenet", marks=pytest.mark.long), "rnntc_sru"])
 def test_a_model_of_the_table(folder, name):
     model = folder / f"{name}.onnx"
     skeleton.restore_file(SKELETONS / f"{name}.skeleton", model)
