@@ -10,6 +10,7 @@ Rewrites MatchIntegerConv(const Rule&, const Graph& graph, NodeId node) {
   const auto x = DequantizedInput(graph, found->product, 0);
   const auto w = DequantizedInput(graph, found->product, 1);
   if (!x || !w || !x->has_one_scale() || w->constant == nullptr) return {};
+  if (!RunsInOnnxRuntime(*found, *x, *w)) return {};
   if (!w->has_one_scale() && w->axis != 0) return {};
   RewriteBuilder builder(graph);
   const auto bias = BiasOfSums(graph, *found, *x, *w, w->type.shape[0], &builder);

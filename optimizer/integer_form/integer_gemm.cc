@@ -18,6 +18,7 @@ Rewrites MatchIntegerGemm(const Rule&, const Graph& graph, NodeId node) {
   const auto x = DequantizedInput(graph, found->product, 0);
   const auto w = DequantizedInput(graph, found->product, 1);
   if (!x || !w || !x->has_one_scale() || w->constant == nullptr) return {};
+  if (!RunsInOnnxRuntime(*found, *x, *w)) return {};
   const int by_row = attributes.Int("transB", 0) != 0 ? 0 : 1;  // the axis of w's channels
   if (!IsPlainProduct(attributes) || (!w->has_one_scale() && w->axis != by_row)) return {};
   const int64_t depth = x->type.shape[1];

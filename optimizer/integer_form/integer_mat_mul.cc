@@ -10,6 +10,7 @@ Rewrites MatchIntegerMatMul(const Rule&, const Graph& graph, NodeId node) {
   const auto a = DequantizedInput(graph, found->product, 0);
   const auto b = DequantizedInput(graph, found->product, 1);
   if (!a || !b || !a->has_one_scale()) return {};
+  if (!RunsInOnnxRuntime(*found, *a, *b)) return {};
   // Of more matrices than one, or of one vector, columns have no scales of their own.
   const bool has_columns = b->type.rank() == 2 && b->axis == 1;
   if (!b->has_one_scale() && !has_columns) return {};

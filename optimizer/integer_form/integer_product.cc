@@ -85,6 +85,12 @@ std::optional<QuantizedProduct> ProductBefore(const Graph& graph, NodeId quantiz
   return QuantizedProduct{product, bound, quantize, *scale, dtype};
 }
 
+bool RunsInOnnxRuntime(const QuantizedProduct& product, const Dequantized& x,
+                       const Dequantized& w) {
+  const DataType dtype = x.type.dtype;
+  return product.dtype == dtype && (w.type.dtype == dtype || w.type.dtype == DataType::kInt8);
+}
+
 Rewrites ReplaceQuantized(const Graph& graph, const QuantizedProduct& product, TensorId y,
                           RewriteBuilder* builder) {
   if (product.bound != kNoNode) {

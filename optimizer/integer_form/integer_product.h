@@ -20,6 +20,10 @@ struct QuantizedProduct {
 // none.
 std::optional<QuantizedProduct> ProductBefore(const Graph& graph, NodeId quantize, OpKind op);
 
+// Whether ONNX Runtime has a kernel that makes the product's result of these integers: no other
+// mixes of types do, and a file with such a node would load in no runtime but ours.
+bool RunsInOnnxRuntime(const QuantizedProduct& product, const Dequantized& x, const Dequantized& w);
+
 // Scale and zero point of the result, as inputs of the operator on integers.
 TensorId ResultScaleOf(const Graph& graph, const QuantizedProduct& product);
 TensorId ResultZeroPointOf(const Graph& graph, const QuantizedProduct& product,

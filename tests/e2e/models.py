@@ -6,6 +6,7 @@ import zlib
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
@@ -62,6 +63,37 @@ def slow_model(layers=10, width=1536, activations=("Tanh", "Sigmoid", "Tanh", "R
         [helper.make_tensor_value_info(value, TensorProto.FLOAT, [width, width])], [weight])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+def quantized_model(mixes):
+    """For each mix of types, of x, w and y, a Conv, a Gemm and a MatMul as exporters write those of
+    bytes: between DequantizeLinears and a QuantizeLinear."""
+    random = np.random.default_rng(7)
+    constants = {"scale": np.float32(0.02), "int8_zero": np.int8(-9), "uint8_zero": np.uint8(120)}
+    text = []
+    for operator, shape in (("Conv", (5, 4, 3, 3)), ("Gemm", (10, 5)), ("MatMul", (10, 5))):
+        for mix in mixes:
+            name = "_".join((operator, *mix))
+            x, w, y = (f"scale, {dtype}_zero" for dtype in mix)
+            # Of 7 bits, so that two products fit in 16: session_of says why.
+            constants[f"{name}_w"] = random.integers(0, 64, shape).astype(mix[1])
+            text.append(f"""
+                {name}_xq = QuantizeLinear({operator}_x, {x})
+                {name}_xd = DequantizeLinear({name}_xq, {x})
+                {name}_wd = DequantizeLinear({name}_w, {w})
+                {name}_sum = {operator}({name}_xd, {name}_wd)
+                {name}_yq = QuantizeLinear({name}_sum, {y})
+                {name} = DequantizeLinear({name}_yq, {y})""")
+    inputs = "float[1,4,6,6] Conv_x, float[3,10] Gemm_x, float[3,10] MatMul_x"
+    outputs = ", ".join(f"float {name[:-2]}" for name in constants if name.endswith("_w"))
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> quantized ({inputs}) => ({outputs})'
+        f' {{ {"".join(text)} }}')
+    model.graph.initializer.extend(
+        numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items())
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
     return model.SerializeToString(deterministic=True)
 
 

@@ -1,5 +1,7 @@
 """What the optimized file holds for other runtimes, and what plait's own makes of it."""
 
+import itertools
+
 import numpy as np
 import onnx
 import pytest
@@ -109,6 +111,21 @@ def test_what_no_plan_can_carry_is_in_the_body(cli, folder, model_file):
     raised = cli.run("optimize", model_file("tiny_resnet", "named"), "-o", folder / "raised.onnx",
                      "--budget", "5s", "--opset", "19", "--json").expect(0).json
     assert raised["optimized"]["body"] == "portable"
+
+
+# ONNX Runtime has operators on bytes for some mixes of their types.
+def test_a_portable_body_has_operators_on_bytes_that_other_runtimes_have(cli, folder, model_file):
+    mixes = list(itertools.product(("int8", "uint8"), repeat=3))
+    model = model_file(models.quantized_model(mixes))
+    output = folder / "out.onnx"
+    cli.run("optimize", model, "-o", output, "--budget", "5s", "--body", "portable").expect(0)
+    operators = [node.op_type for node in onnx.load(output).graph.node]
+    assert operators.count("QLinearConv") == 6 and operators.count("QLinearMatMul") == 3
+    sessions = [models.session_of(path.read_bytes(), optimized=False) for path in (model, output)]
+    feeds = sample_inputs.session_inputs(sessions[0], 3, 1)
+    for value, a, b in zip(sessions[0].get_outputs(), *(s.run(None, feeds) for s in sessions)):
+        assert len(np.unique(a)) > 4, value.name
+        assert np.abs(a - b).max() <= 0.021, value.name
 
 
 def test_a_body_that_there_is_not_is_refused(cli, folder, dynamic):
