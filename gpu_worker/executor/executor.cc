@@ -24,7 +24,8 @@ absl::StatusOr<Plan> CheckedKernelPlan(const Graph& graph, const Kernel& kernel,
 }  // namespace
 
 absl::StatusOr<BoundTensors> Executable::Bound() {
-  return absl::UnimplementedError("this backend does not show its memory");
+  return absl::UnimplementedError(
+      "this device does not run parts of a model between nodes that run on the host; cpu does");
 }
 
 absl::Status Executable::RunBound(absl::Span<const BoundCopy> /*before*/,

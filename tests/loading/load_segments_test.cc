@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "gpu_worker/backends/catalogs.h"
+#include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
 #include "optimizer/onnx/attach_plan.h"
 #include "optimizer/onnx/import.h"
@@ -103,6 +104,17 @@ std::vector<float> RunOn(SegmentedModel& model, std::vector<float> x) {
                            bytes};
   EXPECT_EQ(model.Run({&before, 1}, {&after, 1}), absl::OkStatus());
   return y;
+}
+
+TEST(LoadSegmentsTest, RunsIslandsOnTheReferenceDevice) {
+  const absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor("reference", {});
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  Planned planned(**executor);
+  EchoRunner runner;
+  const absl::StatusOr<LoadedSegments> loaded = planned.Load(&runner);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(RunOn(*loaded->model, {-1, 2, -3, 4}), (std::vector<float>{0, 2, 0, 4}));
+  EXPECT_EQ(RunOn(*loaded->model, {5, 6, 7, -8}), (std::vector<float>{5, 6, 7, 0}));
 }
 
 TEST(LoadSegmentsTest, RunsIslandsByDefaultPlans) {

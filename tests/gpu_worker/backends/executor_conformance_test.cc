@@ -1,3 +1,4 @@
+#include <cstring>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -327,6 +328,28 @@ TEST_P(ObservedRunTest, TimesEveryStepOrSaysThatItCannot) {
   const absl::StatusOr<std::vector<Tensor>> outputs = executable_->Run({input_});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(outputs->front(), Floats({1, -4, 3, -8}));
+}
+
+// As the islands of a model are run, between nodes that run on the host.
+TEST_P(ObservedRunTest, RunsOnItsOwnMemoryOrSaysThatItCannot) {
+  const absl::StatusOr<BoundTensors> bound = executable_->Bound();
+  if (GetParam() == "cuda") {
+    EXPECT_TRUE(absl::IsUnimplemented(bound.status())) << bound.status();
+    return;
+  }
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  float y[4] = {};
+  const auto* const x = reinterpret_cast<const std::byte*>(input_.bytes().data());
+  const BoundCopy before = {bound->inputs[0].data, x, sizeof(y)};
+  const BoundCopy after = {reinterpret_cast<std::byte*>(y), bound->outputs[0].data, sizeof(y)};
+  for (int run = 0; run < 2; ++run) {
+    // The second time on what is there.
+    const absl::Status status = executable_->RunBound({&before, run == 0 ? 1u : 0u}, {&after, 1});
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(Floats({y[0], y[1], y[2], y[3]}), Floats({1, -4, 3, -8}));
+    ASSERT_TRUE(executable_->Run({Floats({0, 0, 0, 0})}).ok());
+    std::memcpy(bound->inputs[0].data, x, sizeof(y));
+  }
 }
 
 std::vector<std::string> AllBackends() {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include "base/machine_memory.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/check_load.h"
@@ -52,6 +55,32 @@ class ReferenceExecutable : public Executable {
     return outputs;
   }
 
+  absl::StatusOr<BoundTensors> Bound() override {
+    if (memory_.empty()) {
+      bound_.inputs = Reserve(graph_.inputs());
+      bound_.outputs = Reserve(graph_.outputs());
+    }
+    return bound_;
+  }
+
+  absl::Status RunBound(absl::Span<const BoundCopy> before,
+                        absl::Span<const BoundCopy> after) override {
+    CopyAll(before);
+    inputs_.clear();
+    for (const BoundTensor& input : bound_.inputs) {
+      const auto* const bytes = reinterpret_cast<const char*>(input.data);
+      inputs_.emplace_back(
+          input.type, absl::string_view(bytes, static_cast<size_t>(input.type.bytes())), nullptr);
+    }
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> values, RunOnce({}, IgnoreStep));
+    for (size_t i = 0; i < bound_.outputs.size(); ++i) {
+      const absl::string_view bytes = values[graph_.outputs()[i]].bytes();
+      if (!bytes.empty()) std::memcpy(bound_.outputs[i].data, bytes.data(), bytes.size());
+    }
+    CopyAll(after);
+    return absl::OkStatus();
+  }
+
   absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
                            StepObserver observe) override {
     PLAIT_RETURN_IF_ERROR(SetInputs(inputs));
@@ -83,6 +112,23 @@ class ReferenceExecutable : public Executable {
  private:
   static absl::Status IgnoreStep(int /*step*/, absl::Span<const Tensor> /*inputs*/) {
     return absl::OkStatus();
+  }
+
+  static void CopyAll(absl::Span<const BoundCopy> copies) {
+    for (const BoundCopy& copy : copies) {
+      if (copy.bytes > 0) std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+    }
+  }
+
+  // Apart from each other, and somewhere even without an element.
+  std::vector<BoundTensor> Reserve(absl::Span<const TensorId> tensors) {
+    std::vector<BoundTensor> reserved;
+    for (const TensorId tensor : tensors) {
+      const TensorType& type = graph_.type(tensor);
+      memory_.emplace_back(static_cast<size_t>(std::max<int64_t>(type.bytes(), 1)));
+      reserved.push_back({type, memory_.back().data()});
+    }
+    return reserved;
   }
 
   // Every value is kept until the end, whatever the plan says of memory: a wrong plan of memory
@@ -121,6 +167,8 @@ class ReferenceExecutable : public Executable {
   std::vector<std::vector<TensorId>> reads_;  // by step
   std::vector<Tensor> constants_;             // by tensor
   std::vector<Tensor> inputs_;
+  BoundTensors bound_;
+  std::vector<std::vector<std::byte>> memory_;  // of `bound_`
 };
 
 // The same on every machine but for its memory, so that its plans and profiles may go anywhere.
