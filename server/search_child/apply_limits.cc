@@ -2,10 +2,10 @@
 
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <new>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,10 +24,24 @@ constexpr bool kLimitsAddressSpace = false;
 constexpr bool kLimitsAddressSpace = true;
 #endif
 
-// No allocation may happen on this way out: fputs to stderr is unbuffered.
+// 16 MiB: a thread's stack twice, and more than libraries map at once for memory of their own.
+constexpr size_t kRoomBytes = size_t{16} << 20;
+
+// No allocation and no lock may happen on this way out.
 [[noreturn]] void EndAtMemoryLimit() {
-  std::fputs("the memory limit is reached\n", stderr);
+  constexpr absl::string_view kLastWords = "the memory limit is reached\n";
+  // Who cannot be told is told by the code.
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, kLastWords.data(), kLastWords.size());
   _exit(kMemoryLimitExit);
+}
+
+// Threads that cannot start, and libraries that map memory themselves, ask no new handler before
+// they abort. Where there is no room either, this is why; else the signal ends the process.
+void OnAbort(int /*signal*/) {
+  const void* const room =
+      mmap(nullptr, kRoomBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) EndAtMemoryLimit();
 }
 
 void SetLimit(__rlimit_resource resource, int64_t value) {
@@ -60,6 +74,7 @@ bool ApplyLimits(absl::string_view text) {
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   std::set_new_handler(EndAtMemoryLimit);
+  std::signal(SIGABRT, OnAbort);
   return true;
 }
 
