@@ -1,8 +1,6 @@
-#include <cmath>
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/ops/shared/convert_number.h"
 #include "optimizer/ops/shared/elementwise.h"
 
 namespace plait {
@@ -18,30 +16,6 @@ Types InferCast(const OpCall& call) {
     return absl::UnimplementedError(absl::StrCat("plait cannot compute with element type ", to));
   }
   return std::vector<TensorType>{{static_cast<DataType>(to), call.input_types[0].shape}};
-}
-
-// ONNX leaves floats beyond the integer type's range undefined; here they saturate and NaN gives 0.
-int64_t IntegerOf(double value, DataType to) {
-  if (to == DataType::kBool) return value != 0 ? 1 : 0;
-  if (value != value) return 0;
-  const bool is_unsigned = to == DataType::kUint8 || to == DataType::kUint16 ||
-                           to == DataType::kUint32 || to == DataType::kUint64;
-  const int bits = static_cast<int>(8 * BytesOf(to)) - (is_unsigned ? 0 : 1);
-  const double limit = std::ldexp(1.0, bits);
-  const uint64_t max = std::numeric_limits<uint64_t>::max() >> (64 - bits);
-  if (value >= limit) return static_cast<int64_t>(max);
-  if (is_unsigned) return value <= 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(value));
-  if (value < -limit) return -static_cast<int64_t>(max) - 1;
-  return static_cast<int64_t>(value);
-}
-
-// float32 directly, because rounding to double before would round twice.
-double FloatOf(int64_t value, DataType from, DataType to) {
-  if (from == DataType::kUint64) {
-    const uint64_t bits = static_cast<uint64_t>(value);
-    return to == DataType::kFloat32 ? static_cast<float>(bits) : static_cast<double>(bits);
-  }
-  return to == DataType::kFloat32 ? static_cast<float>(value) : static_cast<double>(value);
 }
 
 absl::Status CastFloats(const std::vector<double>& from, EvalTensor* output) {

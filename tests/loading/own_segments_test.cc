@@ -395,12 +395,12 @@ TEST(OwnSegmentsTest, ANodeThatNobodyRunsIsRefusedOnce) {
   RefusingRunner runner;
   for (const char* const before : {"a = Identity(x)", "a = Mul(x, x)"}) {
     Parts parts(GraphBytes(17, absl::StrCat("g (uint32[2] x) => (uint32[1] y) {\n  ", before,
-                                            "\n  y = ReduceL2(a)\n}")),
+                                            "\n  y = ReduceLogSum(a)\n}")),
                 1, &runner);
     const auto outputs = parts.TryRun({Tensor({DataType::kUint32, {2}}, std::string(8, '\1'))});
     EXPECT_EQ(outputs.status().code(), absl::StatusCode::kUnimplemented) << outputs.status();
     EXPECT_THAT(std::string(outputs.status().message()),
-                HasSubstr("nodes that plait lacks (ReduceL2): it has none"));
+                HasSubstr("nodes that plait lacks (ReduceLogSum): it has none"));
   }
 }
 

@@ -365,13 +365,14 @@ TEST(HostRunnerTest, ItsErrorsAreTheSessions) {
 // A node of an operator that plait knows, for numbers that neither takes.
 TEST(HostRunnerTest, WhatNobodyRunsIsUnsupported) {
   Runner runner;
-  runner.load_error = "it has no ReduceL2";
+  runner.load_error = "it has no ReduceLogSum";
   const Session session =
-      Created(Model("g (uint32[2] x) => (uint32[1] y) { y = ReduceL2(x) }"), &runner);
+      Created(Model("g (uint32[2] x) => (uint32[1] y) { y = ReduceLogSum(x) }"), &runner);
   Numbers y;
   const Error error = RunOnce(session, {3, 4}, &y);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_UNSUPPORTED);
-  EXPECT_THAT(Text(error), HasSubstr("nodes that plait lacks (ReduceL2): it has no ReduceL2"));
+  EXPECT_THAT(Text(error),
+              HasSubstr("nodes that plait lacks (ReduceLogSum): it has no ReduceLogSum"));
 }
 
 TEST(HostRunnerTest, WhatItGivesMustBeWhatTheModelDeclares) {

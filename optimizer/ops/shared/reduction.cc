@@ -116,7 +116,7 @@ bool ReducesNothing(const OpCall& call) {
 Types InferFloatReduce(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kNumber));
   if (!IsFloat(call.input_types[0].dtype)) {
-    return absl::UnimplementedError("roots and logarithms of integers are not implemented");
+    return absl::UnimplementedError("logarithms of integers are not implemented");
   }
   return InferReduce(call, TypeSet::kFloat);
 }

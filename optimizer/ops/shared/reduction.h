@@ -76,7 +76,8 @@ absl::StatusOr<std::vector<TensorId>> ExpandElementsBy(const Node& node, GraphBu
 // OpSpec::expands_at_import of those: when nothing is reduced.
 bool ReducesNothing(const OpCall& call);
 
-// InferReduce for float types; of integers the result would be cut.
+// InferReduce for float types; what a logarithm of integers is ONNX leaves open, and its own
+// evaluator has none.
 // Errors: as InferReduce; Unimplemented for integers.
 Types InferFloatReduce(const OpCall& call);
 

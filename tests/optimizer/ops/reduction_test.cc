@@ -53,5 +53,29 @@ TEST(ReduceTest, OrdersAndDividesLargeUnsignedNumbers) {
   EXPECT_THAT(Results("%y = ReduceMean(%i0) {keepdims=0}", {x}), ElementsAre(0x1p62));
 }
 
+// As of ONNX Runtime, and of onnx's evaluator where that does not overflow.
+TEST(ReduceTest, CutsRootsOfIntegers) {
+  const char axes[] = "const %axes: int64[1] = [1]\n";
+  const int64_t numbers[] = {3, 4, 0, 1, -5, 7, 100000, 100000, 3};
+  for (const DataType dtype : {DataType::kInt32, DataType::kInt64}) {
+    const Tensor x = Tensor::FromInt64s({dtype, {3, 3}}, numbers);
+    EXPECT_THAT(Results("%y = ReduceL2(%i0, %axes)", {x}, axes), ElementsAre(5, 8, 141421));
+  }
+  const int64_t large[] = {std::numeric_limits<int64_t>::min(), 0};
+  const Tensor x = Tensor::FromInt64s({DataType::kUint64, {2}}, large);
+  EXPECT_THAT(Results("%y = ReduceL2(%i0) {keepdims=0}", {x}), ElementsAre(0x1p63));
+  const Tensor largest = Tensor::FromInt64s({DataType::kInt32, {2}}, {2147483647, 2147483647});
+  EXPECT_THAT(Results("%y = ReduceL2(%i0) {keepdims=0}", {largest}), ElementsAre(2147483647));
+}
+
+// Of these the model's other nodes are optimized, and a runtime that knows runs them.
+TEST(ReduceTest, LogarithmsOfIntegersAreUnimplemented) {
+  const TensorType x = {DataType::kInt64, {2, 3}};
+  for (const OpKind op : {OpKind::kReduceLogSum, OpKind::kReduceLogSumExp}) {
+    const auto types = InferTypes(op, {}, {x}, {nullptr}, 1);
+    EXPECT_TRUE(absl::IsUnimplemented(types.status())) << types.status();
+  }
+}
+
 }  // namespace
 }  // namespace plait
