@@ -3,8 +3,8 @@
 
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/backends/cuda/generated/emulation/emulate.h"
+#include "tests/gpu_worker/simulated_gpu/all_cases.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
-#include "tests/gpu_worker/simulated_gpu/odd_cases.h"
 
 namespace plait::simulated_gpu {
 namespace {
@@ -21,12 +21,6 @@ class Totals : public testing::Environment {
   int64_t kernels = 0, runs = 0, instructions = 0, lane_instructions = 0;
 };
 Totals* const totals = static_cast<Totals*>(testing::AddGlobalTestEnvironment(new Totals));
-
-std::vector<cuda::GeneratedCase> AllCases() {
-  std::vector<cuda::GeneratedCase> cases = cuda::GeneratedCases();
-  for (cuda::GeneratedCase& c : OddCases()) cases.push_back(std::move(c));
-  return cases;
-}
 
 // The relative L2 distance of two results.
 double Distance(const std::vector<std::vector<float>>& a,
@@ -125,10 +119,10 @@ TEST_P(GeneratedPtxTest, AgreesWithTheEmulation) {
 TEST_P(GeneratedPtxTest, RefusesOrComputesWhatIsAlignedToFourBytes) {
   if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   const auto [family, precision] = GetParam();
-  const std::vector<Work> all = WorkOf(*family, precision, cuda::GeneratedCases());
+  const std::vector<Work> all = WorkOf(*family, precision, AllCases());
   const auto module = CompileWork(all, "compute_90");
   ASSERT_TRUE(module.ok()) << module.status();
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < WorkOf(*family, precision, cuda::GeneratedCases()).size(); ++i) {
     const auto program = DecodeKernel(*module, EntryOf(i));
     ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
     const cuda::HostOperands operands = OperandsOf(all[i]);

@@ -1,6 +1,8 @@
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -91,9 +93,14 @@ std::string SourceOfWork(const std::vector<Work>& all) {
 
 absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
                                       const std::string& architecture) {
-  const cuda::Result<std::string> ptx = cuda::CompileToPtx(SourceOfWork(all), architecture);
+  // Half of the time of these tests is NVRTC's, and several run the same kernels.
+  static auto* const known = new std::map<std::pair<std::string, std::string>, std::string>();
+  std::pair<std::string, std::string> asked(SourceOfWork(all), architecture);
+  const auto found = known->find(asked);
+  if (found != known->end()) return found->second;
+  const cuda::Result<std::string> ptx = cuda::CompileToPtx(asked.first, architecture);
   if (!ptx.ok()) return absl::InternalError(ptx.error().message);
-  return ptx.value();
+  return known->emplace(std::move(asked), ptx.value()).first->second;
 }
 
 absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "gtest/gtest.h"
+#include "tests/gpu_worker/simulated_gpu/all_cases.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 #include "tests/gpu_worker/simulated_gpu/mutate.h"
 
@@ -28,13 +29,14 @@ struct Original {
 
 // The family's kernels for fp32 and what they compute.
 std::vector<Original> OriginalsOf(const cuda::GeneratedFamily& family, PtxModule* module) {
-  const std::vector<Work> all = WorkOf(family, cuda::Precision::kStrict, cuda::GeneratedCases());
+  const std::vector<Work> all = WorkOf(family, cuda::Precision::kStrict, AllCases());
   auto compiled = CompileWork(all, "compute_90");
   EXPECT_TRUE(compiled.ok()) << compiled.status();
   if (!compiled.ok()) return {};
   *module = *std::move(compiled);
   std::vector<Original> originals;
-  for (size_t i = 0; i < all.size(); ++i) {
+  const size_t count = WorkOf(family, cuda::Precision::kStrict, cuda::GeneratedCases()).size();
+  for (size_t i = 0; i < count; ++i) {
     Original original;
     original.work = all[i];
     for (const PtxKernel& kernel : module->kernels) {

@@ -15,8 +15,8 @@
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/backends/cuda/gpu/device_code.h"
+#include "tests/gpu_worker/simulated_gpu/all_cases.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
-#include "tests/gpu_worker/simulated_gpu/odd_cases.h"
 
 namespace plait::cuda {
 namespace {
@@ -203,9 +203,8 @@ TEST_P(GpuConformanceTest, AgreesWithTheReference) {
   if (!TheGpu().ok()) GTEST_SKIP() << "no device: " << TheGpu().error().message;
   Gpu& gpu = *TheGpu().value();
   const auto [family, precision] = GetParam();
-  std::vector<GeneratedCase> cases = GeneratedCases();
-  for (GeneratedCase& odd : simulated_gpu::OddCases()) cases.push_back(std::move(odd));
-  const std::vector<Work> all = simulated_gpu::WorkOf(*family, precision, cases);
+  const std::vector<Work> all =
+      simulated_gpu::WorkOf(*family, precision, simulated_gpu::AllCases());
   ASSERT_GE(all.size(), 2u);
   for (const Module& module : Compile(gpu, all)) {
     ASSERT_TRUE(module.code.ok()) << module.code.error().message;

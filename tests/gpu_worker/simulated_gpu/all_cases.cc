@@ -1,4 +1,4 @@
-#include "tests/gpu_worker/simulated_gpu/odd_cases.h"
+#include "tests/gpu_worker/simulated_gpu/all_cases.h"
 
 #include <algorithm>
 
@@ -147,9 +147,9 @@ ScaleShiftProblem AnyScaleShift(Random& random) {
 
 }  // namespace
 
-std::vector<GeneratedCase> OddCases() {
+std::vector<GeneratedCase> AllCases() {
   Random random(20);
-  std::vector<GeneratedCase> cases;
+  std::vector<GeneratedCase> cases = cuda::GeneratedCases();
   for (int i = 0; i < 10; ++i) {
     const std::string name = "odd" + std::to_string(i);
     cases.push_back({name, AnyDepthwise(random)});
