@@ -72,8 +72,7 @@ def client(shared_daemon):
 @pytest.fixture
 def cli(folder):
     """`plait` that knows this machine, and nothing else."""
-    learned.give(folder / "cache" / "plait" / "data")
-    return programs.Cli(folder / "cache")
+    return learned.cli(folder / "cache")
 
 
 @pytest.fixture

@@ -52,3 +52,10 @@ def give(data_dir):
         return
     data_dir.mkdir(parents=True, mode=0o700)
     shutil.copy(_profiles(), data_dir / "profiles.db")
+
+
+def cli(cache):
+    """`plait` that knows this machine, and keeps its data in a folder that is not there yet."""
+    cache = pathlib.Path(cache)
+    give(cache / "plait" / "data")
+    return programs.Cli(cache)

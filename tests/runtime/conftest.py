@@ -1,7 +1,7 @@
 """Fixtures of the runtime's tests: an installed tree, and models with plans."""
 
 import pytest
-from installed import Installed, programs
+from installed import Installed
 
 import learned
 import models
@@ -15,9 +15,7 @@ def installed(tmp_path_factory):
 @pytest.fixture(scope="session")
 def optimized(tmp_path_factory):
     """Optimizes a model file on this machine, with a small budget."""
-    cache = tmp_path_factory.mktemp("cache")
-    learned.give(cache / "plait" / "data")
-    cli = programs.Cli(cache)
+    cli = learned.cli(tmp_path_factory.mktemp("cache"))
 
     def optimize(model, result, *options):
         cli.run("optimize", model, "-o", result, "--budget", "5s", *options).expect(0)
