@@ -118,7 +118,7 @@ def test_a_session_has_onnxruntimes_methods(installed, planned_model, tmp_path):
                                atol=models.REL_ERROR_MAX * np.abs(expected).max())
 
 
-SHAPES = """
+OPEN_SHAPES = """
 import sys
 import numpy as np
 import plait
@@ -147,7 +147,7 @@ for wrong in (array[..., :-1], array[0]):
 def test_a_session_takes_any_size_of_an_open_dimension(installed, tmp_path):
     model = tmp_path / "model.onnx"
     model.write_bytes(models.light_model("tiny_dynamic"))
-    python(installed, "-c", SHAPES, model)
+    python(installed, "-c", OPEN_SHAPES, model)
 
 
 BINDING = """

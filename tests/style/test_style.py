@@ -1,5 +1,6 @@
 """House rules that a machine can check. Each test names the file and line that breaks a rule."""
 
+import ast
 import graphlib
 import pathlib
 import re
@@ -329,6 +330,26 @@ def test_lines_and_files_are_short():
         for number, line in enumerate(lines, 1):
             if len(line) > LINE_LENGTH_MAX and "http" not in line:
                 faults.append(f"{relative(path)}:{number}: {len(line)} columns")
+    report(faults)
+
+
+def constants(path):
+    """Lines and names that a Python file assigns at its top level in capitals."""
+    for node in ast.parse(path.read_text()).body:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name) and target.id.isupper():
+                yield node.lineno, target.id
+
+
+def test_no_constant_is_assigned_twice():
+    # A test that comes first would run what was meant for another.
+    faults = []
+    for path in tracked("*.py"):
+        seen = set()
+        for line, name in constants(path):
+            if name in seen:
+                faults.append(f"{relative(path)}:{line}: {name} is assigned before")
+            seen.add(name)
     report(faults)
 
 
