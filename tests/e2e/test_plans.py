@@ -45,7 +45,7 @@ def change_plan(model, changed, *replacements):
     return changed
 
 
-def assert_equals_onnx_runtime(cli, folder, original, optimized, feeds):
+def assert_equals_onnx_runtime(cli, folder, original, optimized, feeds, *options):
     session = models.session_of(original.read_bytes())
     inputs, outputs = folder / "in", folder / "result"
     inputs.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def assert_equals_onnx_runtime(cli, folder, original, optimized, feeds):
     shapes = [word for name, values in feeds.items()
               for word in ("--shape", f"{name}={'x'.join(map(str, values.shape))}")]
     finished = cli.run("run", optimized, "--inputs", inputs, "--outputs", outputs, "--json",
-                       *shapes).expect(0)
+                       *shapes, *options).expect(0)
     for value, expected in zip(session.get_outputs(), session.run(None, feeds)):
         got = np.load(outputs / f"{value.name}.npy")
         assert got.shape == expected.shape
@@ -172,9 +172,9 @@ def test_a_range_of_shapes_has_a_plan_for_each_bucket_and_runs_between_them(
     for batch in range(1, 7):
         feeds = {value.name: random.standard_normal(
             [batch] + [dim or 2 for dim in dims[1:]]).astype(np.float32)}
-        plan = assert_equals_onnx_runtime(cli, folder, dynamic, output, feeds)
-        if len(CORES) == 1:
-            assert plan["grade"] == ("exact" if batch in (1, 2, 4, 5) else "default")
+        plan = assert_equals_onnx_runtime(cli, folder, dynamic, output, feeds, "--threads", "1")
+        assert plan["grade"] == "exact"
+        assert ("bound to these shapes" in plan["explanation"]) == (batch not in (1, 2, 4, 5))
 
 
 def test_a_batch_that_nobody_gives_is_one_in_the_plan(cli, folder, model_file):
