@@ -43,7 +43,8 @@ def test_without_time_it_is_inconclusive(cli, folder, model_file):
 
 def test_a_model_beside_itself_does_not_fail(cli, model_file):
     model = model_file("tiny_bert")
-    assert cli.run("gate", model, model, "--budget", "20s", "--max-regression", "20%").code != 4
+    finished = cli.run("gate", model, model, "--budget", "20s", "--max-regression", "20%")
+    assert finished.code in (0, 5), finished.err  # it passes, or the time did not do
 
 
 @pytest.mark.parametrize("words, said", [
