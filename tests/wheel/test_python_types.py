@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from wheels import ROOT
 
 USE = """
@@ -22,21 +23,28 @@ plait.optimize("a.onnx", budget="long")
 """
 
 
-def mypy(*words):
-    finished = subprocess.run([sys.executable, "-m", "mypy", *map(str, words)], cwd=ROOT, text=True,
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What mypy knows of the package and of numpy is read once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def mypy(cache, *words):
+    command = [sys.executable, "-m", "mypy", "--cache-dir", cache, *words]
+    finished = subprocess.run([str(word) for word in command], cwd=ROOT, text=True,
                               capture_output=True, check=False)
     return finished.returncode, finished.stdout + finished.stderr
 
 
-def test_the_package_keeps_its_types(tmp_path):
-    code, out = mypy("--cache-dir", tmp_path)
+def test_the_package_keeps_its_types(cache):
+    code, out = mypy(cache)
     assert code == 0, out
 
 
-def test_users_see_them(tmp_path):
+def test_users_see_them(cache, tmp_path):
     program = tmp_path / "use.py"
     program.write_text(USE)
-    code, out = mypy("--cache-dir", tmp_path / "cache", program)
+    code, out = mypy(cache, program)
     revealed = [line.split('"')[1].removeprefix("builtins.") for line in out.splitlines()
                 if "Revealed type" in line]
     assert revealed == ["float | None", "list[Any]", "str"], out
