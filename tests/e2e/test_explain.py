@@ -5,12 +5,15 @@ import json
 import pytest
 
 import models
+import programs
 
 
-@pytest.fixture
-def optimized(cli, folder, model_file):
-    model = model_file(models.light_model("tiny_resnet"))
-    path = folder / "faster.onnx"
+@pytest.fixture(scope="module")
+def optimized(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("optimized")
+    model, path = folder / "model.onnx", folder / "faster.onnx"
+    model.write_bytes(models.light_model("tiny_resnet"))
+    cli = programs.Cli(folder / "cache")
     cli.run("optimize", model, "-o", path, "--budget", "8s", "--runtime", "plait").expect(0)
     return path
 

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import models
+import programs
 import sample_inputs
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -62,11 +63,14 @@ def assert_equals_onnx_runtime(cli, folder, original, optimized, feeds, *options
     return finished.json["plan"]
 
 
-@pytest.fixture
-def optimized(cli, folder, model_file):
-    """Of one thread, so that every machine has the device."""
-    output = folder / "out.onnx"
-    optimize(cli, model_file("tiny_resnet"), output, "--plan-for", "cpu:threads=1").expect(0)
+@pytest.fixture(scope="module")
+def optimized(tmp_path_factory):
+    """Of one thread, so that every machine has the device. Tests read it only."""
+    folder = tmp_path_factory.mktemp("optimized")
+    model, output = folder / "model.onnx", folder / "out.onnx"
+    model.write_bytes(models.light_model("tiny_resnet"))
+    optimize(programs.Cli(folder / "cache"), model, output, "--plan-for",
+             "cpu:threads=1").expect(0)
     return output
 
 

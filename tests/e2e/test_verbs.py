@@ -9,6 +9,7 @@ import pytest
 from onnx import numpy_helper
 
 import models
+import programs
 import sample_inputs
 import schemas
 from waiting import wait_until
@@ -17,6 +18,17 @@ from waiting import wait_until
 @pytest.fixture
 def server(shared_daemon):
     return ["--server", shared_daemon.address]
+
+
+@pytest.fixture(scope="module")
+def optimized(tmp_path_factory):
+    """A model and what was made of it. Tests read them only."""
+    folder = tmp_path_factory.mktemp("optimized")
+    original, output = folder / "tiny_resnet.onnx", folder / "out.onnx"
+    original.write_bytes(models.light_model("tiny_resnet"))
+    programs.Cli(folder / "cache").run("optimize", original, "-o", output, "--budget",
+                                       "5s").expect(0)
+    return original, output
 
 
 def json_lines(text):
@@ -145,12 +157,10 @@ def test_verify_accepts_the_same_model_and_refuses_another(cli, model_file):
     assert different["verdict"] == "different" and different["max_rel_error"] > 1e-4
 
 
-def test_verify_runs_the_graph_and_not_the_plan(cli, folder, model_file):
-    original = model_file("tiny_resnet")
-    optimized = folder / "out.onnx"
-    cli.run("optimize", original, "-o", optimized, "--budget", "5s").expect(0)
+def test_verify_runs_the_graph_and_not_the_plan(cli, folder, optimized):
+    original, output = optimized
     # The plan has a graph of its own, which stays as it is.
-    model = onnx.load(optimized)
+    model = onnx.load(output)
     next(node for node in model.graph.node if node.op_type == "Relu").op_type = "Neg"
     changed = folder / "changed.onnx"
     onnx.save(model, changed)
@@ -178,32 +188,28 @@ def test_verify_tries_the_inputs_it_is_given(cli, folder, model_file):
     assert "--inputs DIR" in cli.run("verify", model, model, "--random-inputs", "0").expect(2).err
 
 
-def test_verify_says_what_is_lost_of_exact_outputs(cli, folder, model_file):
-    original = model_file("tiny_resnet")
-    optimized = folder / "out.onnx"
-    cli.run("optimize", original, "-o", optimized, "--budget", "5s").expect(0)
-    result = cli.run("verify", original, optimized, "--plan", "--against", "float64",
+def test_verify_says_what_is_lost_of_exact_outputs(cli, optimized):
+    original, output = optimized
+    result = cli.run("verify", original, output, "--plan", "--against", "float64",
                      "--json").expect(0).json
     assert result["against"] == "float64" and result["inputs_tried"] == 1
-    assert [model["path"] for model in result["models"]] == [str(original), str(optimized)]
+    assert [model["path"] for model in result["models"]] == [str(original), str(output)]
     for model in result["models"]:
-        for output in model["outputs"]:
-            assert 0 < output["rms_error"] <= output["max_abs_error"]
-            assert 1e-9 < output["max_rel_error"] < 1e-5
+        for value in model["outputs"]:
+            assert 0 < value["rms_error"] <= value["max_abs_error"]
+            assert 1e-9 < value["max_rel_error"] < 1e-5
     assert 0 < result["rms_ratio"] <= 2
     same = ("verify", original, original, "--against")
     assert "rms ratio" in cli.run(*same, "float64").expect(0).out
     assert "only float64" in cli.run(*same, "fp16").expect(2).err
 
 
-def test_bench_compares_two_models(cli, folder, model_file):
-    original = model_file("tiny_resnet")
-    optimized = folder / "out.onnx"
-    cli.run("optimize", original, "-o", optimized, "--budget", "5s").expect(0)
-    finished = cli.run("bench", original, optimized, "--json").expect(0)
+def test_bench_compares_two_models(cli, optimized):
+    original, output = optimized
+    finished = cli.run("bench", original, output, "--json").expect(0)
     assert "ignored" not in finished.err, "the plan inside the model is for this device and engine"
     result = finished.json
-    assert [model["path"] for model in result["models"]] == [str(original), str(optimized)]
+    assert [model["path"] for model in result["models"]] == [str(original), str(output)]
     for model in result["models"]:
         assert 0 < model["latency_us_p10"] <= model["latency_us_median"]
         assert model["latency_us_median"] <= model["latency_us_p95"] and model["samples"] > 0
