@@ -57,9 +57,10 @@ def activations_bomb():
 
 
 def packed_bomb():
-    """256 MiB: a matrix of weights."""
-    weights = np.random.default_rng(1).random((8192, 8192), np.float32)
+    """128 MiB: a matrix of weights."""
+    weights = np.random.default_rng(1).random((8192, 4096), np.float32)
     model = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], shape=(1, 8192))
+    model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 4096
     model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
     return model.SerializeToString()
 
@@ -129,7 +130,7 @@ def test_a_model_that_needs_too_much_memory_is_refused_before_its_first_task(new
 
 def test_a_task_that_takes_more_than_was_estimated_costs_its_own_job(new_daemon):
     """The weights fit, but not beside the packed ones that a kernel makes of them."""
-    daemon = new_daemon("--worker-memory-bytes", str(400 * MIB)).start()
+    daemon = new_daemon("--worker-memory-bytes", str(240 * MIB)).start()
     daemon.wait_for_worker()
     job, _ = run_bomb(daemon, packed_bomb())
     assert_refused(daemon, job, "(worker_memory_bytes)")
@@ -137,7 +138,8 @@ def test_a_task_that_takes_more_than_was_estimated_costs_its_own_job(new_daemon)
 
 
 CLIENT_RPCS = [name for name in SERVICES if name != "Synchronize"]
-CALLERS = 64
+# Parsed, so many take two gigabytes.
+CALLERS = 16
 # A field with nothing in it, for as often as 4 MiB hold it: the messages of a list, and a field
 # that no request has.
 BOMBS = {"entries": b"\x0a\x00" * (2 * MIB - 512), "unknown": b"\x7a\x00" * (2 * MIB - 512)}

@@ -15,7 +15,7 @@ import programs
 from rpc import state_of, type_of
 from waiting import wait_until
 
-IDLE_SECONDS = 10
+IDLE_SECONDS = 5
 # Of a processor. On a machine with nothing else to do it is a thousandth, a thread that spins takes
 # all of one, and whoever runs beside this test makes it a little more.
 IDLE_SHARE_MAX = 0.01
