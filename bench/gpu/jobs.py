@@ -61,6 +61,8 @@ def parse():
     parser.add_argument("--start-seconds", type=float, default=90,
                         help="that a worker may take to open the device (90)")
     parser.add_argument("--max-seconds", type=float, default=3600, help="for everything (3600)")
+    parser.add_argument("--call", default="",
+                        help="kept with each entry: which entries belong together (nothing)")
     arguments = parser.parse_args()
     unknown = set(arguments.settings.split(",")) - set(SETTINGS)
     if unknown:
@@ -216,6 +218,7 @@ class Recorder:
             self.fail(f"{name}, {setting}: {(done.stderr.strip() or 'no message')[-400:]}")
             return
         entry = entry_of(json.loads(done.stdout), ["plait", *words], name, setting, began)
+        entry["call"] = self.arguments.call
         self.entries.append(entry)
         self.write()
         self.tell(entry)

@@ -221,7 +221,8 @@ class Coordinator:
         """Keeps the entry and writes the file, atomically."""
         entries = [entry for entry in self.result["entries"]
                    if (entry["model"], entry["precision"]) != (model, precision)]
-        entries.append({"model": model, "precision": precision, "batch": 1, "peers": peers})
+        entries.append({"model": model, "precision": precision, "batch": 1,
+                        "call": self.arguments.call, "peers": peers})
         self.result["entries"] = entries
         temporary = self.arguments.out.with_name(self.arguments.out.name + ".part")
         temporary.write_text(json.dumps(self.result, indent=1) + "\n")
@@ -257,6 +258,8 @@ def parse():
                         help="cap for preparing one peer (75)")
     parser.add_argument("--max-seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=1, help="seed of the inputs (1)")
+    parser.add_argument("--call", default="",
+                        help="kept with each entry: which entries belong together (nothing)")
     arguments = parser.parse_args()
     default = TINY_MODELS if arguments.tiny else MODELS
     arguments.models = arguments.models.split(",") if arguments.models else default

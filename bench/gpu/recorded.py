@@ -23,8 +23,13 @@ THREADS_TO_FILL = 65536
 ORIGINS = {"baseline": "original", "normal_form": "normal form", "searched": "searched"}
 
 
+def call_of(entry):
+    """What entries of one call of bench/gpu/run have in common; before it was kept, the time was."""
+    return entry.get("call") or entry.get("time_utc")
+
+
 def fastest_peers(peers):
-    """By model: microseconds, name and time of the fastest peer that has a time, in strict fp32."""
+    """By model: microseconds, name and call of the fastest peer that has a time, in strict fp32."""
     found = {}
     for entry in peers["entries"]:
         if entry.get("precision", "strict") != "strict":
@@ -32,7 +37,7 @@ def fastest_peers(peers):
         timed = [(peer["latency_us_median"], name) for name, peer in entry["peers"].items()
                  if peer.get("latency_us_median")]
         if timed:
-            found[entry["model"]] = (*min(timed), entry.get("time_utc"))
+            found[entry["model"]] = (*min(timed), call_of(entry))
     return found
 
 
@@ -51,10 +56,10 @@ def jobs_table(jobs, peers):
         row = [model, f"{job['baseline']['latency_us_median']:.0f}", f"{us:.0f}",
                ORIGINS[job["optimized"]["origin"]], f"{job['equivalence']['max_rel_error']:.1e}"]
         if model in peers:
-            peer_us, name, time_utc = peers[model]
+            peer_us, name, call = peers[model]
             ratios.append(peer_us / us)
             row += [f"{peer_us:.0f} ({name})", f"{peer_us / us:.2f}",
-                    "yes" if time_utc == job["time_utc"] else "no"]
+                    "yes" if call and call == call_of(job) else "no"]
         else:
             row += ["not run", "", ""]
         rows.append(row)

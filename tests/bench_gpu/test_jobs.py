@@ -34,7 +34,7 @@ def model(tmp_path_factory):
 def test_reports_become_entries_that_are_made_once(tmp_path, model):
     out = tmp_path / "jobs.json"
     words = ("--programs", PROGRAMS, "--models", f"{model},{tmp_path}/none.onnx",
-             "--settings", "strict,sequential", "--job-seconds", "10")
+             "--settings", "strict,sequential", "--job-seconds", "10", "--call", "one")
     done = run(out, *words)
     assert done.returncode == 1, "one of them is no model"
     assert done.stdout.count("failed: none, ") == 2
@@ -44,6 +44,7 @@ def test_reports_become_entries_that_are_made_once(tmp_path, model):
     for entry in entries:
         assert entry["equivalence"]["verdict"] == "equivalent"
         assert entry["speedup"][0] <= entry["speedup"][1] <= entry["speedup"][2]
+        assert entry["call"] == "one"
         assert entry["command"].startswith("plait optimize MODEL --device cpu")
     assert entries[1]["streams"] == 1 and "--schedule sequential" in entries[1]["command"]
     # What is there is not done again, and tables take it.

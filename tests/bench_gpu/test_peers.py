@@ -189,7 +189,7 @@ def test_a_peer_that_crashes_hangs_or_refuses(stub):
 def arguments_for(out, **changes):
     values = {"out": out, "device": "cpu", "models": ["tiny_sru"], "peers": ["eager"],
               "precisions": ["strict"], "rounds": 2, "turn_seconds": 0.05,
-              "prepare_seconds": 60.0, "max_seconds": 120.0, "seed": 1}
+              "prepare_seconds": 60.0, "max_seconds": 120.0, "seed": 1, "call": "one"}
     return argparse.Namespace(**{**values, **changes})
 
 
@@ -219,6 +219,14 @@ def test_a_run_on_the_processor_and_its_resumption(tmp_path):
     again = run_coordinator(arguments_for(out, precisions=["strict", "fp16"]))
     assert [entry["precision"] for entry in again["entries"]] == ["strict", "fp16"]
     assert again["entries"][0] == result["entries"][0]
+
+
+def test_an_entry_keeps_the_call_that_it_is_of(tmp_path):
+    out = tmp_path / "peers.json"
+    coordinator = peers.Coordinator(arguments_for(out))
+    coordinator.record("tiny_sru", "strict", {"eager": {"failure": "none"}})
+    coordinator.close()
+    assert [entry["call"] for entry in json.loads(out.read_text())["entries"]] == ["one"]
 
 
 def test_without_time_nothing_is_run(tmp_path):

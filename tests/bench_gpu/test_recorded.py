@@ -50,6 +50,16 @@ def test_the_last_job_of_a_model_counts():
     assert ratios == [2]
 
 
+def test_a_job_and_its_peers_are_of_one_call_or_not():
+    job = {"model": "m", "baseline": {"latency_us_median": 9}, "time_utc": "08:01", "call": "first",
+           "optimized": {"latency_us_median": 3, "origin": "searched"},
+           "equivalence": {"max_rel_error": 1e-7}}
+    for call, told in (("first", "yes"), ("second", "no"), ("", "no")):
+        peers = recorded.fastest_peers({"entries": [
+            {"model": "m", "call": call, "peers": {"a": {"latency_us_median": 8}}}]})
+        assert recorded.jobs_table([job], peers)[0][1][-1] == told
+
+
 @pytest.mark.parametrize("line", [
     "Geometric mean of 10: 1.75", "| separable/p16/k64 | 228 | 226 | 1.000 |",
     "- the elementwise form that is listed / best: 1.008",
