@@ -1,5 +1,6 @@
 """What a job is told when its tasks fail: a worker of the test's own answers each of them."""
 
+import math
 import re
 
 import grpc
@@ -79,13 +80,15 @@ def test_a_failed_task_fails_its_job_with_the_reason(daemon, code, reason):
 
 def test_what_takes_longer_than_a_task_may_is_returned_as_it_is(new_daemon, cli, folder,
                                                                 model_file):
-    """A run takes half a second or two: six of them fit into a task, and forty-six do not. The
-    budget has room for them, or else it would be what is told; and there is a candidate that is
-    surely worth them."""
-    model = models.slow_model(width=2048)
-    daemon = new_daemon("--task-seconds-max", "15").start()
+    """Six runs fit into a task, and forty-six do not, whatever a run takes here. The budget has room
+    for them, or else it would be what is told; and there is a candidate that is surely worth
+    them."""
+    model = model_file(models.slow_model())
+    timed = cli.run("bench", model, "--rounds", "5", "--json").expect(0).json["models"][0]
+    seconds_max = math.ceil(16 * timed["latency_us_median"] / 1e6)
+    daemon = new_daemon("--task-seconds-max", str(seconds_max)).start()
     daemon.wait_for_worker()
-    report = cli.run("optimize", model_file(model), "-o", folder / "out.onnx", "--json",
+    report = cli.run("optimize", model, "-o", folder / "out.onnx", "--json",
                      "--budget", "10m", "--server", daemon.address).expect(0).json
     assert report["speedup"] == 1
     assert report["baseline"]["samples"] >= 3
